@@ -1,0 +1,21 @@
+# CUDA: included only with -DGCOORD_CUDA=ON, so that a machine without the toolkit never looks for it.
+#
+# Architectures are explicit because CMake's own default (75) would build code that runs nowhere here. .cu files hold
+# kernels of a few lines and their launches; whether the headers they include compile for a device is also tested
+# without this option, by tests/tidy/nvcc_headers.sh, wherever nvcc is found.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90)  # H200; sm_90 is what the measured figures were taken on.
+endif()
+if(GCOORD_CCACHE AND NOT DEFINED ENV{GCOORD_NO_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${GCOORD_CCACHE})
+endif()
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+set(CMAKE_CUDA_SEPARABLE_COMPILATION OFF)
+
+# Host code in .cu files meets the same warnings; nvcc's own (a host function called from a device) are errors too.
+target_compile_options(gcoord_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Werror;-Werror=all-warnings>)
+find_package(CUDAToolkit REQUIRED)

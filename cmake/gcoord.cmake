@@ -1,0 +1,82 @@
+# The one way to declare a library, a program or a test, so that flags, floors and header checks are the same everywhere.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+find_program(GCOORD_CCACHE ccache)
+if(GCOORD_CCACHE AND NOT DEFINED ENV{GCOORD_NO_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GCOORD_CCACHE})
+endif()
+
+# Warnings are errors for our own code only; every target links this privately.
+add_library(gcoord_warnings INTERFACE)
+target_compile_options(gcoord_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror;-Wno-missing-field-initializers>)
+add_library(gcoord_sanitize INTERFACE)
+if(GCOORD_SANITIZE)
+  target_compile_options(gcoord_sanitize INTERFACE -fsanitize=${GCOORD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(gcoord_sanitize INTERFACE -fsanitize=${GCOORD_SANITIZE})
+endif()
+
+# gcoord_library(NAME <folder> SOURCES ... HEADERS ... DEPS <lower folders> LINK <third-party targets>)
+# makes target gcoord_<folder>. HEADERS are verified to be self-contained by target all_verify_interface_header_sets.
+function(gcoord_library)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;HEADERS;DEPS;LINK;PRIVATE_LINK" ${ARGN})
+  set(target gcoord_${ARG_NAME})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE gcoord_warnings)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  list(TRANSFORM ARG_DEPS PREPEND gcoord_)
+  target_link_libraries(${target} ${scope} gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
+  if(ARG_PRIVATE_LINK)
+    target_link_libraries(${target} PRIVATE ${ARG_PRIVATE_LINK})
+  endif()
+endfunction()
+
+# gcoord_program(NAME <binary> SOURCES ... DEPS <folders> LINK ...)
+function(gcoord_program)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  list(TRANSFORM ARG_DEPS PREPEND gcoord_)
+  target_link_libraries(${ARG_NAME} PRIVATE gcoord_warnings gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
+endfunction()
+
+# gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ...): a gtest binary; each case is one ctest test.
+# Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu, nic, slow.
+add_custom_target(gcoord_sanitize_tests)
+function(gcoord_test)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  if(NOT GCOORD_TESTS)
+    return()
+  endif()
+  gcoord_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${ARG_NAME} PRIVATE GCOORD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  if(ARG_LABELS)
+    gcoord_label_tests(${ARG_NAME} "${ARG_LABELS}")
+  endif()
+endfunction()
+
+# gtest_discover_tests flattens a list given as a property, so labels are set by a file that ctest reads after discovery.
+function(gcoord_label_tests target labels)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+    "foreach(case IN LISTS @target@_TESTS)\n  set_tests_properties(\"\${case}\" PROPERTIES LABELS \"@labels@\")\nendforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+  if("fuzz" IN_LIST labels OR "sanitize" IN_LIST labels)
+    add_dependencies(gcoord_sanitize_tests ${target})
+  endif()
+endfunction()

@@ -1,0 +1,396 @@
+// The end of a step: writes what the row owes, from the row. Nothing here decides; what finds no
+// credit stays owed.
+#pragma once
+
+#include "consensus/timers.h"
+
+namespace gcoord::consensus {
+
+GCOORD_HD inline Message message_to(const StepRow& r, NodeId to, MessageKind kind) {
+  Message m;
+  m.shard = r.shard.shard();
+  m.kind = kind;
+  m.from = r.input.self;
+  m.to = to;
+  m.term = r.hot().term;
+  return m;
+}
+
+// (Pre-)votes and their replies also carry the sender's commit index and its term: see
+// learn_commit.
+GCOORD_HD inline void add_commit(const StepRow& r, Message& m) {
+  m.commit = r.log().commit;
+  m.entry_term = r.term_at(m.commit).value;
+}
+
+// Whether the channel to a slot takes a message; remembers that the row waits for it otherwise.
+GCOORD_HD inline bool has_credit(const StepRow& r, const PeerLiveness& peer) {
+  if (peer.credit == 0) {
+    r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowStalled);
+    return false;
+  }
+  return true;
+}
+
+GCOORD_HD inline bool take_bit(SlotMask& mask, std::uint32_t slot) {
+  const bool set = has_slot(mask, slot);
+  mask = static_cast<SlotMask>(mask & ~slot_bit(slot));
+  return set;
+}
+
+// --- Requests
+// ---------------------------------------------------------------------------------------------------
+
+GCOORD_HD inline Message append_message(const StepRow& r, std::uint32_t slot) {
+  const Log& log = r.log();
+  const Progress& progress = r.progress(slot);
+  Message m = message_to(r, r.node(slot), MessageKind::Append);
+  m.index = progress.next - 1;
+  m.log_term = r.term_at(m.index);
+  m.commit = log.commit;
+  m.context = has_slot(r.election().confirmed, slot) ? 0 : r.election().read_sequence;
+  return m;
+}
+
+// Adds entries from `next` on: one term only, a configuration alone, within limits.
+GCOORD_HD inline void attach_entries(const StepRow& r, Message& m) {
+  const Log& log = r.log();
+  const LogIndex first = m.index + 1;
+  if (first > log.last) {
+    return;
+  }
+  const Term term = r.term_at(first);
+  LogIndex last = log.last;
+  for (std::uint32_t k = 0; k < log.run_count; ++k) {
+    if (run_term(log, r.runs(), k) == term) {
+      last = run_end(log, r.runs(), k);
+    }
+  }
+  const LogIndex configuration = log.configuration_pending;
+  if (configuration == first) {
+    last = first;
+    m.flags = kFlagConfiguration;
+  } else if (configuration > first && configuration <= last) {
+    last = configuration - 1;
+  }
+  last = min_id(last, m.index + r.input.limits.message_entries);
+  m.count = static_cast<std::uint16_t>(last - m.index);
+  m.entry_term = term.value;
+}
+
+GCOORD_HD inline Message snapshot_message(const StepRow& r, std::uint32_t slot) {
+  Message m = message_to(r, r.node(slot), MessageKind::Snapshot);
+  m.index = r.log().applied;
+  m.log_term = r.term_at(r.log().applied);
+  m.commit = r.log().commit;
+  return m;
+}
+
+// What a leader has to say to one peer, if anything.
+GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+  Progress& progress = r.progress(slot);
+  if (peer.live == 0 || caught_up(r, slot, peer)) {
+    return;
+  }
+  if (progress.state != ProgressState::Snapshot && progress.next <= r.log().floor) {
+    progress.state = ProgressState::Snapshot;
+    progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);
+  }
+  const bool flowing = progress.state == ProgressState::Replicate &&
+                       progress.next <= r.log().last &&
+                       progress.next - progress.match <= r.input.limits.window_entries;
+  const bool sent = (progress.flags & kProgressSent) != 0;
+  if ((sent && !flowing) || !has_credit(r, peer)) {
+    return;
+  }
+  progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
+  if (r.election().transfer_target == slot && progress.match == r.log().last) {
+    Message order = message_to(r, r.node(slot), MessageKind::TimeoutNow);
+    order.context = r.election().transfer_expires.value;
+    r.out.push(order);
+    return;
+  }
+  if (progress.state == ProgressState::Snapshot) {
+    r.out.push(snapshot_message(r, slot));
+    return;
+  }
+  Message m = append_message(r, slot);
+  if (progress.state == ProgressState::Probe || flowing) {
+    attach_entries(r, m);
+  }
+  if (progress.state == ProgressState::Replicate) {
+    progress.next = progress.next + m.count;
+    r.out.want_again(progress.next <= r.log().last);
+  }
+  r.out.push(m);
+}
+
+GCOORD_HD inline void emit_campaign(const StepRow& r,
+                                    std::uint32_t slot,
+                                    const PeerLiveness& peer) {
+  Progress& progress = r.progress(slot);
+  const bool voter = has_slot(r.configuration().voters_either(), slot);
+  if (!voter || (progress.flags & kProgressSent) != 0 || !has_credit(r, peer)) {
+    return;
+  }
+  progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
+  const bool asking = r.hot().role == Role::PreCandidate;
+  Message m = message_to(r, r.node(slot), asking ? MessageKind::PreVote : MessageKind::Vote);
+  m.term = asking ? r.hot().term + 1 : r.hot().term;
+  m.index = r.log().last;
+  m.log_term = last_term(r.log(), r.runs());
+  add_commit(r, m);
+  if ((r.hot().flags & kRowTransferVote) != 0) {
+    m.flags = kFlagTransfer;
+    m.context = r.election().transfer_expires.value;
+  }
+  r.out.push(m);
+}
+
+// A former leader tells its peers so, also those that it does not hear: they may hear it, and then
+// they trust it. They answer; it goes on until all know or it campaigns or follows (timers.h,
+// votes.h), because nobody else might ever doubt it. Whether a message left.
+GCOORD_HD inline bool emit_step_down(const StepRow& r,
+                                     std::uint32_t slot,
+                                     const PeerLiveness& peer) {
+  Progress& progress = r.progress(slot);
+  const Election& election = r.election();
+  const bool told = has_slot(election.confirmed, slot) || (progress.flags & kProgressSent) != 0;
+  if (election.resigned_term.value == 0 || told) {
+    return false;
+  }
+  const bool room = peer.live != 0 ? has_credit(r, peer) : peer.credit != 0;
+  if (!room) {
+    return false;
+  }
+  progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
+  Message m = message_to(r, r.node(slot), MessageKind::StepDown);
+  m.context = election.resigned_term.value;
+  r.out.push(m);
+  return true;
+}
+
+GCOORD_HD inline void emit_query(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+  const bool wanted = (r.hot().flags & kRowQueryLeader) != 0 && r.node(slot) == r.hot().leader;
+  if (!wanted || !has_credit(r, peer)) {
+    return;
+  }
+  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowQueryLeader);
+  Message m = message_to(r, r.node(slot), MessageKind::LeaderQuery);
+  m.context = r.hot().term.value;
+  r.out.push(m);
+}
+
+// At most one request per peer.
+GCOORD_HD inline void emit_request(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+  const Role role = r.hot().role;
+  if (role == Role::Leader) {
+    emit_lead(r, slot, peer);
+  } else if (role != Role::Follower) {
+    emit_campaign(r, slot, peer);
+  } else if (!emit_step_down(r, slot, peer)) {
+    emit_query(r, slot, peer);
+  }
+}
+
+// --- Replies
+// ----------------------------------------------------------------------------------------------------
+
+// The acknowledgement owed to the leader. A success speaks for stable storage only; while some of
+// the verified entries are still being written it waits, unless storage has just brought part of
+// them.
+GCOORD_HD inline bool emit_append_reply(const StepRow& r,
+                                        const PeerLiveness& peer,
+                                        bool storage_moved) {
+  Hot& hot = r.hot();
+  const Log& log = r.log();
+  if ((hot.flags & kRowAppendReply) == 0 || r.is_leader()) {
+    return false;
+  }
+  const bool reject = (hot.flags & kRowAppendReject) != 0;
+  const LogIndex ready = min_id(r.storage().durable, log.verified);
+  const bool term_durable = r.storage().durable_term == hot.term;
+  const bool useful = term_durable && (ready == log.verified || storage_moved);
+  if ((!reject && !useful) || !has_credit(r, peer)) {
+    return false;
+  }
+  Message m = message_to(r, hot.leader, MessageKind::AppendReply);
+  m.commit = log.commit;
+  m.context = r.election().append_context;
+  if (reject) {
+    const Term term = r.election().reject_term;
+    const LogIndex hint = conflict_hint(log, r.runs(), r.election().reject_index, term);
+    m.flags = kFlagReject;
+    m.index = r.election().reject_index;
+    m.entry_term = hint.value;
+    m.log_term = r.term_at(hint);
+  } else {
+    m.index = ready;
+    m.entry_term = peer.peer_tick.value;
+  }
+  const bool more_to_come = !reject && ready < log.verified;
+  const auto done =
+      static_cast<std::uint8_t>(more_to_come ? 0 : kRowAppendReply | kRowAppendReject);
+  hot.flags = static_cast<std::uint8_t>(hot.flags & ~done);
+  r.out.push(m);
+  return true;
+}
+
+// A vote leaves only when it is durable; a refusal at once. Returns whether a message left.
+GCOORD_HD inline bool emit_vote_reply(const StepRow& r, std::uint32_t slot) {
+  const bool granted = r.hot().vote == r.node(slot);
+  if (!has_slot(r.election().vote_reply, slot) || (granted && !hard_state_durable(r))) {
+    return false;
+  }
+  take_bit(r.election().vote_reply, slot);
+  Message m = message_to(r, r.node(slot), MessageKind::VoteReply);
+  add_commit(r, m);
+  m.flags = granted ? std::uint8_t{0} : kFlagReject;
+  r.out.push(m);
+  return true;
+}
+
+GCOORD_HD inline bool emit_pre_vote_reply(const StepRow& r, std::uint32_t slot) {
+  Election& election = r.election();
+  const bool granted = take_bit(election.prevote_grant, slot);
+  const bool rejected = take_bit(election.prevote_reject, slot);
+  if (!granted && !rejected) {
+    return false;
+  }
+  Message m = message_to(r, r.node(slot), MessageKind::PreVoteReply);
+  add_commit(r, m);
+  m.term = granted ? election.prevote_term : r.hot().term;
+  m.flags = granted ? std::uint8_t{0} : kFlagReject;
+  r.out.push(m);
+  return true;
+}
+
+GCOORD_HD inline bool emit_answer(const StepRow& r, std::uint32_t slot) {
+  Election& election = r.election();
+  if (take_bit(election.append_reject, slot)) {
+    Message m = message_to(r, r.node(slot), MessageKind::AppendReply);
+    m.flags = kFlagReject;
+    r.out.push(m);
+    return true;
+  }
+  if (!take_bit(election.answer, slot)) {
+    return false;
+  }
+  Message m = message_to(r, r.node(slot), MessageKind::LeaderAnswer);
+  m.context = election.asked_term.value;
+  m.flags = r.is_leader() && election.asked_term == r.hot().term ? kFlagLeads : std::uint8_t{0};
+  r.out.push(m);
+  return true;
+}
+
+GCOORD_HD inline SlotMask replies_owed(const StepRow& r) {
+  const Election& election = r.election();
+  return static_cast<SlotMask>(election.vote_reply | election.prevote_grant |
+                               election.prevote_reject | election.append_reject | election.answer);
+}
+
+// At most one reply per peer; the rest waits for the next turn.
+GCOORD_HD inline void emit_reply(const StepRow& r,
+                                 std::uint32_t slot,
+                                 const PeerLiveness& peer,
+                                 bool storage_moved) {
+  if (r.node(slot) == r.hot().leader && emit_append_reply(r, peer, storage_moved)) {
+    r.out.want_again(has_slot(replies_owed(r), slot));
+    return;
+  }
+  if (!has_slot(replies_owed(r), slot) || !has_credit(r, peer)) {
+    return;
+  }
+  if (emit_vote_reply(r, slot) || emit_pre_vote_reply(r, slot) || emit_answer(r, slot)) {
+    r.out.want_again((replies_owed(r) & slot_bit(slot) & ~r.election().vote_reply) != 0);
+  }
+}
+
+// A requester outside the configuration: a candidate of a newer one, or a leader that is no member
+// by ours.
+GCOORD_HD inline void emit_guest(const StepRow& r, bool storage_moved) {
+  Election& election = r.election();
+  const NodeId leader = r.hot().leader;
+  if (leader.value != 0 && !r.is_leader() && slot_of(r.configuration(), leader) == kSlotNone) {
+    const PeerLiveness* peer = find_peer(r.input, leader);
+    if (peer != nullptr && emit_append_reply(r, *peer, storage_moved)) {
+      return;
+    }
+  }
+  if (election.guest_kind == 0) {
+    return;
+  }
+  const auto kind = static_cast<MessageKind>(election.guest_kind);
+  Message m = message_to(r, election.guest, kind);
+  m.flags = election.guest_flags;
+  if (kind == MessageKind::VoteReply || kind == MessageKind::PreVoteReply) {
+    add_commit(r, m);
+  }
+  if (kind == MessageKind::VoteReply) {
+    const bool granted = r.hot().vote == election.guest;
+    if (granted && !hard_state_durable(r)) {
+      return;
+    }
+    m.flags = granted ? std::uint8_t{0} : kFlagReject;
+  } else if (kind == MessageKind::PreVoteReply && m.flags == 0) {
+    m.term = election.prevote_term;
+  } else if (kind == MessageKind::LeaderAnswer) {
+    m.context = election.asked_term.value;
+  }
+  election.guest_kind = 0;
+  r.out.push(m);
+}
+
+// --- Storage and application
+// ------------------------------------------------------------------------------------
+
+// Hands everything to storage that it does not have, one request at a time.
+GCOORD_HD inline void emit_storage(const StepRow& r) {
+  Storage& storage = r.storage();
+  const Log& log = r.log();
+  const bool dirty =
+      !hard_state_durable(r) || storage.persist_from <= log.last || storage.snapshot_pending != 0;
+  if (storage.request_pending != 0 || !dirty) {
+    return;
+  }
+  StorageRequest& request = r.out.storage;
+  request.term = r.hot().term;
+  request.vote = r.hot().vote;
+  request.present = 1;
+  request.snapshot = storage.snapshot_pending;
+  request.first = storage.persist_from;
+  request.last = log.last;
+  request.commit = log.commit;
+  storage.request_pending = 1;
+  storage.snapshot_pending = 0;
+  storage.pending_last = log.last;
+  storage.persist_from = log.last + 1;
+}
+
+GCOORD_HD inline void emit_apply(const StepRow& r) {
+  const Log& log = r.log();
+  const LogIndex ready = min_id(log.commit, r.storage().durable);
+  if (r.storage().apply_pending != 0 || log.applied >= ready) {
+    return;
+  }
+  r.out.apply = ApplyRequest{log.applied + 1, ready};
+  r.storage().apply_pending = 1;
+}
+
+GCOORD_HD inline void emit(const StepRow& r, const Inbox& in) {
+  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
+  emit_storage(r);
+  const bool storage_moved = in.storage_ack.present != 0;
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    const PeerLiveness* peer = peer_at(r, slot);
+    if (peer != nullptr) {
+      emit_request(r, slot, *peer);
+      emit_reply(r, slot, *peer, storage_moved);
+    }
+  }
+  emit_guest(r, storage_moved);
+  emit_apply(r);
+  r.out.want_again((r.hot().flags & kRowStalled) != 0);
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,183 @@
+// What a follower does with Appends and Snapshots (Raft section 5.3 and 7).
+#pragma once
+
+#include "consensus/votes.h"
+
+namespace gcoord::consensus {
+
+// Whether a message that only a leader of its term sends may be followed. Brings our term up to it;
+// tells a deposed leader ours.
+GCOORD_HD inline bool follow(const StepRow& r, const Message& m) {
+  if (m.term < r.hot().term) {
+    owe(r, r.election().append_reject, m.from, MessageKind::AppendReply, kFlagReject);
+    return false;
+  }
+  if (m.term > r.hot().term) {
+    become_follower(r, m.term, Cause::HigherTerm);
+  }
+  if (r.is_leader()) {
+    ++r.out.dropped;  // Two leaders of one term: not possible among replicas that keep the rules.
+    return false;
+  }
+  record_leader(r, m.from);
+  return true;
+}
+
+GCOORD_HD inline void owe_append_reply(const StepRow& r, std::uint64_t read_round) {
+  Hot& hot = r.hot();
+  hot.flags = static_cast<std::uint8_t>((hot.flags | kRowAppendReply) & ~kRowAppendReject);
+  r.election().append_context = read_round;
+}
+
+GCOORD_HD inline void owe_append_reject(const StepRow& r, const Message& m) {
+  owe_append_reply(r, m.context);
+  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowAppendReject);
+  r.election().reject_index = m.index;
+  r.election().reject_term = m.log_term;
+}
+
+// Removes everything from `index` on. What storage was asked for, or has, above it does not count
+// any more.
+GCOORD_HD inline void cut_log(const StepRow& r, LogIndex index) {
+  truncate_from(r.log(), r.runs(), index);
+  Storage& storage = r.storage();
+  storage.persist_from = min_id(storage.persist_from, index);
+  storage.durable = min_id(storage.durable, index - 1);
+  storage.pending_last = min_id(storage.pending_last, index - 1);
+}
+
+// Whether entries of `term` fit behind the log's entries before `first`.
+GCOORD_HD inline bool room_behind(Log log, const LogRuns& runs, LogIndex first, Term term) {
+  if (first <= log.last) {
+    truncate_from(log, runs, first);
+  }
+  return term >= last_term(log, runs) && has_room(log, runs, term);
+}
+
+// Takes over the entries of an Append whose previous entry matches. k is the message's place in the
+// inbox. Returns false if the message cannot be true or there is no room for it now.
+GCOORD_HD inline bool take_entries(const StepRow& r, const Message& m, std::uint32_t k) {
+  Log& log = r.log();
+  if (m.count == 0) {
+    return true;
+  }
+  const Term term{m.entry_term};
+  const LogIndex last = m.index + m.count;
+  const LogIndex known = max_id(m.index, log.floor);
+  LogIndex first = max_id(known + 1, log.last + 1);
+  const LogIndex conflict = first_conflict(log, r.runs(), known + 1, last, term);
+  if (conflict.value != 0) {
+    first = conflict;
+  }
+  if (first > last) {
+    return true;
+  }
+  // Nobody takes back what is decided, and no leader what it sent in the same term.
+  const LogIndex firm = max_id(log.commit, log.verified);
+  if (first <= firm || !room_behind(log, r.runs(), first, term)) {
+    return false;
+  }
+  if (first <= log.last) {
+    cut_log(r, first);
+  }
+  append_entries(log, r.runs(), last - first + 1, term);
+  // The leader marks its newest configuration entry only. Older ones are decided, so what was
+  // decided before it came may hold one: assume that it does until it is applied.
+  const LogIndex decided = min_id(m.commit, last);
+  if ((m.flags & kFlagConfiguration) != 0) {
+    log.configuration_pending = last;
+  } else if (decided >= first) {
+    log.configuration_pending = max_id(log.configuration_pending, decided);
+  }
+  r.out.stored[k] = first;
+  return true;
+}
+
+GCOORD_HD inline bool plausible_append(const Message& m) {
+  return m.index.value < kPlausibleMax && m.commit.value < kPlausibleMax &&
+         m.entry_term <= m.term.value && m.log_term <= m.term &&
+         (m.count == 0 || m.entry_term >= m.log_term.value) &&
+         (m.count == 0 || m.entry_term != 0) &&
+         ((m.flags & kFlagConfiguration) == 0 || m.count == 1);
+}
+
+GCOORD_HD inline void on_append(const StepRow& r, const Message& m, std::uint32_t k) {
+  if (!plausible_append(m)) {
+    ++r.out.dropped;
+    return;
+  }
+  if (!follow(r, m)) {
+    return;
+  }
+  Log& log = r.log();
+  // A committed prefix is the same on every log that a leader can have.
+  const bool matches =
+      m.index <= log.commit || (m.index <= log.last && r.term_at(m.index) == m.log_term);
+  if (!matches) {
+    owe_append_reject(r, m);
+    return;
+  }
+  log.commit = max_id(log.commit, min_id(m.commit, min_id(m.index, log.last)));
+  if (!take_entries(r, m, k)) {
+    ++r.out.dropped;
+    return;
+  }
+  log.verified = max_id(log.verified, max_id(log.commit, m.index + m.count));
+  GCOORD_ASSERT(log.verified <= log.last);
+  log.commit = max_id(log.commit, min_id(m.commit, log.verified));
+  owe_append_reply(r, m.context);
+}
+
+// Forgets the log in favour of a snapshot. The service's state is replaced by the owner
+// (Outbox::snapshot_installed).
+GCOORD_HD inline void install_snapshot(const StepRow& r,
+                                       const Message& m,
+                                       const Configuration& configuration) {
+  Log& log = r.log();
+  Storage& storage = r.storage();
+  storage.durable = min_id(storage.durable, log.commit);
+  storage.pending_last = min_id(storage.pending_last, storage.durable);
+  storage.persist_from = m.index + 1;
+  storage.snapshot_pending = 1;
+  storage.apply_pending = 0;
+  log.last = m.index;
+  log.commit = m.index;
+  log.applied = m.index;
+  log.floor = m.index;
+  log.floor_term = m.log_term;
+  log.verified = m.index;
+  log.configuration_pending = m.index;
+  log.run_count = 0;
+  r.configuration() = configuration;
+  r.hot().self_slot = slot_of(configuration, r.input.self);
+}
+
+GCOORD_HD inline void on_snapshot(const StepRow& r,
+                                  const Message& m,
+                                  const Inbox& in,
+                                  std::uint32_t k) {
+  const bool plausible = m.index.value < kPlausibleMax && m.log_term <= m.term &&
+                         m.log_term.value != 0 &&
+                         in.configuration_input == ConfigurationInput::Installed &&
+                         well_formed(in.configuration, r.shard.slot_count());
+  if (!plausible) {
+    ++r.out.dropped;
+    return;
+  }
+  if (!follow(r, m)) {
+    return;
+  }
+  Log& log = r.log();
+  if (m.index <= log.commit) {
+    log.verified = max_id(log.verified, log.commit);  // Old news; the reply moves the leader on.
+  } else if (m.index <= log.last && r.term_at(m.index) == m.log_term) {
+    log.verified = max_id(log.verified, m.index);
+    log.commit = m.index;
+  } else {
+    install_snapshot(r, m, in.configuration);
+    r.out.snapshot_installed = static_cast<std::uint8_t>(k + 1);
+  }
+  owe_append_reply(r, 0);
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,58 @@
+// What must hold of a row after every step, on host and device, in every build (FAULTS.md, I1 to
+// I17 as far as one replica can see them).
+#pragma once
+
+#include "consensus/step_row.h"
+
+namespace gcoord::consensus {
+
+GCOORD_HD inline void assert_log(const Log& log, const LogRuns& runs) {
+  GCOORD_ASSERT(log.floor <= log.applied);
+  GCOORD_ASSERT(log.applied <= log.commit);
+  GCOORD_ASSERT(log.commit <= log.last);
+  GCOORD_ASSERT(log.verified <= log.last);
+  GCOORD_ASSERT(log.configuration_pending <= log.last);
+  GCOORD_ASSERT(log.run_count <= kRunSlots);
+  GCOORD_ASSERT((log.run_count == 0) == (log.last == log.floor));
+  for (std::uint32_t k = 0; k < log.run_count; ++k) {
+    GCOORD_ASSERT(k > 0 || runs.start_offset[k] == 1);
+    GCOORD_ASSERT(run_start(log, runs, k) <= log.last);
+    GCOORD_ASSERT(k == 0 || runs.start_offset[k - 1] < runs.start_offset[k]);
+    GCOORD_ASSERT(k == 0 || runs.term_offset[k - 1] < runs.term_offset[k]);
+  }
+}
+
+GCOORD_HD inline void assert_storage(const StepRow& r) {
+  const Storage& storage = r.storage();
+  GCOORD_ASSERT(storage.durable <= r.log().last);
+  GCOORD_ASSERT(storage.pending_last <= r.log().last);
+  GCOORD_ASSERT(storage.persist_from <= r.log().last + 1);
+  GCOORD_ASSERT(storage.durable_term <= r.hot().term);
+  GCOORD_ASSERT(storage.durable < storage.persist_from);
+}
+
+GCOORD_HD inline void assert_role(const StepRow& r) {
+  const Hot& hot = r.hot();
+  GCOORD_ASSERT(last_term(r.log(), r.runs()) <= hot.term);
+  if (hot.role == Role::Leader) {
+    GCOORD_ASSERT(hot.leader == r.input.self);
+    GCOORD_ASSERT(hot.vote == r.input.self);
+    GCOORD_ASSERT(r.storage().durable_term == hot.term);
+    GCOORD_ASSERT(is_voter(r));
+  } else {
+    GCOORD_ASSERT(hot.leader != r.input.self);
+    GCOORD_ASSERT(r.election().transfer_target == kSlotNone);
+    GCOORD_ASSERT(r.election().read_sequence == 0);
+  }
+  if (hot.role == Role::Candidate) {
+    GCOORD_ASSERT(hot.vote == r.input.self);
+  }
+}
+
+GCOORD_HD inline void assert_invariants(const StepRow& r) {
+  assert_log(r.log(), r.runs());
+  assert_storage(r);
+  assert_role(r);
+}
+
+}  // namespace gcoord::consensus

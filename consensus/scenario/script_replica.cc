@@ -1,0 +1,134 @@
+#include "consensus/scenario/script.h"
+
+#include <fmt/format.h>
+
+namespace gcoord::consensus::scenario {
+namespace {
+
+Result<Acknowledging> acknowledging_of(const CommandLine& line) {
+  GCOORD_TRY(const std::string word, line.word(1));
+  if (word != "manual" && word != "automatic") {
+    return Status{StatusCode::InvalidArgument, "say `manual` or `automatic`"};
+  }
+  return word == "manual" ? Acknowledging::Manual : Acknowledging::Automatic;
+}
+
+}  // namespace
+
+Status Script::campaign(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  replica->wishes().campaign = true;
+  return {};
+}
+
+Status Script::elect(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  replica->wishes().campaign = true;
+  cluster_->settle();
+  if (replica->row().hot().role != Role::Leader) {
+    say(fmt::format("{} was not elected", replica->self().value));
+  }
+  return {};
+}
+
+// "propose 1 a b c", or "propose 1 x count=5" for x1 .. x5.
+Status Script::propose(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  GCOORD_TRY(const std::uint64_t count, line.option("count", 0));
+  for (std::size_t k = 1; k < line.words.size(); ++k) {
+    for (std::uint64_t number = 1; number <= count; ++number) {
+      replica->wishes().proposals.push_back(fmt::format("{}{}", line.words[k], number));
+    }
+    if (count == 0) {
+      replica->wishes().proposals.push_back(line.words[k]);
+    }
+  }
+  return {};
+}
+
+// "configure 1 [joint|joint-until-leave] voters=1,2,4 learners=3".
+Status Script::configure(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  GCOORD_TRY(const Members members, line.members());
+  const Change change = line.has_word("joint")               ? Change::Joint
+                        : line.has_word("joint-until-leave") ? Change::JointUntilLeave
+                                                             : Change::Simple;
+  GCOORD_TRY(replica->wishes().configuration,
+             changed(replica->row().configuration(), members, change));
+  return {};
+}
+
+Status Script::leave(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  replica->wishes().configuration = leave_joint(replica->row().configuration());
+  return {};
+}
+
+Status Script::transfer(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  GCOORD_TRY(replica->wishes().transfer_to, node_of(line, 1));
+  return {};
+}
+
+Status Script::read(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  cluster_->read(replica->self(), replica->row().shard());
+  return {};
+}
+
+// "compact 1 [INDEX]": a checkpoint at the index, or at all that is applied.
+Status Script::compact(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  std::uint64_t index = replica->row().log().applied.value;
+  if (line.words.size() > 1) {
+    GCOORD_TRY(index, line.number(1));
+  }
+  replica->checkpoint(LogIndex{index});
+  return {};
+}
+
+// "snapshot 1 3": node 1 sends node 3 its state, asked or not.
+Status Script::snapshot(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  GCOORD_TRY(const NodeId to, node_of(line, 1));
+  cluster_->force_snapshot(replica->self(), to, replica->row().shard());
+  return {};
+}
+
+Status Script::snapshot_failed(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  GCOORD_TRY(replica->wishes().snapshot_failed, node_of(line, 1));
+  return {};
+}
+
+Status Script::storage(const CommandLine& line) {
+  GCOORD_TRY(const NodeId node, node_of(line, 0));
+  GCOORD_TRY(const Acknowledging by, acknowledging_of(line));
+  cluster_->node(node).set_storage_acknowledging(by);
+  return {};
+}
+
+Status Script::acknowledge(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  if (!cluster_->acknowledge_storage(replica->self(), replica->row().shard())) {
+    say(fmt::format("{}: no storage request is under way", replica->self().value));
+  }
+  return {};
+}
+
+Status Script::application(const CommandLine& line) {
+  GCOORD_TRY(const NodeId node, node_of(line, 0));
+  GCOORD_TRY(const Acknowledging by, acknowledging_of(line));
+  cluster_->node(node).set_apply_acknowledging(by);
+  return {};
+}
+
+Status Script::apply(const CommandLine& line) {
+  GCOORD_TRY(Replica* const replica, replica_of(line, 0));
+  if (!replica->acknowledge_apply()) {
+    say(fmt::format("{}: nothing is to be applied", replica->self().value));
+  }
+  return {};
+}
+
+}  // namespace gcoord::consensus::scenario

@@ -1,0 +1,167 @@
+// The pure step: folds one inbox into one row, lets time pass, and emits what the row then owes.
+//
+// Raft (Ongaro and Ousterhout, In Search of an Understandable Consensus Algorithm, 2014; Ongaro's
+// thesis for pre-vote, check-quorum, transfer, joint configurations, ReadIndex and leader leases),
+// with node liveness in place of heartbeats per shard. Inputs are exactly the row, the inbox and
+// the step input; output is bounded; handlers change state only and `emit` at the end writes
+// messages from state, so a lost message is simply owed again. Deterministic: equal inputs give
+// equal rows and outboxes on every stepper. The caller gives one step at a time to a row; different
+// rows are independent.
+#pragma once
+
+#include "common/hd.h"
+#include "consensus/emit.h"
+#include "consensus/follow.h"
+#include "consensus/inbox.h"
+#include "consensus/invariants.h"
+#include "consensus/lead.h"
+#include "consensus/outbox.h"
+#include "consensus/recover.h"
+#include "consensus/shard_table.h"
+
+namespace gcoord::consensus {
+
+// When a shard may answer linearizable reads without asking anybody: the leader's lease at
+// `input.tick` (exclusive end), or Tick{0} if it holds none. Valid for reads that arrived before
+// the tick was read.
+GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
+  Outbox unused;
+  return lease_end(StepRow{shard, input, unused});
+}
+
+// Storage finished the request under way. Entries that were cut meanwhile are not counted:
+// pending_last fell with them.
+GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
+  Storage& storage = r.storage();
+  if (ack.present == 0 || storage.request_pending == 0) {
+    return;
+  }
+  storage.request_pending = 0;
+  storage.durable = max_id(storage.durable, storage.pending_last);
+  storage.durable_term = ack.term;
+  storage.durable_vote = ack.vote;
+}
+
+GCOORD_HD inline void on_applied(const StepRow& r, const Inbox& in) {
+  Log& log = r.log();
+  if (in.applied > log.applied) {
+    GCOORD_ASSERT(in.applied <= log.commit);
+    log.applied = in.applied;
+  }
+  if (in.applied.value != 0) {
+    r.storage().apply_pending = 0;
+  }
+  if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
+    apply_configuration(r, in.configuration);
+  }
+  if (in.compact_to.value != 0) {
+    compact(log, r.runs(), min_id(in.compact_to, log.applied));
+  }
+}
+
+// Whether a message could be meant for this row at all.
+GCOORD_HD inline bool plausible(const StepRow& r, const Message& m) {
+  return m.shard == r.shard.shard() && m.to == r.input.self && m.from != r.input.self &&
+         m.from.value != 0 && m.term.value < kPlausibleMax && m.index.value < kPlausibleMax &&
+         m.log_term.value < kPlausibleMax;
+}
+
+GCOORD_HD inline void on_message(const StepRow& r, const Inbox& in, std::uint32_t k) {
+  const Message& m = in.message[k];
+  if (!plausible(r, m)) {
+    ++r.out.dropped;
+    return;
+  }
+  switch (m.kind) {
+    case MessageKind::PreVote:
+      return on_pre_vote(r, m);
+    case MessageKind::PreVoteReply:
+      return on_pre_vote_reply(r, m);
+    case MessageKind::Vote:
+      return on_vote(r, m);
+    case MessageKind::VoteReply:
+      return on_vote_reply(r, m);
+    case MessageKind::Append:
+      return on_append(r, m, k);
+    case MessageKind::AppendReply:
+      return on_append_reply(r, m);
+    case MessageKind::Snapshot:
+      return on_snapshot(r, m, in, k);
+    case MessageKind::TimeoutNow:
+      return on_timeout_now(r, m);
+    case MessageKind::StepDown:
+      return on_step_down(r, m);
+    case MessageKind::LeaderQuery:
+      return on_leader_query(r, m);
+    case MessageKind::LeaderAnswer:
+      return on_leader_answer(r, m);
+    default:
+      ++r.out.dropped;
+  }
+}
+
+GCOORD_HD inline void on_snapshot_failed(const StepRow& r, NodeId node) {
+  const std::uint8_t slot = slot_of(r.configuration(), node);
+  if (!r.is_leader() || slot == kSlotNone || slot >= r.shard.slot_count()) {
+    return;
+  }
+  Progress& progress = r.progress(slot);
+  progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);
+}
+
+// What the owner of the shard asks for, as opposed to what peers say.
+GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
+  if (in.snapshot_failed.value != 0) {
+    on_snapshot_failed(r, in.snapshot_failed);
+  }
+  if (in.transfer_to.value != 0) {
+    start_transfer(r, in.transfer_to);
+  }
+  if (in.configuration_input == ConfigurationInput::Proposed) {
+    propose_configuration(r, in.configuration);
+  }
+  if (in.proposal_count != 0) {
+    propose(r, in.proposal_count);
+  }
+}
+
+// Draws every conclusion that the inputs of this step allow. A new read round takes the place of an
+// open one before that is looked at: one outbox answers one round.
+GCOORD_HD inline void conclude(const StepRow& r, const Inbox& in) {
+  tally(r);
+  if (r.is_leader()) {
+    if (mute(r)) {
+      append_noop(r);
+    }
+    leave_joint_when_due(r);
+    advance_commit(r);
+  }
+  if (in.read_sequence != 0) {
+    open_read(r, in.read_sequence);
+  }
+  if (r.is_leader()) {
+    advance_read(r);
+  }
+}
+
+// Steps one row. `out` is cleared first. Asserts the row's invariants at the end.
+GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
+  GCOORD_ASSERT(in.message_count <= kInboxMessages);
+  out.clear();
+  const StepRow r{shard, input, out};
+  on_storage_ack(r, in.storage_ack);
+  on_applied(r, in);
+  for (std::uint32_t k = 0; k < in.message_count; ++k) {
+    on_message(r, in, k);
+  }
+  run_timers(r, in);
+  on_local(r, in);
+  conclude(r, in);
+  if (r.is_leader()) {
+    set_leader_deadline(r);
+  }
+  emit(r, in);
+  assert_invariants(r);
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,167 @@
+// One row during one step, with what surrounds it, and the questions that several handlers ask
+// about it.
+#pragma once
+
+#include "common/random.h"
+#include "consensus/log_runs.h"
+#include "consensus/outbox.h"
+#include "consensus/quorum.h"
+#include "consensus/shard_table.h"
+
+namespace gcoord::consensus {
+
+// Terms and indices beyond this cannot be true; they would overflow arithmetic and are dropped on
+// sight.
+inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
+
+struct StepRow {
+  ShardRef shard;
+  const StepInput& input;
+  Outbox& out;
+
+  GCOORD_HD Hot& hot() const { return shard.hot(); }
+
+  GCOORD_HD Log& log() const { return shard.log(); }
+
+  GCOORD_HD LogRuns& runs() const { return shard.runs(); }
+
+  GCOORD_HD Storage& storage() const { return shard.storage(); }
+
+  GCOORD_HD Election& election() const { return shard.election(); }
+
+  GCOORD_HD Configuration& configuration() const { return shard.configuration(); }
+
+  GCOORD_HD Progress& progress(std::uint32_t slot) const { return shard.progress(slot); }
+
+  GCOORD_HD Term term_at(LogIndex index) const { return consensus::term_at(log(), runs(), index); }
+
+  GCOORD_HD bool is_leader() const { return hot().role == Role::Leader; }
+
+  GCOORD_HD bool is_self(std::uint32_t slot) const { return slot == hot().self_slot; }
+
+  GCOORD_HD bool is_member(std::uint32_t slot) const {
+    return has_slot(configuration().members(), slot);
+  }
+
+  GCOORD_HD NodeId node(std::uint32_t slot) const { return configuration().node[slot]; }
+};
+
+// Whether this replica votes by the configuration applied here.
+GCOORD_HD inline bool is_voter(const StepRow& r) {
+  return r.hot().self_slot != kSlotNone &&
+         has_slot(r.configuration().voters_either(), r.hot().self_slot);
+}
+
+GCOORD_HD inline SlotMask self_mask(const StepRow& r) {
+  return r.hot().self_slot == kSlotNone ? SlotMask{0} : slot_bit(r.hot().self_slot);
+}
+
+// The liveness record of a slot's node; nullptr for the own slot, a free one or a node that nobody
+// told us about.
+GCOORD_HD inline const PeerLiveness* peer_at(const StepRow& r, std::uint32_t slot) {
+  return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot)) : nullptr;
+}
+
+// Whether a slot acknowledged this shard in this term and in the peer's present session: its
+// promise stands.
+GCOORD_HD inline bool acknowledged(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+  return peer.session != 0 && r.progress(slot).acked_session == peer.session;
+}
+
+// Members whose node is alive both ways, this one included.
+GCOORD_HD inline SlotMask live_members(const StepRow& r) {
+  SlotMask mask = self_mask(r);
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    const PeerLiveness* peer = peer_at(r, slot);
+    if (peer != nullptr && peer->live != 0) {
+      mask = static_cast<SlotMask>(mask | slot_bit(slot));
+    }
+  }
+  return mask;
+}
+
+// Leader: members that are alive and bound to this leader, this one included.
+GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
+  SlotMask mask = self_mask(r);
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    const PeerLiveness* peer = peer_at(r, slot);
+    if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer)) {
+      mask = static_cast<SlotMask>(mask | slot_bit(slot));
+    }
+  }
+  return mask;
+}
+
+// Leader: whether a quorum is bound to it. A new leader has one election timeout to reach that
+// state (check-quorum, Raft thesis section 6.2).
+GCOORD_HD inline bool quorum_bound(const StepRow& r) {
+  return is_quorum(r.configuration(), bound_members(r)) ||
+         r.input.tick - r.election().leader_since < r.input.timing.election_ticks;
+}
+
+// Whether the recorded leader stands: it is a voter, its node lives in the incarnation in which it
+// was accepted, and was heard within the election timeout. While it does, this replica runs no
+// timer and refuses to help others.
+GCOORD_HD inline bool trusts_leader(const StepRow& r) {
+  const Hot& hot = r.hot();
+  const bool gone = (hot.flags & kRowLeaderGone) != 0;
+  if (hot.leader.value == 0 || hot.role != Role::Follower || gone) {
+    return false;
+  }
+  // A configuration that is not applied yet may be the one that made it a voter (lease_end).
+  const std::uint8_t slot = slot_of(r.configuration(), hot.leader);
+  const bool unknown_configuration =
+      r.configuration().voters == 0 || r.log().configuration_pending > r.log().applied;
+  if (!unknown_configuration &&
+      (slot == kSlotNone || !has_slot(r.configuration().voters_either(), slot))) {
+    return false;
+  }
+  const PeerLiveness* peer = find_peer(r.input, hot.leader);
+  return peer != nullptr && peer->incarnation == hot.leader_incarnation &&
+         heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
+}
+
+// This replica's place in the order of campaigns: rotated by shard, so that the first leaders are
+// spread evenly.
+GCOORD_HD inline std::uint32_t rank_of(const StepRow& r) {
+  const std::uint32_t voters = count_slots(r.configuration().voters_either());
+  if (voters == 0 || r.hot().self_slot == kSlotNone) {
+    return 0;
+  }
+  return (r.hot().self_slot + voters - r.shard.shard().value % voters) % voters;
+}
+
+GCOORD_HD inline std::uint32_t random_ticks(const StepRow& r, std::uint32_t bound) {
+  const std::uint64_t word = random64(r.input.seed, r.shard.shard().value, r.input.tick.value);
+  return bound == 0 ? 0 : random_below(word, bound);
+}
+
+// When to campaign after the leader was found lost: soon, one rank after the other. A node that has
+// just restarted keeps this order after its silence.
+GCOORD_HD inline Tick first_campaign(const StepRow& r) {
+  const std::uint32_t stagger = r.input.timing.stagger_ticks;
+  const Tick from = max_id(r.input.tick, r.input.vote_after);
+  return from + (1 + rank_of(r) * stagger + random_ticks(r, stagger));
+}
+
+// Campaigns in a row without a leader after which the retries are not spread any wider.
+inline constexpr std::uint8_t kCampaignSpreadMax = 4;
+
+// When to campaign again after a campaign, or after a vote for somebody else: half an election
+// timeout later, plus a random time that doubles with every campaign in vain. Many shards that all
+// try at once would otherwise keep each other from being heard.
+GCOORD_HD inline Tick next_campaign(const StepRow& r) {
+  const std::uint32_t half = r.input.timing.election_ticks / 2;
+  const std::uint8_t count = r.election().campaign_count;
+  const std::uint32_t doublings =
+      count < 1 ? 0u : (count < kCampaignSpreadMax ? count : kCampaignSpreadMax) - 1u;
+  return r.input.tick +
+         (half + rank_of(r) * r.input.timing.stagger_ticks + random_ticks(r, half << doublings));
+}
+
+// Whether term and vote on stable storage are the present ones.
+GCOORD_HD inline bool hard_state_durable(const StepRow& r) {
+  return r.storage().durable_term == r.hot().term && r.storage().durable_vote == r.hot().vote;
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,145 @@
+// What time does to a row: campaigns that are due, check-quorum, resends, transfers that take too
+// long.
+#pragma once
+
+#include "consensus/lead.h"
+
+namespace gcoord::consensus {
+
+// Whether a live member has acknowledged this leader, has the whole log and knows the commit index,
+// so that there is nothing to say to it.
+GCOORD_HD inline bool caught_up(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+  const Progress& progress = r.progress(slot);
+  const Election& election = r.election();
+  const bool read_open = election.read_sequence != 0 && !has_slot(election.confirmed, slot);
+  return acknowledged(r, slot, peer) && progress.match == r.log().last &&
+         (progress.flags & kProgressKnowsCommit) != 0 && !read_open &&
+         election.transfer_target != slot;
+}
+
+GCOORD_HD inline bool any_behind(const StepRow& r) {
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    const PeerLiveness* peer = peer_at(r, slot);
+    if (peer != nullptr && peer->live != 0 && !caught_up(r, slot, *peer)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Sends again to whoever is behind and was not heard of since the last time. Entries in flight are
+// taken as lost.
+GCOORD_HD inline void resend(const StepRow& r) {
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    Progress& progress = r.progress(slot);
+    const PeerLiveness* peer = peer_at(r, slot);
+    if (peer == nullptr || caught_up(r, slot, *peer)) {
+      continue;
+    }
+    const bool heard = (progress.flags & kProgressHeard) != 0;
+    progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressHeard);
+    if (heard && progress.next > progress.match + 1) {
+      continue;  // Slow, not lost.
+    }
+    progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);
+    if (progress.state == ProgressState::Replicate && progress.next > progress.match + 1) {
+      progress.state = ProgressState::Probe;
+      progress.next = progress.match + 1;
+    }
+  }
+}
+
+GCOORD_HD inline void leader_timers(const StepRow& r) {
+  Election& election = r.election();
+  if (!quorum_bound(r)) {
+    become_follower(r, r.hot().term, Cause::CheckQuorum);
+    return;
+  }
+  if (election.transfer_target != kSlotNone && r.input.tick > election.transfer_expires) {
+    abort_transfer(r);
+  }
+  if (r.hot().deadline <= r.input.tick) {
+    resend(r);
+    r.hot().deadline = kTickNever;
+  }
+}
+
+// When a voter campaigns if the node of its leader stays silent. A node counts as lost a drift
+// margin before the promise to it ends, and nothing wakes the row a second time.
+GCOORD_HD inline Tick trust_ends(const StepRow& r) {
+  const PeerLiveness* leader = find_peer(r.input, r.hot().leader);
+  if (!is_voter(r) || leader == nullptr || leader->live != 0) {
+    return kTickNever;
+  }
+  const std::uint64_t silent = r.input.tick - leader->heard;
+  GCOORD_ASSERT(silent < r.input.timing.election_ticks);
+  return first_campaign(r) + (r.input.timing.election_ticks - silent);
+}
+
+// A follower without a campaign timer. One keeps a clock whose leader's node is falling silent, and
+// a former leader that is no voter any more: it repeats its StepDown to living peers that did not
+// answer.
+GCOORD_HD inline void rest(const StepRow& r) {
+  Hot& hot = r.hot();
+  const auto untold = static_cast<SlotMask>(r.configuration().members() & ~r.election().confirmed &
+                                            live_members(r));
+  if (r.election().resigned_term.value == 0 || untold == 0) {
+    hot.deadline = trust_ends(r);
+    return;
+  }
+  if (hot.deadline > r.input.tick && hot.deadline != kTickNever) {
+    return;
+  }
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    r.progress(slot).flags = 0;
+  }
+  hot.deadline = r.input.tick + r.input.timing.resend_ticks;
+}
+
+GCOORD_HD inline void run_timers(const StepRow& r, const Inbox& in) {
+  Hot& hot = r.hot();
+  if (r.is_leader()) {
+    leader_timers(r);
+    if (r.is_leader()) {
+      return;
+    }
+  }
+  if (in.campaign != 0 && trusts_leader(r)) {
+    doubt_leader(
+        r);  // The promise binds whoever asks to break it; perhaps the leader has resigned.
+  } else if (in.campaign != 0 && may_campaign(r)) {
+    become_pre_candidate(r, Cause::Timeout);
+    return;
+  }
+  if (hot.role == Role::Follower && (trusts_leader(r) || !is_voter(r))) {
+    rest(r);
+    return;
+  }
+  const bool fresh = hot.role == Role::Follower && (hot.deadline == kTickNever || in.woken != 0);
+  if (fresh && r.election().campaign_count == 0) {
+    hot.deadline = min_id(hot.deadline, first_campaign(r));
+  } else if (hot.deadline == kTickNever) {
+    hot.deadline = next_campaign(r);
+  }
+  if (hot.deadline <= r.input.tick) {
+    campaign(r, Cause::Timeout);
+  }
+}
+
+// The earliest tick at which a leader has to look at the shard without being called.
+GCOORD_HD inline void set_leader_deadline(const StepRow& r) {
+  Hot& hot = r.hot();
+  if (any_behind(r)) {
+    hot.deadline = min_id(hot.deadline, r.input.tick + r.input.timing.resend_ticks);
+  }
+  if (!is_quorum(r.configuration(), bound_members(r))) {
+    hot.deadline = min_id(hot.deadline, r.election().leader_since + r.input.timing.election_ticks);
+  }
+  if (r.election().transfer_target != kSlotNone) {
+    hot.deadline = min_id(hot.deadline, r.election().transfer_expires + 1);
+  }
+  const bool due = hot.deadline <= r.input.tick;
+  hot.deadline = due ? r.input.tick + 1 : hot.deadline;
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,314 @@
+// Campaigns: pre-votes, votes and their replies (Raft section 5.2 and 5.4.1; thesis section 9.6 for
+// pre-vote).
+#pragma once
+
+#include "consensus/transitions.h"
+
+namespace gcoord::consensus {
+
+// Owes a reply to a requester that is no member here. Only one at a time; a lost one is asked for
+// again.
+GCOORD_HD inline void owe_guest(const StepRow& r,
+                                NodeId guest,
+                                MessageKind kind,
+                                std::uint8_t flags) {
+  r.election().guest = guest;
+  r.election().guest_kind = static_cast<std::uint8_t>(kind);
+  r.election().guest_flags = flags;
+}
+
+// Sets the slot's bit in an owed-replies mask, or turns to the guest's place when the sender has no
+// slot.
+GCOORD_HD inline void owe(
+    const StepRow& r, SlotMask& mask, NodeId to, MessageKind kind, std::uint8_t flags) {
+  const std::uint8_t slot = slot_of(r.configuration(), to);
+  if (slot == kSlotNone) {
+    owe_guest(r, to, kind, flags);
+    return;
+  }
+  mask = static_cast<SlotMask>(mask | slot_bit(slot));
+}
+
+// Whether the candidate's log is at least as up to date as ours (Raft section 5.4.1).
+GCOORD_HD inline bool log_up_to_date(const StepRow& r, const Message& m) {
+  const Term own = last_term(r.log(), r.runs());
+  return m.log_term > own || (m.log_term == own && m.index >= r.log().last);
+}
+
+// A vote on a leader's order passes the promise to that leader, until the order is void: when we
+// heard that leader's clock beyond the expiry, the leader may hold its lease again.
+GCOORD_HD inline bool transfer_valid(const StepRow& r, const Message& m) {
+  if ((m.flags & kFlagTransfer) == 0) {
+    return false;
+  }
+  if (r.is_leader()) {
+    return r.input.tick.value <= m.context;
+  }
+  const PeerLiveness* leader = find_peer(r.input, r.hot().leader);
+  return leader == nullptr || leader->peer_tick.value <= m.context;
+}
+
+// Whether a promise to a living leader forbids helping the sender of a (pre-)vote request.
+GCOORD_HD inline bool refuses(const StepRow& r, const Message& m) {
+  if (transfer_valid(r, m)) {
+    return false;
+  }
+  if (r.is_leader()) {
+    return quorum_bound(r);
+  }
+  return trusts_leader(r) && r.hot().leader != m.from;
+}
+
+// A refusal asks the recorded leader whether it still leads: it may have stepped down in silence.
+GCOORD_HD inline void doubt_leader(const StepRow& r) {
+  if (!r.is_leader()) {
+    r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowQueryLeader);
+  }
+}
+
+// An entry with the index and term of a decided one is that one. So even a refusal can tell a
+// candidate how far its log is decided, which it needs when a configuration that is decided but not
+// known to be stands between it and its election (etcd-io/raft does the same, for the same reason).
+GCOORD_HD inline void learn_commit(const StepRow& r, const Message& m) {
+  Log& log = r.log();
+  const bool known = m.commit > log.commit && m.commit <= log.last && m.entry_term != 0 &&
+                     r.term_at(m.commit).value == m.entry_term;
+  if (!r.is_leader() && known) {
+    log.commit = m.commit;
+  }
+}
+
+// Who found somebody fit to lead lets it try first: two campaigns at once tend to lose both.
+GCOORD_HD inline void give_way(const StepRow& r) {
+  Hot& hot = r.hot();
+  if (hot.role == Role::Follower && hot.deadline != kTickNever) {
+    hot.deadline = max_id(hot.deadline, r.input.tick + r.input.timing.election_ticks / 4);
+  }
+}
+
+GCOORD_HD inline void on_pre_vote(const StepRow& r, const Message& m) {
+  learn_commit(r, m);
+  // Who asks for votes beyond a term it led has lost that term: it campaigned into it as a
+  // candidate.
+  if (r.hot().role == Role::Follower && r.hot().leader == m.from && m.term > r.hot().term) {
+    clear_leader(r);
+  }
+  const bool refused = refuses(r, m);
+  if (refused) {
+    doubt_leader(r);
+  }
+  Election& election = r.election();
+  const bool granted = !refused && m.term > r.hot().term && r.input.tick >= r.input.vote_after &&
+                       log_up_to_date(r, m);
+  owe(r,
+      granted ? election.prevote_grant : election.prevote_reject,
+      m.from,
+      MessageKind::PreVoteReply,
+      granted ? std::uint8_t{0} : kFlagReject);
+  if (granted) {
+    election.prevote_term = m.term;
+    give_way(r);
+  }
+}
+
+GCOORD_HD inline void on_vote(const StepRow& r, const Message& m) {
+  Hot& hot = r.hot();
+  Election& election = r.election();
+  learn_commit(r, m);
+  if (m.term < hot.term) {
+    owe(r, election.vote_reply, m.from, MessageKind::VoteReply, kFlagReject);
+    return;
+  }
+  if (refuses(r, m)) {
+    doubt_leader(r);
+    return;  // No reply: our term is lower, and the candidate shall not count it as a verdict on
+             // its log.
+  }
+  if (m.term > hot.term) {
+    become_follower(r, m.term, Cause::HigherTerm);
+  }
+  const bool free_to_vote = hot.vote == m.from || (hot.vote.value == 0 && hot.leader.value == 0);
+  if (free_to_vote && r.input.tick >= r.input.vote_after && log_up_to_date(r, m)) {
+    hot.vote = m.from;
+    hot.deadline = next_campaign(r);
+  }
+  owe(r,
+      election.vote_reply,
+      m.from,
+      MessageKind::VoteReply,
+      hot.vote == m.from ? std::uint8_t{0} : kFlagReject);
+}
+
+GCOORD_HD inline void count_vote(const StepRow& r, const Message& m) {
+  const std::uint8_t slot = slot_of(r.configuration(), m.from);
+  if (slot == kSlotNone) {
+    return;
+  }
+  Election& election = r.election();
+  const SlotMask bit = slot_bit(slot);
+  if (((election.granted | election.rejected) & bit) != 0) {
+    return;  // The first verdict of a campaign stands.
+  }
+  SlotMask& side = (m.flags & kFlagReject) != 0 ? election.rejected : election.granted;
+  side = static_cast<SlotMask>(side | bit);
+}
+
+// A higher term in a reply ends what a candidate or a leader was at. A follower whose promise to a
+// living leader stands keeps it until somebody leads in that term, or the leader itself says so:
+// free in a higher term, it could help to elect another while the promise counts for a lease.
+GCOORD_HD inline void learn_term(const StepRow& r, const Message& m) {
+  if (!trusts_leader(r) || r.hot().leader == m.from) {
+    become_follower(r, m.term, Cause::HigherTerm);
+  }
+}
+
+GCOORD_HD inline void on_pre_vote_reply(const StepRow& r, const Message& m) {
+  learn_commit(r, m);
+  const bool rejected = (m.flags & kFlagReject) != 0;
+  if (rejected && m.term > r.hot().term) {
+    learn_term(r, m);
+    return;
+  }
+  const bool current = rejected ? m.term <= r.hot().term : m.term == r.hot().term + 1;
+  if (r.hot().role == Role::PreCandidate && current) {
+    count_vote(r, m);
+  }
+}
+
+GCOORD_HD inline void on_vote_reply(const StepRow& r, const Message& m) {
+  learn_commit(r, m);
+  if (m.term > r.hot().term) {
+    learn_term(r, m);
+    return;
+  }
+  if (r.hot().role == Role::Candidate && m.term == r.hot().term) {
+    count_vote(r, m);
+  }
+}
+
+// Draws the conclusion from the votes so far. The own vote counts only once it is durable: a
+// replica that led without remembering it could be elected twice in one term.
+GCOORD_HD inline void tally(const StepRow& r) {
+  Hot& hot = r.hot();
+  Election& election = r.election();
+  if (hot.role == Role::Candidate && hard_state_durable(r)) {
+    election.granted = static_cast<SlotMask>(election.granted | self_mask(r));
+  }
+  const bool campaigning = hot.role == Role::PreCandidate || hot.role == Role::Candidate;
+  if (!campaigning) {
+    return;
+  }
+  const VoteResult result = vote_result(r.configuration(), election.granted, election.rejected);
+  if (result == VoteResult::Lost) {
+    const Tick retry = hot.deadline;
+    become_follower(r, hot.term, Cause::VoteLost);
+    hot.deadline = retry;
+  } else if (result == VoteResult::Won && hot.role == Role::PreCandidate) {
+    become_candidate(r, Cause::Timeout);
+  } else if (result == VoteResult::Won && (election.granted & self_mask(r)) != 0) {
+    become_leader(r);
+  }
+}
+
+// A committed configuration that is not applied yet may change who elects: wait for it.
+GCOORD_HD inline bool may_campaign(const StepRow& r) {
+  const Log& log = r.log();
+  const bool unapplied_change = log.commit > log.applied && log.configuration_pending > log.applied;
+  return is_voter(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
+         r.storage().snapshot_pending == 0;
+}
+
+// A former leader without a quorum says again that it does not lead: a link may work in one
+// direction only, and then its peers trust it for as long as they hear its node.
+GCOORD_HD inline void repeat_step_down(const StepRow& r) {
+  if (r.election().resigned_term.value == 0) {
+    return;
+  }
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    Progress& progress = r.progress(slot);
+    progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);
+  }
+}
+
+// Campaigns if that can end well; otherwise looks again later.
+GCOORD_HD inline void campaign(const StepRow& r, Cause cause) {
+  if (may_campaign(r) && is_quorum(r.configuration(), live_members(r))) {
+    become_pre_candidate(r, cause);
+    return;
+  }
+  if (r.hot().role != Role::Follower) {
+    become_follower(r, r.hot().term, Cause::Timeout);
+  }
+  repeat_step_down(r);
+  const bool silenced = r.input.tick < r.input.vote_after;
+  r.hot().deadline = silenced ? first_campaign(r) : next_campaign(r);
+}
+
+// The leader's order to take over (Raft thesis, section 3.10): no pre-vote, and voters let go of
+// their promise.
+GCOORD_HD inline void on_timeout_now(const StepRow& r, const Message& m) {
+  if (m.term != r.hot().term || r.hot().leader != m.from || r.is_leader() || !may_campaign(r)) {
+    return;
+  }
+  const PeerLiveness* leader = find_peer(r.input, m.from);
+  if (leader == nullptr || leader->peer_tick.value > m.context) {
+    return;
+  }
+  become_candidate(r, Cause::Transfer);
+  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowTransferVote);
+  r.election().transfer_expires = Tick{m.context};
+}
+
+GCOORD_HD inline void on_step_down(const StepRow& r, const Message& m) {
+  const Term ended{m.context};
+  if (ended > m.term) {
+    ++r.out.dropped;
+    return;
+  }
+  r.election().asked_term = ended;
+  owe(r, r.election().answer, m.from, MessageKind::LeaderAnswer, 0);
+  if (ended > r.hot().term) {
+    become_follower(r, ended, Cause::HigherTerm);
+  }
+  if (r.hot().role == Role::Follower && ended == r.hot().term) {
+    clear_leader(r);
+  }
+}
+
+GCOORD_HD inline void on_leader_query(const StepRow& r, const Message& m) {
+  r.election().asked_term = Term{m.context};
+  const bool leads = r.is_leader() && r.hot().term.value == m.context;
+  owe(r,
+      r.election().answer,
+      m.from,
+      MessageKind::LeaderAnswer,
+      leads ? kFlagLeads : std::uint8_t{0});
+}
+
+// A former leader hears that a peer knows it. Once all members do, the matter is closed.
+GCOORD_HD inline void on_step_down_known(const StepRow& r, const Message& m) {
+  Election& election = r.election();
+  const std::uint8_t slot = slot_of(r.configuration(), m.from);
+  if (election.resigned_term.value == 0 || m.context != election.resigned_term.value ||
+      slot == kSlotNone) {
+    return;
+  }
+  election.confirmed = static_cast<SlotMask>(election.confirmed | slot_bit(slot));
+  if ((r.configuration().members() & ~election.confirmed) == 0) {
+    election.resigned_term = Term{};
+  }
+}
+
+GCOORD_HD inline void on_leader_answer(const StepRow& r, const Message& m) {
+  on_step_down_known(r, m);
+  if (m.term > r.hot().term) {
+    learn_term(r, m);
+    return;
+  }
+  const bool denies = (m.flags & kFlagLeads) == 0 && m.context == r.hot().term.value;
+  if (denies && r.hot().role == Role::Follower && r.hot().leader == m.from) {
+    clear_leader(r);
+  }
+}
+
+}  // namespace gcoord::consensus

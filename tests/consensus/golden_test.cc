@@ -1,0 +1,110 @@
+// Runs every golden scenario of testdata/raft and compares its trace line by line.
+//
+// A file is blocks of commands, a line "----" and the lines they are to cause, up to an empty line.
+// GCOORD_REWRITE=1 writes what happened back into the files instead; the differences are then read
+// by a person. A violated invariant or a command that is not understood fails either way.
+#include "consensus/scenario/script.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace gcoord::consensus::scenario {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(GCOORD_SOURCE_DIR) / "tests/consensus/testdata/raft";
+
+std::vector<std::string> scenario_names() {
+  std::vector<std::string> names;
+  for (const auto& file : fs::directory_iterator(kFolder)) {
+    if (file.path().extension() == ".txt") {
+      names.push_back(file.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Appends what one command causes; what is wrong with it is a failure of the test.
+void run_command(Script& script, const std::string& line, std::vector<std::string>& output) {
+  const Status status = script.run(line);
+  EXPECT_TRUE(status.ok()) << line << ": " << status.to_string();
+  for (std::string& text : script.take_output()) {
+    EXPECT_NE(text.rfind("VIOLATION", 0), 0u) << line << ": " << text;
+    output.push_back(std::move(text));
+  }
+}
+
+// The file as it would read if every expectation were what happens.
+std::vector<std::string> replay(const std::vector<std::string>& lines) {
+  Script script;
+  std::vector<std::string> replayed;
+  std::vector<std::string> output;
+  bool expecting = false;
+  for (const std::string& line : lines) {
+    if (line == "----") {
+      expecting = true;
+      replayed.push_back(line);
+      replayed.insert(replayed.end(), output.begin(), output.end());
+      output.clear();
+    } else if (line.empty()) {
+      expecting = false;
+      replayed.push_back(line);
+    } else if (!expecting) {
+      replayed.push_back(line);
+      if (line.front() != '#') {
+        run_command(script, line, output);
+      }
+    }
+  }
+  EXPECT_TRUE(output.empty()) << "the last commands have no ---- behind them";
+  return replayed;
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, HappensAsWritten) {
+  const fs::path path = kFolder / (GetParam() + ".txt");
+  const std::vector<std::string> written = read_lines(path);
+  ASSERT_FALSE(written.empty());
+  EXPECT_EQ(written.front().front(), '#') << "a scenario begins with what it shows";
+  const std::vector<std::string> happened = replay(written);
+  if (std::getenv("GCOORD_REWRITE") != nullptr) {
+    std::ofstream file(path);
+    for (const std::string& line : happened) {
+      file << line << '\n';
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < std::min(written.size(), happened.size()); ++k) {
+    ASSERT_EQ(written[k], happened[k]) << path.filename() << ":" << k + 1;
+  }
+  EXPECT_EQ(written.size(), happened.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Raft,
+                         Golden,
+                         testing::ValuesIn(scenario_names()),
+                         [](const testing::TestParamInfo<std::string>& scenario) {
+                           return scenario.param;
+                         });
+
+}  // namespace
+}  // namespace gcoord::consensus::scenario

@@ -1,0 +1,341 @@
+#include "ledger/checkpoint_store.h"
+
+#include "common/assert.h"
+#include "ledger/byte_order.h"
+#include "ledger/error_details.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <utility>
+
+namespace gcoord::ledger {
+namespace {
+
+constexpr std::string_view kCoveredLsnKey = ".covered-lsn";
+constexpr std::string_view kFormatKey = ".format";
+constexpr std::uint64_t kFormat = 1;
+constexpr std::size_t kColumnCount = 3;
+constexpr std::array<const char*, kColumnCount> kColumnNames = {"hard", "service", "meta"};
+
+// Memory bounds: a checkpoint is written and read in long runs, so little of it need stay.
+constexpr std::size_t kBlockCacheBytes = std::size_t{8} << 20;
+constexpr std::size_t kMemtableBytes = std::size_t{16} << 20;
+constexpr std::size_t kReadaheadBytes = std::size_t{2} << 20;
+constexpr std::size_t kLogBytesMax = std::size_t{128} << 20;
+
+rocksdb::Slice slice_of(std::span<const std::byte> bytes) {
+  return rocksdb::Slice{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> bytes_in(const rocksdb::Slice& slice) {
+  return std::as_bytes(std::span{slice.data(), slice.size()});
+}
+
+std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span{text.data(), text.size()});
+}
+
+Status damaged(const std::string& what) {
+  return Status{StatusCode::DataLoss,
+                "the checkpoint store is damaged: " + what +
+                    "; this node must not vote: move its data directory aside and let it join "
+                    "again from its peers",
+                kCheckpointRot};
+}
+
+Status status_of(const rocksdb::Status& status) {
+  if (status.ok()) {
+    return Status{};
+  }
+  if (status.IsCorruption()) {
+    return damaged(status.ToString());
+  }
+  if (status.IsNoSpace()) {
+    return Status{StatusCode::ResourceExhausted,
+                  "no space for a checkpoint: " + status.ToString() +
+                      "; free space there and start the node again",
+                  kDiskFull};
+  }
+  return Status{StatusCode::Unavailable,
+                "the checkpoint store failed: " + status.ToString() +
+                    "; check the disk and the kernel log, then start the node again",
+                kCheckpointFailed};
+}
+
+rocksdb::ColumnFamilyOptions column_options(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.cache_index_and_filter_blocks = true;
+  table.format_version = 5;
+  rocksdb::ColumnFamilyOptions options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.write_buffer_size = kMemtableBytes;
+  options.max_write_buffer_number = 2;
+  options.compression = rocksdb::kNoCompression;
+  options.paranoid_file_checks = true;
+  return options;
+}
+
+rocksdb::DBOptions database_options() {
+  rocksdb::DBOptions options;
+  options.create_if_missing = true;
+  options.create_missing_column_families = true;
+  options.paranoid_checks = true;
+  options.max_background_jobs = 2;
+  options.max_open_files = 64;
+  options.max_total_wal_size = kLogBytesMax;
+  options.keep_log_file_num = 2;
+  // Its log may lose damaged batches from the middle on; covered_lsn then falls back with them, and
+  // the log of record, which was dropped up to the later one, refuses to open (kWalSegmentMissing).
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  return options;
+}
+
+}  // namespace
+
+struct CheckpointStore::Database {
+  std::string path;
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // By CheckpointColumn, then the default one.
+
+  ~Database() {
+    for (auto* handle : handles) {
+      // Nothing depends on the outcome: what was written is durable already.
+      db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    }
+    if (db != nullptr) {
+      db->Close().PermitUncheckedError();
+    }
+  }
+
+  rocksdb::ColumnFamilyHandle* column(CheckpointColumn which) const {
+    return handles[static_cast<std::size_t>(which)];
+  }
+
+  // The table file that holds the key, for the message; the key may also be in memory only.
+  std::string file_of(CheckpointColumn which, std::span<const std::byte> key) const;
+
+  // Splits checksum and value, and verifies.
+  Result<std::span<const std::byte>> verify(CheckpointColumn which,
+                                            std::span<const std::byte> key,
+                                            std::span<const std::byte> stored) const;
+
+  Result<std::vector<std::byte>> get(CheckpointColumn which, std::span<const std::byte> key) const;
+  Result<std::uint64_t> number(std::string_view key) const;
+};
+
+std::string CheckpointStore::Database::file_of(CheckpointColumn which,
+                                               std::span<const std::byte> key) const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  const std::string wanted = slice_of(key).ToString();
+  for (const auto& file : files) {
+    if (file.column_family_name == column(which)->GetName() && file.smallestkey <= wanted &&
+        wanted <= file.largestkey) {
+      return file.db_path + file.name;
+    }
+  }
+  return path;
+}
+
+Result<std::span<const std::byte>> CheckpointStore::Database::verify(
+    CheckpointColumn which,
+    std::span<const std::byte> key,
+    std::span<const std::byte> stored) const {
+  if (stored.size() >= kValueCrcBytes) {
+    const auto bytes = stored.subspan(kValueCrcBytes);
+    if (ledger::load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
+      return bytes;
+    }
+  }
+  return damaged("wrong checksum of a value of column " + column(which)->GetName() + " in " +
+                 file_of(which, key));
+}
+
+Result<std::vector<std::byte>> CheckpointStore::Database::get(
+    CheckpointColumn which, std::span<const std::byte> key) const {
+  rocksdb::ReadOptions options;
+  options.verify_checksums = true;
+  rocksdb::PinnableSlice stored;
+  const auto found = db->Get(options, column(which), slice_of(key), &stored);
+  if (found.IsNotFound()) {
+    return Status{StatusCode::NotFound, "the checkpoint store has no such value"};
+  }
+  GCOORD_TRY_STATUS(status_of(found));
+  GCOORD_TRY(const auto bytes, verify(which, key, bytes_in(stored)));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+Result<std::uint64_t> CheckpointStore::Database::number(std::string_view key) const {
+  GCOORD_TRY(const auto bytes, get(CheckpointColumn::Meta, bytes_of_text(key)));
+  if (bytes.size() != sizeof(std::uint64_t)) {
+    return damaged("a number of the wrong size in " + path);
+  }
+  return ledger::load<std::uint64_t>(bytes.data());
+}
+
+// The columns Hard and Service side by side, in the order of their keys.
+class CheckpointStore::ShardRows {
+ public:
+  explicit ShardRows(const Database& database) : database_(database) {}
+
+  Status open() {
+    rocksdb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    options.readahead_size = kReadaheadBytes;
+    std::vector<rocksdb::Iterator*> opened;
+    GCOORD_TRY_STATUS(status_of(database_.db->NewIterators(
+        options,
+        {database_.column(CheckpointColumn::Hard), database_.column(CheckpointColumn::Service)},
+        &opened)));
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      rows_[i].reset(opened[i]);
+      rows_[i]->SeekToFirst();
+    }
+    return Status{};
+  }
+
+  bool at_end() const { return !rows_[0]->Valid() && !rows_[1]->Valid(); }
+
+  // A copy, which outlives the step to the next row.
+  std::string lowest_key() const {
+    const bool first =
+        rows_[0]->Valid() && (!rows_[1]->Valid() || rows_[0]->key().compare(rows_[1]->key()) <= 0);
+    return rows_[first ? 0 : 1]->key().ToString();
+  }
+
+  // The verified value of this key, which is the lowest; empty when the column has none.
+  Result<std::span<const std::byte>> value(CheckpointColumn which, const std::string& key) const {
+    const auto& row = rows_[static_cast<std::size_t>(which)];
+    if (!row->Valid() || row->key() != key) {
+      return std::span<const std::byte>{};
+    }
+    return database_.verify(which, bytes_of_text(key), bytes_in(row->value()));
+  }
+
+  void advance_past(const std::string& key) {
+    for (const auto& row : rows_) {
+      if (row->Valid() && row->key() == key) {
+        row->Next();
+      }
+    }
+  }
+
+  Status status() const {
+    GCOORD_TRY_STATUS(status_of(rows_[0]->status()));
+    return status_of(rows_[1]->status());
+  }
+
+ private:
+  const Database& database_;
+  std::array<std::unique_ptr<rocksdb::Iterator>, 2> rows_;
+};
+
+CheckpointStore::CheckpointStore(std::unique_ptr<Database> database)
+    : database_(std::move(database)) {}
+
+CheckpointStore::~CheckpointStore() = default;
+
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string& path) {
+  const auto cache = rocksdb::NewLRUCache(kBlockCacheBytes);
+  const auto options = column_options(cache);
+  std::vector<rocksdb::ColumnFamilyDescriptor> columns;
+  for (const char* name : kColumnNames) {
+    columns.emplace_back(name, options);
+  }
+  columns.emplace_back(rocksdb::kDefaultColumnFamilyName, options);
+
+  auto database = std::make_unique<Database>();
+  database->path = path;
+  rocksdb::DB* db = nullptr;
+  GCOORD_TRY_STATUS(
+      status_of(rocksdb::DB::Open(database_options(), path, columns, &database->handles, &db)));
+  database->db.reset(db);
+
+  auto format = database->number(kFormatKey);
+  if (format.status().code() == StatusCode::NotFound) {
+    format = kFormat;  // A store that was never written.
+  }
+  GCOORD_TRY_STATUS(format.status());
+  if (format.value() != kFormat) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the checkpoint store has format " + std::to_string(format.value()) +
+                      "; start the release that wrote it",
+                  kCheckpointFormat};
+  }
+  auto covered = database->number(kCoveredLsnKey);
+  if (covered.status().code() == StatusCode::NotFound) {
+    covered = std::uint64_t{0};
+  }
+  GCOORD_TRY_STATUS(covered.status());
+  std::unique_ptr<CheckpointStore> result{new CheckpointStore(std::move(database))};
+  result->covered_lsn_.store(covered.value(), std::memory_order_release);
+  return result;
+}
+
+Status CheckpointStore::write(const CheckpointBatch& batch) {
+  GCOORD_ASSERT(!batch.empty());
+  rocksdb::WriteBatch writes(batch.size_bytes());
+  for (std::size_t i = 0; i < batch.change_count(); ++i) {
+    const CheckpointBatch::Change change = batch.change(i);
+    auto* column = database_->column(change.column);
+    GCOORD_TRY_STATUS(status_of(
+        change.value.empty() ? writes.Delete(column, slice_of(change.key))
+                             : writes.Put(column, slice_of(change.key), slice_of(change.value))));
+  }
+  for (const auto& [key, value] :
+       {std::pair{kFormatKey, kFormat}, std::pair{kCoveredLsnKey, batch.lsn().value}}) {
+    if (value > 0) {
+      std::array<std::byte, sizeof value> number{};
+      std::array<std::byte, kValueCrcBytes> crc{};
+      store(number.data(), value);
+      store(crc.data(), value_crc(bytes_of_text(key), number));
+      const std::array<rocksdb::Slice, 2> parts = {slice_of(crc), slice_of(number)};
+      const rocksdb::Slice key_slice{key.data(), key.size()};
+      GCOORD_TRY_STATUS(status_of(writes.Put(database_->column(CheckpointColumn::Meta),
+                                             rocksdb::SliceParts(&key_slice, 1),
+                                             rocksdb::SliceParts(parts.data(), 2))));
+    }
+  }
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  GCOORD_TRY_STATUS(status_of(database_->db->Write(options, &writes)));
+  if (batch.lsn() > Lsn{0}) {
+    covered_lsn_.store(batch.lsn().value, std::memory_order_release);
+  }
+  return Status{};
+}
+
+Status CheckpointStore::load(CheckpointVisitor& visitor) const {
+  ShardRows rows{*database_};
+  GCOORD_TRY_STATUS(rows.open());
+  while (!rows.at_end()) {
+    const std::string key = rows.lowest_key();
+    const auto key_bytes = bytes_of_text(key);
+    if (key.size() != kShardKeyBytes) {
+      return damaged("a key of the wrong size in " + database_->path);
+    }
+    GCOORD_TRY(const auto hard, rows.value(CheckpointColumn::Hard, key));
+    GCOORD_TRY(const auto service, rows.value(CheckpointColumn::Service, key));
+    visitor.on_shard(decode_shard_key(key_bytes), hard, service);
+    rows.advance_past(key);
+  }
+  return rows.status();
+}
+
+Result<std::vector<std::byte>> CheckpointStore::get(CheckpointColumn column, ShardId shard) const {
+  std::array<std::byte, kShardKeyBytes> key{};
+  encode_shard_key(shard, key);
+  return database_->get(column, key);
+}
+
+Result<std::vector<std::byte>> CheckpointStore::get_meta(std::string_view key) const {
+  return database_->get(CheckpointColumn::Meta, bytes_of_text(key));
+}
+
+}  // namespace gcoord::ledger

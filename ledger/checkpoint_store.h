@@ -1,0 +1,74 @@
+// The checkpoints of all shards of a node, in RocksDB.
+//
+// A shard has two values, opaque here: `hard` (what its replica must not forget: term, vote, the
+// log's start, ...) and `service` (the state of its services). The server encodes them. Each value
+// carries a CRC32C over its key and bytes, checked whenever it is read, on top of RocksDB's own
+// block checksums: a value that comes back is the value that was written, for that shard.
+//
+// One batch is atomic and durable. A checkpoint too large for one batch may be written in several:
+// give the lsn with the last one only, and let values carry the index they are applied up to, since
+// replay then begins before what they hold.
+//
+// Failures: DataLoss (kCheckpointRot, naming the file when known), ResourceExhausted (kDiskFull),
+// FailedPrecondition (kCheckpointFormat),
+// else Unavailable (kCheckpointFailed). One thread may write while others read.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/checkpoint_batch.h"
+#include "ledger/lsn.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::ledger {
+
+// Told of every shard in ascending order; spans live only for the call. An absent value is empty.
+class CheckpointVisitor {
+ public:
+  virtual ~CheckpointVisitor() = default;
+  virtual void on_shard(ShardId shard,
+                        std::span<const std::byte> hard,
+                        std::span<const std::byte> service) = 0;
+};
+
+class CheckpointStore {
+ public:
+  // Opens the store in the directory `path`, creating it when there is none.
+  static Result<std::unique_ptr<CheckpointStore>> open(const std::string& path);
+  ~CheckpointStore();
+  CheckpointStore(const CheckpointStore&) = delete;
+  CheckpointStore& operator=(const CheckpointStore&) = delete;
+
+  // Atomic; durable when it returns ok.
+  Status write(const CheckpointBatch& batch);
+
+  // Streams all shards. Each value is verified before the visitor sees it.
+  Status load(CheckpointVisitor& visitor) const;
+
+  // One value; NotFound when the shard has none.
+  Result<std::vector<std::byte>> get(CheckpointColumn column, ShardId shard) const;
+  Result<std::vector<std::byte>> get_meta(std::string_view key) const;
+
+  // The lsn that the store covers; replay begins after it. 0 in a new store.
+  // Acquire: pairs with the release at the end of write.
+  Lsn covered_lsn() const { return Lsn{covered_lsn_.load(std::memory_order_acquire)}; }
+
+ private:
+  struct Database;
+  class ShardRows;
+
+  explicit CheckpointStore(std::unique_ptr<Database> database);
+
+  std::unique_ptr<Database> database_;
+  std::atomic<std::uint64_t> covered_lsn_{0};
+};
+
+}  // namespace gcoord::ledger

@@ -1,0 +1,40 @@
+// The stable numbers of the ledger's failures, printed to operators as GC2001 and documented for
+// scripts. Never renumber. A Status of this folder carries exactly one of them in `detail`.
+#pragma once
+
+#include <cstdint>
+
+namespace gcoord::ledger {
+
+// The directory of a node (data_directory.h).
+inline constexpr std::uint32_t kDirectoryLocked = 2001;       // Another process holds it.
+inline constexpr std::uint32_t kDirectoryPermissions = 2002;  // Open to others than its owner.
+inline constexpr std::uint32_t kDirectoryCluster = 2003;      // Belongs to another cluster.
+inline constexpr std::uint32_t kDirectoryNode = 2004;         // Belongs to another node.
+inline constexpr std::uint32_t kDirectoryShardCount = 2005;   // Made for another shard count.
+inline constexpr std::uint32_t kDirectoryIdentity = 2006;     // Identity file damaged or missing.
+inline constexpr std::uint32_t kDirectoryFormat = 2007;       // Written by a newer release.
+inline constexpr std::uint32_t kDirectoryUnusable = 2008;     // Cannot be created or opened.
+
+// The disk (disk.h).
+inline constexpr std::uint32_t kDiskFull = 2101;
+inline constexpr std::uint32_t kDiskWriteFailed = 2102;
+inline constexpr std::uint32_t kDiskSyncFailed = 2103;
+inline constexpr std::uint32_t kDiskReadFailed = 2104;
+inline constexpr std::uint32_t kDiskFailed = 2105;  // Open, list, rename, remove.
+
+// The log of record (wal.h).
+inline constexpr std::uint32_t kWalRot = 2201;             // A durable record is damaged.
+inline constexpr std::uint32_t kWalSegmentMissing = 2202;  // A durable segment is gone.
+inline constexpr std::uint32_t kWalAbsent = 2203;          // No log where one must be.
+inline constexpr std::uint32_t kWalForeign = 2204;         // Another cluster's or node's log.
+inline constexpr std::uint32_t kWalFormat = 2205;          // Written by a newer release.
+inline constexpr std::uint32_t kWalBehind = 2206;          // Ends before the checkpoint's lsn.
+inline constexpr std::uint32_t kWalRecordTooLarge = 2207;  // Over kRecordBodyBytesMax.
+
+// The checkpoint store (checkpoint_store.h).
+inline constexpr std::uint32_t kCheckpointRot = 2301;
+inline constexpr std::uint32_t kCheckpointFailed = 2302;
+inline constexpr std::uint32_t kCheckpointFormat = 2303;
+
+}  // namespace gcoord::ledger

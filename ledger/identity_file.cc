@@ -1,0 +1,154 @@
+#include "ledger/identity_file.h"
+
+#include "common/assert.h"
+#include "common/crc32c.h"
+#include "ledger/byte_order.h"
+#include "ledger/error_details.h"
+
+#include <algorithm>
+#include <string>
+
+namespace gcoord::ledger {
+namespace {
+
+// On disk, little-endian: magic u64, version u32, node u32, cluster u64, shard count u32,
+// incarnation u32, directory id u64, in use u32, peer count u32, per peer {node u32, incarnation
+// u32, directory id u64}, CRC32C u32 of all before. Never renumber.
+constexpr const char* kName = "identity";
+constexpr std::uint64_t kMagic = 0x31444944'44524347;  // "GCRDDID1"
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeadBytes = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 4;
+constexpr std::size_t kPeerBytes = 4 + 4 + 8;
+constexpr std::size_t kCrcBytes = 4;
+
+Status mismatch(std::uint32_t detail,
+                const std::string& what,
+                std::uint64_t has,
+                std::uint64_t is) {
+  return Status{StatusCode::FailedPrecondition,
+                "the data directory belongs to " + what + " " + std::to_string(has) +
+                    " but this node was started with " + std::to_string(is) +
+                    "; correct the option, or give the node another directory",
+                detail};
+}
+
+Status damaged() {
+  return Status{StatusCode::DataLoss,
+                "the identity file is damaged; this node must not vote: move its data directory "
+                "aside and let it join again from its peers",
+                kDirectoryIdentity};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<IdentityFile>> IdentityFile::open(Disk& disk,
+                                                         const NodeIdentity& expected,
+                                                         std::uint64_t random_id) {
+  GCOORD_ASSERT(random_id != 0);
+  GCOORD_ASSERT(expected.node != NodeId{0});
+  std::unique_ptr<IdentityFile> file{new IdentityFile(disk)};
+  GCOORD_TRY(const bool exists, disk.exists(kName));
+  if (exists) {
+    GCOORD_TRY(const auto stored, disk.open(kName));
+    GCOORD_TRY_STATUS(stored->drop_cached());
+    GCOORD_TRY(const auto bytes, read_all(*stored));
+    GCOORD_TRY_STATUS(file->decode(bytes));
+    GCOORD_TRY_STATUS(file->check(expected));
+  } else {
+    file->identity_ = expected;
+    file->directory_id_ = random_id;
+  }
+  ++file->incarnation_;
+  GCOORD_TRY_STATUS(file->persist());
+  return file;
+}
+
+Status IdentityFile::mark_in_use() {
+  if (in_use_) {
+    return Status{};
+  }
+  in_use_ = true;
+  return persist();
+}
+
+Status IdentityFile::remember_peer(const PeerIdentity& peer) {
+  const auto found = std::ranges::lower_bound(peers_, peer.node, {}, &PeerIdentity::node);
+  if (found == peers_.end() || found->node != peer.node) {
+    peers_.insert(found, peer);
+  } else if (found->directory_id == peer.directory_id && found->incarnation == peer.incarnation) {
+    return Status{};
+  } else {
+    *found = peer;
+  }
+  return persist();
+}
+
+Status IdentityFile::decode(std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeadBytes + kCrcBytes || load<std::uint64_t>(bytes.data()) != kMagic ||
+      load<std::uint32_t>(&bytes[bytes.size() - kCrcBytes]) !=
+          crc32c(bytes.first(bytes.size() - kCrcBytes))) {
+    return damaged();
+  }
+  const std::byte* at = bytes.data() + 8;
+  if (const auto version = load<std::uint32_t>(at); version != kVersion) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the data directory has format " + std::to_string(version) +
+                      "; start the release that wrote it",
+                  kDirectoryFormat};
+  }
+  identity_.node = NodeId{load<std::uint32_t>(at + 4)};
+  identity_.cluster = ClusterId{load<std::uint64_t>(at + 8)};
+  identity_.shard_count = load<std::uint32_t>(at + 16);
+  incarnation_ = Incarnation{load<std::uint32_t>(at + 20)};
+  directory_id_ = load<std::uint64_t>(at + 24);
+  in_use_ = load<std::uint32_t>(at + 32) != 0;
+  const std::size_t peer_count = load<std::uint32_t>(at + 36);
+  if (bytes.size() - kHeadBytes - kCrcBytes != peer_count * kPeerBytes) {
+    return damaged();
+  }
+  at = bytes.data() + kHeadBytes;
+  for (std::size_t i = 0; i < peer_count; ++i, at += kPeerBytes) {
+    peers_.push_back(PeerIdentity{NodeId{load<std::uint32_t>(at)},
+                                  load<std::uint64_t>(at + 8),
+                                  Incarnation{load<std::uint32_t>(at + 4)}});
+  }
+  return Status{};
+}
+
+Status IdentityFile::check(const NodeIdentity& expected) const {
+  if (identity_.cluster != expected.cluster) {
+    return mismatch(kDirectoryCluster, "cluster", identity_.cluster.value, expected.cluster.value);
+  }
+  if (identity_.node != expected.node) {
+    return mismatch(kDirectoryNode, "node", identity_.node.value, expected.node.value);
+  }
+  if (identity_.shard_count != expected.shard_count) {
+    return mismatch(kDirectoryShardCount,
+                    "a cluster with shard count",
+                    identity_.shard_count,
+                    expected.shard_count);
+  }
+  return Status{};
+}
+
+Status IdentityFile::persist() {
+  std::vector<std::byte> bytes(kHeadBytes + peers_.size() * kPeerBytes + kCrcBytes);
+  auto* at = store(bytes.data(), kMagic);
+  at = store(at, kVersion);
+  at = store(at, identity_.node.value);
+  at = store(at, identity_.cluster.value);
+  at = store(at, identity_.shard_count);
+  at = store(at, incarnation_.value);
+  at = store(at, directory_id_);
+  at = store(at, std::uint32_t{in_use_ ? 1u : 0u});
+  at = store(at, static_cast<std::uint32_t>(peers_.size()));
+  for (const PeerIdentity& peer : peers_) {
+    at = store(at, peer.node.value);
+    at = store(at, peer.incarnation.value);
+    at = store(at, peer.directory_id);
+  }
+  store(at, crc32c(std::span{bytes}.first(bytes.size() - kCrcBytes)));
+  return write_atomically(disk_, kName, bytes);
+}
+
+}  // namespace gcoord::ledger

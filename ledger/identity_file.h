@@ -1,0 +1,80 @@
+// Who a data directory belongs to, and which directories its node has met at its peers.
+//
+// One small file, `identity`, replaced atomically and checksummed. The directory id is drawn once
+// when the file is created and never changes, so a directory that was wiped and made anew is told
+// from the old one; the incarnation rises by one, durably, on every open, so an old image that
+// comes back is told from its successor. Works on any Disk. One thread at a time.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/disk.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::ledger {
+
+// What the operator says this node is; checked against the file.
+struct NodeIdentity {
+  ClusterId cluster;
+  NodeId node;
+  std::uint32_t shard_count = 0;
+};
+
+// The directory that a peer node was last known to use. A handshake refuses a peer with another
+// directory id (its disk was replaced) or a lower incarnation (an old image came back).
+struct PeerIdentity {
+  NodeId node;
+  std::uint64_t directory_id = 0;
+  Incarnation incarnation;  // The highest one ever met.
+};
+
+class IdentityFile {
+ public:
+  // Opens or creates the file, and makes the next incarnation durable. random_id is used only when
+  // the file is created: any number no other directory has; not 0. Failures: FailedPrecondition
+  // with kDirectoryCluster, kDirectoryNode, kDirectoryShardCount or kDirectoryFormat, DataLoss with
+  // kDirectoryIdentity, and the disk's own.
+  static Result<std::unique_ptr<IdentityFile>> open(Disk& disk,
+                                                    const NodeIdentity& expected,
+                                                    std::uint64_t random_id);
+
+  const NodeIdentity& identity() const { return identity_; }
+
+  std::uint64_t directory_id() const { return directory_id_; }
+
+  // At least 1.
+  Incarnation incarnation() const { return incarnation_; }
+
+  // Whether a log of record was ever opened here. Until mark_in_use() is durable the node has made
+  // no promise, and an empty log is as it should be; from then on a missing log is a loss.
+  bool in_use() const { return in_use_; }
+
+  Status mark_in_use();
+
+  // Notes a peer's directory, durably, before the caller relies on it. Replaces what was known of
+  // the node; the caller has decided that it may. No write when nothing changed.
+  Status remember_peer(const PeerIdentity& peer);
+
+  // Ascending by node.
+  const std::vector<PeerIdentity>& peers() const { return peers_; }
+
+ private:
+  explicit IdentityFile(Disk& disk) : disk_(disk) {}
+
+  Status decode(std::span<const std::byte> bytes);
+  Status check(const NodeIdentity& expected) const;
+  Status persist();
+
+  Disk& disk_;
+  NodeIdentity identity_;
+  std::uint64_t directory_id_ = 0;
+  Incarnation incarnation_;
+  bool in_use_ = false;
+  std::vector<PeerIdentity> peers_;
+};
+
+}  // namespace gcoord::ledger

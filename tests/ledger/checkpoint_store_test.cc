@@ -1,0 +1,130 @@
+#include "ledger/checkpoint_store.h"
+
+#include "ledger/error_details.h"
+#include "replay_log.h"
+#include "temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace gcoord::ledger {
+namespace {
+
+std::string text(std::span<const std::byte> bytes) {
+  return std::string{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class Loaded final : public CheckpointVisitor {
+ public:
+  void on_shard(ShardId shard,
+                std::span<const std::byte> hard,
+                std::span<const std::byte> service) override {
+    order.push_back(shard.value);
+    rows[shard.value] = text(hard) + "|" + text(service);
+  }
+
+  std::vector<std::uint32_t> order;
+  std::map<std::uint32_t, std::string> rows;
+};
+
+TEST(CheckpointStore, GivesBackShardsInOrderAfterReopening) {
+  const TemporaryDirectory directory;
+  {
+    const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
+    EXPECT_EQ(store->covered_lsn(), Lsn{0});
+    CheckpointBatch batch;
+    batch.put(CheckpointColumn::Service, ShardId{300}, bytes_of("s300"));
+    batch.put(CheckpointColumn::Hard, ShardId{2}, bytes_of("h2"));
+    batch.put(CheckpointColumn::Service, ShardId{2}, bytes_of("s2"));
+    batch.put(CheckpointColumn::Hard, ShardId{70000}, bytes_of("h70000"));
+    batch.covers(Lsn{17});
+    ASSERT_TRUE(store->write(batch).ok());
+    EXPECT_EQ(store->covered_lsn(), Lsn{17});
+  }
+  const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
+  EXPECT_EQ(store->covered_lsn(), Lsn{17});
+  Loaded loaded;
+  ASSERT_TRUE(store->load(loaded).ok());
+  EXPECT_EQ(loaded.order, (std::vector<std::uint32_t>{2, 300, 70000}));
+  EXPECT_EQ(loaded.rows[2], "h2|s2");
+  EXPECT_EQ(loaded.rows[300], "|s300");
+  EXPECT_EQ(loaded.rows[70000], "h70000|");
+}
+
+TEST(CheckpointStore, LaterWritesReplaceAndRemove) {
+  const TemporaryDirectory directory;
+  const auto store = CheckpointStore::open(directory.path()).value();
+  CheckpointBatch batch;
+  batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("first"));
+  batch.put(CheckpointColumn::Hard, ShardId{2}, bytes_of("second"));
+  ASSERT_TRUE(store->write(batch).ok());
+  batch.clear();
+  EXPECT_TRUE(batch.empty());
+  batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("third"));
+  batch.remove(CheckpointColumn::Hard, ShardId{2});
+  ASSERT_TRUE(store->write(batch).ok());
+  EXPECT_EQ(text(store->get(CheckpointColumn::Hard, ShardId{1}).value()), "third");
+  EXPECT_EQ(store->get(CheckpointColumn::Hard, ShardId{2}).status().code(), StatusCode::NotFound);
+}
+
+TEST(CheckpointStore, APartWithoutAnLsnLeavesTheCoveredLsn) {
+  const TemporaryDirectory directory;
+  const auto store = CheckpointStore::open(directory.path()).value();
+  CheckpointBatch batch;
+  batch.covers(Lsn{5});
+  ASSERT_TRUE(store->write(batch).ok());
+  batch.clear();
+  batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("part"));
+  ASSERT_TRUE(store->write(batch).ok());
+  EXPECT_EQ(store->covered_lsn(), Lsn{5});
+}
+
+TEST(CheckpointStore, KeepsValuesOfTheNode) {
+  const TemporaryDirectory directory;
+  const auto store = CheckpointStore::open(directory.path()).value();
+  CheckpointBatch batch;
+  batch.put_meta("view", bytes_of("epoch 4"));
+  ASSERT_TRUE(store->write(batch).ok());
+  EXPECT_EQ(text(store->get_meta("view").value()), "epoch 4");
+  EXPECT_EQ(store->get_meta("absent").status().code(), StatusCode::NotFound);
+}
+
+TEST(CheckpointStore, ADamagedFileIsALossOfDataAndNamed) {
+  const TemporaryDirectory directory;
+  {
+    const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
+    CheckpointBatch batch;
+    for (std::uint32_t shard = 0; shard < 20'000; ++shard) {
+      batch.put(CheckpointColumn::Service, ShardId{shard}, bytes_of(std::string(2000, 'v')));
+    }
+    batch.covers(Lsn{9});
+    ASSERT_TRUE(store->write(batch).ok());
+  }
+  // Reopening moves the values from RocksDB's log into table files.
+  ASSERT_TRUE(CheckpointStore::open(directory.path("checkpoint")).ok());
+  std::filesystem::path largest;
+  for (const auto& row : std::filesystem::directory_iterator{directory.path("checkpoint")}) {
+    if (row.path().extension() == ".sst" &&
+        (largest.empty() || row.file_size() > std::filesystem::file_size(largest))) {
+      largest = row.path();
+    }
+  }
+  ASSERT_FALSE(largest.empty());
+  {
+    std::fstream file{largest, std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(largest) / 3));
+    file.put('X');
+  }
+  const auto store = CheckpointStore::open(directory.path("checkpoint"));
+  Loaded loaded;
+  const Status status = store.ok() ? store.value()->load(loaded) : store.status();
+  EXPECT_EQ(status.code(), StatusCode::DataLoss);
+  EXPECT_EQ(status.detail(), kCheckpointRot);
+  EXPECT_NE(status.message().find(".sst"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace gcoord::ledger

@@ -1,0 +1,108 @@
+#include "ledger/identity_file.h"
+
+#include "ledger/error_details.h"
+#include "ledger/memory_disk.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::ledger {
+namespace {
+
+constexpr NodeIdentity kNode{ClusterId{7}, NodeId{2}, 64};
+constexpr std::uint64_t kRandomId = 991;
+
+TEST(IdentityFile, DrawsItsIdOnceAndTheIncarnationRisesOnEveryOpen) {
+  MemoryDisk disk;
+  for (std::uint32_t life = 1; life <= 3; ++life) {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId + life).value();
+    EXPECT_EQ(file->directory_id(), kRandomId + 1);
+    EXPECT_EQ(file->incarnation(), Incarnation{life});
+  }
+}
+
+TEST(IdentityFile, TheIncarnationIsDurableBeforeItIsKnown) {
+  MemoryDisk disk;
+  Incarnation last;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    EXPECT_GT(file->incarnation(), last);
+    last = file->incarnation();
+    disk.lose_power(seed);
+  }
+}
+
+TEST(IdentityFile, EachMismatchHasItsOwnError) {
+  MemoryDisk disk;
+  ASSERT_TRUE(IdentityFile::open(disk, kNode, kRandomId).ok());
+  NodeIdentity other = kNode;
+  other.cluster = ClusterId{8};
+  EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryCluster);
+  other = kNode;
+  other.node = NodeId{3};
+  EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryNode);
+  other = kNode;
+  other.shard_count = 65;
+  EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryShardCount);
+}
+
+TEST(IdentityFile, ARefusedOpenIsNoIncarnation) {
+  MemoryDisk disk;
+  ASSERT_TRUE(IdentityFile::open(disk, kNode, kRandomId).ok());
+  NodeIdentity other = kNode;
+  other.cluster = ClusterId{8};
+  ASSERT_FALSE(IdentityFile::open(disk, other, 1).ok());
+  EXPECT_EQ(IdentityFile::open(disk, kNode, 1).value()->incarnation(), Incarnation{2});
+}
+
+TEST(IdentityFile, EveryFlippedBitAndEveryCutIsDetected) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    ASSERT_TRUE(file->remember_peer({NodeId{1}, 55, Incarnation{4}}).ok());
+  }
+  const auto image = disk.image("identity");
+  for (std::size_t bit = 0; bit < image.size() * 8; ++bit) {
+    auto damaged = image;
+    damaged[bit / 8] ^= std::byte{static_cast<unsigned char>(1u << bit % 8)};
+    disk.set_image("identity", damaged);
+    EXPECT_EQ(IdentityFile::open(disk, kNode, 1).status().detail(), kDirectoryIdentity);
+  }
+  for (std::size_t length = 0; length < image.size(); ++length) {
+    disk.set_image("identity", std::span{image}.first(length));
+    EXPECT_EQ(IdentityFile::open(disk, kNode, 1).status().code(), StatusCode::DataLoss);
+  }
+}
+
+TEST(IdentityFile, RemembersPeersInOrderAndOverRestarts) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    ASSERT_TRUE(file->remember_peer({NodeId{3}, 300, Incarnation{1}}).ok());
+    ASSERT_TRUE(file->remember_peer({NodeId{1}, 100, Incarnation{5}}).ok());
+    ASSERT_TRUE(file->remember_peer({NodeId{3}, 300, Incarnation{2}}).ok());
+  }
+  disk.lose_power(1);
+  const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+  ASSERT_EQ(file->peers().size(), 2u);
+  EXPECT_EQ(file->peers()[0].node, NodeId{1});
+  EXPECT_EQ(file->peers()[1].directory_id, 300u);
+  EXPECT_EQ(file->peers()[1].incarnation, Incarnation{2});
+}
+
+TEST(IdentityFile, ALogIsOwedOnceTheDirectoryIsInUse) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    EXPECT_FALSE(file->in_use());
+  }
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    EXPECT_FALSE(file->in_use());  // A first start that never got as far as a log.
+    ASSERT_TRUE(file->mark_in_use().ok());
+  }
+  disk.lose_power(3);
+  EXPECT_TRUE(IdentityFile::open(disk, kNode, kRandomId).value()->in_use());
+}
+
+}  // namespace
+}  // namespace gcoord::ledger

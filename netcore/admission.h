@@ -1,0 +1,54 @@
+// Who may hold a channel with this node: what a peer says of itself in the handshake, and the
+// answer.
+//
+// netcore itself refuses another cluster, another protocol version, a node that is not configured,
+// this node's own id, an incarnation older than one already met and a second directory that claims
+// the id of a live peer. What needs memory beyond this process (which directory and incarnation a
+// node last had) is the admit hook's business; it is asked on both sides of every handshake. Called
+// on the network's thread. Host only.
+#pragma once
+
+#include "common/ids.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace gcoord::netcore {
+
+// Chosen at random when a data directory is created. 0 means "not known".
+using DirectoryId = StrongId<struct DirectoryIdTag, std::uint64_t>;
+
+struct PeerIdentity {
+  ClusterId cluster;
+  NodeId node;
+  Incarnation incarnation;
+  DirectoryId directory;
+};
+
+// Travels in a refusal: never renumber.
+enum class RefusalCode : std::uint8_t {
+  None = 0,
+  WrongVersion = 1,
+  WrongCluster = 2,
+  UnknownNode = 3,        // Not in the receiver's list of peers, or meant for another node.
+  DuplicateNode = 4,      // A live node with another directory has this id.
+  OldIncarnation = 5,     // The receiver has met a later life of this node.
+  ReplacedDirectory = 6,  // For the hook: the node came back with another data directory.
+  NotAdmitted = 7,        // For the hook: any other reason, told in the text.
+  CallCrossed = 8,        // Both called at once and the other call counts; nobody needs to act.
+};
+
+std::string_view refusal_code_name(RefusalCode code);
+
+struct Admission {
+  RefusalCode code = RefusalCode::None;  // None admits.
+  std::string text;                      // Told to the peer: one cause and one fix. <= 512 bytes.
+
+  bool admitted() const { return code == RefusalCode::None; }
+};
+
+using AdmitHook = std::function<Admission(const PeerIdentity&)>;
+
+}  // namespace gcoord::netcore

@@ -1,0 +1,42 @@
+// Why something that a peer sent was not applied. Every reason is counted, per peer and in metrics.
+//
+// A frame that is merely old is dropped alone; every other reason also closes the link, because a
+// correct peer never sends such a thing (FAULTS.md 12, 28).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace gcoord::netcore {
+
+enum class DropReason : std::uint8_t {
+  None,
+  BadMagic,          // Not our protocol at all.
+  BadVersion,        // A format version that this node does not speak.
+  BadChecksum,       // Header or body fails its CRC32C.
+  BadLength,         // Sizes that contradict each other, exceed a limit or fall short.
+  BadField,          // A band, kind or reserved field outside its range.
+  BadExtent,         // An extent out of order, too long, or of a slot that is not there.
+  WrongCluster,      // Cluster id of another cluster.
+  WrongNode,         // Sender or receiver is not who the handshake agreed on.
+  UnexpectedKind,    // A greeting on a live channel, or data before the handshake.
+  CreditOverrun,     // More slots than were granted, or an acknowledgement of what was never sent.
+  StaleEpoch,        // A frame of an earlier channel.
+  StaleSequence,     // A frame, or a heartbeat, that was seen or overtaken before.
+  TooManyStrangers,  // More links without a handshake than this node keeps.
+  GreetingTimeout,   // No handshake within its time.
+};
+
+inline constexpr std::size_t kDropReasonCount = 15;
+
+// The reason as a metric label, for example "bad_checksum".
+std::string_view drop_reason_name(DropReason reason);
+
+// True when a correct peer can cause it: the frame is dropped and the link lives on.
+constexpr bool is_benign(DropReason reason) {
+  return reason == DropReason::None || reason == DropReason::StaleEpoch ||
+         reason == DropReason::StaleSequence;
+}
+
+}  // namespace gcoord::netcore

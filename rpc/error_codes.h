@@ -1,0 +1,156 @@
+// Every stable error number of gcoord, printed as GC<number>: what happened, which exit code a
+// program ends with, and the one thing to do about it.
+//
+// Scripts match on these numbers: never renumber, never reuse. The thousands say whom to ask:
+// 1 usage and configuration, 2 storage and the data directory, 3 network and peers, 4 protocol and
+// client, 5 consensus and leaders, 6 locks and sessions. Folders on this floor and below know only
+// their own numbers (ledger/error_details.h); this table has them all. docs/errors.md holds the
+// same table for readers; a test compares them. The number travels as Status::detail and
+// ReplySlot::detail. Constant after start; thread-safe.
+#pragma once
+
+#include "common/status.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gcoord::rpc {
+
+enum class ErrorCode : std::uint32_t {
+  None = 0,
+
+  OptionInvalid = 1001,
+  OptionMissing = 1002,
+  ConfigUnreadable = 1003,
+  ConfigInvalid = 1004,
+  ListenInsecure = 1005,
+  CommandUnknown = 1006,
+  NameEmpty = 1101,
+  NameTooLong = 1102,
+  NameNotUtf8 = 1103,
+  TtlTooShort = 1104,
+  TtlTooLong = 1105,
+  WaitTooLong = 1106,
+  TokenZero = 1107,
+  SessionZero = 1108,
+  PrefixTooLong = 1109,
+  CursorTooLong = 1110,
+  LimitOutOfRange = 1111,
+  ShardOutOfRange = 1112,
+  BatchTooLarge = 1113,
+  NameControl = 1114,
+  SequenceZero = 1115,
+  AckedAboveSequence = 1116,
+
+  DirectoryLocked = 2001,
+  DirectoryPermissions = 2002,
+  DirectoryCluster = 2003,
+  DirectoryNode = 2004,
+  DirectoryShardCount = 2005,
+  DirectoryIdentity = 2006,
+  DirectoryFormat = 2007,
+  DirectoryUnusable = 2008,
+  DiskFull = 2101,
+  DiskWriteFailed = 2102,
+  DiskSyncFailed = 2103,
+  DiskReadFailed = 2104,
+  DiskFailed = 2105,
+  LogRot = 2201,
+  LogSegmentMissing = 2202,
+  LogAbsent = 2203,
+  LogForeign = 2204,
+  LogFormat = 2205,
+  LogBehind = 2206,
+  LogRecordTooLarge = 2207,
+  CheckpointRot = 2301,
+  CheckpointFailed = 2302,
+  CheckpointFormat = 2303,
+
+  Unreachable = 3001,
+  ConnectionLost = 3002,
+  AddressUnresolved = 3003,
+  ListenFailed = 3004,
+  NodeIdDuplicate = 3005,
+  PeerForeign = 3006,
+  PeerVersion = 3007,
+
+  FrameBad = 4001,
+  VersionUnsupported = 4002,
+  HelloMissing = 4003,
+  KindUnknown = 4004,
+  FeatureMissing = 4005,
+  PayloadMalformed = 4006,
+  SlotInvalid = 4007,
+  RequestTooLarge = 4008,
+  DeadlineExceeded = 4009,
+  ClientClosed = 4010,
+  BlockedCallback = 4011,
+  ClusterForeign = 4012,
+  ConnectionsExhausted = 4013,
+  ReplyMalformed = 4014,
+
+  NoLeader = 5001,
+  NotLeader = 5002,
+  Overloaded = 5003,
+  ProposalDropped = 5004,
+  ShuttingDown = 5005,
+  NotReady = 5006,
+  QuorumUnavailable = 5007,
+
+  LockBusy = 6001,
+  LockNotHeld = 6002,
+  TokenStale = 6003,
+  HolderOther = 6004,
+  WaitTimedOut = 6005,
+  WaitCancelled = 6006,
+  SessionExpired = 6007,
+  SessionUnknown = 6008,
+  SequenceAcknowledged = 6009,
+  SequenceTooFar = 6010,
+  SequenceReused = 6011,
+  LocksExhausted = 6012,
+  WaitersExhausted = 6013,
+  SessionsExhausted = 6014,
+  AcquireGranted = 6015,
+  LockAbsent = 6016,
+  WaitUnknown = 6017,
+  SessionClosed = 6018,
+  SequenceForgotten = 6019,
+  SessionWindowFull = 6020,
+};
+
+// Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.
+enum class ExitCode : std::uint8_t {
+  Ok = 0,
+  Negative = 1,  // A negative answer or a failed check.
+  Usage = 2,
+  Unreachable = 3,
+  Auth = 4,
+  Unavailable = 5,  // No leader, no quorum, or too busy.
+  Conflict = 6,     // The lock is held by another.
+};
+
+struct ErrorEntry {
+  ErrorCode code;
+  std::string_view name;  // "LockBusy".
+  StatusCode status;
+  ExitCode exit;
+  std::string_view cause;  // One sentence without a full stop; evidence follows it in a message.
+  std::string_view fix;    // One sentence that begins with a verb.
+};
+
+// All entries, by rising number.
+std::span<const ErrorEntry> error_table();
+
+// The entry of a number; nullptr for 0 and for numbers of a newer version.
+const ErrorEntry* find_error(std::uint32_t number);
+
+// The exit code for a failed Status: by its number, else by its canonical code.
+ExitCode exit_code(const Status& status);
+
+// "the lock is held by another session (token 7). Wait for it with --wait, ...": cause, evidence,
+// fix. Evidence may be empty.
+Status make_error(ErrorCode code, std::string_view evidence = {});
+
+}  // namespace gcoord::rpc

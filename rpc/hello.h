@@ -1,0 +1,69 @@
+// The first exchange of every connection: who speaks which version, which cluster, which node.
+//
+// The client sends one Hello slot, alone in its first frame. The node answers with a Welcome, or
+// with a refusal (ErrorCode::VersionUnsupported, ClusterForeign) and closes. Anything else before a
+// Hello is ErrorCode::HelloMissing. Encoded lists and texts have explicit counts and are bounded;
+// decoding hostile bytes fails, never reads outside, never allocates more than it was given.
+// Pure functions; thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "rpc/limits.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::rpc {
+
+// Versions of the slots' meaning that this build speaks.
+inline constexpr std::uint16_t kProtocolVersionMin = 1;
+inline constexpr std::uint16_t kProtocolVersionMax = 1;
+
+// Never renumber: bits of features. A peer ignores bits that it does not know.
+enum class Feature : std::uint64_t {
+  Locks = 1,
+  CheckBatch = 2,
+  LeaderMap = 4,
+};
+
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4;
+
+struct Hello {
+  std::uint16_t version_min = kProtocolVersionMin;
+  std::uint16_t version_max = kProtocolVersionMax;
+  std::uint64_t features = kFeatures;
+  ClusterId cluster;   // 0: any; otherwise a node of another cluster refuses.
+  std::string client;  // Name and version for the node's log; at most 255 bytes.
+};
+
+struct NodeAddress {
+  NodeId node;
+  std::string address;  // "host:port" of the client port.
+};
+
+struct Welcome {
+  std::uint16_t version = 0;   // The highest that both speak.
+  std::uint64_t features = 0;  // What both have.
+  ClusterId cluster;
+  NodeId node;  // Who answers.
+  std::uint32_t shard_count = 0;
+  std::uint32_t tick_ms = 0;
+  std::uint32_t election_ms = 0;  // Election timeout: how long a shard may be without a leader.
+  std::uint32_t ttl_ms_min = 0;
+  std::uint32_t ttl_ms_max = 0;
+  std::vector<NodeAddress> nodes;  // All nodes of the cluster, the answering one too.
+};
+
+std::vector<std::byte> encode(const Hello& hello);
+std::vector<std::byte> encode(const Welcome& welcome);
+Result<Hello> decode_hello(std::span<const std::byte> payload);
+Result<Welcome> decode_welcome(std::span<const std::byte> payload);
+
+// The version to speak, or 0 when the ranges do not meet.
+std::uint16_t common_version(const Hello& hello);
+
+}  // namespace gcoord::rpc

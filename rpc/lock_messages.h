@@ -1,0 +1,137 @@
+// Typed forms of the lock requests, and their list payloads.
+//
+// Requests that fit a slot are made by to_slot() and read back by from_slot(); the name is the
+// payload, unchanged. Lists (batch check, lock rows, leader map) have explicit counts, are bounded
+// by limits.h and are decoded without trusting any of them. Field checks are in validate.h.
+// Pure functions; thread-safe. Views in decoded values point into the payload they came from.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "rpc/request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::rpc {
+
+// Who asks, and where in the exactly-once window (RIFL, Lee et al., SOSP 2015).
+struct Caller {
+  SessionId session;
+  RequestSequence sequence;
+  RequestSequence acked_below;
+};
+
+struct LockAcquire {
+  Caller caller;
+  std::uint32_t wait_ms = 0;      // 0: try; kForeverMs: until granted or the session ends.
+  std::uint32_t ttl_ms = 0;       // Registers the session in the shard on first use.
+  std::uint32_t deadline_ms = 0;  // Only for a try: how long the answer is wanted.
+};
+
+// The token is the one that the acquire was granted; the lock is freed only under it.
+struct LockRelease {
+  Caller caller;
+  FencingToken token;
+};
+
+// Kind and fields; the sender adds request_id and shard. On the wire a waiting acquire is the flag
+// Wait and deadline_ms = wait_ms.
+RequestSlot to_slot(const LockAcquire& acquire);
+RequestSlot to_slot(const LockRelease& release);
+LockAcquire acquire_from_slot(const RequestSlot& slot);
+LockRelease release_from_slot(const RequestSlot& slot);
+Caller caller_of(const RequestSlot& slot);
+
+// Payloads as text and back, without copying.
+std::string_view text_of(std::span<const std::byte> payload);
+std::span<const std::byte> bytes_of(std::string_view text);
+
+// The answer to a token check. Never renumber.
+enum class CheckVerdict : std::uint32_t {
+  Valid = 1,      // The lock is held under this very token.
+  Stale = 2,      // It is held under another token.
+  Free = 3,       // Nobody holds it; the token is of the past.
+  NotLeader = 4,  // In a batch: this node does not lead the name's shard. Ask another.
+};
+
+// One question of a batch; the name points into the payload or to the caller's own.
+struct TokenCheck {
+  std::string_view name;
+  FencingToken token;
+};
+
+// u32 count, then {u64 token, u16 name bytes, name} each. Names are checked as by check_name().
+std::vector<std::byte> encode_check_batch(std::span<const TokenCheck> checks);
+Result<std::vector<TokenCheck>> decode_check_batch(std::span<const std::byte> payload);
+
+// u32 count, then u32 verdict each, in the order asked.
+std::vector<std::byte> encode_verdicts(std::span<const CheckVerdict> verdicts);
+Result<std::vector<CheckVerdict>> decode_verdicts(std::span<const std::byte> payload);
+
+// One session in a lock's queue; its place in the list is its place in the queue.
+struct LockWaiter {
+  SessionId session;
+  RequestSequence sequence;
+  std::uint32_t waited_ms = 0;  // As the answering leader measured it.
+};
+
+// One lock that is held or waited for.
+struct LockRow {
+  std::string name;
+  ShardId shard;
+  SessionId holder;         // 0: free, and waited for only until the next entry is applied.
+  FencingToken token;       // Of the present holder.
+  LogIndex acquired_index;  // The log entry that granted it.
+  std::uint32_t ttl_left_ms = 0;
+  std::uint32_t waiter_count = 0;
+  std::vector<LockWaiter> waiters;  // In queue order; only with RequestFlag::Waiters.
+};
+
+std::vector<std::byte> encode_lock_row(const LockRow& row);
+Result<LockRow> decode_lock_row(std::span<const std::byte> payload);
+
+// LockList answers for the shards that the asked node leads; a client walks the nodes.
+struct ListQuery {
+  std::string prefix;
+  std::string cursor;         // Empty: from the beginning. Opaque to the client.
+  std::uint32_t limit = 100;  // Rows of one page, 1 to kListRowsMax.
+};
+
+// Rows come in no order that means anything; every row fits the frame (encoded_bytes()).
+struct ListPage {
+  std::vector<LockRow> rows;
+  std::string next_cursor;  // Empty: no more on this node.
+};
+
+std::vector<std::byte> encode_list_query(const ListQuery& query);
+Result<ListQuery> decode_list_query(std::span<const std::byte> payload);
+
+// Bytes that a row takes in a page, so that a node can stop before kPayloadBytesMax.
+std::size_t encoded_bytes(const LockRow& row);
+std::vector<std::byte> encode_list_page(const ListPage& page);
+Result<ListPage> decode_list_page(std::span<const std::byte> payload);
+
+// Shards first to first + count - 1; the node cuts off what is beyond the cluster's shards.
+struct ShardRange {
+  ShardId first;
+  std::uint32_t count = 0;
+};
+
+std::vector<std::byte> encode_shard_range(const ShardRange& range);
+Result<ShardRange> decode_shard_range(std::span<const std::byte> payload);
+
+// leaders[i] leads shard first + i as the answering node believes; node 0: not known.
+struct LeaderMap {
+  ShardId first;
+  std::vector<NodeId> leaders;
+};
+
+std::vector<std::byte> encode_leader_map(const LeaderMap& map);
+Result<LeaderMap> decode_leader_map(std::span<const std::byte> payload);
+
+}  // namespace gcoord::rpc

@@ -1,0 +1,113 @@
+// The two slots of the client protocol: what one request and one reply look like in 64 bytes.
+//
+// A slot has the same fields for every kind; a field that a kind does not use is zero. Text and
+// lists travel in the payload that the slot refers to; their encodings are in hello.h,
+// session_messages.h and lock_messages.h. Little-endian; compilers for other machines are refused.
+// Plain values; no thread rules.
+#pragma once
+
+#include "common/status.h"
+#include "rpc/limits.h"
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace gcoord::rpc {
+
+static_assert(std::endian::native == std::endian::little);
+
+// Never renumber. An unknown kind is answered with ErrorCode::KindUnknown; the connection stays.
+enum class RequestKind : std::uint16_t {
+  Hello = 1,            // First on every connection; payload: Hello. Reply payload: Welcome.
+  OpenSession = 2,      // ttl_ms. Reply: extra = session id, ttl_ms as granted.
+  KeepAlive = 3,        // Payload: list of sessions. Reply payload: one KeepAliveState each.
+  CloseSession = 4,     // session; shard = one shard, or kAllShards: all that this node leads.
+  LockAcquire = 16,     // session, sequence, acked_below, ttl_ms, deadline_ms; payload: the name.
+  LockRelease = 17,     // session, sequence, acked_below, token; payload: the name.
+  LockCancel = 18,      // session, sequence of the acquire to give up; payload: the name.
+  LockCheck = 19,       // token; payload: the name. Reply: extra = CheckVerdict.
+  LockCheckBatch = 20,  // Payload: list of (name, token). Reply payload: one CheckVerdict each.
+  LockGet = 21,         // Payload: the name. Reply payload: a LockRow.
+  LockList = 22,        // Payload: ListQuery. Reply payload: ListPage.
+  NodeStatus = 32,      // Reply payload: JSON.
+  ShardList = 33,       // Payload: ShardRange. Reply payload: JSON.
+  ShardShow = 34,       // shard. Reply payload: JSON.
+  LeaderMap = 35,       // Payload: ShardRange. Reply payload: LeaderMap.
+};
+
+// "lock_acquire" and the like; "unknown" for a number outside the enum.
+std::string_view request_kind_name(RequestKind kind);
+bool request_kind_known(RequestKind kind);
+
+// Never renumber: bits of RequestSlot::flags.
+enum class RequestFlag : std::uint16_t {
+  Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
+  Waiters = 2,  // LockGet, LockList: name the waiters too.
+};
+
+// Never renumber: bits of ReplySlot::flags.
+enum class ReplyFlag : std::uint8_t {
+  // LockAcquire: this session held the lock before; the token is the old one. LockCancel with
+  // AcquireGranted: the same of the acquire in question, so that there is nothing to release.
+  AlreadyHeld = 1,
+};
+
+// In RequestSlot::shard of CloseSession: every shard that the asked node leads.
+inline constexpr std::uint32_t kAllShards = 0xffff'ffff;
+
+struct RequestSlot {
+  RequestKind kind{};
+  std::uint16_t flags = 0;
+  std::uint32_t shard = 0;        // Where the name lives; the node checks it.
+  std::uint64_t request_id = 0;   // Chosen by the client, echoed; means nothing to the node.
+  std::uint64_t session = 0;      // 0: none.
+  std::uint64_t sequence = 0;     // Within (session, shard), from 1; a retry repeats it. 0: a read.
+  std::uint64_t acked_below = 0;  // From 1: the client has the replies of all sequences below it.
+  std::uint64_t token = 0;        // Fencing token.
+  std::uint32_t deadline_ms = 0;  // How long, from receipt, the answer is wanted; kForeverMs.
+  std::uint32_t ttl_ms = 0;       // Of the session; an acquire registers it in the shard.
+  std::uint32_t payload_offset = 0;
+  std::uint32_t payload_bytes = 0;
+
+  bool has(RequestFlag flag) const { return (flags & static_cast<std::uint16_t>(flag)) != 0; }
+
+  void set(RequestFlag flag) {
+    flags = static_cast<std::uint16_t>(flags | static_cast<std::uint16_t>(flag));
+  }
+};
+
+static_assert(sizeof(RequestSlot) == kSlotBytes);
+static_assert(std::is_trivially_copyable_v<RequestSlot>);
+
+struct ReplySlot {
+  RequestKind kind{};  // As asked.
+  StatusCode code = StatusCode::Ok;
+  std::uint8_t flags = 0;
+  std::uint32_t detail = 0;      // ErrorCode; 0 when code is Ok.
+  std::uint64_t request_id = 0;  // As asked.
+  std::uint64_t token = 0;       // Granted; or the present holder's when the lock is busy.
+  std::uint64_t epoch = 0;       // Term of the leader that answered.
+  std::uint64_t extra = 0;       // By kind: session id, CheckVerdict, the present holder's session.
+  std::uint32_t ttl_ms = 0;      // Left to the session as the answering leader sees it.
+  std::uint32_t leader = 0;  // Node id where to ask instead, with ErrorCode::NotLeader; 0: unknown.
+  std::uint32_t shard = 0;   // As asked.
+  std::uint32_t reserved = 0;  // Zero.
+  std::uint32_t payload_offset = 0;
+  std::uint32_t payload_bytes = 0;  // An error's payload is a message for the operator, or empty.
+
+  bool has(ReplyFlag flag) const { return (flags & static_cast<std::uint8_t>(flag)) != 0; }
+
+  void set(ReplyFlag flag) {
+    flags = static_cast<std::uint8_t>(flags | static_cast<std::uint8_t>(flag));
+  }
+};
+
+static_assert(sizeof(ReplySlot) == kSlotBytes);
+static_assert(std::is_trivially_copyable_v<ReplySlot>);
+
+// A reply to a request with kind, request id and shard filled in; code Ok.
+ReplySlot reply_to(const RequestSlot& request);
+
+}  // namespace gcoord::rpc

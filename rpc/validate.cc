@@ -1,0 +1,146 @@
+#include "rpc/validate.h"
+
+#include "common/utf8.h"
+#include "rpc/lock_messages.h"
+
+namespace gcoord::rpc {
+namespace {
+
+bool has_control(std::string_view text) {
+  for (const char byte : text) {
+    if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) {
+      return true;
+    }
+  }
+  return false;
+}
+
+ErrorCode check_sequence(const RequestSlot& slot) {
+  if (slot.sequence == 0) {
+    return ErrorCode::SequenceZero;
+  }
+  const bool acked = slot.acked_below >= 1 && slot.acked_below <= slot.sequence;
+  return acked ? ErrorCode::None : ErrorCode::AckedAboveSequence;
+}
+
+// What every request that changes a lock has: a session, its sequence, a name.
+ErrorCode check_change(const RequestSlot& slot, std::span<const std::byte> payload) {
+  if (slot.session == 0) {
+    return ErrorCode::SessionZero;
+  }
+  if (const ErrorCode code = check_sequence(slot); code != ErrorCode::None) {
+    return code;
+  }
+  return check_name(text_of(payload));
+}
+
+ErrorCode check_acquire(const RequestSlot& slot,
+                        std::span<const std::byte> payload,
+                        const RequestLimits& limits) {
+  if (const ErrorCode code = check_change(slot, payload); code != ErrorCode::None) {
+    return code;
+  }
+  if (slot.has(RequestFlag::Wait)) {
+    if (const ErrorCode code = check_wait(slot.deadline_ms); code != ErrorCode::None) {
+      return code;
+    }
+  }
+  return check_ttl(slot.ttl_ms, limits);
+}
+
+ErrorCode check_release(const RequestSlot& slot, std::span<const std::byte> payload) {
+  if (const ErrorCode code = check_change(slot, payload); code != ErrorCode::None) {
+    return code;
+  }
+  return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
+}
+
+ErrorCode check_session(const RequestSlot& slot) {
+  return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
+}
+
+ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
+  const bool all = slot.kind == RequestKind::CloseSession && slot.shard == kAllShards;
+  return all || slot.shard < limits.shard_count ? ErrorCode::None : ErrorCode::ShardOutOfRange;
+}
+
+ErrorCode check_flags(const RequestSlot& slot) {
+  constexpr auto kKnown =
+      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters));
+  return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
+}
+
+ErrorCode check_kind(const RequestSlot& slot,
+                     std::span<const std::byte> payload,
+                     const RequestLimits& limits) {
+  switch (slot.kind) {
+    case RequestKind::OpenSession:
+      return check_ttl(slot.ttl_ms, limits);
+    case RequestKind::CloseSession:
+      return check_session(slot);
+    case RequestKind::LockAcquire:
+      return check_acquire(slot, payload, limits);
+    case RequestKind::LockRelease:
+      return check_release(slot, payload);
+    case RequestKind::LockCancel:
+      return check_change(slot, payload);
+    case RequestKind::LockCheck:
+      return slot.token == 0 ? ErrorCode::TokenZero : check_name(text_of(payload));
+    case RequestKind::LockGet:
+      return check_name(text_of(payload));
+    case RequestKind::Hello:
+    case RequestKind::KeepAlive:
+    case RequestKind::LockCheckBatch:
+    case RequestKind::LockList:
+    case RequestKind::NodeStatus:
+    case RequestKind::ShardList:
+    case RequestKind::ShardShow:
+    case RequestKind::LeaderMap:
+      return ErrorCode::None;
+  }
+  return ErrorCode::KindUnknown;
+}
+
+}  // namespace
+
+ErrorCode check_name(std::string_view name) {
+  if (name.empty()) {
+    return ErrorCode::NameEmpty;
+  }
+  if (name.size() > kNameBytesMax) {
+    return ErrorCode::NameTooLong;
+  }
+  if (has_control(name)) {
+    return ErrorCode::NameControl;
+  }
+  return utf8_well_formed(name) ? ErrorCode::None : ErrorCode::NameNotUtf8;
+}
+
+ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits) {
+  if (ttl_ms < limits.ttl_ms_min) {
+    return ErrorCode::TtlTooShort;
+  }
+  return ttl_ms <= limits.ttl_ms_max ? ErrorCode::None : ErrorCode::TtlTooLong;
+}
+
+ErrorCode check_wait(std::uint32_t wait_ms) {
+  return wait_ms <= kWaitMsMax || wait_ms == kForeverMs ? ErrorCode::None : ErrorCode::WaitTooLong;
+}
+
+ErrorCode check_request(const RequestSlot& slot,
+                        std::span<const std::byte> payload,
+                        const RequestLimits& limits) {
+  if (!request_kind_known(slot.kind)) {
+    return ErrorCode::KindUnknown;
+  }
+  if (const ErrorCode code = check_flags(slot); code != ErrorCode::None) {
+    return code;
+  }
+  if (const ErrorCode code = check_shard(slot, limits); code != ErrorCode::None) {
+    return code;
+  }
+  return check_kind(slot, payload, limits);
+}
+
+}  // namespace gcoord::rpc

@@ -1,0 +1,158 @@
+// Bytes on the client port, in both directions: frames, slots, and every payload.
+//
+// Mutated checksums would stop almost every input at the first check, so each input is judged
+// twice: as it is, and with its checksums made right, as somebody who knows the format would send
+// it.
+#include "common/crc32c.h"
+#include "fuzz_test_main.h"
+#include "rpc/frame.h"
+#include "rpc/hello.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+#include "rpc/validate.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace {
+
+using namespace gcoord;       // NOLINT: a program of its own.
+using namespace gcoord::rpc;  // NOLINT
+
+using Bytes = std::vector<std::byte>;
+
+// What decodes must encode again to something that decodes.
+template <typename Decode, typename Encode>
+void round_trip(std::span<const std::byte> payload, Decode decode, Encode encode) {
+  const auto decoded = decode(payload);
+  if (decoded.ok()) {
+    const Bytes again = encode(decoded.value());
+    GCOORD_ASSERT(decode(again).ok());
+  }
+}
+
+void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) {
+  const ErrorCode code = check_request(slot, payload, {.shard_count = 64});
+  GCOORD_ASSERT(code == ErrorCode::None || find_error(static_cast<std::uint32_t>(code)) != nullptr);
+  if (slot.kind == RequestKind::LockAcquire && code == ErrorCode::None) {
+    const LockAcquire acquire = acquire_from_slot(slot);
+    GCOORD_ASSERT(acquire.caller.acked_below.value >= 1);
+    GCOORD_ASSERT(check_name(text_of(payload)) == ErrorCode::None);
+  }
+}
+
+void judge_request_payload(std::span<const std::byte> payload) {
+  round_trip(payload, decode_hello, [](const Hello& hello) { return encode(hello); });
+  round_trip(payload, decode_keep_alive, encode_keep_alive);
+  round_trip(payload, decode_check_batch, encode_check_batch);
+  round_trip(payload, decode_list_query, encode_list_query);
+  round_trip(payload, decode_shard_range, encode_shard_range);
+}
+
+void judge_reply_payload(std::span<const std::byte> payload) {
+  round_trip(payload, decode_welcome, [](const Welcome& welcome) { return encode(welcome); });
+  round_trip(payload, decode_keep_alive_reply, encode_keep_alive_reply);
+  round_trip(payload, decode_verdicts, encode_verdicts);
+  round_trip(payload, decode_lock_row, encode_lock_row);
+  round_trip(payload, decode_list_page, encode_list_page);
+  round_trip(payload, decode_leader_map, encode_leader_map);
+}
+
+// Feeds a stream in pieces of the given size and judges all that comes out.
+void judge_stream(std::span<const std::byte> stream, FrameDirection direction, std::size_t piece) {
+  FrameDecoder decoder{direction};
+  FrameView frame;
+  for (std::size_t start = 0; start < stream.size(); start += piece) {
+    decoder.append(stream.subspan(start, std::min(piece, stream.size() - start)));
+    while (decoder.next(frame) == DecodeStep::Frame) {
+      for (std::size_t index = 0; index < frame.slot_count(); ++index) {
+        if (direction == FrameDirection::Requests) {
+          const RequestSlot slot = frame.request(index);
+          judge_request(slot, frame.payload(slot));
+          judge_request_payload(frame.payload(slot));
+        } else {
+          judge_reply_payload(frame.payload(frame.reply(index)));
+        }
+      }
+    }
+  }
+  GCOORD_ASSERT(decoder.capacity_bytes() <= kFrameBytesMax + stream.size());
+}
+
+// The stream's first frame with everything right that a program computes for its sender.
+Bytes repaired(Bytes stream, FrameDirection direction) {
+  FrameHeader header;
+  if (stream.size() < kFrameHeaderBytes) {
+    return stream;
+  }
+  std::memcpy(&header, stream.data(), sizeof(header));
+  header.magic = kFrameMagic;
+  header.version = kFrameVersion;
+  header.flags = direction == FrameDirection::Replies ? 1 : 0;
+  header.reserved = 0;
+  header.frame_bytes = static_cast<std::uint32_t>(stream.size());
+  header.body_crc32c = crc32c(std::span{stream}.subspan(kFrameHeaderBytes));
+  const auto bytes = std::as_bytes(std::span{&header, 1});
+  header.header_crc32c = crc32c(bytes.first(offsetof(FrameHeader, header_crc32c)));
+  std::memcpy(stream.data(), &header, sizeof(header));
+  return stream;
+}
+
+FuzzInput frame_of(const RequestSlot& slot, std::span<const std::byte> payload) {
+  FrameBuilder builder{FrameDirection::Requests};
+  builder.add(slot, payload);
+  builder.add(slot);
+  Bytes bytes;
+  builder.finish(bytes);
+  const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return {start, start + bytes.size()};
+}
+
+RequestSlot slot_of(RequestKind kind) {
+  RequestSlot slot;
+  slot.kind = kind;
+  slot.session = 9;
+  slot.sequence = 2;
+  slot.acked_below = 1;
+  slot.token = 5;
+  slot.ttl_ms = 1000;
+  return slot;
+}
+
+}  // namespace
+
+std::vector<FuzzInput> fuzz_seeds() {
+  const LockRow row{.name = "a", .waiter_count = 1, .waiters = {{SessionId{1}, {}, 2}}};
+  const std::vector<SessionId> sessions{SessionId{1}, SessionId{2}};
+  const std::vector<KeepAliveEntry> entries{{SessionId{1}, KeepAliveState::Renewed, 7}};
+  const std::vector<TokenCheck> checks{{"a", FencingToken{1}}, {"b", FencingToken{2}}};
+  const std::vector<CheckVerdict> verdicts{CheckVerdict::Valid, CheckVerdict::Free};
+  const Welcome welcome{.shard_count = 4, .nodes = {{NodeId{1}, "127.0.0.1:1"}}};
+  return {frame_of(slot_of(RequestKind::Hello), encode(Hello{.client = "fuzz"})),
+          frame_of(slot_of(RequestKind::LockAcquire), bytes_of("jobs/\xc3\xbc")),
+          frame_of(slot_of(RequestKind::LockRelease), bytes_of("jobs/train")),
+          frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive(sessions)),
+          frame_of(slot_of(RequestKind::LockCheckBatch), encode_check_batch(checks)),
+          frame_of(slot_of(RequestKind::LockList), encode_list_query({.prefix = "jobs/"})),
+          frame_of(slot_of(RequestKind::LeaderMap), encode_shard_range({ShardId{1}, 2})),
+          frame_of(slot_of(RequestKind::Hello), encode(welcome)),
+          frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
+          frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),
+          frame_of(slot_of(RequestKind::LockGet), encode_lock_row(row)),
+          frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
+          frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byte_count) {
+  const auto* start = reinterpret_cast<const std::byte*>(bytes);
+  const Bytes stream{start, start + byte_count};
+  const std::size_t piece = 1 + byte_count % 97;
+  for (const FrameDirection direction : {FrameDirection::Requests, FrameDirection::Replies}) {
+    judge_stream(stream, direction, piece);
+    judge_stream(repaired(stream, direction), direction, piece);
+  }
+  return 0;
+}

@@ -1,0 +1,76 @@
+#include "rpc/validate.h"
+
+#include "rpc/lock_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gcoord::rpc {
+namespace {
+
+constexpr RequestLimits kLimits{.shard_count = 16};
+
+RequestSlot good_acquire() {
+  return to_slot(LockAcquire{.caller = {SessionId{1}, RequestSequence{5}, RequestSequence{2}},
+                             .wait_ms = 100,
+                             .ttl_ms = 1000});
+}
+
+// What a good acquire becomes by one change.
+template <typename Change>
+ErrorCode after(Change change) {
+  RequestSlot slot = good_acquire();
+  change(slot);
+  return check_request(slot, bytes_of("name"), kLimits);
+}
+
+TEST(Validate, AGoodRequestPasses) {
+  EXPECT_EQ(check_request(good_acquire(), bytes_of("name"), kLimits), ErrorCode::None);
+}
+
+TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
+  EXPECT_EQ(after([](RequestSlot& s) { s.session = 0; }), ErrorCode::SessionZero);
+  EXPECT_EQ(after([](RequestSlot& s) { s.sequence = 0; }), ErrorCode::SequenceZero);
+  EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 6; }), ErrorCode::AckedAboveSequence);
+  EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 0; }), ErrorCode::AckedAboveSequence);
+  EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMin - 1; }), ErrorCode::TtlTooShort);
+  EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMax + 1; }), ErrorCode::TtlTooLong);
+  EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kWaitMsMax + 1; }), ErrorCode::WaitTooLong);
+  EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kForeverMs; }), ErrorCode::None);
+  EXPECT_EQ(after([](RequestSlot& s) { s.shard = 16; }), ErrorCode::ShardOutOfRange);
+  EXPECT_EQ(after([](RequestSlot& s) { s.flags = 0x80; }), ErrorCode::SlotInvalid);
+  EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind{500}; }), ErrorCode::KindUnknown);
+}
+
+TEST(Validate, AReleaseOrCheckNeedsAToken) {
+  EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockRelease; }), ErrorCode::TokenZero);
+  EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockCheck; }), ErrorCode::TokenZero);
+}
+
+TEST(Validate, OnlyCloseSessionMayNameAllShards) {
+  const auto all = [](RequestKind kind) {
+    return after([kind](RequestSlot& s) {
+      s.kind = kind;
+      s.shard = kAllShards;
+    });
+  };
+  EXPECT_EQ(all(RequestKind::CloseSession), ErrorCode::None);
+  EXPECT_EQ(all(RequestKind::ShardShow), ErrorCode::ShardOutOfRange);
+}
+
+TEST(Validate, NamesAreBoundedPrintableUtf8) {
+  EXPECT_EQ(check_name(""), ErrorCode::NameEmpty);
+  EXPECT_EQ(check_name(std::string(kNameBytesMax, 'x')), ErrorCode::None);
+  EXPECT_EQ(check_name(std::string(kNameBytesMax + 1, 'x')), ErrorCode::NameTooLong);
+  EXPECT_EQ(check_name("Schl\xc3\xbcssel"), ErrorCode::None);
+  EXPECT_EQ(check_name("\xc3"), ErrorCode::NameNotUtf8);
+  EXPECT_EQ(check_name("\xc0\xaf"), ErrorCode::NameNotUtf8);
+  EXPECT_EQ(check_name("\xed\xa0\x80"), ErrorCode::NameNotUtf8);
+  EXPECT_EQ(check_name(std::string_view{"a\0b", 3}), ErrorCode::NameControl);
+  EXPECT_EQ(check_name("line\n"), ErrorCode::NameControl);
+  EXPECT_EQ(check_name("\x7f"), ErrorCode::NameControl);
+}
+
+}  // namespace
+}  // namespace gcoord::rpc

@@ -1,0 +1,178 @@
+#include "client/calls.h"
+
+#include "client/failure.h"
+#include "common/name_hash.h"
+#include "rpc/lock_messages.h"
+#include "rpc/validate.h"
+
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+LockDescription description_of(const rpc::LockRow& row) {
+  LockDescription lock;
+  lock.name = row.name;
+  lock.shard = row.shard.value;
+  lock.holder_session = row.holder.value;
+  lock.token = row.token.value;
+  lock.acquired_index = row.acquired_index.value;
+  lock.ttl_left = milliseconds{row.ttl_left_ms};
+  lock.waiter_count = row.waiter_count;
+  for (const rpc::LockWaiter& waiter : row.waiters) {
+    lock.waiters.push_back(
+        {waiter.session.value, waiter.sequence.value, milliseconds{waiter.waited_ms}});
+  }
+  return lock;
+}
+
+Result<Verdict> verdict_of(std::uint64_t number) {
+  const bool known = number >= static_cast<std::uint64_t>(Verdict::Valid) &&
+                     number <= static_cast<std::uint64_t>(Verdict::Free);
+  if (!known) {
+    return failure(rpc::ErrorCode::ReplyMalformed, "verdict");
+  }
+  return static_cast<Verdict>(number);
+}
+
+OperationPtr node_operation(const Core& core, rpc::RequestKind kind, NodeId node) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->target = Target::OneNode;
+  operation->node = node;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+}  // namespace
+
+ShardId shard_of_name(const Core& core, std::string_view name) {
+  return shard_of(hash_name(name), core.shard_count());
+}
+
+OperationPtr name_operation(const Core& core, rpc::RequestKind kind, std::string_view name) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.shard = shard_of_name(core, name).value;
+  operation->payload = name;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+void check(Core& core,
+           std::string_view name,
+           std::uint64_t token,
+           Callback<Result<Verdict>> callback) {
+  if (const auto code = rpc::check_name(name); code != rpc::ErrorCode::None) {
+    return refuse(core, std::move(callback), failure(code));
+  }
+  if (token == 0) {
+    return refuse(core, std::move(callback), failure(rpc::ErrorCode::TokenZero));
+  }
+  OperationPtr operation = name_operation(core, rpc::RequestKind::LockCheck, name);
+  operation->slot.token = token;
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(answer.status.ok() ? verdict_of(answer.slot.extra) : answer.status);
+  };
+  core.submit(std::move(operation));
+}
+
+void get(Core& core,
+         std::string_view name,
+         bool waiters,
+         Callback<Result<LockDescription>> callback) {
+  if (const auto code = rpc::check_name(name); code != rpc::ErrorCode::None) {
+    return refuse(core, std::move(callback), failure(code));
+  }
+  OperationPtr operation = name_operation(core, rpc::RequestKind::LockGet, name);
+  if (waiters) {
+    operation->slot.set(rpc::RequestFlag::Waiters);
+  }
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    const auto row = rpc::decode_lock_row(answer.payload);
+    if (!row.ok()) {
+      return callback(failure(rpc::ErrorCode::ReplyMalformed, "lock row"));
+    }
+    callback(description_of(row.value()));
+  };
+  core.submit(std::move(operation));
+}
+
+void list_node(Core& core,
+               NodeId node,
+               const ListOptions& options,
+               Callback<Result<LockPage>> callback) {
+  OperationPtr operation = node_operation(core, rpc::RequestKind::LockList, node);
+  if (options.waiters) {
+    operation->slot.set(rpc::RequestFlag::Waiters);
+  }
+  operation->payload =
+      rpc::text_of(rpc::encode_list_query({options.prefix, options.cursor, options.limit}));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    const auto decoded = rpc::decode_list_page(answer.payload);
+    if (!decoded.ok()) {
+      return callback(failure(rpc::ErrorCode::ReplyMalformed, "list page"));
+    }
+    LockPage page;
+    page.next_cursor = decoded.value().next_cursor;
+    for (const rpc::LockRow& row : decoded.value().rows) {
+      page.locks.push_back(description_of(row));
+    }
+    callback(std::move(page));
+  };
+  core.submit(std::move(operation));
+}
+
+void report(Core& core, const ReportRequest& request, Callback<Result<std::string>> callback) {
+  OperationPtr operation = node_operation(core, request.kind, request.node);
+  if (request.kind == rpc::RequestKind::ShardShow) {
+    operation->slot.shard = request.first_shard;
+  } else if (request.kind == rpc::RequestKind::ShardList) {
+    operation->payload =
+        rpc::text_of(rpc::encode_shard_range({ShardId{request.first_shard}, request.shard_count}));
+  }
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(answer.status.ok() ? Result<std::string>{std::string{rpc::text_of(answer.payload)}}
+                                : Result<std::string>{answer.status});
+  };
+  core.submit(std::move(operation));
+}
+
+void leader_map(Core& core,
+                std::uint32_t first,
+                std::uint32_t count,
+                Callback<Result<std::vector<std::uint32_t>>> callback) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = rpc::RequestKind::LeaderMap;
+  operation->target = Target::AnyNode;
+  operation->payload = rpc::text_of(rpc::encode_shard_range({ShardId{first}, count}));
+  operation->deadline = core.request_deadline();
+  operation->callback = [&core, callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    const auto map = rpc::decode_leader_map(answer.payload);
+    if (!map.ok()) {
+      return callback(failure(rpc::ErrorCode::ReplyMalformed, "leader map"));
+    }
+    std::vector<std::uint32_t> leaders;
+    ShardId shard = map.value().first;
+    for (const NodeId leader : map.value().leaders) {
+      core.dispatcher().leaders().learn(shard, leader);
+      leaders.push_back(leader.value);
+      ++shard;
+    }
+    callback(std::move(leaders));
+  };
+  core.submit(std::move(operation));
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,222 @@
+#include "gcoord/client.h"
+
+#include "client/blocking.h"
+#include "client/calls.h"
+#include "client/session_impl.h"
+
+#include <charconv>
+#include <utility>
+
+namespace gcoord::client {
+
+class Client::Impl {
+ public:
+  explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
+
+  ~Impl() { core_->stop(); }
+
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  const std::shared_ptr<Core>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+namespace {
+
+// "2:rest": whose cursor it is, and the node's own part.
+struct ListPosition {
+  std::uint32_t node = 0;
+  std::string cursor;
+};
+
+ListPosition parse_cursor(const std::string& text) {
+  ListPosition position;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, position.node);
+  if (error == std::errc{} && stop != end && *stop == ':') {
+    position.cursor.assign(stop + 1, end);
+  }
+  return position;
+}
+
+// Where the next page begins: here, at the next node, or nowhere after the last one.
+std::string next_position(const LockPage& page, const NodeView& node, const NodeView& last) {
+  if (!page.next_cursor.empty()) {
+    return std::to_string(node.node_id) + ":" + page.next_cursor;
+  }
+  return node.node_id == last.node_id ? "" : std::to_string(node.node_id + 1) + ":";
+}
+
+template <typename T, typename Read>
+T read_on_thread(Core& core, Read read) {
+  auto promise = std::make_shared<std::promise<T>>();
+  auto future = promise->get_future();
+  if (core.on_own_thread() ||
+      !core.post([&core, promise, read] { promise->set_value(read(core)); })) {
+    return read(core);
+  }
+  return future.get();
+}
+
+ClusterView view_of(Core& core) {
+  ClusterView view;
+  if (const rpc::Welcome* cluster = core.nodes().cluster()) {
+    view.cluster_id = cluster->cluster.value;
+    view.shard_count = cluster->shard_count;
+    view.tick = std::chrono::milliseconds{cluster->tick_ms};
+    view.election_timeout = std::chrono::milliseconds{cluster->election_ms};
+    view.ttl_min = std::chrono::milliseconds{cluster->ttl_ms_min};
+    view.ttl_max = std::chrono::milliseconds{cluster->ttl_ms_max};
+  }
+  view.nodes = core.nodes().views();
+  return view;
+}
+
+ClientStatistics statistics_of(Core& core) {
+  ClientStatistics statistics = core.dispatcher().statistics();
+  statistics.frames = core.nodes().frames_sent();
+  statistics.reconnects = core.nodes().reconnects();
+  return statistics;
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+
+Result<Client> Client::connect(ClientOptions options) {
+  if (options.endpoints.empty()) {
+    return failure(rpc::ErrorCode::OptionMissing, "endpoints");
+  }
+  auto impl = std::make_unique<Impl>(std::move(options));
+  const Status status = await<Status>(
+      *impl->core(), [&](auto callback) { impl->core()->start(std::move(callback)); });
+  if (!status.ok()) {
+    return status;
+  }
+  return Client{std::move(impl)};
+}
+
+Result<Session> Client::open_session(SessionOptions options) {
+  auto opened = await<Result<std::shared_ptr<SessionImpl>>>(*impl_->core(), [&](auto callback) {
+    SessionImpl::open(impl_->core(), std::move(options), std::move(callback));
+  });
+  if (!opened.ok()) {
+    return opened.status();
+  }
+  return Session{std::move(opened).value()};
+}
+
+Result<Session> Client::attach_session(AttachOptions options) {
+  auto attached = SessionImpl::attach(impl_->core(), std::move(options));
+  if (!attached.ok()) {
+    return attached.status();
+  }
+  return Session{std::move(attached).value()};
+}
+
+Result<Verdict> Client::check(std::string_view name, std::uint64_t token) {
+  return await<Result<Verdict>>(*impl_->core(), [&](auto callback) {
+    client::check(*impl_->core(), name, token, std::move(callback));
+  });
+}
+
+void Client::check_async(std::string_view name, std::uint64_t token, CheckCallback callback) {
+  client::check(*impl_->core(), name, token, std::move(callback));
+}
+
+Result<std::vector<Verdict>> Client::check_batch(std::span<const TokenCheck> checks) {
+  return await<Result<std::vector<Verdict>>>(*impl_->core(), [&](auto callback) {
+    client::check_batch(*impl_->core(), checks, std::move(callback));
+  });
+}
+
+Result<LockDescription> Client::get(std::string_view name, bool waiters) {
+  return await<Result<LockDescription>>(*impl_->core(), [&](auto callback) {
+    client::get(*impl_->core(), name, waiters, std::move(callback));
+  });
+}
+
+Result<LockPage> Client::list(const ListOptions& options) {
+  const ListPosition start = parse_cursor(options.cursor);
+  std::vector<NodeView> nodes = cluster().nodes;
+  // One that is down leads nothing that others would not list soon.
+  std::erase_if(nodes,
+                [&](const NodeView& node) { return !node.connected || node.node_id < start.node; });
+  Status status = failure(rpc::ErrorCode::Unreachable);
+  bool answered = start.node != 0;
+  for (const NodeView& node : nodes) {
+    ListOptions at_node = options;
+    at_node.cursor = node.node_id == start.node ? start.cursor : std::string{};
+    auto page = await<Result<LockPage>>(*impl_->core(), [&](auto callback) {
+      list_node(*impl_->core(), NodeId{node.node_id}, at_node, std::move(callback));
+    });
+    if (!page.ok()) {
+      status = page.status();
+      continue;
+    }
+    answered = true;
+    if (!page.value().locks.empty() || !page.value().next_cursor.empty()) {
+      page.value().next_cursor = next_position(page.value(), node, nodes.back());
+      return page;
+    }
+  }
+  return answered ? Result<LockPage>{LockPage{}} : Result<LockPage>{status};
+}
+
+Result<std::string> Client::node_status(std::uint32_t node_id) {
+  return await<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(*impl_->core(), {rpc::RequestKind::NodeStatus, NodeId{node_id}}, std::move(callback));
+  });
+}
+
+Result<std::string> Client::shard_list(std::uint32_t node_id,
+                                       std::uint32_t first,
+                                       std::uint32_t count) {
+  return await<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(*impl_->core(),
+           {rpc::RequestKind::ShardList, NodeId{node_id}, first, count},
+           std::move(callback));
+  });
+}
+
+Result<std::string> Client::shard_show(std::uint32_t node_id, std::uint32_t shard) {
+  return await<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(
+        *impl_->core(), {rpc::RequestKind::ShardShow, NodeId{node_id}, shard}, std::move(callback));
+  });
+}
+
+Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::uint32_t count) {
+  return await<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
+    client::leader_map(*impl_->core(), first, count, std::move(callback));
+  });
+}
+
+Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {
+  Core& core = *impl_->core();
+  return await<Status>(core, [&](auto callback) {
+    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
+    if (!core.post([&core, deadline, callback] {
+          core.wait_for(WaitFor::AllNodes, deadline, callback);
+        })) {
+      callback(failure(rpc::ErrorCode::ClientClosed));
+    }
+  });
+}
+
+ClusterView Client::cluster() const {
+  return read_on_thread<ClusterView>(*impl_->core(), view_of);
+}
+
+ClientStatistics Client::statistics() const {
+  return read_on_thread<ClientStatistics>(*impl_->core(), statistics_of);
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,198 @@
+#include "client/connection.h"
+
+#include "common/assert.h"
+
+#include <asio/connect.hpp>
+
+#include <charconv>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+struct HostPort {
+  std::string host;
+  std::string port;
+};
+
+// "host:port" or "[v6]:port"; an empty port when it is neither.
+HostPort split(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) {
+    return {address, ""};
+  }
+  std::string host = address.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  return {std::move(host), address.substr(colon + 1)};
+}
+
+// 0 when it is no port.
+std::uint16_t port_number(const std::string& text) {
+  std::uint16_t port = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc{} && stop == end ? port : std::uint16_t{0};
+}
+
+}  // namespace
+
+void Connection::connect(const std::string& address, Events events) {
+  events_ = std::move(events);
+  last_received_ = clock_.now();
+  const HostPort target = split(address);
+  const std::uint16_t port = port_number(target.port);
+  if (port == 0) {
+    return close("not of the form HOST:PORT");
+  }
+  asio::error_code error;
+  const auto numeric = asio::ip::make_address(target.host, error);
+  if (!error) {
+    const asio::ip::tcp::endpoint endpoint{numeric, port};
+    return open(asio::ip::tcp::resolver::results_type::create(endpoint, target.host, target.port));
+  }
+  resolver_.async_resolve(
+      target.host,
+      target.port,
+      [self = shared_from_this()](const asio::error_code& failed, const auto& endpoints) {
+        if (failed) {
+          self->close("cannot be resolved: " + failed.message());
+        } else if (!self->closed_) {
+          self->open(endpoints);
+        }
+      });
+}
+
+void Connection::open(const asio::ip::tcp::resolver::results_type& endpoints) {
+  asio::async_connect(
+      socket_, endpoints, [self = shared_from_this()](const asio::error_code& error, const auto&) {
+        self->on_open(error);
+      });
+}
+
+void Connection::on_open(const asio::error_code& error) {
+  if (closed_) {
+    return;
+  }
+  if (error) {
+    return close(error.message());
+  }
+  open_ = true;
+  asio::error_code ignored;
+  // Batching is done here, so the kernel's own delays would only add latency.
+  socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
+  events_.on_connected();
+  flush();
+  read();
+}
+
+void Connection::send(const rpc::RequestSlot& slot, std::span<const std::byte> payload) {
+  if (!builder_.fits(payload.size())) {
+    builder_.finish(queued_);
+    ++frames_sent_;
+  }
+  builder_.add(slot, payload);
+}
+
+void Connection::flush() {
+  if (!open_ || writing_ || closed_) {
+    return;
+  }
+  if (!builder_.empty()) {
+    builder_.finish(queued_);
+    ++frames_sent_;
+  }
+  if (!queued_.empty()) {
+    write();
+  }
+}
+
+void Connection::write() {
+  writing_ = true;
+  writing_bytes_.clear();
+  writing_bytes_.swap(queued_);
+  asio::async_write(socket_,
+                    asio::buffer(writing_bytes_),
+                    [self = shared_from_this()](const asio::error_code& error, std::size_t) {
+                      self->writing_ = false;
+                      if (error) {
+                        return self->close(error.message());
+                      }
+                      self->flush();
+                    });
+}
+
+void Connection::read() {
+  const auto room = decoder_.writable();
+  socket_.async_read_some(
+      asio::buffer(room.data(), room.size()),
+      [self = shared_from_this()](const asio::error_code& error, std::size_t byte_count) {
+        if (error) {
+          const bool ended = error == asio::error::eof;
+          return self->close(ended ? "the node closed the connection" : error.message());
+        }
+        self->on_read(byte_count);
+      });
+}
+
+void Connection::on_read(std::size_t byte_count) {
+  if (closed_) {
+    return;
+  }
+  decoder_.written(byte_count);
+  last_received_ = clock_.now();
+  const bool good = deliver_frames();
+  if (closed_) {
+    return;
+  }
+  events_.on_batch_end();
+  if (!good) {
+    return close("sent bytes that are no frame: " +
+                 std::string{rpc::bad_frame_name(decoder_.bad())});
+  }
+  read();
+}
+
+bool Connection::deliver_frames() {
+  rpc::FrameView frame;
+  while (!closed_) {
+    const rpc::DecodeStep step = decoder_.next(frame);
+    if (step != rpc::DecodeStep::Frame) {
+      return step == rpc::DecodeStep::NeedMore;
+    }
+    for (std::size_t index = 0; index < frame.slot_count() && !closed_; ++index) {
+      const rpc::ReplySlot slot = frame.reply(index);
+      events_.on_reply(slot, frame.payload(slot));
+    }
+  }
+  return true;
+}
+
+void Connection::close(const std::string& reason) {
+  if (closed_) {
+    return;
+  }
+  shut();
+  // Later, because the caller may be in the middle of a walk over connections or operations.
+  asio::post(socket_.get_executor(), [self = shared_from_this(), reason] {
+    if (!self->abandoned_) {
+      self->events_.on_closed(reason);
+    }
+    self->events_ = {};
+  });
+}
+
+void Connection::abandon() {
+  abandoned_ = true;
+  shut();
+}
+
+void Connection::shut() {
+  closed_ = true;
+  asio::error_code ignored;
+  resolver_.cancel();
+  socket_.close(ignored);
+}
+
+}  // namespace gcoord::client

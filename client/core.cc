@@ -1,0 +1,236 @@
+#include "client/core.h"
+
+#include "client/failure.h"
+#include "common/assert.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+// How long the last releases may take when a client is closed. Real time: nothing waits for it but
+// the end of the thread.
+constexpr std::chrono::milliseconds kDrainTime{200};
+
+ClientOptions completed(ClientOptions options) {
+  if (options.seed == 0) {
+    options.seed = std::random_device{}();
+  }
+  if (options.clock == nullptr) {
+    options.clock = boot_clock();
+  }
+  return options;
+}
+
+}  // namespace
+
+Core::Core(ClientOptions options)
+    : options_(completed(std::move(options))),
+      nodes_(context_, options_, node_events()),
+      dispatcher_(options_,
+                  nodes_,
+                  [this](const std::shared_ptr<SessionRecord>& session) { keeper_.lose(session); }),
+      keeper_(options_, nodes_, dispatcher_),
+      timer_(context_, *options_.clock, [this] { settle(); }) {}
+
+Core::~Core() {
+  stop();
+}
+
+NodeSet::Events Core::node_events() {
+  NodeSet::Events events;
+  events.on_ready = [this](NodeId node) {
+    shard_count_.store(nodes_.cluster()->shard_count, std::memory_order_relaxed);
+    dispatcher_.leaders().resize(nodes_.cluster()->shard_count);
+    keeper_.on_ready(node);
+    dispatcher_.on_ready(node);
+    settle();
+  };
+  events.on_lost = [this](NodeId node, const std::string& reason) {
+    dispatcher_.on_lost(node, reason);
+    settle();
+  };
+  events.on_failed = [this](NodeId node) {
+    dispatcher_.on_failed(node);
+    settle();
+  };
+  events.on_reply = [this](NodeId node, const rpc::ReplySlot& slot, auto payload) {
+    dispatcher_.on_reply(node, slot, payload);
+  };
+  events.on_batch_end = [this] { settle(); };
+  return events;
+}
+
+void Core::start(StatusCallback on_connected) {
+  options_.clock->notify_moves([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->post([] {});  // settle() follows every command.
+    }
+  });
+  const TimePoint deadline = clock().now() + TimePoint{options_.connect_timeout};
+  post([this, deadline, callback = std::move(on_connected)] {
+    waits_.push_back({WaitFor::AnyNode, !options_.wait_for_cluster, deadline, callback});
+    nodes_.start();
+  });
+  thread_ = std::thread{[this] { run(); }};
+}
+
+void Core::run() {
+  thread_id_.store(std::this_thread::get_id());
+  const auto work = asio::make_work_guard(context_);
+  context_.run();
+  refuse_late_comers();
+}
+
+void Core::stop() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  GCOORD_ASSERT(!on_own_thread());
+  options_.clock->notify_moves({});
+  post([this] { begin_stop(); });
+  thread_.join();
+  thread_id_.store({});
+}
+
+void Core::begin_stop() {
+  stopping_ = true;
+  dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
+  end_waits();
+  drain_timer_.expires_after(kDrainTime);
+  drain_timer_.async_wait([this](const asio::error_code&) { context_.stop(); });
+}
+
+void Core::end_if_drained() {
+  const bool nobody_answers = nodes_.ready_count() == 0;
+  if (stopping_ && (nobody_answers || dispatcher_.outstanding_count() == 0)) {
+    context_.stop();
+  }
+}
+
+void Core::refuse_late_comers() {
+  dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Nothing);
+  std::vector<OperationPtr> operations;
+  std::vector<std::function<void()>> commands;
+  {
+    const std::lock_guard lock{mutex_};
+    mailbox_closed_ = true;
+    operations.swap(mailbox_operations_);
+    commands.swap(mailbox_commands_);
+  }
+  for (const auto& command : commands) {
+    command();
+  }
+  for (OperationPtr& operation : operations) {
+    dispatcher_.submit(std::move(operation));
+  }
+  dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Nothing);
+  end_waits();
+}
+
+void Core::end_waits() {
+  for (ReadyWait& wait : std::exchange(waits_, {})) {
+    wait.callback(failure(rpc::ErrorCode::ClientClosed));
+  }
+}
+
+void Core::submit(OperationPtr operation) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!mailbox_closed_) {
+      mailbox_operations_.push_back(std::move(operation));
+      return wake_thread();
+    }
+  }
+  if (operation->callback) {
+    operation->callback(Answer{failure(rpc::ErrorCode::ClientClosed), {}, {}});
+  }
+}
+
+bool Core::post(std::function<void()> command) {
+  const std::lock_guard lock{mutex_};
+  if (mailbox_closed_) {
+    return false;
+  }
+  mailbox_commands_.push_back(std::move(command));
+  wake_thread();
+  return true;
+}
+
+void Core::wake_thread() {
+  if (!mailbox_woken_) {
+    mailbox_woken_ = true;
+    asio::post(context_, [this] { drain_mailbox(); });
+  }
+}
+
+void Core::drain_mailbox() {
+  std::vector<OperationPtr> operations;
+  std::vector<std::function<void()>> commands;
+  {
+    const std::lock_guard lock{mutex_};
+    operations.swap(mailbox_operations_);
+    commands.swap(mailbox_commands_);
+    mailbox_woken_ = false;
+  }
+  // Operations first: a session's requests go out before the command that closes it.
+  for (OperationPtr& operation : operations) {
+    dispatcher_.submit(std::move(operation));
+  }
+  for (const auto& command : commands) {
+    command();
+  }
+  settle();
+}
+
+void Core::settle() {
+  const TimePoint now = clock().now();
+  keeper_.advance(now);
+  dispatcher_.advance(now);
+  nodes_.advance(now);
+  check_waits(now);
+  nodes_.flush();
+  TimePoint next = std::min({keeper_.next_event(), dispatcher_.next_event(), nodes_.next_event()});
+  for (const ReadyWait& wait : waits_) {
+    next = std::min(next, wait.deadline);
+  }
+  if (next != kTimeNever) {
+    timer_.wake_at(next);
+  }
+  end_if_drained();
+}
+
+void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {
+  waits_.push_back({what, false, deadline, std::move(callback)});
+}
+
+bool Core::decide(const ReadyWait& wait, TimePoint now, Status& status) const {
+  const bool done = wait.what == WaitFor::AnyNode ? nodes_.ready_count() > 0 : nodes_.complete();
+  if (done) {
+    return true;
+  }
+  if (now >= wait.deadline || (wait.give_up_early && nodes_.all_failed())) {
+    status = failure(rpc::ErrorCode::Unreachable, nodes_.evidence());
+    return true;
+  }
+  return false;
+}
+
+void Core::check_waits(TimePoint now) {
+  std::vector<std::pair<StatusCallback, Status>> decided;
+  std::erase_if(waits_, [&](ReadyWait& wait) {
+    Status status;
+    const bool over = decide(wait, now, status);
+    if (over) {
+      decided.emplace_back(std::move(wait.callback), std::move(status));
+    }
+    return over;
+  });
+  for (auto& [callback, status] : decided) {
+    callback(std::move(status));
+  }
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,300 @@
+// Sending, answers and their consequences. Time is in dispatcher_time.cc.
+#include "client/dispatcher.h"
+
+#include "client/failure.h"
+#include "common/assert.h"
+#include "rpc/lock_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+// A chain of hints longer than this is a circle; wait for the nodes to agree.
+constexpr std::uint32_t kRedirectsMax = 3;
+
+// Failures that another try may not meet again.
+bool passing(rpc::ErrorCode code) {
+  switch (code) {
+    case rpc::ErrorCode::NoLeader:
+    case rpc::ErrorCode::Overloaded:
+    case rpc::ErrorCode::ProposalDropped:
+    case rpc::ErrorCode::ShuttingDown:
+    case rpc::ErrorCode::NotReady:
+    case rpc::ErrorCode::QuorumUnavailable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A release under another number finds its work done: the first one was executed.
+bool released_before(const Operation& operation, rpc::ErrorCode code) {
+  return operation.slot.kind == rpc::RequestKind::LockRelease &&
+         (code == rpc::ErrorCode::LockNotHeld || code == rpc::ErrorCode::TokenStale ||
+          code == rpc::ErrorCode::HolderOther);
+}
+
+Status status_of(const rpc::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (slot.code == gcoord::StatusCode::Ok) {
+    return {};
+  }
+  const auto code = static_cast<StatusCode>(slot.code);
+  if (!payload.empty()) {
+    return {code, std::string{rpc::text_of(payload)}, slot.detail};
+  }
+  if (rpc::find_error(slot.detail) == nullptr) {
+    return {code, "the node refused for a reason that this client does not know", slot.detail};
+  }
+  const bool names_holder = slot.detail == static_cast<std::uint32_t>(rpc::ErrorCode::LockBusy);
+  const std::string holder =
+      "session " + std::to_string(slot.extra) + ", token " + std::to_string(slot.token);
+  return failure(static_cast<rpc::ErrorCode>(slot.detail), names_holder ? holder : std::string{});
+}
+
+std::uint32_t milliseconds_until(TimePoint moment, TimePoint now) {
+  if (moment == kTimeNever) {
+    return rpc::kForeverMs;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(moment - now).count();
+  // At least 1: an acquire that waits stays one when it is sent again late.
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, rpc::kWaitMsMax));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const ClientOptions& options, NodeSet& nodes, SessionLost on_session_lost)
+    : options_(options),
+      nodes_(nodes),
+      on_session_lost_(std::move(on_session_lost)),
+      backoff_({.min = options.backoff_min,
+                .max = options.backoff_max,
+                .budget = options.retry_budget,
+                .seed = options.seed + 1}) {}
+
+void Dispatcher::submit(OperationPtr operation) {
+  Operation& submitted = *operation;
+  const std::uint64_t id = operations_.add(std::move(operation));
+  begin(id, submitted);
+}
+
+void Dispatcher::begin(std::uint64_t id, Operation& operation) {
+  if (operation.session != nullptr) {
+    SessionRecord& session = *operation.session;
+    if (session.ended.load(std::memory_order_relaxed)) {
+      return fail(id, failure(session.end_reason));
+    }
+    if (operation.numbered()) {
+      auto& window = session.window(operation.slot.shard);
+      if (window.numbers.full()) {
+        operation.phase = OperationPhase::Behind;
+        window.behind.push_back(id);
+        return schedule(operation);
+      }
+      operation.slot.sequence = window.numbers.begin();
+    }
+  }
+  send(id, operation);
+}
+
+NodeId Dispatcher::choose(const Operation& operation) {
+  if (operation.target == Target::OneNode) {
+    return nodes_.ready(operation.node) != nullptr ? operation.node : NodeId{};
+  }
+  if (operation.target == Target::ShardLeader) {
+    const NodeId leader = leaders_.leader(ShardId{operation.slot.shard});
+    if (leader != NodeId{} && nodes_.ready(leader) != nullptr) {
+      return leader;
+    }
+  }
+  return nodes_.any_ready();
+}
+
+void Dispatcher::send(std::uint64_t id, Operation& operation) {
+  const NodeId node = choose(operation);
+  if (node == NodeId{}) {
+    if (operation.target == Target::OneNode && nodes_.failed(operation.node)) {
+      return fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
+    }
+    operation.phase = OperationPhase::Parked;
+    return schedule(operation);
+  }
+  const TimePoint now = options_.clock->now();
+  operation.phase = OperationPhase::Sent;
+  operation.sent_to = node;
+  operation.sent_at = now;
+  operation.look_at = now + TimePoint{options_.request_timeout} / 3;
+  ++operation.sent_count;
+  ++statistics_.requests;
+  nodes_.ready(node)->send(slot_to_send(id, operation, now), rpc::bytes_of(operation.payload));
+  schedule(operation);
+}
+
+rpc::RequestSlot Dispatcher::slot_to_send(std::uint64_t id,
+                                          const Operation& operation,
+                                          TimePoint now) const {
+  rpc::RequestSlot slot = operation.slot;
+  slot.request_id = id;
+  slot.deadline_ms =
+      milliseconds_until(operation.waits() ? operation.wait_until : operation.deadline, now);
+  if (operation.session != nullptr) {
+    // A cancel repeats its acquire's number and acknowledges no more than that one did.
+    slot.acked_below =
+        std::min(operation.session->window(slot.shard).numbers.acked_below(), slot.sequence);
+  }
+  return slot;
+}
+
+void Dispatcher::on_reply(NodeId node,
+                          const rpc::ReplySlot& slot,
+                          std::span<const std::byte> payload) {
+  Operation* operation = operations_.find(slot.request_id);
+  const bool awaited = operation != nullptr && operation->phase == OperationPhase::Sent &&
+                       operation->sent_to == node;
+  if (!awaited) {
+    return;  // Given up, or sent elsewhere meanwhile: that answer will say the same.
+  }
+  if (slot.kind != operation->slot.kind) {
+    return fail(slot.request_id, failure(rpc::ErrorCode::ReplyMalformed));
+  }
+  Status status = status_of(slot, payload);
+  if (!status.ok()) {
+    return on_failure(slot.request_id, *operation, slot, std::move(status));
+  }
+  backoff_.on_success();
+  if (operation->target == Target::ShardLeader) {
+    leaders_.learn(ShardId{operation->slot.shard}, node);
+  }
+  complete(slot.request_id, Answer{{}, slot, payload});
+}
+
+void Dispatcher::on_failure(std::uint64_t id,
+                            Operation& operation,
+                            const rpc::ReplySlot& slot,
+                            Status status) {
+  const auto code = static_cast<rpc::ErrorCode>(slot.detail);
+  const bool forgotten =
+      code == rpc::ErrorCode::SequenceForgotten || code == rpc::ErrorCode::SequenceAcknowledged;
+  if (operation.try_once) {
+    return complete(id, Answer{std::move(status), slot, {}});
+  }
+  if (code == rpc::ErrorCode::NotLeader) {
+    return redirect(id, operation, NodeId{slot.leader}, std::move(status));
+  }
+  if (passing(code)) {
+    leaders_.forget(ShardId{operation.slot.shard});
+    return retry(id, operation, std::move(status));
+  }
+  if (forgotten && operation.numbered() && operation.sent_count > 1) {
+    return renumber(id, operation, std::move(status));
+  }
+  if (operation.renumbered && released_before(operation, code)) {
+    return complete(id, Answer{{}, slot, {}});
+  }
+  const auto session = operation.session;
+  complete(id, Answer{std::move(status), slot, {}});
+  if (code == rpc::ErrorCode::SessionExpired && session != nullptr) {
+    on_session_lost_(session);
+  }
+}
+
+void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status) {
+  const ShardId shard{operation.slot.shard};
+  const bool useful = operation.target == Target::ShardLeader && leader != operation.sent_to &&
+                      nodes_.ready(leader) != nullptr && operation.redirects < kRedirectsMax;
+  if (!useful) {
+    // It leads no more, or cannot be reached from here: let the nodes find out.
+    leaders_.forget(shard);
+    return retry(id, operation, std::move(status));
+  }
+  leaders_.learn(shard, leader);
+  ++operation.redirects;
+  ++statistics_.redirects;
+  send(id, operation);
+}
+
+void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
+  static_cast<void>(id);
+  operation.last_failure = std::move(status);
+  operation.phase = OperationPhase::Backoff;
+  operation.retry_at = options_.clock->now() + backoff_.delay(operation.attempt);
+  operation.redirects = 0;
+  ++operation.attempt;
+  ++statistics_.retries;
+  schedule(operation);
+}
+
+void Dispatcher::renumber(std::uint64_t id, Operation& operation, Status status) {
+  // The shard cannot say any more what came of it. Asking anew is safe: an acquire that had been
+  // granted answers "already held" with its token, a release that had been done "not held".
+  const std::uint64_t sequence = operation.slot.sequence;
+  operation.last_failure = std::move(status);
+  operation.slot.sequence = 0;
+  operation.renumbered = true;
+  end_number(*operation.session, operation.slot.shard, sequence);
+  begin(id, operation);
+}
+
+void Dispatcher::on_ready(NodeId node) {
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    const bool suits = operation.target != Target::OneNode || operation.node == node;
+    if (operation.phase == OperationPhase::Parked && suits) {
+      send(id, operation);
+    }
+  });
+}
+
+void Dispatcher::on_lost(NodeId node, const std::string& reason) {
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    if (operation.phase != OperationPhase::Sent || operation.sent_to != node) {
+      return;
+    }
+    Status lost = failure(rpc::ErrorCode::ConnectionLost, reason);
+    if (operation.try_once || operation.target == Target::OneNode) {
+      return fail(id, std::move(lost));
+    }
+    operation.last_failure = std::move(lost);
+    ++statistics_.retries;
+    send(id, operation);
+  });
+}
+
+void Dispatcher::on_failed(NodeId node) {
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    const bool hopeless = operation.phase == OperationPhase::Parked &&
+                          operation.target == Target::OneNode && operation.node == node;
+    if (hopeless) {
+      fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(node)));
+    }
+  });
+}
+
+void Dispatcher::complete(std::uint64_t id, const Answer& answer) {
+  const OperationPtr operation = operations_.take(id);
+  GCOORD_ASSERT(operation != nullptr);
+  if (operation->session != nullptr && operation->slot.sequence != 0) {
+    end_number(*operation->session, operation->slot.shard, operation->slot.sequence);
+  }
+  if (operation->callback) {
+    operation->callback(answer);
+  }
+}
+
+void Dispatcher::fail(std::uint64_t id, Status status) {
+  complete(id, Answer{std::move(status), {}, {}});
+}
+
+void Dispatcher::end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence) {
+  auto& window = session.window(shard);
+  window.numbers.end(sequence);
+  while (!window.behind.empty() && !window.numbers.full()) {
+    const std::uint64_t id = window.behind.front();
+    window.behind.pop_front();
+    if (Operation* operation = operations_.find(id)) {
+      return begin(id, *operation);  // One number came free, so one may begin.
+    }
+  }
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,90 @@
+// Takes operations to a node that can answer them, and takes them there again until one does.
+//
+// Where: the leader of the shard as far as known, else any node, which names the leader it knows.
+// Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
+// always with the same (session, sequence), so that it is executed once. Until: the deadline, at
+// which the caller learns the last cause. An acquire that was given up is cancelled behind the
+// caller's back, and released if it had been granted, so that nothing is left behind.
+//
+// Runs on the client's thread only. Callbacks may submit more.
+#pragma once
+
+#include "client/backoff.h"
+#include "client/leader_cache.h"
+#include "client/node_set.h"
+#include "client/operation.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace gcoord::client {
+
+class Dispatcher {
+ public:
+  // A shard said that the session is over.
+  using SessionLost = std::function<void(const std::shared_ptr<SessionRecord>&)>;
+
+  Dispatcher(const ClientOptions& options, NodeSet& nodes, SessionLost on_session_lost);
+
+  void submit(OperationPtr operation);
+
+  // From the node set.
+  void on_ready(NodeId node);
+  void on_lost(NodeId node, const std::string& reason);
+  void on_failed(NodeId node);
+  void on_reply(NodeId node, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // Deadlines, retries, silent nodes. Call when next_event() has come.
+  void advance(TimePoint now);
+
+  TimePoint next_event() const { return next_event_; }
+
+  // Every operation of the session ends with this error.
+  void fail_session(const SessionRecord& session, rpc::ErrorCode code);
+
+  // Every operation ends; those that give something back may be spared for a last try.
+  enum class Spare : std::uint8_t { Nothing, Releases };
+  void fail_all(rpc::ErrorCode code, Spare spare);
+
+  LeaderCache& leaders() { return leaders_; }
+
+  std::size_t outstanding_count() const { return operations_.size(); }
+
+  const ClientStatistics& statistics() const { return statistics_; }
+
+ private:
+  void begin(std::uint64_t id, Operation& operation);
+  void send(std::uint64_t id, Operation& operation);
+  NodeId choose(const Operation& operation);
+  rpc::RequestSlot slot_to_send(std::uint64_t id, const Operation& operation, TimePoint now) const;
+  void on_failure(std::uint64_t id,
+                  Operation& operation,
+                  const rpc::ReplySlot& slot,
+                  Status status);
+  void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
+  void retry(std::uint64_t id, Operation& operation, Status status);
+  void renumber(std::uint64_t id, Operation& operation, Status status);
+  void on_deadline(std::uint64_t id, Operation& operation);
+  void take_back(const Operation& acquire);
+  void look_at_node(Operation& operation, TimePoint now);
+  Status why_late(const Operation& operation) const;
+  void complete(std::uint64_t id, const Answer& answer);
+  void fail(std::uint64_t id, Status status);
+  void end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence);
+  static TimePoint due(const Operation& operation);
+
+  void schedule(const Operation& operation) { next_event_ = std::min(next_event_, due(operation)); }
+
+  const ClientOptions& options_;
+  NodeSet& nodes_;
+  SessionLost on_session_lost_;
+  OperationTable operations_;
+  LeaderCache leaders_;
+  Backoff backoff_;
+  TimePoint next_event_ = kTimeNever;
+  ClientStatistics statistics_;
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,135 @@
+// Deadlines, retries that are due, nodes that say nothing, and the end of sessions.
+#include "client/dispatcher.h"
+#include "client/failure.h"
+#include "rpc/lock_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+
+TimePoint Dispatcher::due(const Operation& operation) {
+  switch (operation.phase) {
+    case OperationPhase::Backoff:
+      return std::min(operation.deadline, operation.retry_at);
+    case OperationPhase::Sent:
+      return operation.waits() ? operation.deadline
+                               : std::min(operation.deadline, operation.look_at);
+    case OperationPhase::Parked:
+    case OperationPhase::Behind:
+      break;
+  }
+  return operation.deadline;
+}
+
+void Dispatcher::advance(TimePoint now) {
+  if (now < next_event_) {
+    return;
+  }
+  // A walk over all that is outstanding. It happens at most once per deadline that comes near, and
+  // answered operations have left the table by then, so a steady stream costs one walk in seconds.
+  next_event_ = kTimeNever;
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    if (now >= operation.deadline) {
+      return on_deadline(id, operation);
+    }
+    if (operation.phase == OperationPhase::Backoff && now >= operation.retry_at) {
+      return send(id, operation);
+    }
+    if (operation.phase == OperationPhase::Sent && !operation.waits() && now >= operation.look_at) {
+      look_at_node(operation, now);
+    }
+    schedule(operation);
+  });
+}
+
+void Dispatcher::look_at_node(Operation& operation, TimePoint now) {
+  operation.look_at = now + TimePoint{options_.request_timeout} / 3;
+  Connection* connection = nodes_.ready(operation.sent_to);
+  if (connection != nullptr && connection->last_received() <= operation.sent_at) {
+    // Not slow but silent: nothing came since. Everything outstanding there goes elsewhere.
+    connection->close("silent since a request was sent");
+  }
+}
+
+void Dispatcher::on_deadline(std::uint64_t id, Operation& operation) {
+  const bool may_be_granted =
+      operation.slot.kind == rpc::RequestKind::LockAcquire && operation.sent_count > 0;
+  Status late = why_late(operation);
+  if (!may_be_granted) {
+    return fail(id, std::move(late));
+  }
+  // Its number stays taken until the cancel that bears it is answered.
+  const OperationPtr acquire = operations_.take(id);
+  take_back(*acquire);
+  acquire->callback(Answer{std::move(late), {}, {}});
+}
+
+void Dispatcher::take_back(const Operation& acquire) {
+  auto cancel = std::make_unique<Operation>();
+  cancel->slot.kind = rpc::RequestKind::LockCancel;
+  cancel->slot.shard = acquire.slot.shard;
+  cancel->slot.session = acquire.slot.session;
+  cancel->slot.sequence = acquire.slot.sequence;
+  cancel->payload = acquire.payload;
+  cancel->session = acquire.session;
+  // After the TTL without an answer the session is over anyway, and the lock with it.
+  cancel->deadline = options_.clock->now() + std::chrono::milliseconds{acquire.session->ttl_ms};
+  const auto session = acquire.session;
+  const std::string name = acquire.payload;
+  const TimePoint deadline = cancel->deadline;
+  cancel->callback = [this, session, name, deadline](const Answer& answer) {
+    const bool granted =
+        answer.status.detail() == static_cast<std::uint32_t>(rpc::ErrorCode::AcquireGranted);
+    if (!granted || answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
+      return;  // Nothing came of it, or the lock was the session's before and stays so.
+    }
+    auto release = std::make_unique<Operation>();
+    release->slot.kind = rpc::RequestKind::LockRelease;
+    release->slot.shard = answer.slot.shard;
+    release->slot.session = session->id.value;
+    release->slot.token = answer.slot.token;
+    release->payload = name;
+    release->session = session;
+    release->deadline = deadline;
+    submit(std::move(release));
+  };
+  submit(std::move(cancel));
+}
+
+Status Dispatcher::why_late(const Operation& operation) const {
+  if (nodes_.ready_count() == 0) {
+    return failure(rpc::ErrorCode::Unreachable, nodes_.evidence());
+  }
+  if (operation.phase != OperationPhase::Sent && !operation.last_failure.ok()) {
+    return operation.last_failure;
+  }
+  if (operation.phase == OperationPhase::Behind) {
+    return failure(rpc::ErrorCode::SessionWindowFull);
+  }
+  std::string evidence = "node " + std::to_string(operation.sent_to.value) + " did not answer";
+  if (!operation.last_failure.ok()) {
+    evidence += "; before that: " + operation.last_failure.message();
+  }
+  return failure(rpc::ErrorCode::DeadlineExceeded, evidence);
+}
+
+void Dispatcher::fail_session(const SessionRecord& session, rpc::ErrorCode code) {
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    if (operation.session.get() == &session) {
+      fail(id, failure(code));
+    }
+  });
+}
+
+void Dispatcher::fail_all(rpc::ErrorCode code, Spare spare) {
+  operations_.for_each([&](std::uint64_t id, Operation& operation) {
+    const bool release = operation.slot.kind == rpc::RequestKind::LockRelease ||
+                         operation.slot.kind == rpc::RequestKind::CloseSession;
+    if (spare == Spare::Nothing || !release) {
+      fail(id, failure(code));
+    }
+  });
+}
+
+}  // namespace gcoord::client

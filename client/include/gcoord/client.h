@@ -1,0 +1,89 @@
+// The client of a gcoord cluster: connections to all nodes, leader discovery, retries.
+//
+// One Client serves a whole program. It owns one thread that does all input and output; every
+// function may be called from any thread. Calls come in two forms:
+//
+//   blocking    Result<T> get(...)              returns by its deadline, always
+//   async       check_async(..., callback)      the callback runs once, on the client's thread
+//
+// A callback must return soon. Blocking functions called from a callback fail with GC4011 instead
+// of waiting for themselves. Requests that change something carry (session, sequence) and are
+// executed exactly once however often they are sent. Requests queued while a write is under way
+// leave together in one frame, so thousands in flight cost little each.
+//
+// Errors: GC3001 when no node can be reached (with the evidence per endpoint), GC4009 when the
+// deadline passed, GC5001 while a shard has no leader; the rest in docs/errors.md.
+#pragma once
+
+#include "gcoord/options.h"
+#include "gcoord/session.h"
+#include "gcoord/status.h"
+#include "gcoord/types.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::client {
+
+class Client {
+ public:
+  using CheckCallback = std::function<void(Result<Verdict>)>;
+
+  // Returns when one node has welcomed us; the others are connected to in the background. When all
+  // endpoints have failed, fails at once with GC3001 (see ClientOptions::wait_for_cluster).
+  static Result<Client> connect(ClientOptions options);
+
+  // Closes its sessions as Session::close does, without waiting for long, then ends the thread.
+  // Outstanding calls fail with GC4010.
+  ~Client();
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+
+  // A session keeps its locks alive until it is closed, destroyed, or lost. It must not outlive the
+  // client.
+  Result<Session> open_session(SessionOptions options);
+
+  // Speaks for a session that another program opened, for example to release its lock. Asks no
+  // node.
+  Result<Session> attach_session(AttachOptions options);
+
+  // Whether a lock is held under this token, linearizably.
+  Result<Verdict> check(std::string_view name, std::uint64_t token);
+  void check_async(std::string_view name, std::uint64_t token, CheckCallback callback);
+
+  // Many checks in few messages; verdicts come in the order asked. Each is linearizable by itself.
+  Result<std::vector<Verdict>> check_batch(std::span<const TokenCheck> checks);
+
+  // GC6016 (NOT_FOUND) when the lock is neither held nor waited for.
+  Result<LockDescription> get(std::string_view name, bool waiters = false);
+
+  Result<LockPage> list(const ListOptions& options);
+
+  // What a node says of itself, as JSON.
+  Result<std::string> node_status(std::uint32_t node_id);
+  Result<std::string> shard_list(std::uint32_t node_id, std::uint32_t first, std::uint32_t count);
+  Result<std::string> shard_show(std::uint32_t node_id, std::uint32_t shard);
+
+  // The leader's node id for each of count shards from `first`, as one node believes; 0: not known.
+  // The client remembers them, which spares later requests a redirect.
+  Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
+
+  // Returns when every node of the cluster is connected, or GC3001 at the timeout.
+  Status wait_for_all_nodes(std::chrono::milliseconds timeout);
+
+  ClusterView cluster() const;
+  ClientStatistics statistics() const;
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gcoord::client

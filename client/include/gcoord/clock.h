@@ -1,0 +1,32 @@
+// Where the client library takes its time from. Programs need not care; tests bring their own.
+//
+// Every deadline, back-off and lease of a client is measured on its clock alone, never on a node's:
+// clocks of machines are only assumed to run at about the same rate (ClientOptions::drift_divisor),
+// not to show the same time. Functions are called from any thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace gcoord::client {
+
+// Time since some fixed moment; never goes back.
+using TimePoint = std::chrono::nanoseconds;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // Called from any thread, often.
+  virtual TimePoint now() const = 0;
+
+  // A clock that is moved by hand calls `wake` after each move, until it is given an empty
+  // function. The default suits clocks that run by themselves.
+  virtual void notify_moves(std::function<void()> wake) { static_cast<void>(wake); }
+};
+
+// The default: CLOCK_BOOTTIME. It counts the time a machine was suspended, as leases must.
+std::shared_ptr<Clock> boot_clock();
+
+}  // namespace gcoord::client

@@ -1,0 +1,94 @@
+// Options of the client library, with the reason for each default.
+#pragma once
+
+#include "gcoord/clock.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+// Wait until granted, or until the session ends.
+inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
+
+struct ClientOptions {
+  // "host:port" of client ports, one or more. The other nodes are learned from the first that
+  // answers.
+  std::vector<std::string> endpoints;
+
+  // How long connect() may take, and one attempt at one node.
+  std::chrono::milliseconds connect_timeout{3000};
+
+  // From call to answer, retries and redirects included; a lock's wait is added to it. Longer than
+  // an election, so that a failover is not an error.
+  std::chrono::milliseconds request_timeout{5000};
+
+  // Back-off between retries: doubles from min to max, with full jitter.
+  std::chrono::milliseconds backoff_min{5};
+  std::chrono::milliseconds backoff_max{500};
+
+  // Retries that may be taken at once beyond one for ten successes. When they are spent every retry
+  // waits backoff_max, so that many clients cannot keep an overloaded cluster down.
+  std::uint32_t retry_budget = 10'000;
+
+  // A lease ends at send time + TTL - (TTL / drift_divisor + drift_margin) on the client's clock:
+  // clocks whose rates differ by less than 1 % plus 10 ms of delay never see it outlive the
+  // cluster's.
+  std::uint32_t drift_divisor = 100;
+  std::chrono::milliseconds drift_margin{10};
+
+  // Keep on trying within connect_timeout although every endpoint has refused once: for programs
+  // that start together with the cluster.
+  bool wait_for_cluster = false;
+
+  // Only talk to this cluster; 0: to whichever answers.
+  std::uint64_t cluster_id = 0;
+
+  // Shown in the nodes' logs.
+  std::string client_name = "libgcoord_client";
+
+  // Seed of the back-off jitter; 0: from the system.
+  std::uint64_t seed = 0;
+
+  std::shared_ptr<Clock> clock = boot_clock();
+};
+
+// Chubby's words (Burrows, OSDI 2006, section 2.8). Events come in this order, from the client's
+// own thread: Jeopardy, then Safe or Expired; nothing after Expired.
+enum class SessionEvent : std::uint8_t {
+  Jeopardy,  // Two keep-alives in a row were not confirmed by a majority. Stop starting things.
+  Safe,      // Confirmed again; nothing was lost.
+  Expired,   // All locks of the session are lost. Fires before a node may grant them to others.
+};
+
+struct SessionOptions {
+  std::chrono::milliseconds ttl{10'000};
+
+  // Must return soon and must not call blocking functions of the library (they refuse there).
+  std::function<void(SessionEvent)> on_event;
+};
+
+struct AttachOptions {
+  std::uint64_t session_id = 0;
+  std::chrono::milliseconds ttl{10'000};
+
+  // The first request sequence of this attachment in every shard. Sequences rise for ever per
+  // session and shard, so take one above all that were used before: microseconds of wall-clock time
+  // do.
+  std::uint64_t first_sequence = 1;
+
+  // Whether to keep the session alive from here too. A tool that only releases a lock does not.
+  bool keep_alive = false;
+  std::function<void(SessionEvent)> on_event;
+};
+
+struct AcquireOptions {
+  // 0: do not wait (a held lock is the error GC6001); kForever; or up to a day (GC6005 after it).
+  std::chrono::milliseconds wait = kForever;
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,114 @@
+// Sessions hold locks; locks are fenced.
+//
+// A session lives as long as its client keeps it alive: in the background, every third of its TTL,
+// one message to every node. It counts as renewed from the *send* time of a keep-alive once a
+// majority of the nodes acknowledged it, and ends on this side, by this side's clock, before a node
+// may give its locks to others. Losing one lock to expiry means losing the session as a whole.
+//
+// A lock is held by its session, not by a thread: acquiring it again in the same session succeeds
+// at once with the same token (already_held), and one release frees it.
+//
+// Functions may be called from any thread; the objects themselves are moved and destroyed by one.
+#pragma once
+
+#include "gcoord/options.h"
+#include "gcoord/status.h"
+#include "gcoord/types.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gcoord::client {
+
+class SessionImpl;
+
+// A held lock; released when it is destroyed.
+class Lock {
+ public:
+  Lock() = default;
+
+  // Sends the release without waiting for its answer; call release() to know.
+  ~Lock();
+  Lock(Lock&&) noexcept;
+  Lock& operator=(Lock&&) noexcept;
+
+  // The fencing token. Hand it to the guarded resource with every write; the resource refuses
+  // tokens below the highest it has seen.
+  std::uint64_t fence() const { return grant_.token; }
+
+  std::uint64_t epoch() const { return grant_.epoch; }
+
+  bool already_held() const { return grant_.already_held; }
+
+  const std::string& name() const { return name_; }
+
+  // False once released, or when the session's lease has run out by the local clock.
+  bool valid() const;
+
+  // Ok when the lock was released now or had been by an earlier try of this call.
+  Status release();
+
+  // Leaves the lock held; it lives with its session.
+  void detach();
+
+ private:
+  friend class Session;
+  Lock(std::shared_ptr<SessionImpl> session, std::string name, Grant grant);
+
+  std::shared_ptr<SessionImpl> session_;
+  std::string name_;
+  Grant grant_;
+};
+
+class Session {
+ public:
+  using GrantCallback = std::function<void(Result<Grant>)>;
+  using StatusCallback = std::function<void(Status)>;
+
+  // Closes the session without waiting for the answers; call close() to know.
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Errors: GC6001 busy (with the holder's token in the message), GC6005 the wait ran out, GC6007
+  // the session is lost. After GC4009 nothing is left behind: the client takes back what it may
+  // have got.
+  Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
+  Result<Lock> try_acquire(std::string_view name);
+
+  // The cheap forms. The callback runs once, on the client's thread.
+  void acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback);
+  void release_async(std::string_view name, std::uint64_t token, StatusCallback callback);
+
+  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past.
+  Status release(std::string_view name, std::uint64_t token);
+
+  std::uint64_t id() const;
+  std::chrono::milliseconds ttl() const;
+
+  // How long the session is certain to live by the local clock; 0 when it is lost. Without
+  // keep-alives from here (see AttachOptions) nothing is certain: 0.
+  std::chrono::milliseconds remaining() const;
+
+  // False once the lease has run out by the local clock, even before the event was delivered.
+  bool alive() const;
+
+  // Ends the session at every node that can be reached; its locks go to their next waiters. Nodes
+  // that cannot be reached end it when its TTL runs out.
+  Status close();
+
+  // Stops keeping it alive but leaves it and its locks to live for the rest of their TTL.
+  void detach();
+
+ private:
+  friend class Client;
+  explicit Session(std::shared_ptr<SessionImpl> impl);
+
+  std::shared_ptr<SessionImpl> impl_;
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,122 @@
+// How the client library reports failure: Status by value, Result<T> with a value or a Status.
+//
+// No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
+// number that gcoord prints as GC6001 (docs/errors.md lists all), 0 when there is none; the message
+// names one cause, the evidence and one fix. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace gcoord::client {
+
+// The canonical codes of gRPC and absl, with their meanings. What a program does next depends on
+// the code more often than on the number: Unavailable and DeadlineExceeded may be tried again
+// later; Aborted means that somebody else was first; InvalidArgument and OutOfRange are mistakes of
+// the caller; Cancelled comes from closing the client. Never renumber: the codes travel in the
+// client protocol.
+enum class StatusCode : std::uint8_t {
+  Ok = 0,
+  Cancelled = 1,
+  Unknown = 2,
+  InvalidArgument = 3,
+  DeadlineExceeded = 4,
+  NotFound = 5,
+  AlreadyExists = 6,
+  PermissionDenied = 7,
+  ResourceExhausted = 8,
+  FailedPrecondition = 9,
+  Aborted = 10,
+  OutOfRange = 11,
+  Unimplemented = 12,
+  Internal = 13,
+  Unavailable = 14,
+  DataLoss = 15,
+  Unauthenticated = 16,
+};
+
+// The numbers that programs most often branch on; docs/errors.md has the whole table.
+inline constexpr std::uint32_t kDetailUnreachable = 3001;
+inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;
+inline constexpr std::uint32_t kDetailNoLeader = 5001;
+inline constexpr std::uint32_t kDetailLockBusy = 6001;
+inline constexpr std::uint32_t kDetailLockNotHeld = 6002;
+inline constexpr std::uint32_t kDetailTokenStale = 6003;
+inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;
+inline constexpr std::uint32_t kDetailSessionExpired = 6007;
+
+// Success, or what went wrong. Copying one is as cheap as copying its message.
+class [[nodiscard]] Status {
+ public:
+  // Success.
+  Status() = default;
+
+  // A failure; code is not Ok. detail 0 when there is no stable number.
+  Status(StatusCode code, std::string message, std::uint32_t detail = 0)
+      : code_(code), detail_(detail), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::Ok; }
+
+  StatusCode code() const { return code_; }
+
+  // The number of docs/errors.md: 6001 for GC6001. For scripts; it never changes its meaning.
+  std::uint32_t detail() const { return detail_; }
+
+  // For people: the cause, the evidence in brackets, and what to do. Its words may change.
+  const std::string& message() const { return message_; }
+
+  // "ABORTED: the lock is held by another session (GC6001)", or "OK".
+  std::string to_string() const;
+
+ private:
+  StatusCode code_ = StatusCode::Ok;
+  std::uint32_t detail_ = 0;
+  std::string message_;
+};
+
+// A value, or the Status that says why there is none:
+//
+//   auto lock = session.acquire("jobs/train");
+//   if (!lock.ok()) { return report(lock.status()); }
+//   use(lock.value().fence());
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  // Both implicit on purpose: `return value;` and `return status;` read best.
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    if (status_.ok()) {
+      std::abort();  // A bug of the caller: success needs a value.
+    }
+  }
+
+  bool ok() const { return value_.has_value(); }
+
+  // Success when there is a value.
+  const Status& status() const { return status_; }
+
+  // Only when ok(); anything else ends the program, for a missing value must not be used.
+  T& value() & { return checked(value_); }
+
+  const T& value() const& { return checked(value_); }
+
+  T&& value() && { return std::move(checked(value_)); }
+
+ private:
+  template <typename Optional>
+  static auto& checked(Optional& value) {
+    if (!value.has_value()) {
+      std::abort();
+    }
+    return *value;
+  }
+
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace gcoord::client

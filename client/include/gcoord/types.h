@@ -1,0 +1,89 @@
+// What the client library answers with: grants, verdicts, descriptions of locks and of the cluster.
+// Plain values; no thread rules.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+// A granted lock.
+struct Grant {
+  std::uint64_t token = 0;  // Fencing token: rises with every grant of this name, for ever.
+  std::uint64_t epoch = 0;  // Term of the leader that granted.
+  std::chrono::milliseconds ttl_left{0};
+  bool already_held = false;  // This session held the lock before; the token is the old one.
+};
+
+enum class Verdict : std::uint8_t {
+  Valid = 1,  // The lock is held under this very token.
+  Stale = 2,  // It is held under another token.
+  Free = 3,   // Nobody holds it; the token is of the past.
+};
+
+struct TokenCheck {
+  std::string name;
+  std::uint64_t token = 0;
+};
+
+struct Waiter {
+  std::uint64_t session_id = 0;
+  std::uint64_t sequence = 0;
+  std::chrono::milliseconds waited{0};
+};
+
+// A lock that is held or waited for.
+struct LockDescription {
+  std::string name;
+  std::uint32_t shard = 0;
+  std::uint64_t holder_session = 0;  // 0: not held.
+  std::uint64_t token = 0;
+  std::uint64_t acquired_index = 0;  // The log entry that granted it.
+  std::chrono::milliseconds ttl_left{0};
+  std::uint32_t waiter_count = 0;
+  std::vector<Waiter> waiters;  // In queue order, when asked for.
+};
+
+struct ListOptions {
+  std::string prefix;
+  std::string cursor;  // Of the last page; empty: from the beginning.
+  std::uint32_t limit = 100;
+  bool waiters = false;
+};
+
+// A page is a snapshot of one node's shards; locks that move meanwhile may be missed or seen twice.
+struct LockPage {
+  std::vector<LockDescription> locks;
+  std::string next_cursor;  // Empty: no more.
+};
+
+struct NodeView {
+  std::uint32_t node_id = 0;
+  std::string address;
+  bool connected = false;
+  std::string last_error;  // Why not, when not.
+};
+
+// What the client knows of its cluster.
+struct ClusterView {
+  std::uint64_t cluster_id = 0;
+  std::uint32_t shard_count = 0;
+  std::chrono::milliseconds tick{0};
+  std::chrono::milliseconds election_timeout{0};
+  std::chrono::milliseconds ttl_min{0};
+  std::chrono::milliseconds ttl_max{0};
+  std::vector<NodeView> nodes;
+};
+
+// Counted since connect(); for tests, benchmarks and curiosity.
+struct ClientStatistics {
+  std::uint64_t requests = 0;    // Slots sent, retries included.
+  std::uint64_t frames = 0;      // Frames sent; requests / frames is the mean batch.
+  std::uint64_t retries = 0;     // Sent again after a back-off.
+  std::uint64_t redirects = 0;   // Sent again to the leader a node named.
+  std::uint64_t reconnects = 0;  // Connections lost after they were up.
+};
+
+}  // namespace gcoord::client

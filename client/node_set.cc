@@ -1,0 +1,285 @@
+#include "client/node_set.h"
+
+#include "common/assert.h"
+#include "rpc/error_codes.h"
+#include "rpc/lock_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+// What a node said when it refused, or what its number means.
+std::string refusal(const rpc::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (!payload.empty()) {
+    return std::string{rpc::text_of(payload)};
+  }
+  const rpc::ErrorEntry* entry = rpc::find_error(slot.detail);
+  return entry != nullptr ? std::string{entry->cause} : "refused";
+}
+
+}  // namespace
+
+NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
+    : context_(context),
+      options_(options),
+      events_(std::move(events)),
+      backoff_({.min = options.backoff_min, .max = options.backoff_max, .seed = options.seed}) {}
+
+NodeSet::~NodeSet() {
+  for (const auto& entry : entries_) {
+    if (entry->connection != nullptr) {
+      entry->connection->abandon();
+    }
+  }
+}
+
+void NodeSet::start() {
+  for (const std::string& endpoint : options_.endpoints) {
+    entries_.push_back(std::make_unique<Entry>(Entry{.address = endpoint}));
+  }
+  advance(options_.clock->now());
+}
+
+Connection* NodeSet::ready(NodeId node) {
+  const Entry* entry = find(node);
+  return entry != nullptr && entry->phase == Phase::Ready ? entry->connection.get() : nullptr;
+}
+
+NodeId NodeSet::any_ready() {
+  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+    const Entry& entry = *entries_[++turn_ % entries_.size()];
+    if (entry.phase == Phase::Ready) {
+      return entry.node;
+    }
+  }
+  return {};
+}
+
+std::size_t NodeSet::ready_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      entries_, [](const auto& entry) { return entry->phase == Phase::Ready; }));
+}
+
+bool NodeSet::failed(NodeId node) const {
+  const Entry* entry = find(node);
+  return entry == nullptr || entry->failed;
+}
+
+bool NodeSet::all_failed() const {
+  return std::ranges::all_of(entries_, [](const auto& entry) { return entry->failed; });
+}
+
+bool NodeSet::complete() const {
+  return welcomed_ && ready_count() >= cluster_.nodes.size();
+}
+
+std::string NodeSet::evidence() const {
+  std::string text;
+  for (const auto& entry : entries_) {
+    if (entry->phase != Phase::Ready && entry->phase != Phase::Alias) {
+      text += text.empty() ? "" : "; ";
+      text += entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+    }
+  }
+  return text;
+}
+
+std::string NodeSet::evidence(NodeId node) const {
+  const Entry* entry = find(node);
+  if (entry == nullptr) {
+    return "node " + std::to_string(node.value) + " is not of this cluster";
+  }
+  return entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
+}
+
+void NodeSet::advance(TimePoint now) {
+  // By index, because a Welcome may add entries.
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    Entry& entry = *entries_[index];
+    if (entry.phase == Phase::Waiting && now >= entry.retry_at) {
+      connect(entry, now);
+    } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
+      entry.give_up_at = kTimeNever;
+      entry.connection->close("no answer within the connect timeout");
+    }
+  }
+}
+
+TimePoint NodeSet::next_event() const {
+  TimePoint next = kTimeNever;
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Waiting) {
+      next = std::min(next, entry->retry_at);
+    } else if (entry->phase == Phase::Connecting) {
+      next = std::min(next, entry->give_up_at);
+    }
+  }
+  return next;
+}
+
+void NodeSet::connect(Entry& entry, TimePoint now) {
+  entry.phase = Phase::Connecting;
+  entry.give_up_at = now + TimePoint{options_.connect_timeout};
+  entry.connection = std::make_shared<Connection>(context_, *options_.clock);
+  Connection::Events events;
+  events.on_connected = [this, &entry] {
+    rpc::RequestSlot hello;
+    hello.kind = rpc::RequestKind::Hello;
+    const ClusterId cluster = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
+    entry.connection->send(
+        hello, rpc::encode(rpc::Hello{.cluster = cluster, .client = options_.client_name}));
+  };
+  events.on_reply = [this, &entry](const rpc::ReplySlot& slot, auto payload) {
+    on_reply(entry, slot, payload);
+  };
+  events.on_batch_end = [this] { events_.on_batch_end(); };
+  events.on_closed = [this, &entry](const std::string& reason) { on_closed(entry, reason); };
+  entry.connection->connect(entry.address, std::move(events));
+}
+
+void NodeSet::on_reply(Entry& entry,
+                       const rpc::ReplySlot& slot,
+                       std::span<const std::byte> payload) {
+  if (entry.phase == Phase::Ready) {
+    events_.on_reply(entry.node, slot, payload);
+  } else if (entry.phase == Phase::Connecting) {
+    on_welcome(entry, slot, payload);
+  }
+}
+
+void NodeSet::on_welcome(Entry& entry,
+                         const rpc::ReplySlot& slot,
+                         std::span<const std::byte> payload) {
+  if (slot.code != StatusCode::Ok) {
+    return entry.connection->close(refusal(slot, payload));
+  }
+  const auto welcome = rpc::decode_welcome(payload);
+  if (!welcome.ok()) {
+    return entry.connection->close("sent a welcome that cannot be decoded");
+  }
+  if (const std::string reason = objection(entry, welcome.value()); !reason.empty()) {
+    return entry.connection->close(reason);
+  }
+  for (const auto& other : entries_) {
+    if (other.get() == &entry || other->node != welcome.value().node) {
+      continue;
+    }
+    // One of the two goes: the one that does not work, or this one.
+    Entry& alias = other->phase == Phase::Ready ? entry : *other;
+    alias.phase = Phase::Alias;
+    if (alias.connection != nullptr) {
+      alias.connection->abandon();
+    }
+  }
+  if (entry.phase == Phase::Alias) {
+    return;
+  }
+  entry.node = welcome.value().node;
+  entry.phase = Phase::Ready;
+  entry.attempt = 0;
+  entry.failed = false;
+  entry.failure.clear();
+  learn(welcome.value());
+  events_.on_ready(entry.node);
+}
+
+std::string NodeSet::objection(const Entry& entry, const rpc::Welcome& welcome) const {
+  if (entry.node != NodeId{} && welcome.node != entry.node) {
+    return "is node " + std::to_string(welcome.node.value) + " now, not " +
+           std::to_string(entry.node.value);
+  }
+  if (welcome.node == NodeId{}) {
+    return "sent a welcome without its node id";
+  }
+  const ClusterId wanted = welcomed_ ? cluster_.cluster : ClusterId{options_.cluster_id};
+  const bool foreign = wanted != ClusterId{} && welcome.cluster != wanted;
+  const bool reshaped = welcomed_ && welcome.shard_count != cluster_.shard_count;
+  return foreign || reshaped ? "belongs to another cluster" : "";
+}
+
+void NodeSet::learn(const rpc::Welcome& welcome) {
+  if (!welcomed_) {
+    cluster_ = welcome;
+    welcomed_ = true;
+  }
+  for (const rpc::NodeAddress& node : welcome.nodes) {
+    const auto known = std::ranges::find_if(entries_, [&](const auto& entry) {
+      return entry->node == node.node ||
+             (entry->node == NodeId{} && entry->address == node.address);
+    });
+    // A node whose address is not known yet will be named by a later Welcome.
+    if (known != entries_.end()) {
+      (*known)->node = node.node;  // An endpoint that has not answered now has a name.
+    } else if (!node.address.empty()) {
+      entries_.push_back(
+          std::make_unique<Entry>(Entry{.address = node.address, .node = node.node}));
+    }
+  }
+}
+
+void NodeSet::on_closed(Entry& entry, const std::string& reason) {
+  if (entry.phase == Phase::Alias) {
+    return;
+  }
+  const bool was_ready = entry.phase == Phase::Ready;
+  frames_before_ += entry.connection->frames_sent();
+  entry.connection.reset();
+  entry.phase = Phase::Waiting;
+  entry.failed = true;
+  entry.failure = reason;
+  entry.retry_at = options_.clock->now() + backoff_.pace(entry.attempt);
+  ++entry.attempt;
+  if (was_ready) {
+    ++reconnects_;
+    events_.on_lost(entry.node, entry.address + ": " + reason);
+  } else {
+    events_.on_failed(entry.node);
+  }
+}
+
+void NodeSet::flush() {
+  for (const auto& entry : entries_) {
+    if (entry->connection != nullptr) {
+      entry->connection->flush();
+    }
+  }
+}
+
+bool NodeSet::idle() const {
+  return std::ranges::all_of(entries_, [](const auto& entry) {
+    return entry->phase != Phase::Ready || entry->connection->idle();
+  });
+}
+
+const NodeSet::Entry* NodeSet::find(NodeId node) const {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return entry->node == node && entry->phase != Phase::Alias;
+  });
+  return node != NodeId{} && found != entries_.end() ? found->get() : nullptr;
+}
+
+std::vector<NodeView> NodeSet::views() const {
+  std::vector<NodeView> views;
+  for (const auto& entry : entries_) {
+    if (entry->phase != Phase::Alias) {
+      views.push_back({.node_id = entry->node.value,
+                       .address = entry->address,
+                       .connected = entry->phase == Phase::Ready,
+                       .last_error = entry->failure});
+    }
+  }
+  std::ranges::sort(views, {}, &NodeView::node_id);
+  return views;
+}
+
+std::uint64_t NodeSet::frames_sent() const {
+  std::uint64_t sent = frames_before_;
+  for (const auto& entry : entries_) {
+    sent += entry->connection != nullptr ? entry->connection->frames_sent() : 0;
+  }
+  return sent;
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,127 @@
+// The nodes of the cluster and a connection to each: found, kept up, and explained when down.
+//
+// It starts from the endpoints that the caller gave and learns the rest from the first Welcome. A
+// node that cannot be reached is tried again with back-off for ever; meanwhile its last failure is
+// the evidence in error messages. Two endpoints that turn out to be one node become one. A node of
+// another cluster than the first is refused. Runs on the client's thread only.
+#pragma once
+
+#include "client/backoff.h"
+#include "client/connection.h"
+#include "client/lease.h"
+#include "common/ids.h"
+#include "gcoord/options.h"
+#include "gcoord/types.h"
+#include "rpc/hello.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+class NodeSet {
+ public:
+  struct Events {
+    // The node said Welcome and takes requests.
+    std::function<void(NodeId)> on_ready;
+
+    // It was ready and is no longer.
+    std::function<void(NodeId, const std::string& reason)> on_lost;
+
+    // An attempt failed before it was ready; node 0 if it is not known which it is.
+    std::function<void(NodeId)> on_failed;
+    std::function<void(NodeId, const rpc::ReplySlot&, std::span<const std::byte>)> on_reply;
+    std::function<void()> on_batch_end;
+  };
+
+  NodeSet(asio::io_context& context, const ClientOptions& options, Events events);
+  ~NodeSet();
+
+  // Begins to connect to all endpoints.
+  void start();
+
+  // The connection of a node that is ready; nullptr otherwise.
+  Connection* ready(NodeId node);
+
+  // Some node that is ready, another one at each call; node 0 when there is none.
+  NodeId any_ready();
+
+  std::size_t ready_count() const;
+
+  // Whether the node was tried since it was last ready, and failed.
+  bool failed(NodeId node) const;
+
+  // Every endpoint was tried and none answered, yet.
+  bool all_failed() const;
+
+  // All nodes of the cluster are ready; false before the first Welcome.
+  bool complete() const;
+
+  // "127.0.0.1:7001: Connection refused; ...": why nodes that are not ready are not.
+  std::string evidence() const;
+  std::string evidence(NodeId node) const;
+
+  // Starts due attempts, ends those that take too long. Call when next_event() has come.
+  void advance(TimePoint now);
+  TimePoint next_event() const;
+
+  // Sends what is queued on every connection.
+  void flush();
+
+  // Nothing is left to be written.
+  bool idle() const;
+
+  // What the cluster said of itself; nullptr before the first Welcome.
+  const rpc::Welcome* cluster() const { return welcomed_ ? &cluster_ : nullptr; }
+
+  std::vector<NodeView> views() const;
+
+  // Frames sent and connections lost since the start.
+  std::uint64_t frames_sent() const;
+
+  std::uint64_t reconnects() const { return reconnects_; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    Waiting,     // For retry_at.
+    Connecting,  // Until the Welcome.
+    Ready,
+    Alias,  // Another entry is the same node: never used again.
+  };
+
+  struct Entry {
+    std::string address;
+    NodeId node;  // 0 until it is known.
+    Phase phase = Phase::Waiting;
+    std::shared_ptr<Connection> connection;
+    TimePoint retry_at{};
+    TimePoint give_up_at{};
+    std::uint32_t attempt = 0;
+    bool failed = false;
+    std::string failure;
+  };
+
+  void connect(Entry& entry, TimePoint now);
+  void on_reply(Entry& entry, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+  void on_welcome(Entry& entry, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+  void on_closed(Entry& entry, const std::string& reason);
+  std::string objection(const Entry& entry, const rpc::Welcome& welcome) const;
+  void learn(const rpc::Welcome& welcome);
+  const Entry* find(NodeId node) const;
+
+  asio::io_context& context_;
+  const ClientOptions& options_;
+  Events events_;
+  Backoff backoff_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  rpc::Welcome cluster_;
+  bool welcomed_ = false;
+  std::size_t turn_ = 0;  // For any_ready().
+  std::uint64_t reconnects_ = 0;
+  std::uint64_t frames_before_ = 0;  // Of connections that are gone.
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,40 @@
+#include "client/operation.h"
+
+#include "common/assert.h"
+
+#include <utility>
+
+namespace gcoord::client {
+
+std::uint64_t OperationTable::add(OperationPtr operation) {
+  GCOORD_ASSERT(operation != nullptr);
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(places_.size()));
+    places_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Place& place = places_[index];
+  ++place.use;
+  place.operation = std::move(operation);
+  return id_of(index);
+}
+
+Operation* OperationTable::find(std::uint64_t request_id) {
+  const std::uint64_t index = request_id & 0xffff'ffff;
+  if (index >= places_.size() || id_of(index) != request_id) {
+    return nullptr;
+  }
+  return places_[index].operation.get();
+}
+
+OperationPtr OperationTable::take(std::uint64_t request_id) {
+  if (find(request_id) == nullptr) {
+    return nullptr;
+  }
+  const std::uint64_t index = request_id & 0xffff'ffff;
+  free_.push_back(static_cast<std::uint32_t>(index));
+  return std::move(places_[index].operation);
+}
+
+}  // namespace gcoord::client

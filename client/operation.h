@@ -1,0 +1,112 @@
+// One request on its way from a caller to an answer, through any number of nodes and tries.
+#pragma once
+
+#include "client/lease.h"
+#include "client/session_record.h"
+#include "common/ids.h"
+#include "gcoord/status.h"
+#include "rpc/request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+// What came of an operation. Views live during the callback only.
+struct Answer {
+  Status status;
+  rpc::ReplySlot slot;  // All zero when no node answered.
+  std::span<const std::byte> payload;
+};
+
+// Which node may serve an operation.
+enum class Target : std::uint8_t {
+  ShardLeader,  // The leader of slot.shard.
+  AnyNode,
+  OneNode,  // `node`, and no other.
+};
+
+enum class OperationPhase : std::uint8_t {
+  Sent,     // An answer is awaited.
+  Backoff,  // To be sent again at retry_at.
+  Parked,   // No node to send to; woken when one is connected.
+  Behind,   // The session's window in the shard is full.
+};
+
+struct Operation {
+  rpc::RequestSlot slot;
+  std::string payload;
+  std::function<void(const Answer&)> callback;
+  Target target = Target::ShardLeader;
+  NodeId node;            // Of OneNode.
+  bool try_once = false;  // Is not sent again, whatever happens.
+
+  // Of a request that changes something: whose, and so in whose exactly-once window.
+  std::shared_ptr<SessionRecord> session;
+
+  TimePoint deadline = kTimeNever;
+  TimePoint wait_until = kTimeNever;  // Of an acquire that waits: when the shard gives up.
+
+  OperationPhase phase = OperationPhase::Parked;
+  NodeId sent_to;
+  TimePoint sent_at{};
+  TimePoint look_at{};  // While sent: when to look whether the node is silent.
+  TimePoint retry_at{};
+  std::uint32_t attempt = 0;
+  std::uint32_t redirects = 0;   // In a row, without a back-off between.
+  std::uint32_t sent_count = 0;  // More than 0: a node may have executed it.
+  bool renumbered = false;       // An earlier number's outcome is not known.
+  Status last_failure;
+
+  bool waits() const { return slot.has(rpc::RequestFlag::Wait); }
+
+  // Whether it takes a number of its own from its session's window in the shard.
+  bool numbered() const {
+    return slot.kind == rpc::RequestKind::LockAcquire || slot.kind == rpc::RequestKind::LockRelease;
+  }
+};
+
+using OperationPtr = std::unique_ptr<Operation>;
+
+// The operations under way, by request id. An id names one place and one use of it, so an answer
+// that comes too late finds nobody.
+class OperationTable {
+ public:
+  std::uint64_t add(OperationPtr operation);
+
+  // nullptr when it is gone.
+  Operation* find(std::uint64_t request_id);
+  OperationPtr take(std::uint64_t request_id);
+
+  std::size_t size() const { return places_.size() - free_.size(); }
+
+  // Calls visit(request_id, operation) for each; visit may add and take operations.
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (std::size_t index = 0; index < places_.size(); ++index) {
+      if (places_[index].operation != nullptr) {
+        visit(id_of(index), *places_[index].operation);
+      }
+    }
+  }
+
+ private:
+  struct Place {
+    OperationPtr operation;
+    std::uint32_t use = 0;
+  };
+
+  std::uint64_t id_of(std::size_t index) const {
+    return std::uint64_t{places_[index].use} << 32 | index;
+  }
+
+  std::vector<Place> places_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace gcoord::client

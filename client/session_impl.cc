@@ -1,0 +1,229 @@
+#include "client/session_impl.h"
+
+#include "client/failure.h"
+#include "rpc/validate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Into the range of the protocol; what is beyond is refused by the check that follows.
+std::uint32_t protocol_ms(milliseconds duration) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(duration.count(), 0, rpc::kForeverMs - 1));
+}
+
+rpc::ErrorCode check_ttl(std::uint32_t ttl_ms) {
+  return rpc::check_ttl(ttl_ms, rpc::RequestLimits{});
+}
+
+std::unique_ptr<Lease> make_lease(Core& core, const SessionRecord& record, TimePoint opened_at) {
+  const TimePoint ttl = milliseconds{record.ttl_ms};
+  const rpc::Welcome* cluster = core.nodes().cluster();
+  const std::size_t node_count = cluster != nullptr ? cluster->nodes.size() : 1;
+  return std::make_unique<Lease>(LeaseOptions{.ttl = ttl,
+                                              .margin = lease_margin(ttl, core.options()),
+                                              .node_count = std::max<std::size_t>(node_count, 1),
+                                              .opened_at = opened_at});
+}
+
+Grant grant_of(const rpc::ReplySlot& slot) {
+  return {.token = slot.token,
+          .epoch = slot.epoch,
+          .ttl_left = milliseconds{slot.ttl_ms},
+          .already_held = slot.has(rpc::ReplyFlag::AlreadyHeld)};
+}
+
+}  // namespace
+
+void SessionImpl::open(const std::shared_ptr<Core>& core,
+                       SessionOptions options,
+                       Callback<Result<std::shared_ptr<SessionImpl>>> callback) {
+  const std::uint32_t ttl_ms = protocol_ms(options.ttl);
+  if (const auto code = check_ttl(ttl_ms); code != rpc::ErrorCode::None) {
+    return refuse(*core, std::move(callback), failure(code));
+  }
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = rpc::RequestKind::OpenSession;
+  operation->slot.ttl_ms = ttl_ms;
+  operation->target = Target::AnyNode;
+  operation->deadline = core->request_deadline();
+  const TimePoint opened_at = core->clock().now();
+  operation->callback =
+      [core, options = std::move(options), callback, opened_at, ttl_ms](const Answer& answer) {
+        if (!answer.status.ok()) {
+          return callback(answer.status);
+        }
+        auto record = std::make_shared<SessionRecord>();
+        record->id = SessionId{answer.slot.extra};
+        // A node may grant less than was asked for, never more.
+        record->ttl_ms = answer.slot.ttl_ms != 0 ? std::min(ttl_ms, answer.slot.ttl_ms) : ttl_ms;
+        record->on_event = options.on_event;
+        record->lease = make_lease(*core, *record, opened_at);
+        core->keeper().add(record);
+        callback(std::make_shared<SessionImpl>(core, std::move(record)));
+      };
+  core->submit(std::move(operation));
+}
+
+Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<Core>& core,
+                                                         AttachOptions options) {
+  if (options.session_id == 0) {
+    return failure(rpc::ErrorCode::SessionZero);
+  }
+  if (options.first_sequence == 0) {
+    return failure(rpc::ErrorCode::SequenceZero);
+  }
+  auto record = std::make_shared<SessionRecord>();
+  record->id = SessionId{options.session_id};
+  record->ttl_ms = protocol_ms(options.ttl);
+  record->keep_alive = options.keep_alive;
+  record->first_sequence = options.first_sequence;
+  record->on_event = std::move(options.on_event);
+  if (const auto code = check_ttl(record->ttl_ms); code != rpc::ErrorCode::None) {
+    return failure(code);
+  }
+  if (options.keep_alive) {
+    const bool posted = core->post([core, record, attached_at = core->clock().now()] {
+      const TimePoint ttl = milliseconds{record->ttl_ms};
+      record->lease = std::make_unique<Lease>(LeaseOptions{
+          .ttl = ttl,
+          .margin = lease_margin(ttl, core->options()),
+          .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
+          .opened_at = attached_at,
+          .attached = true});
+      core->keeper().add(record);
+    });
+    if (!posted) {
+      return failure(rpc::ErrorCode::ClientClosed);
+    }
+  }
+  return std::make_shared<SessionImpl>(core, std::move(record));
+}
+
+void SessionImpl::acquire(std::string_view name,
+                          AcquireOptions options,
+                          Session::GrantCallback callback) {
+  rpc::ErrorCode code = rpc::check_name(name);
+  if (code == rpc::ErrorCode::None && options.wait != kForever) {
+    code = rpc::check_wait(protocol_ms(options.wait));
+  }
+  if (code != rpc::ErrorCode::None) {
+    return refuse<Result<Grant>>(*core_, std::move(callback), failure(code));
+  }
+  OperationPtr operation = name_operation(*core_, rpc::RequestKind::LockAcquire, name);
+  operation->slot.session = record_->id.value;
+  operation->slot.ttl_ms = record_->ttl_ms;
+  operation->session = record_;
+  if (options.wait == kForever) {
+    // The session's end is the deadline; one that nobody here keeps alive ends with its TTL.
+    operation->slot.set(rpc::RequestFlag::Wait);
+    operation->deadline =
+        record_->keep_alive ? kTimeNever : core_->clock().now() + milliseconds{record_->ttl_ms};
+  } else if (options.wait > milliseconds{0}) {
+    operation->slot.set(rpc::RequestFlag::Wait);
+    operation->wait_until = core_->clock().now() + TimePoint{options.wait};
+    operation->deadline += TimePoint{options.wait};
+  }
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
+                                : Result<Grant>{answer.status});
+  };
+  core_->submit(std::move(operation));
+}
+
+void SessionImpl::release(std::string_view name,
+                          std::uint64_t token,
+                          Session::StatusCallback callback) {
+  auto code = rpc::check_name(name);
+  if (code == rpc::ErrorCode::None && token == 0) {
+    code = rpc::ErrorCode::TokenZero;
+  }
+  if (code != rpc::ErrorCode::None) {
+    return refuse<Status>(*core_, std::move(callback), failure(code));
+  }
+  OperationPtr operation = name_operation(*core_, rpc::RequestKind::LockRelease, name);
+  operation->slot.session = record_->id.value;
+  operation->slot.token = token;
+  operation->session = record_;
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(answer.status);
+  };
+  core_->submit(std::move(operation));
+}
+
+void SessionImpl::close(Session::StatusCallback callback) {
+  if (finished_.exchange(true)) {
+    return callback ? refuse<Status>(*core_, std::move(callback), Status{}) : void();
+  }
+  const auto command = [core = core_, record = record_, callback] {
+    if (record->ended.load(std::memory_order_relaxed)) {
+      return callback ? callback(failure(record->end_reason)) : void();
+    }
+    core->keeper().end(record, rpc::ErrorCode::SessionClosed);
+    send_close(*core, record->id.value, callback);
+  };
+  if (!core_->post(command) && callback) {
+    callback(failure(rpc::ErrorCode::ClientClosed));
+  }
+}
+
+void SessionImpl::send_close(Core& core, std::uint64_t session, Session::StatusCallback callback) {
+  struct Count {
+    std::size_t outstanding = 1;  // One for the loop itself.
+    bool closed = false;
+    Status failure;
+  };
+
+  const auto count = std::make_shared<Count>();
+  const auto answered = [count, callback = std::move(callback)](const Status& status) {
+    count->closed = count->closed || status.ok();
+    count->failure = status.ok() ? std::move(count->failure) : status;
+    if (--count->outstanding == 0 && callback) {
+      callback(count->closed ? Status{} : count->failure);
+    }
+  };
+  // Every node ends what it leads; a node that cannot be reached leads nothing for long.
+  for (const NodeView& view : core.nodes().views()) {
+    if (!view.connected) {
+      continue;
+    }
+    auto operation = std::make_unique<Operation>();
+    operation->slot.kind = rpc::RequestKind::CloseSession;
+    operation->slot.shard = rpc::kAllShards;
+    operation->slot.session = session;
+    operation->target = Target::OneNode;
+    operation->node = NodeId{view.node_id};
+    operation->try_once = true;
+    operation->deadline = core.request_deadline();
+    operation->callback = [answered](const Answer& answer) { answered(answer.status); };
+    ++count->outstanding;
+    core.dispatcher().submit(std::move(operation));
+  }
+  answered(failure(rpc::ErrorCode::Unreachable, core.nodes().evidence()));
+}
+
+void SessionImpl::detach() {
+  if (finished_.exchange(true)) {
+    return;
+  }
+  static_cast<void>(core_->post([core = core_, record = record_] {
+    core->keeper().forget(record);
+    record->certain_until_ns.store(0, std::memory_order_relaxed);
+  }));
+}
+
+bool SessionImpl::alive() const {
+  return !record_->ended.load(std::memory_order_relaxed) && remaining() > TimePoint{};
+}
+
+TimePoint SessionImpl::remaining() const {
+  const TimePoint until{record_->certain_until_ns.load(std::memory_order_relaxed)};
+  return std::max(until - core_->clock().now(), TimePoint{});
+}
+
+}  // namespace gcoord::client

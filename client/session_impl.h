@@ -1,0 +1,52 @@
+// A session's requests, between the public Session and Lock and the client's thread. Thread-safe.
+#pragma once
+
+#include "client/calls.h"
+#include "client/core.h"
+#include "client/session_record.h"
+#include "gcoord/options.h"
+#include "gcoord/session.h"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace gcoord::client {
+
+class SessionImpl {
+ public:
+  SessionImpl(std::shared_ptr<Core> core, std::shared_ptr<SessionRecord> record)
+      : core_(std::move(core)), record_(std::move(record)) {}
+
+  // Asks a node for a session and begins to keep it.
+  static void open(const std::shared_ptr<Core>& core,
+                   SessionOptions options,
+                   Callback<Result<std::shared_ptr<SessionImpl>>> callback);
+
+  // Takes up a session that exists.
+  static Result<std::shared_ptr<SessionImpl>> attach(const std::shared_ptr<Core>& core,
+                                                     AttachOptions options);
+
+  void acquire(std::string_view name, AcquireOptions options, Session::GrantCallback callback);
+  void release(std::string_view name, std::uint64_t token, Session::StatusCallback callback);
+
+  // Once; later calls succeed without doing anything. The callback may be empty.
+  void close(Session::StatusCallback callback);
+  void detach();
+
+  Core& core() const { return *core_; }
+
+  const SessionRecord& record() const { return *record_; }
+
+  bool alive() const;
+  TimePoint remaining() const;
+
+ private:
+  static void send_close(Core& core, std::uint64_t session, Session::StatusCallback callback);
+
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<SessionRecord> record_;
+  std::atomic<bool> finished_{false};  // Closed or detached here.
+};
+
+}  // namespace gcoord::client

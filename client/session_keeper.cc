@@ -1,0 +1,182 @@
+#include "client/session_keeper.h"
+
+#include "rpc/limits.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace gcoord::client {
+
+SessionKeeper::SessionKeeper(const ClientOptions& options, NodeSet& nodes, Dispatcher& dispatcher)
+    : options_(options), nodes_(nodes), dispatcher_(dispatcher) {}
+
+void SessionKeeper::add(std::shared_ptr<SessionRecord> session) {
+  const TimePoint now = options_.clock->now();
+  session->certain_until_ns.store(session->lease->certain_until().count(),
+                                  std::memory_order_relaxed);
+  next_lease_event_ = std::min(next_lease_event_, session->lease->next_event());
+  // An attached session is certain only after a first answer, so it asks at once.
+  const bool certain = session->lease->certain_until() > now;
+  const TimePoint ttl = std::chrono::milliseconds{session->ttl_ms};
+  next_send_ = std::min(next_send_, certain ? now + ttl / 3 : now);
+  sessions_.push_back(std::move(session));
+}
+
+void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, rpc::ErrorCode reason) {
+  if (session->ended.load(std::memory_order_relaxed)) {
+    return;
+  }
+  session->end_reason = reason;
+  session->certain_until_ns.store(0, std::memory_order_relaxed);
+  session->ended.store(true, std::memory_order_relaxed);
+  forget(session);
+  dispatcher_.fail_session(*session, reason);
+}
+
+void SessionKeeper::forget(const std::shared_ptr<SessionRecord>& session) {
+  const auto found = std::ranges::find(sessions_, session);
+  if (found != sessions_.end()) {
+    *found = std::move(sessions_.back());
+    sessions_.pop_back();
+  }
+}
+
+void SessionKeeper::lose(const std::shared_ptr<SessionRecord>& session) {
+  if (session->lease != nullptr) {
+    session->lease->on_lost();
+    tell(session, options_.clock->now());
+  }
+  end(session, rpc::ErrorCode::SessionExpired);
+}
+
+void SessionKeeper::on_ready(NodeId node) {
+  if (!sessions_.empty()) {
+    send(node, options_.clock->now());
+  }
+}
+
+TimePoint SessionKeeper::interval() const {
+  TimePoint shortest = kTimeNever;
+  for (const auto& session : sessions_) {
+    shortest = std::min(shortest, TimePoint{std::chrono::milliseconds{session->ttl_ms}} / 3);
+  }
+  return shortest;
+}
+
+TimePoint SessionKeeper::next_event() const {
+  return sessions_.empty() ? kTimeNever : std::min(next_send_, next_lease_event_);
+}
+
+void SessionKeeper::advance(TimePoint now) {
+  if (sessions_.empty()) {
+    next_send_ = next_lease_event_ = kTimeNever;
+    return;
+  }
+  // Leases first: after a long stop the events must not wait for anything.
+  if (now >= next_lease_event_) {
+    const Sessions present = sessions_;
+    for (const auto& session : present) {
+      tell(session, now);
+    }
+    next_lease_event_ = kTimeNever;
+    for (const auto& session : sessions_) {
+      next_lease_event_ = std::min(next_lease_event_, session->lease->next_event());
+    }
+  }
+  if (now >= next_send_ && !sessions_.empty()) {
+    send_all(now);
+    next_send_ = now + interval();
+  }
+}
+
+void SessionKeeper::send_all(TimePoint now) {
+  for (const NodeView& view : nodes_.views()) {
+    if (view.connected) {
+      send(NodeId{view.node_id}, now);
+    }
+  }
+}
+
+void SessionKeeper::send(NodeId node, TimePoint now) {
+  for (std::size_t start = 0; start < sessions_.size(); start += rpc::kKeepAliveSessionsMax) {
+    const std::size_t count =
+        std::min<std::size_t>(rpc::kKeepAliveSessionsMax, sessions_.size() - start);
+    const auto first = sessions_.begin() + static_cast<std::ptrdiff_t>(start);
+    send_part(node, now, Sessions(first, first + static_cast<std::ptrdiff_t>(count)));
+  }
+}
+
+void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part) {
+  std::vector<SessionId> ids;
+  ids.reserve(part.size());
+  for (const auto& session : part) {
+    ids.push_back(session->id);
+  }
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = rpc::RequestKind::KeepAlive;
+  operation->target = Target::OneNode;
+  operation->node = node;
+  operation->try_once = true;
+  operation->payload = rpc::text_of(rpc::encode_keep_alive(ids));
+  operation->deadline = now + TimePoint{options_.request_timeout};
+  operation->callback = [this, node, now, part = std::move(part)](const Answer& answer) {
+    on_acknowledged(node, now, part, answer);
+  };
+  dispatcher_.submit(std::move(operation));
+}
+
+void SessionKeeper::on_acknowledged(NodeId node,
+                                    TimePoint sent_at,
+                                    const Sessions& part,
+                                    const Answer& answer) {
+  if (!answer.status.ok()) {
+    return;
+  }
+  const auto entries = rpc::decode_keep_alive_reply(answer.payload);
+  if (!entries.ok()) {
+    return;
+  }
+  std::unordered_set<std::uint64_t> lost;
+  for (const rpc::KeepAliveEntry& entry : entries.value()) {
+    if (entry.state == rpc::KeepAliveState::Expired) {
+      lost.insert(entry.session.value);
+    }
+  }
+  const TimePoint now = options_.clock->now();
+  for (const auto& session : part) {
+    if (session->ended.load(std::memory_order_relaxed) || session->lease == nullptr) {
+      continue;
+    }
+    if (lost.contains(session->id.value)) {
+      lose(session);
+      continue;
+    }
+    // A lease that ran out meanwhile stays so: its holder may have acted on it.
+    tell(session, now);
+    session->lease->on_acknowledged(node, sent_at);
+    tell(session, now);
+  }
+}
+
+void SessionKeeper::tell(const std::shared_ptr<SessionRecord>& session, TimePoint now) {
+  while (!session->ended.load(std::memory_order_relaxed)) {
+    const auto event = session->lease->advance(now);
+    session->certain_until_ns.store(session->lease->certain_until().count(),
+                                    std::memory_order_relaxed);
+    if (!event.has_value()) {
+      return;
+    }
+    if (session->on_event) {
+      session->on_event(*event);
+    }
+    if (*event == SessionEvent::Expired) {
+      return end(session, rpc::ErrorCode::SessionExpired);
+    }
+  }
+}
+
+}  // namespace gcoord::client

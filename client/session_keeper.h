@@ -1,0 +1,59 @@
+// Keeps sessions alive and tells them when they are not.
+//
+// Every third of the shortest TTL one KeepAlive goes to every connected node, for all sessions at
+// once, and one to a node that has just been connected. What the nodes acknowledge goes to each
+// session's Lease, which decides. A lost session gets its event first, then its operations fail.
+// Runs on the client's thread only.
+#pragma once
+
+#include "client/dispatcher.h"
+#include "client/node_set.h"
+#include "client/session_record.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::client {
+
+class SessionKeeper {
+ public:
+  SessionKeeper(const ClientOptions& options, NodeSet& nodes, Dispatcher& dispatcher);
+
+  // Begins to keep it; its Lease is set.
+  void add(std::shared_ptr<SessionRecord> session);
+
+  // Ends it here: no event, its operations fail with this reason.
+  void end(const std::shared_ptr<SessionRecord>& session, rpc::ErrorCode reason);
+
+  // A node knows that it expired: events, then as end().
+  void lose(const std::shared_ptr<SessionRecord>& session);
+
+  // Stops renewing it; it lives on for its TTL.
+  void forget(const std::shared_ptr<SessionRecord>& session);
+
+  void on_ready(NodeId node);
+  void advance(TimePoint now);
+  TimePoint next_event() const;
+
+  std::span<const std::shared_ptr<SessionRecord>> sessions() const { return sessions_; }
+
+ private:
+  using Sessions = std::vector<std::shared_ptr<SessionRecord>>;
+
+  void send_all(TimePoint now);
+  void send(NodeId node, TimePoint now);
+  void send_part(NodeId node, TimePoint now, Sessions part);
+  void on_acknowledged(NodeId node, TimePoint sent_at, const Sessions& part, const Answer& answer);
+  void tell(const std::shared_ptr<SessionRecord>& session, TimePoint now);
+  TimePoint interval() const;
+
+  const ClientOptions& options_;
+  NodeSet& nodes_;
+  Dispatcher& dispatcher_;
+  Sessions sessions_;
+  TimePoint next_send_ = kTimeNever;
+  TimePoint next_lease_event_ = kTimeNever;  // Never later than the earliest one.
+};
+
+}  // namespace gcoord::client

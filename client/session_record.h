@@ -1,0 +1,49 @@
+// What the client keeps of one session. The first part is read by any thread, the rest belongs to
+// the client's own thread.
+#pragma once
+
+#include "client/lease.h"
+#include "client/sequence_window.h"
+#include "common/ids.h"
+#include "gcoord/clock.h"
+#include "gcoord/options.h"
+#include "rpc/error_codes.h"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+namespace gcoord::client {
+
+struct SessionRecord {
+  SessionId id;
+  std::uint32_t ttl_ms = 0;
+  bool keep_alive = true;
+  std::uint64_t first_sequence = 1;
+  std::function<void(SessionEvent)> on_event;
+
+  // Relaxed: single values that stand for themselves; nothing is published through them.
+  std::atomic<std::int64_t> certain_until_ns{0};
+  std::atomic<bool> ended{false};  // Lost or closed: nothing may be started in it.
+
+  // Of the client's thread from here on.
+  rpc::ErrorCode end_reason = rpc::ErrorCode::None;
+  std::unique_ptr<Lease> lease;  // None when it is not kept alive from here.
+
+  struct ShardWindow {
+    SequenceWindow numbers;
+    std::deque<std::uint64_t> behind;  // Request ids that wait for the window to have room.
+  };
+
+  std::unordered_map<std::uint32_t, ShardWindow> windows;
+
+  ShardWindow& window(std::uint32_t shard) {
+    return windows.try_emplace(shard, ShardWindow{SequenceWindow{first_sequence}, {}})
+        .first->second;
+  }
+};
+
+}  // namespace gcoord::client

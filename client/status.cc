@@ -1,0 +1,30 @@
+#include "gcoord/status.h"
+
+#include "client/failure.h"
+
+namespace gcoord::client {
+
+std::string Status::to_string() const {
+  if (ok()) {
+    return "OK";
+  }
+  std::string text{gcoord::status_code_name(static_cast<gcoord::StatusCode>(code_))};
+  text += ": " + message_;
+  if (detail_ != 0) {
+    text += " (GC" + std::to_string(detail_) + ")";
+  }
+  return text;
+}
+
+Status failure(rpc::ErrorCode code, std::string_view evidence) {
+  return public_status(rpc::make_error(code, evidence));
+}
+
+Status public_status(const gcoord::Status& status) {
+  if (status.ok()) {
+    return {};
+  }
+  return {static_cast<StatusCode>(status.code()), status.message(), status.detail()};
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,273 @@
+// The lock service's pure step: apply(tables, shard, index, command) -> reply, and events.
+//
+// Content and replies depend on the shard's commands alone: not on the clock, on other shards, on
+// which rows the pools gave, or on capacities. The driver has reserved rows for the command
+// (lock_cpu.h), so applying cannot fail; a command that makes no sense is answered with a code and
+// changes nothing. No allocation, no recursion, every loop bounded. Host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/hd.h"
+#include "common/random.h"
+#include "locks/lock_command.h"
+#include "locks/lock_queue.h"
+#include "locks/lock_reply.h"
+#include "locks/lock_requests.h"
+#include "locks/lock_sessions.h"
+#include "locks/lock_table.h"
+
+namespace gcoord::locks {
+
+// Where a command applies, and where its events go.
+struct ApplyPoint {
+  const LockTables& tables;
+  ShardId shard;
+  LogIndex index;
+  LockEvents& events;
+};
+
+// The live session of a command, or none with the reason in reply.
+GCOORD_HD inline SessionRow live_session(const ApplyPoint& at,
+                                         const LockCommand& command,
+                                         LockReply& reply) {
+  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  if (row.value == 0) {
+    reply.code = LockCode::SessionUnknown;
+    return row;
+  }
+  if (at.tables.sessions[row].phase == SessionPhase::Dying) {
+    reply.code = LockCode::SessionExpired;
+    return SessionRow{};
+  }
+  return row;
+}
+
+// The lock is held: say so, or queue.
+GCOORD_HD inline void acquire_held(const ApplyPoint& at,
+                                   const LockCommand& command,
+                                   LockRow lock_row,
+                                   RequestRow request_row,
+                                   LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const LockRecord& lock = tables.locks[lock_row];
+  if (lock.holder == tables.requests[request_row].session_row) {
+    reply.code = LockCode::AlreadyHeld;
+    reply.token = lock.token;
+    return;
+  }
+  if ((command.flags & kAcquireWait) != 0) {
+    reply.code = LockCode::Waiting;
+    tables.requests[request_row].enqueued_at = at.index;
+    enqueue_waiter(tables, lock_row, request_row);
+    return;
+  }
+  reply.code = LockCode::Busy;
+  reply.token = lock.token;
+  reply.holder = tables.sessions[lock.holder].session;
+}
+
+GCOORD_HD inline void apply_acquire(const ApplyPoint& at,
+                                    const LockCommand& command,
+                                    LockReply& reply) {
+  const LockTables& tables = at.tables;
+  SessionRow session_row = live_session(at, command, reply);
+  const bool may_register = (command.flags & kAcquireRegister) != 0;
+  if (reply.code == LockCode::SessionUnknown && may_register) {
+    reply.code = LockCode::None;
+    session_row = register_session(tables, at.shard, command, reply);
+  }
+  if (session_row.value == 0) {
+    return;
+  }
+  const RequestRow request_row = begin_request(tables, session_row, command, reply);
+  if (request_row.value == 0) {
+    return;
+  }
+  LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
+  if (lock_row.value == 0) {
+    lock_row = create_lock(
+        tables, at.shard, LockName{command.name_hash, command.name, command.name_bytes});
+    grant(tables, lock_row, session_row, at.index);
+    reply.code = LockCode::Granted;
+    reply.token = tables.locks[lock_row].token;
+  } else {
+    acquire_held(at, command, lock_row, request_row, reply);
+  }
+  store_reply(tables, request_row, reply);
+}
+
+GCOORD_HD inline void apply_release(const ApplyPoint& at,
+                                    const LockCommand& command,
+                                    LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const SessionRow session_row = live_session(at, command, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  const RequestRow request_row = begin_request(tables, session_row, command, reply);
+  if (request_row.value == 0) {
+    return;
+  }
+  const LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
+  if (lock_row.value == 0) {
+    reply.code = LockCode::NotHeld;
+  } else if (tables.locks[lock_row].holder != session_row) {
+    reply.code = LockCode::NotHolder;
+    reply.token = tables.locks[lock_row].token;
+    reply.holder = tables.sessions[tables.locks[lock_row].holder].session;
+  } else if (tables.locks[lock_row].token != command.token) {
+    reply.code = LockCode::StaleToken;
+    reply.token = tables.locks[lock_row].token;
+  } else {
+    reply.code = LockCode::Released;
+    reply.token = command.token;
+    pass_on(tables, lock_row, at.index, at.events);
+  }
+  store_reply(tables, request_row, reply);
+}
+
+// Idempotent: a wait that ended meanwhile answers how it ended, a grant included.
+GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
+                                        const LockCommand& command,
+                                        LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const SessionRow session_row = live_session(at, command, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
+  if (row.value == 0) {
+    reply.code = LockCode::NotWaiting;
+    return;
+  }
+  if (tables.requests[row].code == LockCode::Waiting) {
+    const bool timed_out = (command.flags & kCancelTimedOut) != 0;
+    end_wait(tables,
+             row,
+             timed_out ? LockCode::WaitTimedOut : LockCode::WaitCancelled,
+             FencingToken{},
+             at.events);
+  } else {
+    reply.replayed = true;
+  }
+  reply.code = tables.requests[row].code;
+  reply.token = tables.requests[row].token;
+  reply.holder = tables.requests[row].holder;
+}
+
+GCOORD_HD inline void apply_register(const ApplyPoint& at,
+                                     const LockCommand& command,
+                                     LockReply& reply) {
+  const SessionRow row = live_session(at, command, reply);
+  if (reply.code == LockCode::SessionExpired) {
+    return;
+  }
+  if (row.value == 0) {
+    register_session(at.tables, at.shard, command, reply);
+  } else {
+    reply.replayed = true;
+  }
+  reply.code = LockCode::SessionRegistered;
+}
+
+GCOORD_HD inline void apply_expire(const ApplyPoint& at,
+                                   const LockCommand& command,
+                                   LockReply& reply) {
+  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  if (row.value == 0) {
+    reply.code = LockCode::SessionUnknown;
+    return;
+  }
+  if (at.tables.sessions[row].serial != command.serial) {
+    reply.code = LockCode::SerialStale;
+    return;
+  }
+  reply.code = LockCode::SessionExpired;
+  end_session(at.tables, row, at.index, at.events, reply);
+}
+
+// Closing what is closed is a success: the client may have missed the first answer.
+GCOORD_HD inline void apply_close(const ApplyPoint& at,
+                                  const LockCommand& command,
+                                  LockReply& reply) {
+  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  reply.code = LockCode::SessionClosed;
+  if (row.value == 0) {
+    reply.replayed = true;
+    return;
+  }
+  end_session(at.tables, row, at.index, at.events, reply);
+}
+
+GCOORD_HD inline void apply_kind(const ApplyPoint& at,
+                                 const LockCommand& command,
+                                 LockReply& reply) {
+  switch (command.kind) {
+    case LockCommandKind::Acquire:
+      return apply_acquire(at, command, reply);
+    case LockCommandKind::Release:
+      return apply_release(at, command, reply);
+    case LockCommandKind::CancelWait:
+      return apply_cancel_wait(at, command, reply);
+    case LockCommandKind::RegisterSession:
+      return apply_register(at, command, reply);
+    case LockCommandKind::ExpireSession:
+      return apply_expire(at, command, reply);
+    case LockCommandKind::CloseSession:
+      return apply_close(at, command, reply);
+    case LockCommandKind::Noop:
+      reply.code = LockCode::Noop;
+      return;
+    case LockCommandKind::Unknown:
+      break;
+  }
+  reply.code = LockCode::UnknownCommand;
+}
+
+GCOORD_HD constexpr std::uint64_t chain_word(std::uint64_t chain, std::uint64_t word) {
+  const std::uint64_t x = chain ^ word;
+  return (x << 23 | x >> 41) * 0x9e3779b97f4a7c15u;  // Odd: a bijection, so no word is lost.
+}
+
+// Extends the shard's hash chain by what the command was, what it answered and what it left.
+GCOORD_HD inline void extend_chain(const ApplyPoint& at,
+                                   const LockCommand& command,
+                                   const LockReply& reply) {
+  LockShardRow& shard = at.tables.shard(at.shard);
+  std::uint64_t chain = chain_word(shard.state_hash, at.index.value);
+  chain = chain_word(chain,
+                     static_cast<std::uint64_t>(command.kind) << 32 |
+                         static_cast<std::uint64_t>(command.flags) << 16 |
+                         static_cast<std::uint64_t>(reply.code) << 8 |
+                         static_cast<std::uint64_t>(reply.more));
+  chain = chain_word(chain, command.session.value);
+  chain = chain_word(chain, command.sequence.value);
+  chain = chain_word(chain, command.acked_below.value);
+  chain = chain_word(chain, command.name_hash.low ^ command.token.value);
+  chain = chain_word(chain, std::uint64_t{command.ttl_ms} << 32 | command.serial);
+  chain = chain_word(chain, reply.token.value ^ reply.holder.value);
+  chain = chain_word(chain, shard.token_last);
+  chain = chain_word(chain, std::uint64_t{shard.session_count} << 32 | shard.serial_last);
+  chain = chain_word(chain, std::uint64_t{shard.lock_count} << 32 | shard.waiter_count);
+  shard.state_hash = mix64(chain);
+}
+
+// Applies one committed command. A no-op leaves no trace at all, so a driver may skip the empty
+// entries of Raft or pass them on.
+GCOORD_HD inline LockReply apply(const LockTables& tables,
+                                 ShardId shard,
+                                 LogIndex index,
+                                 const LockCommand& command,
+                                 LockEvents& events) {
+  GCOORD_ASSERT(events.capacity - events.count >= kLockEventsPerCommandMax);
+  const ApplyPoint at{tables, shard, index, events};
+  LockReply reply;
+  apply_kind(at, command, reply);
+  GCOORD_ASSERT(reply.code != LockCode::None);
+  if (command.kind != LockCommandKind::Noop) {
+    extend_chain(at, command, reply);
+  }
+  return reply;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,248 @@
+#include "locks/lock_command.h"
+
+#include "common/assert.h"
+#include "common/utf8.h"
+#include "locks/byte_codec.h"
+
+#include <string>
+
+namespace gcoord::locks {
+namespace {
+
+Status bad(const char* what) {
+  return Status{StatusCode::InvalidArgument, std::string{"lock command: "} + what};
+}
+
+constexpr std::uint8_t flags_known(LockCommandKind kind) {
+  switch (kind) {
+    case LockCommandKind::Acquire:
+      return kAcquireWait | kAcquireRegister;
+    case LockCommandKind::CancelWait:
+      return kCancelTimedOut;
+    default:
+      return 0;
+  }
+}
+
+bool kind_known(LockCommandKind kind) {
+  return kind >= LockCommandKind::Acquire && kind <= LockCommandKind::CloseSession;
+}
+
+bool kind_acknowledges(LockCommandKind kind) {
+  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
+}
+
+bool kind_has_sequence(LockCommandKind kind) {
+  return kind_acknowledges(kind) || kind == LockCommandKind::CancelWait ||
+         kind == LockCommandKind::CloseSession;
+}
+
+bool has_ttl(const LockCommand& command) {
+  return command.kind == LockCommandKind::RegisterSession ||
+         (command.kind == LockCommandKind::Acquire && (command.flags & kAcquireRegister) != 0);
+}
+
+// What the fields of a known kind must satisfy, in the log and before they get there. The name's
+// text is not looked at.
+Status check_fields(const LockCommand& command) {
+  if ((command.flags & ~flags_known(command.kind)) != 0) {
+    return bad("unknown flag");
+  }
+  if (command.session.value == 0) {
+    return bad("no session");
+  }
+  if (kind_has_sequence(command.kind) && command.sequence.value == 0) {
+    return bad("sequence 0");
+  }
+  if (kind_acknowledges(command.kind)) {
+    const bool in_order = command.acked_below.value > 0 && command.acked_below <= command.sequence;
+    if (!in_order || command.sequence - command.acked_below > 0xffff'ffffu) {
+      return bad("acked_below out of range");
+    }
+  }
+  if (has_ttl(command) && (command.ttl_ms == 0 || command.ttl_ms > kTtlMsMax)) {
+    return bad("TTL out of range");
+  }
+  if (command.kind == LockCommandKind::ExpireSession && command.serial == 0) {
+    return bad("serial 0");
+  }
+  if (command.kind == LockCommandKind::Release && command.token.value == 0) {
+    return bad("token 0");
+  }
+  return {};
+}
+
+void read_fields(ByteReader& reader, LockCommand& command) {
+  command.flags = reader.integer<std::uint8_t>();
+  const std::uint32_t acked = kind_acknowledges(command.kind) ? reader.integer<std::uint32_t>() : 0;
+  command.session = SessionId{reader.integer<std::uint64_t>()};
+  if (kind_has_sequence(command.kind)) {
+    command.sequence = RequestSequence{reader.integer<std::uint64_t>()};
+  }
+  if (kind_acknowledges(command.kind)) {
+    // A distance beyond the sequence wraps to a number above it, which check_fields refuses.
+    command.acked_below = RequestSequence{command.sequence.value - acked};
+  }
+  if (has_ttl(command)) {
+    command.ttl_ms = reader.integer<std::uint32_t>();
+  }
+  if (command.kind == LockCommandKind::ExpireSession) {
+    command.serial = reader.integer<std::uint32_t>();
+  }
+  if (command.kind == LockCommandKind::Release) {
+    command.name_hash.low = reader.integer<std::uint64_t>();
+    command.name_hash.high = reader.integer<std::uint64_t>();
+    command.token = FencingToken{reader.integer<std::uint64_t>()};
+  }
+}
+
+Status read_name(ByteReader& reader, LockCommand& command) {
+  const std::string_view name = reader.text(reader.rest_bytes());
+  const Status status = check_name(name);
+  if (!status.ok()) {
+    return status;
+  }
+  command.name = name.data();
+  command.name_bytes = static_cast<std::uint16_t>(name.size());
+  command.name_hash = hash_name(name);
+  return {};
+}
+
+}  // namespace
+
+LockCommand make_acquire(const AcquireFields& fields) {
+  LockCommand command;
+  command.kind = LockCommandKind::Acquire;
+  command.flags = static_cast<std::uint8_t>((fields.wait ? kAcquireWait : 0) |
+                                            (fields.ttl_ms != 0 ? kAcquireRegister : 0));
+  command.ttl_ms = fields.ttl_ms;
+  command.session = fields.session;
+  command.sequence = fields.sequence;
+  command.acked_below = fields.acked_below;
+  command.name = fields.name.data();
+  command.name_bytes = static_cast<std::uint16_t>(fields.name.size());
+  command.name_hash = hash_name(fields.name);
+  return command;
+}
+
+LockCommand make_release(const ReleaseFields& fields) {
+  LockCommand command;
+  command.kind = LockCommandKind::Release;
+  command.session = fields.session;
+  command.sequence = fields.sequence;
+  command.acked_below = fields.acked_below;
+  command.name_hash = fields.name_hash;
+  command.token = fields.token;
+  return command;
+}
+
+LockCommand make_cancel_wait(SessionId session, RequestSequence acquire, bool timed_out) {
+  LockCommand command;
+  command.kind = LockCommandKind::CancelWait;
+  command.flags = timed_out ? kCancelTimedOut : std::uint8_t{0};
+  command.session = session;
+  command.sequence = acquire;
+  return command;
+}
+
+LockCommand make_register_session(SessionId session, std::uint32_t ttl_ms) {
+  LockCommand command;
+  command.kind = LockCommandKind::RegisterSession;
+  command.session = session;
+  command.ttl_ms = ttl_ms;
+  return command;
+}
+
+LockCommand make_expire_session(SessionId session, std::uint32_t serial) {
+  LockCommand command;
+  command.kind = LockCommandKind::ExpireSession;
+  command.session = session;
+  command.serial = serial;
+  return command;
+}
+
+LockCommand make_close_session(SessionId session, RequestSequence sequence) {
+  LockCommand command;
+  command.kind = LockCommandKind::CloseSession;
+  command.session = session;
+  command.sequence = sequence;
+  return command;
+}
+
+std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
+  if (command.kind == LockCommandKind::Noop) {
+    return 0;
+  }
+  GCOORD_ASSERT(kind_known(command.kind));
+  GCOORD_ASSERT(check_fields(command).ok());
+  const std::size_t start = out.size();
+  ByteWriter writer{out};
+  writer.integer(static_cast<std::uint8_t>(command.kind));
+  writer.integer(command.flags);
+  if (kind_acknowledges(command.kind)) {
+    writer.integer(static_cast<std::uint32_t>(command.sequence - command.acked_below));
+  }
+  writer.integer(command.session.value);
+  if (kind_has_sequence(command.kind)) {
+    writer.integer(command.sequence.value);
+  }
+  if (has_ttl(command)) {
+    writer.integer(command.ttl_ms);
+  }
+  if (command.kind == LockCommandKind::ExpireSession) {
+    writer.integer(command.serial);
+  }
+  if (command.kind == LockCommandKind::Release) {
+    writer.integer(command.name_hash.low);
+    writer.integer(command.name_hash.high);
+    writer.integer(command.token.value);
+  }
+  if (command.kind == LockCommandKind::Acquire) {
+    GCOORD_ASSERT(command.name_bytes > 0);
+    GCOORD_ASSERT(command.name_bytes <= kNameBytesMax);
+    writer.bytes(command.name, command.name_bytes);
+  }
+  return out.size() - start;
+}
+
+Result<LockCommand> decode(std::span<const std::byte> bytes) {
+  LockCommand command;
+  if (bytes.empty()) {
+    return command;
+  }
+  ByteReader reader{bytes};
+  command.kind = static_cast<LockCommandKind>(reader.integer<std::uint8_t>());
+  if (!kind_known(command.kind)) {
+    return Status{StatusCode::Unimplemented, "lock command: unknown kind"};
+  }
+  read_fields(reader, command);
+  if (!reader.ok()) {
+    return bad("truncated");
+  }
+  Status status = check_fields(command);
+  if (status.ok() && command.kind == LockCommandKind::Acquire) {
+    status = read_name(reader, command);
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  if (reader.rest_bytes() != 0) {
+    return bad("trailing bytes");
+  }
+  return command;
+}
+
+Status check_name(std::string_view name) {
+  if (name.empty()) {
+    return bad("empty name");
+  }
+  if (name.size() > kNameBytesMax) {
+    return bad("name above 1,024 bytes");
+  }
+  if (!utf8_well_formed(name)) {
+    return bad("name is not UTF-8");
+  }
+  return {};
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,108 @@
+// The commands of the lock service as they stand in the log, and their encoding.
+//
+// All integers are little-endian, without padding; a name is the rest of the bytes. `acked` is
+// sequence - acked_below. An empty payload is a no-op (Raft's own entries).
+//
+//   Acquire          kind 1, flags 1, acked 4, session 8, sequence 8, [ttl_ms 4 if kRegister], name
+//   Release          kind 1, flags 1, acked 4, session 8, sequence 8, name hash 16, token 8
+//   CancelWait       kind 1, flags 1, session 8, sequence 8
+//   RegisterSession  kind 1, flags 1, session 8, ttl_ms 4
+//   ExpireSession    kind 1, flags 1, session 8, serial 4
+//   CloseSession     kind 1, flags 1, session 8, sequence 8
+//
+// An acquire of a name of up to 28 bytes and a release (46 bytes) stay within 54 bytes, so that
+// their Merkle leaf is one SHA-256 compression. The hash of a name is not stored beside the name:
+// one truth, and it costs the reader the compression that it saves in the leaf.
+//
+// The struct and the constants are host and device; encoding and decoding are host only and
+// thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/name_hash.h"
+#include "common/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::locks {
+
+inline constexpr std::uint32_t kNameBytesMax = 1024;
+inline constexpr std::uint32_t kTtlMsMax = 24 * 60 * 60 * 1000;
+
+// Never renumber: the kinds are in the log.
+enum class LockCommandKind : std::uint8_t {
+  Noop = 0,
+  Acquire = 1,
+  Release = 2,
+  CancelWait = 3,
+  RegisterSession = 4,
+  ExpireSession = 5,
+  CloseSession = 6,
+  Unknown = 255,  // Never encoded: what a driver applies for an entry that does not decode.
+};
+
+// Bits of LockCommand::flags. Never renumber.
+inline constexpr std::uint8_t kAcquireWait = 1;      // Queue when the lock is held.
+inline constexpr std::uint8_t kAcquireRegister = 2;  // Register the session here if it is not yet.
+inline constexpr std::uint8_t kCancelTimedOut =
+    1;  // The wait's time ran out; else it was given up.
+
+// One decoded command. Which fields mean something depends on the kind; the rest are zero.
+struct LockCommand {
+  LockCommandKind kind = LockCommandKind::Noop;
+  std::uint8_t flags = 0;
+  std::uint16_t name_bytes = 0;
+  std::uint32_t ttl_ms = 0;
+  std::uint32_t serial = 0;
+  SessionId session;
+  RequestSequence sequence;
+  // Every sequence below it has been answered and its reply may be forgotten; 1 <= it <= sequence.
+  RequestSequence acked_below;
+  FencingToken token;
+  NameHash name_hash;
+  const char* name = nullptr;  // name_bytes of UTF-8 that live as long as the caller's payload.
+};
+
+// Makes an acquire; name must satisfy check_name(). ttl_ms == 0 means "do not register".
+struct AcquireFields {
+  SessionId session;
+  RequestSequence sequence;
+  RequestSequence acked_below{1};
+  std::string_view name;
+  bool wait = false;
+  std::uint32_t ttl_ms = 0;
+};
+
+LockCommand make_acquire(const AcquireFields& fields);
+
+struct ReleaseFields {
+  SessionId session;
+  RequestSequence sequence;
+  RequestSequence acked_below{1};
+  NameHash name_hash;
+  FencingToken token;
+};
+
+LockCommand make_release(const ReleaseFields& fields);
+LockCommand make_cancel_wait(SessionId session, RequestSequence acquire, bool timed_out);
+LockCommand make_register_session(SessionId session, std::uint32_t ttl_ms);
+LockCommand make_expire_session(SessionId session, std::uint32_t serial);
+LockCommand make_close_session(SessionId session, RequestSequence sequence);
+
+// Appends the encoding of a valid command to `out`; returns the bytes appended. Asserts what
+// decode() would reject.
+std::size_t encode(const LockCommand& command, std::vector<std::byte>& out);
+
+// The command in `bytes`, with its name hash computed; the name points into `bytes`. Refuses an
+// unknown kind (Unimplemented), and with InvalidArgument a length, flag or number out of range and
+// a bad name. Never reads past the bytes.
+Result<LockCommand> decode(std::span<const std::byte> bytes);
+
+// Ok for 1 to kNameBytesMax bytes of well-formed UTF-8.
+Status check_name(std::string_view name);
+
+}  // namespace gcoord::locks

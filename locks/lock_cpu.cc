@@ -1,0 +1,230 @@
+#include "locks/lock_cpu.h"
+
+#include "common/assert.h"
+#include "locks/lock_apply.h"
+#include "locks/lock_snapshot.h"
+
+#include <algorithm>
+
+namespace gcoord::locks {
+namespace {
+
+constexpr std::uint32_t kWordBits = 64;
+
+std::size_t led_word_count(std::uint32_t shard_count) {
+  return (std::size_t{shard_count} + kWordBits - 1) / kWordBits;
+}
+
+std::size_t shard_column_bytes(std::uint32_t shard_count) {
+  return ColumnArena::bytes_for<LockShardRow>(shard_count) +
+         ColumnArena::bytes_for<std::uint64_t>(led_word_count(shard_count));
+}
+
+LockDemand demand_of(const LockSnapshot& snapshot) {
+  LockDemand demand;
+  demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
+  demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
+  demand.requests = static_cast<std::uint32_t>(snapshot.requests.size());
+  for (const LockSnapshot::Lock& lock : snapshot.locks) {
+    demand.name_blocks += name_block_count(static_cast<std::uint32_t>(lock.name.size()));
+  }
+  return demand;
+}
+
+}  // namespace
+
+LockCpu::LockCpu(const LockOptions& options)
+    : options_(options),
+      shard_columns_(shard_column_bytes(options.shard_count)),
+      clock_(options.clock) {
+  GCOORD_ASSERT(options.shard_count > 0);
+  tables_.shards = shard_columns_.column<LockShardRow>(options.shard_count);
+  led_ = shard_columns_.column<std::uint64_t>(led_word_count(options.shard_count));
+  tables_.shard_count = options.shard_count;
+  tables_.index_seed = options.index_seed;
+  tables_.waiter_count = &waiter_count_;
+  const std::uint32_t rows = std::max(options.rows_initial, 1u);
+  reserve({.locks = rows, .sessions = rows, .requests = rows, .name_blocks = rows});
+}
+
+// True when the pool's records moved.
+template <typename Record, typename RowId>
+bool LockCpu::grow_pool(PoolMemory<Record, RowId>& memory,
+                        RowPool<Record, RowId>& pool,
+                        std::uint32_t wanted) {
+  if (pool.counts != nullptr && pool.available() >= wanted) [[likely]] {
+    return false;
+  }
+  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.counts.used + wanted);
+  memory.records.resize(std::size_t{capacity} + 1);
+  memory.free_rows.resize(capacity);
+  pool.records = memory.records.data();
+  pool.free_rows = memory.free_rows.data();
+  pool.counts = &memory.counts;
+  pool.capacity = capacity;
+  return true;
+}
+
+void LockCpu::reserve(const LockDemand& demand) {
+  grow_pool(request_memory_, tables_.requests, demand.requests);
+  grow_pool(name_memory_, tables_.name_blocks, demand.name_blocks);
+  if (grow_pool(lock_memory_, tables_.locks, demand.locks) || lock_index_.moving()) {
+    lock_index_.reserve(tables_.locks.capacity);
+    tables_.lock_index = lock_index_.view();
+  }
+  const bool grown = grow_pool(session_memory_, tables_.sessions, demand.sessions);
+  if (grown || session_index_.moving()) {
+    session_index_.reserve(tables_.sessions.capacity);
+    tables_.session_index = session_index_.view();
+  }
+  if (grown) {
+    clock_.reserve(tables_.sessions.capacity);
+  }
+}
+
+LockDemand LockCpu::demand_of(const LockCommand& command) {
+  switch (command.kind) {
+    case LockCommandKind::Acquire:
+      return {.locks = 1,
+              .sessions = 1,
+              .requests = 1,
+              .name_blocks = name_block_count(command.name_bytes)};
+    case LockCommandKind::Release:
+      return {.requests = 1};
+    case LockCommandKind::RegisterSession:
+      return {.sessions = 1};
+    default:
+      return {};
+  }
+}
+
+LockReply LockCpu::apply(
+    ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
+  reserve(demand_of(command));
+  const LockReply reply = locks::apply(tables_, shard, index, command, events);
+  unknown_command_count_ += reply.code == LockCode::UnknownCommand ? 1 : 0;
+  follow(reply, shard, now);
+  return reply;
+}
+
+LockReply LockCpu::apply_bytes(
+    ShardId shard, LogIndex index, std::span<const std::byte> bytes, Tick now, LockEvents& events) {
+  const Result<LockCommand> command = decode(bytes);
+  if (command.ok()) {
+    return apply(shard, index, command.value(), now, events);
+  }
+  LockCommand unknown;
+  unknown.kind = LockCommandKind::Unknown;
+  return apply(shard, index, unknown, now, events);
+}
+
+// Keeps the session clock in step with what a command did.
+void LockCpu::follow(const LockReply& reply, ShardId shard, Tick now) {
+  switch (reply.change) {
+    case RegistrationChange::None:
+      return;
+    case RegistrationChange::Added:
+      GCOORD_ASSERT(tables_.sessions[reply.changed_row].shard == shard);
+      return register_with_clock(reply.changed_row, now);
+    case RegistrationChange::Dying:
+      return clock_.on_dying(reply.changed_row, now);
+    case RegistrationChange::Removed:
+      return clock_.on_removed(reply.changed_row, reply.code == LockCode::SessionExpired);
+  }
+}
+
+void LockCpu::register_with_clock(SessionRow row, Tick now) {
+  const SessionRecord& session = tables_.sessions[row];
+  clock_.on_registered({.row = row,
+                        .shard = session.shard,
+                        .session = session.session,
+                        .serial = session.serial,
+                        .ttl_ms = session.ttl_ms},
+                       now,
+                       leads(session.shard));
+  if (session.phase == SessionPhase::Dying) {
+    clock_.on_dying(row, now);
+  }
+}
+
+bool LockCpu::leads(ShardId shard) const {
+  return (led_[shard.value / kWordBits] >> (shard.value % kWordBits) & 1) != 0;
+}
+
+LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const {
+  const bool registers =
+      command.kind == LockCommandKind::RegisterSession || (command.flags & kAcquireRegister) != 0;
+  const bool sessions_full = tables_.sessions.counts->used >= options_.limits.sessions_max;
+  if (registers && sessions_full && !registered(shard, command.session)) {
+    return LockLimit::Sessions;
+  }
+  if (command.kind != LockCommandKind::Acquire) {
+    return LockLimit::None;
+  }
+  const bool held = find_lock(tables_, shard, command.name_hash).value != 0;
+  if (!held && tables_.locks.counts->used >= options_.limits.locks_max) {
+    return LockLimit::Locks;
+  }
+  const bool waits = held && (command.flags & kAcquireWait) != 0;
+  return waits && waiter_count_ >= options_.limits.waiters_max ? LockLimit::Waiters
+                                                               : LockLimit::None;
+}
+
+std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
+  return write_snapshot(tables_, shard);
+}
+
+Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
+  drop(shard);
+  GCOORD_TRY(const LockSnapshot snapshot, parse_snapshot(bytes));
+  reserve(locks::demand_of(snapshot));
+  install_snapshot(tables_, shard, snapshot);
+  SessionRow row = tables_.shard(shard).session_first;
+  for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+    register_with_clock(row, now);
+  }
+  return {};
+}
+
+void LockCpu::drop(ShardId shard) {
+  SessionRow row = tables_.shard(shard).session_first;
+  for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+    clock_.on_removed(row, false);
+  }
+  drop_shard(tables_, shard);
+}
+
+void LockCpu::on_became_leader(ShardId shard, Tick now, std::uint64_t election_ticks) {
+  led_[shard.value / kWordBits] |= std::uint64_t{1} << (shard.value % kWordBits);
+  SessionRow row = tables_.shard(shard).session_first;
+  for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+    clock_.on_led(row, now, election_ticks);
+  }
+}
+
+void LockCpu::on_lost_leadership(ShardId shard) {
+  led_[shard.value / kWordBits] &= ~(std::uint64_t{1} << (shard.value % kWordBits));
+  SessionRow row = tables_.shard(shard).session_first;
+  for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+    clock_.on_not_led(row);
+  }
+}
+
+LockUsage LockCpu::usage() const {
+  const auto bytes_of = [](const auto& memory) {
+    return memory.records.memory_bytes() + memory.free_rows.memory_bytes();
+  };
+  LockUsage usage;
+  usage.locks = lock_memory_.counts.used;
+  usage.waiters = waiter_count_;
+  usage.sessions = session_memory_.counts.used;
+  usage.requests = request_memory_.counts.used;
+  usage.name_blocks = name_memory_.counts.used;
+  usage.memory_bytes = shard_columns_.used_bytes() + bytes_of(lock_memory_) +
+                       bytes_of(session_memory_) + bytes_of(request_memory_) +
+                       bytes_of(name_memory_) + lock_index_.memory_bytes() +
+                       session_index_.memory_bytes();
+  return usage;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,197 @@
+// The lock service of one node on the CPU: owns the tables, applies commands, answers reads.
+//
+// It knows nothing of Raft: the caller applies committed commands in log order per shard (the order
+// between shards does not matter), tells who leads what, and confirms leadership before a read.
+// Applying never fails; pools grow by doubling first where a command may need a row, in
+// place and without a pause. The volatile
+// session clock is kept in step here, so that the caller has one object.
+//
+//   reply = locks.apply(shard, index, payload, now, events)   // committed commands
+//   locks.clock().renew_all(sessions, now, outcomes)          // keep-alives, outside the log
+//   locks.clock().expired(now, proposals)                     // then propose ExpireSession for
+//   each
+//
+// Errors: replies carry a LockCode; only deserialize() can fail, on bytes it does not trust. Host
+// only; one thread.
+#pragma once
+
+#include "common/column_arena.h"
+#include "common/status.h"
+#include "locks/growing_index.h"
+#include "locks/lock_command.h"
+#include "locks/lock_query.h"
+#include "locks/lock_reply.h"
+#include "locks/lock_table.h"
+#include "locks/mapped_column.h"
+#include "locks/session_clock.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gcoord::locks {
+
+// Caps of one node, checked by the leader before it proposes (never while applying, where replicas
+// must agree). Defaults: 16 M held locks with 16-byte names are about 3 GB.
+struct LockLimits {
+  std::uint32_t locks_max = 16u << 20;
+  std::uint32_t waiters_max = 4u << 20;
+  std::uint32_t sessions_max = 16u << 20;
+};
+
+struct LockOptions {
+  std::uint32_t shard_count = 1;
+  std::uint32_t rows_initial = 1024;  // Of each pool; they double when full.
+  LockLimits limits;
+  SessionClockOptions clock;
+  std::uint64_t index_seed = 0;  // Unknown to clients; see hash_index.h.
+};
+
+// What exists on the node, of all shards.
+struct LockUsage {
+  std::uint64_t locks = 0;
+  std::uint64_t waiters = 0;
+  std::uint64_t sessions = 0;
+  std::uint64_t requests = 0;  // Waiters and kept replies.
+  std::uint64_t name_blocks = 0;
+  std::uint64_t memory_bytes = 0;  // Of all columns and indexes, used or not.
+};
+
+// What a batch of commands may take at most.
+struct LockDemand {
+  std::uint32_t locks = 0;
+  std::uint32_t sessions = 0;
+  std::uint32_t requests = 0;
+  std::uint32_t name_blocks = 0;
+};
+
+enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions };
+
+// A held lock, for reads. The name is a copy.
+struct HeldLock {
+  std::string name;
+  NameHash name_hash;
+  SessionId holder;
+  FencingToken token;
+  LogIndex granted_at;
+  std::uint32_t waiter_count = 0;
+  std::uint32_t holder_ttl_ms = 0;
+  SessionRow holder_row;  // For clock().remaining_ticks() on the leader.
+};
+
+struct QueuedWaiter {
+  std::uint32_t queue_place = 0;  // 0 is the next to be granted.
+  SessionId session;
+  RequestSequence sequence;
+  LogIndex enqueued_at;
+};
+
+// Locks of one shard in byte order of their names, from after `after` on.
+struct LockListQuery {
+  std::string_view prefix;
+  std::string_view after;  // Exclusive; empty: from the start.
+  std::size_t limit = 100;
+};
+
+class LockCpu {
+ public:
+  explicit LockCpu(const LockOptions& options);
+  LockCpu(const LockCpu&) = delete;
+  LockCpu& operator=(const LockCpu&) = delete;
+
+  // Applies the committed command at `index`. `events` has room for kLockEventsPerCommandMax more.
+  LockReply apply(
+      ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events);
+  // The same from the log's bytes; what does not decode is applied as an unknown command.
+  LockReply apply_bytes(ShardId shard,
+                        LogIndex index,
+                        std::span<const std::byte> bytes,
+                        Tick now,
+                        LockEvents& events);
+
+  // Grows the pools so that commands of this demand find their rows. apply() does it by itself;
+  // a driver that applies on a device calls it before each batch.
+  void reserve(const LockDemand& demand);
+  static LockDemand demand_of(const LockCommand& command);
+
+  // Which cap a command of a client would exceed, for the leader before it proposes.
+  LockLimit would_exceed(ShardId shard, const LockCommand& command) const;
+
+  // Reads of the applied state.
+  TokenVerdict check(const TokenCheck& request) const { return check_token(tables_, request); }
+
+  void check_batch(std::span<const TokenCheck> requests, std::span<TokenVerdict> verdicts) const;
+  std::optional<HeldLock> get(ShardId shard, NameHash name) const;
+  std::vector<HeldLock> list(ShardId shard, const LockListQuery& query) const;
+  // Waiters of a lock from the given place on, at most `limit`.
+  std::vector<QueuedWaiter> waiters(ShardId shard,
+                                    NameHash name,
+                                    std::uint32_t first_place,
+                                    std::size_t limit) const;
+  bool registered(ShardId shard, SessionId session) const;
+
+  const LockShardRow& shard(ShardId shard) const { return tables_.shard(shard); }
+
+  // Chain over everything applied in this shard; equal on replicas that applied the same.
+  std::uint64_t state_hash(ShardId shard) const { return tables_.shard(shard).state_hash; }
+
+  // The shard's whole state as bytes: canonical, versioned, proportional to its content; equal on
+  // replicas that applied the same commands. The caller adds the checksum.
+  std::vector<std::byte> serialize(ShardId shard) const;
+  // Replaces the shard's state; on DataLoss the shard is empty. Registrations count as heard now.
+  Status deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now);
+  // Forgets the shard's state.
+  void drop(ShardId shard);
+
+  // Leadership as the consensus tells it; both cost the shard's registrations.
+  void on_became_leader(ShardId shard, Tick now, std::uint64_t election_ticks);
+  void on_lost_leadership(ShardId shard);
+
+  SessionClock& clock() { return clock_; }
+
+  const SessionClock& clock() const { return clock_; }
+
+  LockUsage usage() const;
+
+  // Commands that did not decode or whose kind is unknown.
+  std::uint64_t unknown_command_count() const { return unknown_command_count_; }
+
+  // The view for a stepper on a device, and for tests.
+  const LockTables& tables() const { return tables_; }
+
+ private:
+  template <typename Record, typename RowId>
+  struct PoolMemory {
+    MappedColumn<Record> records;
+    MappedColumn<std::uint32_t> free_rows;
+    RowPoolCounts counts;
+  };
+
+  template <typename Record, typename RowId>
+  static bool grow_pool(PoolMemory<Record, RowId>& memory,
+                        RowPool<Record, RowId>& pool,
+                        std::uint32_t wanted);
+  void follow(const LockReply& reply, ShardId shard, Tick now);
+  void register_with_clock(SessionRow row, Tick now);
+  bool leads(ShardId shard) const;
+  HeldLock describe(LockRow row, std::string name) const;
+
+  LockOptions options_;
+  ColumnArena shard_columns_;
+  std::uint64_t* led_ = nullptr;  // A bit per shard: this node leads it.
+  PoolMemory<LockRecord, LockRow> lock_memory_;
+  PoolMemory<SessionRecord, SessionRow> session_memory_;
+  PoolMemory<RequestRecord, RequestRow> request_memory_;
+  PoolMemory<NameBlock, NameBlockRow> name_memory_;
+  GrowingIndex lock_index_;
+  GrowingIndex session_index_;
+  std::uint64_t waiter_count_ = 0;
+  LockTables tables_;
+  SessionClock clock_;
+  std::uint64_t unknown_command_count_ = 0;
+};
+
+}  // namespace gcoord::locks

@@ -1,0 +1,35 @@
+// Reads of the lock tables that are pure and bounded: is this fencing token still the one?
+//
+// They see applied state only. A leader answers from them after it confirmed that it still leads;
+// then the answer is linearizable. Host and device.
+#pragma once
+
+#include "locks/lock_table.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+enum class TokenVerdict : std::uint8_t {
+  Valid = 0,  // The token is the newest of its name and its holder's session lives.
+  Stale = 1,  // Another token holds, or the holder's session has ended.
+  Free = 2,   // Nobody holds the lock; the token is not valid.
+};
+
+struct TokenCheck {
+  ShardId shard;
+  NameHash name_hash;
+  FencingToken token;
+};
+
+GCOORD_HD inline TokenVerdict check_token(const LockTables& tables, const TokenCheck& request) {
+  const LockRow row = find_lock(tables, request.shard, request.name_hash);
+  if (row.value == 0) {
+    return TokenVerdict::Free;
+  }
+  const LockRecord& lock = tables.locks[row];
+  const bool alive = tables.sessions[lock.holder].phase == SessionPhase::Live;
+  return alive && lock.token == request.token ? TokenVerdict::Valid : TokenVerdict::Stale;
+}
+
+}  // namespace gcoord::locks

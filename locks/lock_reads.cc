@@ -1,0 +1,107 @@
+// The reads of LockCpu: applied state only, nothing changes.
+#include "locks/lock_cpu.h"
+#include "locks/lock_names.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::locks {
+namespace {
+
+std::string name_of(const LockTables& tables, const LockRecord& lock) {
+  std::string name(lock.name_bytes, '\0');
+  load_name(tables, lock.name_first, lock.name_bytes, name.data());
+  return name;
+}
+
+}  // namespace
+
+void LockCpu::check_batch(std::span<const TokenCheck> requests,
+                          std::span<TokenVerdict> verdicts) const {
+  GCOORD_ASSERT(requests.size() == verdicts.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    verdicts[i] = check_token(tables_, requests[i]);
+  }
+}
+
+bool LockCpu::registered(ShardId shard, SessionId session) const {
+  return find_session(tables_, shard, session).value != 0;
+}
+
+HeldLock LockCpu::describe(LockRow row, std::string name) const {
+  const LockRecord& lock = tables_.locks[row];
+  const SessionRecord& holder = tables_.sessions[lock.holder];
+  return {.name = std::move(name),
+          .name_hash = lock.name_hash,
+          .holder = holder.session,
+          .token = lock.token,
+          .granted_at = lock.granted_at,
+          .waiter_count = lock.waiter_count,
+          .holder_ttl_ms = holder.ttl_ms,
+          .holder_row = lock.holder};
+}
+
+std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
+  const LockRow row = find_lock(tables_, shard, name);
+  if (row.value == 0) {
+    return std::nullopt;
+  }
+  return describe(row, name_of(tables_, tables_.locks[row]));
+}
+
+// Keeps the smallest `limit` names seen so far in a heap, so that a page of a huge shard costs one
+// pass and one page of memory.
+std::vector<HeldLock> LockCpu::list(ShardId shard, const LockListQuery& query) const {
+  using Found = std::pair<std::string, LockRow>;
+  const auto before = [](const Found& a, const Found& b) { return a.first < b.first; };
+  std::vector<Found> page;
+  const auto consider = [&](LockRow row) {
+    std::string name = name_of(tables_, tables_.locks[row]);
+    const bool wanted = name.starts_with(query.prefix) && name > query.after;
+    if (!wanted || (page.size() == query.limit && name > page.front().first)) {
+      return;
+    }
+    page.emplace_back(std::move(name), row);
+    std::push_heap(page.begin(), page.end(), before);
+    if (page.size() > query.limit) {
+      std::pop_heap(page.begin(), page.end(), before);
+      page.pop_back();
+    }
+  };
+  SessionRow session = query.limit > 0 ? tables_.shard(shard).session_first : SessionRow{};
+  for (; session.value != 0; session = tables_.sessions[session].shard_next) {
+    LockRow row = tables_.sessions[session].hold_first;
+    for (; row.value != 0; row = tables_.locks[row].hold_next) {
+      consider(row);
+    }
+  }
+  std::sort_heap(page.begin(), page.end(), before);
+  std::vector<HeldLock> found;
+  found.reserve(page.size());
+  for (Found& entry : page) {
+    found.push_back(describe(entry.second, std::move(entry.first)));
+  }
+  return found;
+}
+
+std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
+                                           NameHash name,
+                                           std::uint32_t first_place,
+                                           std::size_t limit) const {
+  std::vector<QueuedWaiter> found;
+  const LockRow lock = find_lock(tables_, shard, name);
+  RequestRow row = lock.value == 0 ? RequestRow{} : tables_.locks[lock].queue_first;
+  for (std::uint32_t place = 0; row.value != 0 && found.size() < limit; ++place) {
+    const RequestRecord& waiter = tables_.requests[row];
+    if (place >= first_place) {
+      found.push_back({.queue_place = place,
+                       .session = tables_.sessions[waiter.session_row].session,
+                       .sequence = waiter.sequence,
+                       .enqueued_at = waiter.enqueued_at});
+    }
+    row = waiter.queue_next;
+  }
+  return found;
+}
+
+}  // namespace gcoord::locks

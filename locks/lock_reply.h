@@ -1,0 +1,98 @@
+// What a lock command answers: one reply per command, and events for the waits that it ended.
+//
+// A reply is a function of the shard's command sequence only, so every replica computes the same
+// one; the leader sends it to the client. A wait that ends later than its acquire is told by an
+// event, in log order, exactly once: to the new holder (Granted), to a waiter whose time ran out or
+// that gave up, and to a waiter whose session ended. Plain structs; host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/hd.h"
+#include "common/ids.h"
+#include "common/name_hash.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+// Number of a session's registration in the session pool of one node. 0 means "none". Never leaves
+// the node: equal states of two replicas may use different rows.
+using SessionRow = StrongId<struct SessionRowTag, std::uint32_t>;
+
+// Never renumber: the codes are stored in snapshots.
+enum class LockCode : std::uint8_t {
+  None = 0,
+  // Answers to Acquire.
+  Granted = 1,      // token is the new fencing token.
+  AlreadyHeld = 2,  // This session holds the lock already; token is the one that it holds.
+  Busy = 3,         // Only without wait: holder and token say who has it. No queue entry is left.
+  Waiting = 4,      // Queued; an event follows.
+  // Answers to Release.
+  Released = 5,
+  NotHolder = 6,   // Another session holds the lock: holder and token say which.
+  StaleToken = 7,  // This session holds the lock under another token, which token names.
+  NotHeld = 8,     // Nobody holds the lock.
+  // How a wait ended, as event and as the stored reply of its acquire; answers to CancelWait.
+  WaitTimedOut = 9,
+  WaitCancelled = 10,
+  NotWaiting = 11,  // CancelWait names a request that this shard does not remember.
+  // Sessions.
+  SessionUnknown = 12,  // Not registered in this shard, and the command does not register it.
+  SessionExpired = 13,  // Its end was decided; nothing is granted to it or accepted from it.
+  SessionClosed = 14,
+  SessionRegistered = 15,
+  SerialStale = 16,  // ExpireSession names an older registration of this session: no change.
+  // Exactly-once window of (session, sequence).
+  SequenceStale = 17,      // The client said that it knows this reply (acked_below is above it).
+  SequenceForgotten = 18,  // Too old to tell whether it ran; it is not run (again).
+  SequenceAhead = 19,      // More than kSequenceAheadMax above acked_below.
+  SequenceReused = 20,     // The same sequence came before with other arguments.
+  WindowFull = 21,         // The session waits for kSessionRequestsMax locks of this shard.
+  // Log entries that say nothing to this machine.
+  Noop = 22,
+  UnknownCommand = 23,  // Malformed, or of a later version: counted, no change.
+};
+
+// What a command did to the registration of its session; at most one per command. The driver keeps
+// the volatile session clock in step with it.
+enum class RegistrationChange : std::uint8_t { None, Added, Dying, Removed };
+
+struct LockReply {
+  LockCode code = LockCode::None;
+  // The session has more locks than one command may release: propose ExpireSession again.
+  bool more = false;
+  // A retry: the reply is the stored one and nothing changed.
+  bool replayed = false;
+  RegistrationChange change = RegistrationChange::None;
+  SessionRow changed_row;
+  FencingToken token;
+  SessionId holder;
+};
+
+// The end of a wait. `sequence` is that of the acquire which waits for this answer.
+struct LockEvent {
+  LockCode code = LockCode::None;  // Granted, WaitTimedOut, WaitCancelled or SessionExpired.
+  ShardId shard;
+  SessionId session;
+  RequestSequence sequence;
+  NameHash name;
+  FencingToken token;  // Only when granted.
+};
+
+// One ended session gives at most 64 locks to waiters and ends at most 64 waits of its own.
+inline constexpr std::uint32_t kLockEventsPerCommandMax = 128;
+
+// Where apply() writes events: a fixed array of the caller with room for one more command.
+struct LockEvents {
+  LockEvent* events = nullptr;
+  std::uint32_t capacity = 0;
+  std::uint32_t count = 0;
+
+  GCOORD_HD void push(const LockEvent& event) {
+    GCOORD_ASSERT(count < capacity);
+    events[count] = event;
+    ++count;
+  }
+};
+
+}  // namespace gcoord::locks

@@ -1,0 +1,107 @@
+// Sessions in one shard: registered on first use, ended in bounded steps.
+//
+// The end of a session is one fact in the log: from that command on nothing is granted to it and
+// nothing is accepted from it. Its waits end in the same command; its locks pass on, at most
+// kReleasesPerCommandMax per command, and the leader proposes again while the reply says `more`.
+// Pure functions over the tables; bounded loops. Host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/hd.h"
+#include "locks/lock_queue.h"
+#include "locks/lock_reply.h"
+#include "locks/lock_requests.h"
+#include "locks/lock_table.h"
+
+namespace gcoord::locks {
+
+// Puts a filled record at the newest end of its shard's list, and in the index.
+GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row) {
+  SessionRecord& session = tables.sessions[row];
+  LockShardRow& shard = tables.shard(session.shard);
+  session.shard_next = shard.session_first;
+  session.shard_previous = SessionRow{};
+  if (shard.session_first.value != 0) {
+    tables.sessions[shard.session_first].shard_previous = row;
+  }
+  shard.session_first = row;
+  ++shard.session_count;
+  tables.session_index.insert(tables.session_hash(session.shard, session.session), row.value);
+}
+
+GCOORD_HD inline SessionRow register_session(const LockTables& tables,
+                                             ShardId shard,
+                                             const LockCommand& command,
+                                             LockReply& reply) {
+  const SessionRow row = tables.sessions.take();
+  SessionRecord& session = tables.sessions[row];
+  ++tables.shard(shard).serial_last;
+  session.session = command.session;
+  session.shard = shard;
+  session.serial = tables.shard(shard).serial_last;
+  session.ttl_ms = command.ttl_ms;
+  link_session(tables, row);
+  reply.change = RegistrationChange::Added;
+  reply.changed_row = row;
+  return row;
+}
+
+// Removes a registration that holds nothing and remembers nothing.
+GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
+  const SessionRecord& session = tables.sessions[row];
+  GCOORD_ASSERT(session.hold_count == 0);
+  GCOORD_ASSERT(session.request_count == 0);
+  LockShardRow& shard = tables.shard(session.shard);
+  if (session.shard_previous.value != 0) {
+    tables.sessions[session.shard_previous].shard_next = session.shard_next;
+  } else {
+    shard.session_first = session.shard_next;
+  }
+  if (session.shard_next.value != 0) {
+    tables.sessions[session.shard_next].shard_previous = session.shard_previous;
+  }
+  --shard.session_count;
+  tables.session_index.erase(tables.session_hash(session.shard, session.session), row.value);
+  tables.sessions.give_back(row);
+}
+
+// Forgets all requests of a session that ends; its waits end with an event.
+GCOORD_HD inline void end_requests(const LockTables& tables, SessionRow row, LockEvents& events) {
+  SessionRecord& session = tables.sessions[row];
+  for (std::uint32_t i = 0; i < kSessionRequestsMax; ++i) {
+    const RequestRow request_row = session.request_oldest;
+    if (request_row.value == 0) {
+      break;
+    }
+    if (tables.requests[request_row].code == LockCode::Waiting) {
+      end_wait(tables, request_row, LockCode::SessionExpired, FencingToken{}, events);
+    }
+    unlink_request(tables, request_row);
+    tables.requests.give_back(request_row);
+  }
+  GCOORD_ASSERT(session.request_count == 0);
+}
+
+// One step of the end of a session; reply.more says that locks are left.
+GCOORD_HD inline void end_session(const LockTables& tables,
+                                  SessionRow row,
+                                  LogIndex index,
+                                  LockEvents& events,
+                                  LockReply& reply) {
+  SessionRecord& session = tables.sessions[row];
+  session.phase = SessionPhase::Dying;
+  end_requests(tables, row, events);
+  for (std::uint32_t i = 0; i < kReleasesPerCommandMax && session.hold_first.value != 0; ++i) {
+    pass_on(tables, session.hold_first, index, events);
+  }
+  reply.changed_row = row;
+  if (session.hold_first.value != 0) {
+    reply.more = true;
+    reply.change = RegistrationChange::Dying;
+    return;
+  }
+  remove_session(tables, row);
+  reply.change = RegistrationChange::Removed;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,86 @@
+// One shard's lock state as bytes: written from the tables, checked, and put back into tables.
+//
+// Canonical: replicas that applied the same commands write the same bytes, whatever rows they used.
+// All integers are little-endian, without padding:
+//
+//   header    magic 4 "GLKS", version 2, token_last 8, state_hash 8, serial_last 4, sessions 4
+//   session   session 8, acked_below 8, forgotten_below 8, serial 4, ttl_ms 4, phase 1, requests 1,
+//             locks held 4; newest registration first
+//   request   sequence 8, token 8, holder 8, enqueued_at 8, argument_hash 4, code 1; follow their
+//             session, oldest first
+//   lock      token 8, granted_at 8, waiters 4, name bytes 2, name; after all sessions, in the
+//             order of their holders, newest grant first
+//   waiter    session's place 4, request's place 1; follow their lock, in queue order
+//
+// Reading trusts nothing: it checks every count against the bytes that are there and every link and
+// invariant of the tables before it changes anything. Cost and memory are proportional to the
+// shard's content. The caller adds a checksum and keeps it. Host only.
+#pragma once
+
+#include "common/status.h"
+#include "locks/lock_table.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::locks {
+
+inline constexpr std::uint32_t kLockSnapshotMagic = 0x534b4c47;  // "GLKS" in memory order.
+inline constexpr std::uint16_t kLockSnapshotVersion = 1;         // Of this layout.
+
+// A parsed snapshot. Texts point into the bytes that it was parsed from.
+struct LockSnapshot {
+  struct Session {
+    SessionId session;
+    RequestSequence acked_below;
+    RequestSequence forgotten_below;
+    std::uint32_t serial = 0;
+    std::uint32_t ttl_ms = 0;
+    SessionPhase phase = SessionPhase::Live;
+    std::uint32_t request_first = 0;  // Place in `requests`.
+    std::uint32_t request_count = 0;
+    std::uint32_t hold_count = 0;
+  };
+
+  struct Request {
+    RequestSequence sequence;
+    FencingToken token;
+    SessionId holder;
+    LogIndex enqueued_at;
+    std::uint32_t argument_hash = 0;
+    LockCode code = LockCode::None;
+  };
+
+  struct Lock {
+    FencingToken token;
+    LogIndex granted_at;
+    NameHash name_hash;
+    std::string_view name;
+    std::uint32_t waiter_first = 0;  // Place in `waiters`.
+    std::uint32_t waiter_count = 0;
+  };
+
+  std::uint64_t token_last = 0;
+  std::uint64_t state_hash = 0;
+  std::uint32_t serial_last = 0;
+  std::vector<Session> sessions;
+  std::vector<Request> requests;
+  std::vector<Lock> locks;
+  std::vector<std::uint32_t> waiters;  // Places in `requests`.
+};
+
+std::vector<std::byte> write_snapshot(const LockTables& tables, ShardId shard);
+
+// DataLoss with the reason when the bytes are not a snapshot that write_snapshot() could have made.
+Result<LockSnapshot> parse_snapshot(std::span<const std::byte> bytes);
+
+// Fills an empty shard; the pools have room.
+void install_snapshot(const LockTables& tables, ShardId shard, const LockSnapshot& snapshot);
+
+// Gives back every row of the shard and zeroes its own.
+void drop_shard(const LockTables& tables, ShardId shard);
+
+}  // namespace gcoord::locks

@@ -1,0 +1,230 @@
+#include "locks/byte_codec.h"
+#include "locks/lock_command.h"
+#include "locks/lock_snapshot.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::locks {
+namespace {
+
+Status lost(const char* what) {
+  return Status{StatusCode::DataLoss, std::string{"lock snapshot: "} + what};
+}
+
+// Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
+bool code_storable(LockCode code) {
+  return code > LockCode::None && code < LockCode::NotWaiting;
+}
+
+// Reads the parts in their order and checks each on its own; the first fault ends it. Vectors grow
+// with the bytes consumed, never with a count that was only claimed.
+class Parser {
+ public:
+  explicit Parser(std::span<const std::byte> bytes) : reader_(bytes) {}
+
+  Status parse() {
+    GCOORD_TRY_STATUS(read_header());
+    for (std::uint32_t i = 0; i < session_count_; ++i) {
+      GCOORD_TRY_STATUS(read_session());
+    }
+    for (const LockSnapshot::Session& session : snapshot_.sessions) {
+      for (std::uint32_t i = 0; i < session.hold_count; ++i) {
+        GCOORD_TRY_STATUS(read_lock());
+      }
+    }
+    return reader_.rest_bytes() == 0 ? Status{} : lost("trailing bytes");
+  }
+
+  LockSnapshot take() { return std::move(snapshot_); }
+
+ private:
+  Status read_header() {
+    const auto magic = reader_.integer<std::uint32_t>();
+    const auto version = reader_.integer<std::uint16_t>();
+    snapshot_.token_last = reader_.integer<std::uint64_t>();
+    snapshot_.state_hash = reader_.integer<std::uint64_t>();
+    snapshot_.serial_last = reader_.integer<std::uint32_t>();
+    session_count_ = reader_.integer<std::uint32_t>();
+    if (!reader_.ok() || magic != kLockSnapshotMagic) {
+      return lost("not a lock snapshot");
+    }
+    return version == kLockSnapshotVersion ? Status{} : lost("unknown version");
+  }
+
+  Status read_session() {
+    LockSnapshot::Session session;
+    session.session = SessionId{reader_.integer<std::uint64_t>()};
+    session.acked_below = RequestSequence{reader_.integer<std::uint64_t>()};
+    session.forgotten_below = RequestSequence{reader_.integer<std::uint64_t>()};
+    session.serial = reader_.integer<std::uint32_t>();
+    session.ttl_ms = reader_.integer<std::uint32_t>();
+    session.phase = static_cast<SessionPhase>(reader_.integer<std::uint8_t>());
+    session.request_count = reader_.integer<std::uint8_t>();
+    session.hold_count = reader_.integer<std::uint32_t>();
+    session.request_first = static_cast<std::uint32_t>(snapshot_.requests.size());
+    if (!reader_.ok()) {
+      return lost("truncated session");
+    }
+    GCOORD_TRY_STATUS(check_session(session));
+    snapshot_.sessions.push_back(session);
+    for (std::uint32_t i = 0; i < session.request_count; ++i) {
+      GCOORD_TRY_STATUS(read_request(session.request_first));
+    }
+    return {};
+  }
+
+  Status check_session(const LockSnapshot::Session& session) const {
+    if (session.session.value == 0) {
+      return lost("session 0");
+    }
+    // The list is newest first, and every registration takes the next serial.
+    const bool first = snapshot_.sessions.empty();
+    const std::uint32_t serial_max =
+        first ? snapshot_.serial_last : snapshot_.sessions.back().serial - 1;
+    if (session.serial == 0 || session.serial > serial_max) {
+      return lost("session serials out of order");
+    }
+    if (session.ttl_ms == 0 || session.ttl_ms > kTtlMsMax) {
+      return lost("TTL out of range");
+    }
+    if (session.acked_below.value == 0 || session.forgotten_below.value == 0) {
+      return lost("sequence 0");
+    }
+    if (session.request_count > kSessionRequestsMax) {
+      return lost("too many requests");
+    }
+    if (session.phase == SessionPhase::Live) {
+      return {};
+    }
+    const bool dying_well = session.phase == SessionPhase::Dying && session.request_count == 0 &&
+                            session.hold_count > 0;
+    return dying_well ? Status{} : lost("impossible session phase");
+  }
+
+  Status read_request(std::uint32_t session_first) {
+    LockSnapshot::Request request;
+    request.sequence = RequestSequence{reader_.integer<std::uint64_t>()};
+    request.token = FencingToken{reader_.integer<std::uint64_t>()};
+    request.holder = SessionId{reader_.integer<std::uint64_t>()};
+    request.enqueued_at = LogIndex{reader_.integer<std::uint64_t>()};
+    request.argument_hash = reader_.integer<std::uint32_t>();
+    request.code = static_cast<LockCode>(reader_.integer<std::uint8_t>());
+    if (!reader_.ok()) {
+      return lost("truncated request");
+    }
+    if (request.sequence.value == 0 || !code_storable(request.code)) {
+      return lost("impossible request");
+    }
+    for (std::size_t i = session_first; i < snapshot_.requests.size(); ++i) {
+      if (snapshot_.requests[i].sequence == request.sequence) {
+        return lost("sequence twice in a session");
+      }
+    }
+    snapshot_.requests.push_back(request);
+    return {};
+  }
+
+  Status read_lock() {
+    LockSnapshot::Lock lock;
+    lock.token = FencingToken{reader_.integer<std::uint64_t>()};
+    lock.granted_at = LogIndex{reader_.integer<std::uint64_t>()};
+    lock.waiter_count = reader_.integer<std::uint32_t>();
+    lock.name = reader_.text(reader_.integer<std::uint16_t>());
+    lock.waiter_first = static_cast<std::uint32_t>(snapshot_.waiters.size());
+    if (!reader_.ok()) {
+      return lost("truncated lock");
+    }
+    if (!check_name(lock.name).ok()) {
+      return lost("bad name");
+    }
+    if (lock.token.value == 0 || lock.token.value > snapshot_.token_last) {
+      return lost("token never granted");
+    }
+    lock.name_hash = hash_name(lock.name);
+    snapshot_.locks.push_back(lock);
+    for (std::uint32_t i = 0; i < lock.waiter_count; ++i) {
+      GCOORD_TRY_STATUS(read_waiter());
+    }
+    return {};
+  }
+
+  Status read_waiter() {
+    const auto session_place = reader_.integer<std::uint32_t>();
+    const auto request_place = reader_.integer<std::uint8_t>();
+    if (!reader_.ok()) {
+      return lost("truncated waiter");
+    }
+    if (session_place >= snapshot_.sessions.size()) {
+      return lost("waiter of no session");
+    }
+    const LockSnapshot::Session& session = snapshot_.sessions[session_place];
+    if (request_place >= session.request_count) {
+      return lost("waiter of no request");
+    }
+    const std::uint32_t place = session.request_first + request_place;
+    if (snapshot_.requests[place].code != LockCode::Waiting) {
+      return lost("request in a queue does not wait");
+    }
+    // Queues are in log order, and one entry of the log queues one request.
+    const bool first = snapshot_.waiters.size() == snapshot_.locks.back().waiter_first;
+    if (!first && snapshot_.requests[place].enqueued_at <=
+                      snapshot_.requests[snapshot_.waiters.back()].enqueued_at) {
+      return lost("queue out of order");
+    }
+    snapshot_.waiters.push_back(place);
+    return {};
+  }
+
+  LockSnapshot snapshot_;
+  ByteReader reader_;
+  std::uint32_t session_count_ = 0;
+};
+
+// Whether all keys of the rows differ; sorts copies of them.
+template <typename Key, typename Rows, typename KeyOf>
+bool keys_unique(const Rows& rows, const KeyOf& key_of) {
+  std::vector<Key> keys;
+  keys.reserve(rows.size());
+  for (const auto& row : rows) {
+    keys.push_back(key_of(row));
+  }
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+}
+
+// What holds between parts: each session, name and token once, each waiting request in one queue.
+Status check_whole(const LockSnapshot& snapshot) {
+  if (!keys_unique<std::uint64_t>(snapshot.sessions,
+                                  [](const auto& session) { return session.session.value; })) {
+    return lost("session twice");
+  }
+  if (!keys_unique<std::uint64_t>(snapshot.locks,
+                                  [](const auto& lock) { return lock.token.value; })) {
+    return lost("token twice");
+  }
+  if (!keys_unique<std::string_view>(snapshot.locks, [](const auto& lock) { return lock.name; })) {
+    return lost("name twice");
+  }
+  if (!keys_unique<std::uint32_t>(snapshot.waiters, [](std::uint32_t place) { return place; })) {
+    return lost("request in two queues");
+  }
+  const auto waiting = static_cast<std::size_t>(
+      std::count_if(snapshot.requests.begin(), snapshot.requests.end(), [](const auto& request) {
+        return request.code == LockCode::Waiting;
+      }));
+  return waiting == snapshot.waiters.size() ? Status{} : lost("waiting request in no queue");
+}
+
+}  // namespace
+
+Result<LockSnapshot> parse_snapshot(std::span<const std::byte> bytes) {
+  Parser parser{bytes};
+  GCOORD_TRY_STATUS(parser.parse());
+  LockSnapshot snapshot = parser.take();
+  GCOORD_TRY_STATUS(check_whole(snapshot));
+  return snapshot;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,182 @@
+// The columns of the lock service: one set per node serves all of its shards.
+//
+// A shard costs one 40-byte row; everything else lives in pools that the shards share: locks that
+// are held, sessions that are registered, requests that wait or whose reply is kept, and blocks of
+// name bytes. A lock has a record only while it is held (a lock with waiters is held). Rows link to
+// each other by number: a shard to its sessions, a session to the locks it holds and to its
+// requests, a lock to its queue. Which row a record gets differs between replicas; nothing that
+// leaves the node depends on it.
+//
+// LockTables is a plain view, copied by value into a step or a kernel. One writer; host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/hd.h"
+#include "common/ids.h"
+#include "common/name_hash.h"
+#include "common/random.h"
+#include "locks/hash_index.h"
+#include "locks/lock_reply.h"
+#include "locks/row_pool.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+using LockRow = StrongId<struct LockRowTag, std::uint32_t>;
+using RequestRow = StrongId<struct RequestRowTag, std::uint32_t>;
+using NameBlockRow = StrongId<struct NameBlockRowTag, std::uint32_t>;
+
+// Requests of one session that one shard remembers, waits included: the exactly-once window of
+// RIFL (Lee et al., SOSP 2015), and the bound of every loop over them. A power of two.
+inline constexpr std::uint32_t kSessionRequestsMax = 64;
+
+// How far a sequence may run ahead of acked_below. Only sanity: a wait of months keeps acked_below
+// low while the session works on, and a span of 2^31 never stops it.
+inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
+
+// Locks that one ExpireSession or CloseSession releases: bounds the work of a command (SERVICES.md
+// S4: a huge lease must not stall the rest).
+inline constexpr std::uint32_t kReleasesPerCommandMax = 64;
+
+struct LockShardRow {
+  std::uint64_t token_last = 0;   // The newest fencing token; tokens of all names come from here.
+  std::uint64_t state_hash = 0;   // Chain over commands and replies; equal on replicas.
+  std::uint32_t serial_last = 0;  // The newest registration's serial.
+  SessionRow session_first;
+  std::uint32_t session_count = 0;
+  std::uint32_t lock_count = 0;
+  std::uint32_t waiter_count = 0;
+};
+
+static_assert(sizeof(LockShardRow) == 40);
+
+enum class SessionPhase : std::uint8_t {
+  Live = 0,
+  Dying = 1,  // Its end was decided; its locks are released over several commands.
+};
+
+// A session's registration in one shard.
+struct SessionRecord {
+  SessionId session;
+  RequestSequence acked_below{1};
+  RequestSequence forgotten_below{1};  // Sequences below it that have no record are not run.
+  ShardId shard;
+  std::uint32_t serial = 0;
+  std::uint32_t ttl_ms = 0;
+  SessionRow shard_next;  // List of the shard's sessions, newest first.
+  SessionRow shard_previous;
+  LockRow hold_first;  // List of the locks it holds here, newest grant first.
+  std::uint32_t hold_count = 0;
+  RequestRow request_oldest;  // List of its requests, by the time of their latest answer.
+  RequestRow request_newest;
+  std::uint32_t request_count = 0;
+  SessionPhase phase = SessionPhase::Live;
+};
+
+struct LockRecord {
+  NameHash name_hash;
+  FencingToken token;
+  LogIndex granted_at;  // Log index of the command that made this session the holder.
+  ShardId shard;
+  SessionRow holder;
+  LockRow hold_next;
+  LockRow hold_previous;
+  RequestRow queue_first;  // Waiting acquires in log order.
+  RequestRow queue_last;
+  std::uint32_t waiter_count = 0;
+  NameBlockRow name_first;
+  std::uint32_t name_bytes = 0;
+};
+
+// A request of a session: the stored reply of a finished one, or a waiter in a lock's queue.
+struct RequestRecord {
+  RequestSequence sequence;
+  FencingToken token;
+  SessionId holder;      // Of a Busy or NotHolder reply.
+  LogIndex enqueued_at;  // Of a waiter: log index of its acquire.
+  SessionRow session_row;
+  RequestRow next;  // Towards the newest request of the session.
+  RequestRow previous;
+  LockRow lock;  // Of a waiter: the lock it waits for.
+  RequestRow queue_next;
+  RequestRow queue_previous;
+  std::uint32_t argument_hash = 0;
+  LockCode code = LockCode::None;
+};
+
+static_assert(sizeof(RequestRecord) == 64);
+
+// Names of up to 28 bytes take one block; 1,024 bytes take 37.
+struct NameBlock {
+  static constexpr std::uint32_t kBytes = 28;
+  NameBlockRow next;
+  char bytes[kBytes] = {};
+};
+
+static_assert(sizeof(NameBlock) == 32);
+
+struct LockTables {
+  LockShardRow* shards = nullptr;
+  std::uint32_t shard_count = 0;
+  std::uint64_t index_seed = 0;  // Keys the two indexes; differs per node, unknown to clients.
+  RowPool<LockRecord, LockRow> locks;
+  RowPool<SessionRecord, SessionRow> sessions;
+  RowPool<RequestRecord, RequestRow> requests;
+  RowPool<NameBlock, NameBlockRow> name_blocks;
+  MovingIndex lock_index;
+  MovingIndex session_index;
+  std::uint64_t* waiter_count = nullptr;  // Of all shards of the node; for admission.
+
+  GCOORD_HD LockShardRow& shard(ShardId id) const {
+    GCOORD_ASSERT(id.value < shard_count);
+    return shards[id.value];
+  }
+
+  GCOORD_HD std::uint32_t lock_hash(ShardId shard_id, NameHash name) const {
+    return static_cast<std::uint32_t>(
+        mix64(name.low ^ mix64(name.high ^ index_seed ^ shard_id.value)));
+  }
+
+  GCOORD_HD std::uint32_t session_hash(ShardId shard_id, SessionId session) const {
+    return static_cast<std::uint32_t>(mix64(session.value ^ mix64(index_seed ^ shard_id.value)));
+  }
+};
+
+// The lock of this name in this shard, or none.
+GCOORD_HD inline LockRow find_lock(const LockTables& tables, ShardId shard, NameHash name) {
+  struct Same {
+    const LockTables* tables;
+    ShardId shard;
+    NameHash name;
+
+    GCOORD_HD bool operator()(std::uint32_t row) const {
+      const LockRecord& record = tables->locks[LockRow{row}];
+      return record.name_hash == name && record.shard == shard;
+    }
+  };
+
+  const std::uint32_t hash = tables.lock_hash(shard, name);
+  return LockRow{tables.lock_index.find(hash, Same{&tables, shard, name})};
+}
+
+// The registration of this session in this shard, or none.
+GCOORD_HD inline SessionRow find_session(const LockTables& tables,
+                                         ShardId shard,
+                                         SessionId session) {
+  struct Same {
+    const LockTables* tables;
+    ShardId shard;
+    SessionId session;
+
+    GCOORD_HD bool operator()(std::uint32_t row) const {
+      const SessionRecord& record = tables->sessions[SessionRow{row}];
+      return record.session == session && record.shard == shard;
+    }
+  };
+
+  const std::uint32_t hash = tables.session_hash(shard, session);
+  return SessionRow{tables.session_index.find(hash, Same{&tables, shard, session})};
+}
+
+}  // namespace gcoord::locks

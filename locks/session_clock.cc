@@ -1,0 +1,298 @@
+#include "locks/session_clock.h"
+
+#include "common/assert.h"
+#include "common/random.h"
+
+#include <algorithm>
+
+namespace gcoord::locks {
+namespace {
+
+// Rows that the scan looks at together: the compiler turns the minimum of a block into vector
+// instructions, and only a block with something due is looked at row by row.
+constexpr std::uint32_t kScanBlockRows = 64;
+
+Tick earliest(std::span<const Tick> deadlines) {
+  Tick least = kTickNever;
+  for (const Tick deadline : deadlines) {
+    least = min_id(least, deadline);
+  }
+  return least;
+}
+
+}  // namespace
+
+SessionClock::SessionClock(const SessionClockOptions& options) : options_(options) {
+  GCOORD_ASSERT(options.tick_ms > 0);
+  GCOORD_ASSERT(options.expired_remembered_max > 0);
+  expired_ring_.resize(options.expired_remembered_max);
+  expired_index_.reserve(options.expired_remembered_max);
+  reserve(1);
+  deadline_[0] = kTickNever;  // Row 0 is never registered, but stands in the scan's first block.
+}
+
+void SessionClock::reserve(std::uint32_t row_capacity) {
+  const std::size_t row_count = std::size_t{row_capacity} + 1;
+  if (row_count <= rows_.size()) {
+    return;
+  }
+  deadline_.resize(row_count);
+  heard_.resize(row_count);
+  rows_.resize(row_count);
+  first_of_session_.reserve(row_capacity);
+}
+
+void SessionClock::set_deadline(SessionRow row, Tick deadline) {
+  deadline_[row.value] = deadline;
+  due_bound_ = min_id(due_bound_, deadline);
+}
+
+std::uint64_t SessionClock::ttl_ticks(std::uint32_t ttl_ms) const {
+  return (std::uint64_t{ttl_ms} + options_.tick_ms - 1) / options_.tick_ms + 1;
+}
+
+std::uint32_t SessionClock::session_hash(SessionId session) const {
+  return static_cast<std::uint32_t>(mix64(session.value ^ options_.index_seed));
+}
+
+SessionRow SessionClock::find_first(SessionId session) const {
+  return SessionRow{first_of_session_.view().find(
+      session_hash(session),
+      [this, session](std::uint32_t row) { return rows_[row].session == session; })};
+}
+
+// The first row of a session stays first, so that the index changes only when the first one comes
+// or goes.
+void SessionClock::link(SessionRow row) {
+  Row& added = rows_[row.value];
+  const SessionRow first = find_first(added.session);
+  if (first.value == 0) {
+    first_of_session_.view().insert(session_hash(added.session), row.value);
+    return;
+  }
+  added.previous = first;
+  added.next = rows_[first.value].next;
+  rows_[first.value].next = row;
+  if (added.next.value != 0) {
+    rows_[added.next.value].previous = row;
+  }
+}
+
+void SessionClock::unlink(SessionRow row) {
+  const Row& removed = rows_[row.value];
+  if (removed.next.value != 0) {
+    rows_[removed.next.value].previous = removed.previous;
+  }
+  if (removed.previous.value != 0) {
+    rows_[removed.previous.value].next = removed.next;
+    return;
+  }
+  const std::uint32_t hash = session_hash(removed.session);
+  first_of_session_.view().erase(hash, row.value);
+  if (removed.next.value != 0) {
+    first_of_session_.view().insert(hash, removed.next.value);
+  }
+}
+
+void SessionClock::on_registered(const Registration& registration, Tick now, bool led) {
+  GCOORD_ASSERT(registration.row.value < rows_.size());
+  Row& row = rows_[registration.row.value];
+  GCOORD_ASSERT(!row.present);
+  first_of_session_.reserve(rows_.size() - 1);  // A few steps of a move under way.
+  // Rows between the old end and this one are not registered yet.
+  for (; row_end_ <= registration.row.value; ++row_end_) {
+    deadline_[row_end_] = kTickNever;
+  }
+  row = Row{.shard = registration.shard,
+            .session = registration.session,
+            .serial = registration.serial,
+            .ttl_ms = registration.ttl_ms,
+            .present = true,
+            .led = led};
+  link(registration.row);
+  ++registration_count_;
+  heard_[registration.row.value] = now;
+  set_deadline(registration.row, led ? now + ttl_ticks(row.ttl_ms) : kTickNever);
+}
+
+void SessionClock::on_dying(SessionRow row, Tick now) {
+  Row& dying = rows_[row.value];
+  GCOORD_ASSERT(dying.present);
+  dying.dying = true;
+  dying.proposed = false;
+  set_deadline(row, dying.led ? now : kTickNever);
+}
+
+void SessionClock::on_removed(SessionRow row, bool expired) {
+  GCOORD_ASSERT(rows_[row.value].present);
+  if (expired) {
+    remember_expired(rows_[row.value].session);
+  }
+  unlink(row);
+  rows_[row.value] = Row{};
+  deadline_[row.value] = kTickNever;
+  GCOORD_ASSERT(registration_count_ > 0);
+  --registration_count_;
+}
+
+void SessionClock::on_led(SessionRow row, Tick now, std::uint64_t election_ticks) {
+  Row& led = rows_[row.value];
+  GCOORD_ASSERT(led.present);
+  led.led = true;
+  led.proposed = false;
+  const Tick continued = heard_[row.value] + ttl_ticks(led.ttl_ms) + election_ticks;
+  set_deadline(row, led.dying ? now : continued);
+}
+
+void SessionClock::on_not_led(SessionRow row) {
+  GCOORD_ASSERT(rows_[row.value].present);
+  rows_[row.value].led = false;
+  rows_[row.value].proposed = false;
+  deadline_[row.value] = kTickNever;
+}
+
+RenewOutcome SessionClock::renew(SessionId session, Tick now) {
+  RenewOutcome outcome;
+  if (remembers_expired(session)) {
+    outcome.code = RenewCode::Lost;
+    return outcome;
+  }
+  const SessionRow first = find_first(session);
+  for (SessionRow row = first; row.value != 0; row = rows_[row.value].next) {
+    if (rows_[row.value].dying || rows_[row.value].proposed) {
+      outcome.code = RenewCode::Lost;
+      return outcome;
+    }
+  }
+  for (SessionRow row = first; row.value != 0; row = rows_[row.value].next) {
+    const Row& renewed = rows_[row.value];
+    heard_[row.value] = now;
+    if (renewed.led) {
+      deadline_[row.value] = max_id(deadline_[row.value], now + ttl_ticks(renewed.ttl_ms));
+    }
+    const bool shortest = outcome.registration_count == 0 || renewed.ttl_ms < outcome.ttl_ms_min;
+    outcome.ttl_ms_min = shortest ? renewed.ttl_ms : outcome.ttl_ms_min;
+    ++outcome.registration_count;
+    outcome.code = RenewCode::Renewed;
+  }
+  return outcome;
+}
+
+void SessionClock::renew_all(std::span<const SessionId> sessions,
+                             Tick now,
+                             std::span<RenewOutcome> outcomes) {
+  GCOORD_ASSERT(outcomes.empty() || outcomes.size() == sessions.size());
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    const RenewOutcome outcome = renew(sessions[i], now);
+    if (!outcomes.empty()) {
+      outcomes[i] = outcome;
+    }
+  }
+}
+
+std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
+  if (now < due_bound_) {
+    return 0;
+  }
+  const std::uint32_t row_count = row_end_;
+  const std::uint32_t block_count = (row_count + kScanBlockRows - 1) / kScanBlockRows;
+  std::size_t count = 0;
+  Tick left_earliest = kTickNever;
+  // From the block where the last pass stopped, so that a small `out` starves nobody.
+  for (std::uint32_t i = 0; i < block_count; ++i) {
+    const std::uint32_t start = scan_block_ % block_count * kScanBlockRows;
+    const std::uint32_t end = std::min(start + kScanBlockRows, row_count);
+    const std::span<const Tick> block{deadline_.data() + start, end - start};
+    if (earliest(block) <= now) {
+      count = propose_due(SessionRow{start}, end - start, now, out, count);
+    }
+    if (earliest(block) <= now) {
+      return count;  // `out` is full, and this block has more: the bound stays.
+    }
+    left_earliest = min_id(left_earliest, earliest(block));
+    ++scan_block_;
+  }
+  due_bound_ = left_earliest;
+  return count;
+}
+
+// Proposes what is due among row_count rows from `first` on, as far as `out` has room.
+std::size_t SessionClock::propose_due(SessionRow first,
+                                      std::uint32_t row_count,
+                                      Tick now,
+                                      std::span<ExpiryProposal> out,
+                                      std::size_t count) {
+  for (std::uint32_t i = 0; i < row_count && count < out.size(); ++i) {
+    const SessionRow row = first + i;
+    if (deadline_[row.value] > now) {
+      continue;
+    }
+    Row& due = rows_[row.value];
+    GCOORD_ASSERT(due.present);
+    out[count] = ExpiryProposal{row, due.shard, due.session, due.serial};
+    ++count;
+    due.proposed = true;
+    deadline_[row.value] = kTickNever;
+  }
+  return count;
+}
+
+void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick now) {
+  Row& row = rows_[proposal.row.value];
+  // Meanwhile the row may serve another registration, or none.
+  const bool same = row.present && row.session == proposal.session && row.shard == proposal.shard &&
+                    row.serial == proposal.serial;
+  if (!same || !row.proposed) {
+    return;
+  }
+  row.proposed = false;
+  set_deadline(proposal.row, now);
+}
+
+void SessionClock::pause_guard(std::uint64_t gap_ticks) {
+  for (std::uint32_t row = 1; row < row_end_; ++row) {
+    heard_[row] = heard_[row] + gap_ticks;
+    deadline_[row] = deadline_[row] == kTickNever ? kTickNever : deadline_[row] + gap_ticks;
+  }
+}
+
+std::uint64_t SessionClock::remaining_ticks(SessionRow row, Tick now) const {
+  const Tick deadline = deadline_[row.value];
+  return deadline == kTickNever || deadline <= now ? 0 : deadline - now;
+}
+
+std::uint64_t SessionClock::silent_ticks(SessionRow row, Tick now) const {
+  GCOORD_ASSERT(rows_[row.value].present);
+  const Tick heard = heard_[row.value];
+  return heard < now ? now - heard : 0;
+}
+
+std::vector<Registration> SessionClock::registrations_of(SessionId session) const {
+  std::vector<Registration> registrations;
+  for (SessionRow row = find_first(session); row.value != 0; row = rows_[row.value].next) {
+    const Row& each = rows_[row.value];
+    registrations.push_back({row, each.shard, each.session, each.serial, each.ttl_ms});
+  }
+  return registrations;
+}
+
+bool SessionClock::remembers_expired(SessionId session) const {
+  return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
+    return expired_ring_[row - 1] == session;
+  }) != 0;
+}
+
+void SessionClock::remember_expired(SessionId session) {
+  if (remembers_expired(session)) {
+    return;
+  }
+  const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
+  if (expired_count_ >= expired_ring_.size()) {
+    expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
+  }
+  expired_ring_[position] = session;
+  expired_index_.view().insert(session_hash(session), position + 1);
+  ++expired_count_;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,161 @@
+// When sessions run out: the volatile side of the lock service, never replicated.
+//
+// Every node keeps, per registration in its tables, the tick of the last keep-alive that it heard,
+// leader or not. On the leader of a shard its registrations also have a deadline; a scan of the
+// deadline column finds those that ran out, and the leader proposes ExpireSession for them. Nothing
+// ends here: the expiry takes effect when it is applied from the log.
+//
+// Rules (DESIGN.md section 8, SERVICES.md S7 and S8):
+//   - a new leader continues: deadline = last keep-alive heard here + TTL + one election time,
+//     never a fresh TTL;
+//   - a node whose loop stalled calls pause_guard first, so that the silence that it caused itself
+//     expires nobody;
+//   - an expiry is proposed once until it is answered or given up.
+//
+// Times are ticks of the node. A TTL is rounded up and one tick is added, because a keep-alive
+// heard in the middle of a tick counts from the tick's start: nobody expires early, and at most two
+// ticks late. Columns are indexed by session row, like the tables. Host only; one thread.
+#pragma once
+
+#include "common/ids.h"
+#include "locks/growing_index.h"
+#include "locks/lock_reply.h"
+#include "locks/mapped_column.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::locks {
+
+// One registration as the clock sees it.
+struct Registration {
+  SessionRow row;
+  ShardId shard;
+  SessionId session;
+  std::uint32_t serial = 0;
+  std::uint32_t ttl_ms = 0;
+};
+
+// An expiry to propose: encode make_expire_session(session, serial) for the shard.
+struct ExpiryProposal {
+  SessionRow row;
+  ShardId shard;
+  SessionId session;
+  std::uint32_t serial = 0;
+};
+
+enum class RenewCode : std::uint8_t {
+  Renewed = 0,
+  // Nothing of this session is registered on this node (a session that holds nothing is normal).
+  NotRegistered = 1,
+  // Its expiry was decided or proposed for at least one shard: the client must not count on it.
+  Lost = 2,
+};
+
+struct RenewOutcome {
+  RenewCode code = RenewCode::NotRegistered;
+  std::uint32_t registration_count = 0;  // How many were renewed.
+  std::uint32_t ttl_ms_min = 0;          // The shortest TTL among them.
+};
+
+struct SessionClockOptions {
+  std::uint32_t tick_ms = 10;
+  // How many expired sessions to remember, so that their keep-alives are answered with Lost. Older
+  // ones are answered with NotRegistered.
+  std::uint32_t expired_remembered_max = 16384;
+  std::uint64_t index_seed = 0;
+};
+
+class SessionClock {
+ public:
+  explicit SessionClock(const SessionClockOptions& options);
+
+  // Makes room for session rows 1 to row_capacity; never shrinks.
+  void reserve(std::uint32_t row_capacity);
+
+  // The row is registered now (`led`: this node leads its shard); counts as heard now.
+  void on_registered(const Registration& registration, Tick now, bool led);
+  // Its end was decided but locks are left: due at once on the leader, so that the rest is
+  // proposed.
+  void on_dying(SessionRow row, Tick now);
+  // The registration is gone; `expired` ones are remembered for a while.
+  void on_removed(SessionRow row, bool expired);
+
+  // Leadership of the row's shard. on_led keeps what was heard before; see the rules above.
+  void on_led(SessionRow row, Tick now, std::uint64_t election_ticks);
+  void on_not_led(SessionRow row);
+
+  // A keep-alive of one session, or of many in one message; outcomes may be empty or of equal size.
+  RenewOutcome renew(SessionId session, Tick now);
+  void renew_all(std::span<const SessionId> sessions, Tick now, std::span<RenewOutcome> outcomes);
+
+  // Writes up to out.size() expiries that are due and marks them proposed; returns how many. One
+  // pass over the deadline column, from where the last pass stopped; none before next_deadline().
+  std::size_t expired(Tick now, std::span<ExpiryProposal> out);
+  // A proposal was not accepted by the log: it is due again.
+  void on_expiry_refused(const ExpiryProposal& proposal, Tick now);
+
+  // The loop stood still for gap_ticks: keep-alives of that time may be unread or lost.
+  void pause_guard(std::uint64_t gap_ticks);
+
+  // Ticks until the row's deadline; 0 when it is past or none is set.
+  std::uint64_t remaining_ticks(SessionRow row, Tick now) const;
+
+  // Ticks since a keep-alive of the row was last heard here, whoever leads; for a leader that asks
+  // the other nodes before it ends a session.
+  std::uint64_t silent_ticks(SessionRow row, Tick now) const;
+
+  // All registrations of a session on this node, in no particular order.
+  std::vector<Registration> registrations_of(SessionId session) const;
+
+  // No deadline is before it; kTickNever when there is none. For the idle sleep: at this tick there
+  // may still be nothing due, because keep-alives raise deadlines and leave the bound alone.
+  Tick next_deadline() const { return due_bound_; }
+
+  std::uint32_t registration_count() const { return registration_count_; }
+
+ private:
+  // Cold columns of one row.
+  struct Row {
+    ShardId shard;
+    SessionId session;
+    std::uint32_t serial = 0;
+    std::uint32_t ttl_ms = 0;
+    SessionRow next;  // Registrations of the same session, newest first.
+    SessionRow previous;
+    bool present = false;
+    bool led = false;  // This node leads the shard.
+    bool dying = false;
+    bool proposed = false;
+  };
+
+  std::uint64_t ttl_ticks(std::uint32_t ttl_ms) const;
+  std::uint32_t session_hash(SessionId session) const;
+  SessionRow find_first(SessionId session) const;
+  void link(SessionRow row);
+  void unlink(SessionRow row);
+  bool remembers_expired(SessionId session) const;
+  void remember_expired(SessionId session);
+  std::size_t propose_due(SessionRow first,
+                          std::uint32_t row_count,
+                          Tick now,
+                          std::span<ExpiryProposal> out,
+                          std::size_t count);
+  void set_deadline(SessionRow row, Tick deadline);
+
+  SessionClockOptions options_;
+  MappedColumn<Tick> deadline_;  // kTickNever: free row, shard not led, or expiry proposed.
+  MappedColumn<Tick> heard_;
+  MappedColumn<Row> rows_;
+  std::uint32_t row_end_ = 1;  // One past the last row ever registered: what a pass looks at.
+  GrowingIndex first_of_session_;
+  std::vector<SessionId> expired_ring_;  // Position is the row of its index, less one.
+  GrowingIndex expired_index_;
+  std::uint64_t expired_count_ = 0;
+  std::uint32_t registration_count_ = 0;
+  Tick due_bound_ = kTickNever;
+  std::uint32_t scan_block_ = 0;
+};
+
+}  // namespace gcoord::locks

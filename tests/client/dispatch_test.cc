@@ -1,0 +1,330 @@
+// Finding the leader, trying again, and being executed once.
+#include "client_fixture.h"
+#include "rpc/lock_messages.h"
+
+#include <gmock/gmock.h>
+
+namespace gcoord::client {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+class Dispatch : public ClientTest {
+ protected:
+  // Node 2 leads everything and the others say so.
+  static std::optional<FakeReply> second_leads(const FakeRequest& request) {
+    const bool elsewhere = request.slot.kind == RequestKind::LockCheck && request.node != NodeId{2};
+    return elsewhere ? error_reply(request, ErrorCode::NotLeader, NodeId{2})
+                     : friendly_reply(request);
+  }
+};
+
+TEST_F(Dispatch, FollowsTheHintToTheLeaderAndRemembersIt) {
+  cluster_.answer_with(second_leads);
+  Client client = connect();
+  ASSERT_TRUE(client.check("name", 1).ok());
+  const std::size_t asked = cluster_.requests(RequestKind::LockCheck).size();
+  EXPECT_LE(asked, 2u);
+  ASSERT_TRUE(client.check("name", 1).ok());
+  const auto requests = cluster_.requests(RequestKind::LockCheck);
+  ASSERT_EQ(requests.size(), asked + 1);
+  EXPECT_EQ(requests.back().node, NodeId{2});
+}
+
+TEST_F(Dispatch, TakesLeadersFromAMap) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LeaderMap) {
+      return second_leads(request);
+    }
+    FakeReply reply = ok_reply(request);
+    reply.payload =
+        rpc::text_of(rpc::encode_leader_map({ShardId{0}, std::vector<NodeId>(16, NodeId{2})}));
+    return reply;
+  });
+  Client client = connect();
+  ASSERT_EQ(client.leader_map(0, 16).value(), std::vector<std::uint32_t>(16, 2));
+  for (const char* name : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(client.check(name, 1).ok());
+  }
+  EXPECT_EQ(client.statistics().redirects, 0u);
+}
+
+TEST_F(Dispatch, TriesAgainAfterABackOffWhileThereIsNoLeader) {
+  std::atomic<int> refusals{2};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    return refusals-- > 0 ? error_reply(request, ErrorCode::NoLeader) : friendly_reply(request);
+  });
+  Client client = connect();
+  Collected<Result<Verdict>> verdicts;
+  client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+  settle_until(client, [](const ClientStatistics& s) { return s.retries == 1; });
+  EXPECT_EQ(cluster_.requests(RequestKind::LockCheck).size(), 1u) << "not before the back-off";
+  advance_until(client, 10ms, [&](const auto&) { return verdicts.count() == 1; });
+  EXPECT_TRUE(verdicts.wait_for(1)[0].ok());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockCheck).size(), 3u);
+}
+
+TEST_F(Dispatch, SaysNoLeaderWhenTheDeadlineComesMeanwhile) {
+  cluster_.answer_with(
+      [&](const FakeRequest& request) { return error_reply(request, ErrorCode::NoLeader); });
+  Client client = connect();
+  Collected<Result<Verdict>> verdicts;
+  client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+  settle_until(client, [](const ClientStatistics& s) { return s.retries == 1; });
+  clock_->advance(5s);
+  EXPECT_EQ(verdicts.wait_for(1)[0].status().detail(), kDetailNoLeader);
+}
+
+TEST_F(Dispatch, EndsAtTheDeadlineWhenNobodyAnswers) {
+  cluster_.answer_with([](const FakeRequest&) { return std::nullopt; });
+  Client client = connect();
+  Collected<Result<Verdict>> verdicts;
+  client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+  cluster_.wait_for(RequestKind::LockCheck, 1);
+  clock_->advance(5s);
+  const Status status = verdicts.wait_for(1)[0].status();
+  EXPECT_EQ(status.detail(), kDetailDeadlineExceeded);
+  EXPECT_THAT(status.message(), HasSubstr("did not answer"));
+}
+
+TEST_F(Dispatch, LeavesASilentNodeForAnother) {
+  std::atomic<bool> first{true};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    return first.exchange(false) ? std::nullopt : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Collected<Result<Verdict>> verdicts;
+  client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+  const NodeId silent = cluster_.wait_for(RequestKind::LockCheck, 1)[0].node;
+  clock_->advance(2s);
+  EXPECT_TRUE(verdicts.wait_for(1)[0].ok());
+  EXPECT_NE(cluster_.requests(RequestKind::LockCheck)[1].node, silent);
+}
+
+TEST_F(Dispatch, SendsTheSameSequenceAfterALostReply) {
+  std::atomic<bool> first{true};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    reply.hang_up = request.slot.kind == RequestKind::LockAcquire && first.exchange(false);
+    return reply;
+  });
+  Client client = connect();
+  Session session = open(client);
+  auto lock = session.acquire("name");
+  ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+  EXPECT_EQ(lock.value().fence(), 7u);
+  EXPECT_EQ(lock.value().epoch(), 3u);
+  const auto requests = cluster_.requests(RequestKind::LockAcquire);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].slot.sequence, requests[1].slot.sequence);
+  EXPECT_EQ(requests[0].slot.session, requests[1].slot.session);
+  EXPECT_NE(requests[0].node, requests[1].node);
+}
+
+TEST_F(Dispatch, AsksUnderAnotherNumberWhenTheShardForgot) {
+  std::atomic<int> releases{0};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind != RequestKind::LockRelease) {
+      return reply;
+    }
+    const int tries = ++releases;
+    reply.hang_up = tries == 1;
+    return tries == 2   ? error_reply(request, ErrorCode::SequenceForgotten)
+           : tries == 3 ? error_reply(request, ErrorCode::LockNotHeld)
+                        : reply;
+  });
+  Client client = connect();
+  Session session = open(client);
+  EXPECT_TRUE(session.release("name", 7).ok()) << "the first try had released it";
+  const auto requests = cluster_.requests(RequestKind::LockRelease);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[1].slot.sequence, 1u);
+  EXPECT_EQ(requests[2].slot.sequence, 2u);
+}
+
+TEST_F(Dispatch, AcknowledgesRepliesPerShard) {
+  Client client = connect();
+  Session session = open(client);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(session.acquire("name").value().release().ok());
+  }
+  const auto requests = cluster_.requests(RequestKind::LockRelease);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].slot.sequence, 2u);
+  EXPECT_EQ(requests[0].slot.acked_below, 2u);
+  EXPECT_EQ(requests[1].slot.sequence, 4u);
+  EXPECT_EQ(requests[1].slot.acked_below, 4u);
+}
+
+TEST_F(Dispatch, HoldsBackWhatTheWindowOfAShardCannotTake) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool wait = request.slot.kind == RequestKind::LockAcquire;
+    return wait ? std::nullopt : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Session session = open(client);
+  Collected<Status> ended;
+  for (std::size_t index = 0; index < rpc::kOutstandingMax + 1; ++index) {
+    session.acquire_async(
+        "name", {.wait = 1s}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  }
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockAcquire, rpc::kOutstandingMax).size(),
+            rpc::kOutstandingMax);
+  clock_->advance(6s);
+  EXPECT_EQ(ended.wait_for(rpc::kOutstandingMax + 1).size(), rpc::kOutstandingMax + 1);
+}
+
+TEST_F(Dispatch, TakesBackAGrantThatCameTooLate) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      return std::nullopt;
+    }
+    if (request.slot.kind == RequestKind::LockCancel) {
+      FakeReply granted = error_reply(request, ErrorCode::AcquireGranted);
+      granted.slot.token = 9;
+      return granted;
+    }
+    return friendly_reply(request);
+  });
+  Client client = connect();
+  Session session = open(client);
+  Collected<Status> ended;
+  session.acquire_async(
+      "name", {.wait = 0s}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  const auto acquire = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
+  clock_->advance(5s);
+  EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailDeadlineExceeded);
+  const auto cancel = cluster_.wait_for(RequestKind::LockCancel, 1)[0];
+  EXPECT_EQ(cancel.slot.sequence, acquire.slot.sequence);
+  EXPECT_EQ(cancel.payload, "name");
+  const auto release = cluster_.wait_for(RequestKind::LockRelease, 1)[0];
+  EXPECT_EQ(release.slot.token, 9u);
+}
+
+TEST_F(Dispatch, DoesNotTakeBackALockThatTheSessionHeldBefore) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      return std::nullopt;
+    }
+    FakeReply held = error_reply(request, ErrorCode::AcquireGranted);
+    held.slot.token = 9;
+    held.slot.set(rpc::ReplyFlag::AlreadyHeld);
+    return request.slot.kind == RequestKind::LockCancel ? held : friendly_reply(request);
+  });
+  Client client = connect();
+  Session session = open(client);
+  session.acquire_async("name", {.wait = 0s}, [](const Result<Grant>&) {});
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  clock_->advance(5s);
+  cluster_.wait_for(RequestKind::LockCancel, 1);
+  ASSERT_TRUE(client.check("name", 9).ok()) << "a round trip: the cancel's answer has come";
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+}
+
+TEST_F(Dispatch, SendsAWaitAgainAfterAReconnectWithWhatIsLeftOfIt) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool wait = request.slot.kind == RequestKind::LockAcquire;
+    return wait ? std::nullopt : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 1h});
+  session.acquire_async("name", {.wait = 100s}, [](const Result<Grant>&) {});
+  const auto first = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
+  EXPECT_EQ(first.slot.deadline_ms, 100'000u);
+  EXPECT_TRUE(first.slot.has(rpc::RequestFlag::Wait));
+  clock_->advance(1s);
+  cluster_.stop_node(first.node);
+  const auto second = cluster_.wait_for(RequestKind::LockAcquire, 2)[1];
+  EXPECT_NE(second.node, first.node);
+  EXPECT_EQ(second.slot.sequence, first.slot.sequence);
+  EXPECT_EQ(second.slot.deadline_ms, 99'000u);
+}
+
+TEST_F(Dispatch, SendsTogetherWhatWasQueuedTogether) {
+  Client client = connect();
+  ASSERT_TRUE(client.check("name", 1).ok());
+  Collected<Result<Verdict>> verdicts;
+  const std::uint64_t frames_before = client.statistics().frames;
+  // From the client's own thread, so that all are queued before anything can be sent.
+  client.check_async("name", 1, [&](const Result<Verdict>&) {
+    for (int index = 0; index < 100; ++index) {
+      client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+    }
+  });
+  verdicts.wait_for(100);
+  EXPECT_EQ(client.statistics().frames, frames_before + 2);
+}
+
+TEST_F(Dispatch, ReportsTheHolderOfABusyLock) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LockAcquire) {
+      return friendly_reply(request);
+    }
+    FakeReply busy = error_reply(request, ErrorCode::LockBusy);
+    busy.slot.token = 12;
+    busy.slot.extra = 99;
+    return busy;
+  });
+  Client client = connect();
+  Session session = open(client);
+  const auto lock = session.try_acquire("name");
+  EXPECT_EQ(lock.status().detail(), kDetailLockBusy);
+  EXPECT_THAT(lock.status().message(), HasSubstr("session 99, token 12"));
+  EXPECT_FALSE(cluster_.requests(RequestKind::LockAcquire)[0].slot.has(rpc::RequestFlag::Wait));
+}
+
+TEST_F(Dispatch, RefusesABadNameWithoutAsking) {
+  Client client = connect();
+  Session session = open(client);
+  EXPECT_EQ(session.acquire("").status().detail(), 1101u);
+  EXPECT_EQ(session.release("name", 0).detail(), 1107u);
+  EXPECT_EQ(client.get(std::string(2000, 'x')).status().detail(), 1102u);
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockAcquire).empty());
+}
+
+TEST_F(Dispatch, ChecksABatchInOneMessageAndAsksAloneForTheRest) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LockCheckBatch) {
+      return friendly_reply(request);
+    }
+    FakeReply reply = ok_reply(request);
+    reply.payload = rpc::text_of(rpc::encode_verdicts(std::vector{
+        rpc::CheckVerdict::Stale, rpc::CheckVerdict::NotLeader, rpc::CheckVerdict::Free}));
+    return reply;
+  });
+  Client client = connect();
+  const std::vector<TokenCheck> checks{{"a", 1}, {"b", 2}, {"c", 3}};
+  const auto verdicts = client.check_batch(checks);
+  ASSERT_TRUE(verdicts.ok());
+  EXPECT_EQ(verdicts.value(), (std::vector{Verdict::Stale, Verdict::Valid, Verdict::Free}));
+  EXPECT_EQ(cluster_.requests(RequestKind::LockCheckBatch).size(), 1u);
+  EXPECT_EQ(cluster_.requests(RequestKind::LockCheck).size(), 1u);
+}
+
+TEST_F(Dispatch, ListsNodeByNode) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = ok_reply(request);
+    rpc::ListPage page;
+    if (request.node != NodeId{2}) {
+      page.rows.push_back({.name = "n" + std::to_string(request.node.value)});
+    }
+    reply.payload = rpc::text_of(rpc::encode_list_page(page));
+    return reply;
+  });
+  Client client = connect();
+  const auto first = client.list({});
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(first.value().locks.size(), 1u);
+  EXPECT_EQ(first.value().locks[0].name, "n1");
+  const auto second = client.list({.cursor = first.value().next_cursor});
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second.value().locks[0].name, "n3");
+  EXPECT_EQ(second.value().next_cursor, "");
+}
+
+}  // namespace
+}  // namespace gcoord::client

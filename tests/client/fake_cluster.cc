@@ -1,0 +1,251 @@
+#include "fake_cluster.h"
+
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <utility>
+
+namespace gcoord::client {
+
+struct FakeCluster::Node {
+  NodeId id;
+  asio::ip::tcp::acceptor acceptor;
+  std::uint16_t port = 0;
+  std::vector<std::weak_ptr<Peer>> peers;
+};
+
+struct FakeCluster::Peer {
+  NodeId node;
+  asio::ip::tcp::socket socket;
+  rpc::FrameDecoder decoder{rpc::FrameDirection::Requests};
+  rpc::FrameBuilder builder{rpc::FrameDirection::Replies};
+
+  void hang_up() {
+    asio::error_code ignored;
+    socket.close(ignored);
+  }
+};
+
+FakeCluster::FakeCluster(std::uint32_t node_count, std::uint32_t shard_count)
+    : shard_count_(shard_count), answer_(friendly_reply) {
+  for (std::uint32_t index = 0; index < node_count; ++index) {
+    nodes_.push_back(
+        std::make_unique<Node>(Node{NodeId{index + 1}, asio::ip::tcp::acceptor{context_}}));
+    listen(*nodes_.back());
+  }
+  thread_ = std::thread{[this] {
+    const auto work = asio::make_work_guard(context_);
+    context_.run();
+  }};
+}
+
+FakeCluster::~FakeCluster() {
+  context_.stop();
+  thread_.join();
+}
+
+std::vector<std::string> FakeCluster::endpoints() const {
+  std::vector<std::string> addresses;
+  for (const auto& node : nodes_) {
+    addresses.push_back("127.0.0.1:" + std::to_string(node->port));
+  }
+  return addresses;
+}
+
+void FakeCluster::answer_with(Answer answer) {
+  const std::lock_guard lock{mutex_};
+  answer_ = std::move(answer);
+}
+
+void FakeCluster::run_on_thread(std::function<void()> action) {
+  std::promise<void> done;
+  asio::post(context_, [&] {
+    action();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void FakeCluster::stop_node(NodeId node) {
+  run_on_thread([&] {
+    Node& stopped = *nodes_[node.value - 1];
+    asio::error_code ignored;
+    stopped.acceptor.close(ignored);
+    for (const auto& weak : stopped.peers) {
+      if (const auto peer = weak.lock()) {
+        peer->hang_up();
+      }
+    }
+  });
+}
+
+void FakeCluster::start_node(NodeId node) {
+  run_on_thread([&] { listen(*nodes_[node.value - 1]); });
+}
+
+void FakeCluster::listen(Node& node) {
+  const asio::ip::tcp::endpoint endpoint{asio::ip::address_v4::loopback(), node.port};
+  node.acceptor.open(endpoint.protocol());
+  node.acceptor.set_option(asio::socket_base::reuse_address{true});
+  node.acceptor.bind(endpoint);
+  node.acceptor.listen();
+  node.port = node.acceptor.local_endpoint().port();
+  accept(node);
+}
+
+void FakeCluster::accept(Node& node) {
+  node.acceptor.async_accept([this, &node](const asio::error_code& error, auto socket) {
+    if (error) {
+      return;
+    }
+    const auto peer = std::make_shared<Peer>(Peer{node.id, std::move(socket)});
+    node.peers.push_back(peer);
+    read(peer);
+    accept(node);
+  });
+}
+
+void FakeCluster::read(const std::shared_ptr<Peer>& peer) {
+  const auto room = peer->decoder.writable();
+  peer->socket.async_read_some(asio::buffer(room.data(), room.size()),
+                               [this, peer](const asio::error_code& error, std::size_t byte_count) {
+                                 if (error) {
+                                   return;
+                                 }
+                                 peer->decoder.written(byte_count);
+                                 rpc::FrameView frame;
+                                 while (peer->decoder.next(frame) == rpc::DecodeStep::Frame) {
+                                   on_frame(*peer, frame);
+                                 }
+                                 if (peer->socket.is_open()) {
+                                   read(peer);
+                                 }
+                               });
+}
+
+void FakeCluster::on_frame(Peer& peer, const rpc::FrameView& frame) {
+  for (std::size_t index = 0; index < frame.slot_count(); ++index) {
+    const rpc::RequestSlot slot = frame.request(index);
+    const FakeRequest request{peer.node, slot, std::string{rpc::text_of(frame.payload(slot))}};
+    const auto reply = reply_for(request);
+    if (reply.has_value() && reply->hang_up) {
+      return peer.hang_up();
+    }
+    if (reply.has_value()) {
+      peer.builder.add(reply->slot, rpc::bytes_of(reply->payload));
+    }
+  }
+  if (!peer.builder.empty()) {
+    std::vector<std::byte> bytes;
+    peer.builder.finish(bytes);
+    asio::error_code ignored;
+    asio::write(peer.socket, asio::buffer(bytes), ignored);
+  }
+}
+
+std::optional<FakeReply> FakeCluster::reply_for(const FakeRequest& request) {
+  if (request.slot.kind == rpc::RequestKind::Hello) {
+    FakeReply reply = ok_reply(request);
+    reply.payload = rpc::text_of(rpc::encode(welcome(request.node)));
+    return reply;
+  }
+  Answer answer;
+  {
+    const std::lock_guard lock{mutex_};
+    answer = answer_;
+  }
+  // Decided before a test can see that the request arrived and change its mind.
+  auto reply = answer(request);
+  {
+    const std::lock_guard lock{mutex_};
+    arrived_.push_back(request);
+  }
+  arrival_.notify_all();
+  return reply;
+}
+
+rpc::Welcome FakeCluster::welcome(NodeId node) const {
+  rpc::Welcome welcome;
+  welcome.version = rpc::kProtocolVersionMax;
+  welcome.features = rpc::kFeatures;
+  welcome.cluster = ClusterId{77};
+  welcome.node = node;
+  welcome.shard_count = shard_count_;
+  welcome.tick_ms = 10;
+  welcome.election_ms = 1000;
+  welcome.ttl_ms_min = rpc::kTtlMsMin;
+  welcome.ttl_ms_max = rpc::kTtlMsMax;
+  for (const auto& each : nodes_) {
+    const bool hidden = node == NodeId{1} && each->id == hidden_;
+    const std::string address = "127.0.0.1:" + std::to_string(each->port);
+    welcome.nodes.push_back({each->id, hidden ? std::string{} : address});
+  }
+  return welcome;
+}
+
+std::vector<FakeRequest> FakeCluster::requests(rpc::RequestKind kind) const {
+  const std::lock_guard lock{mutex_};
+  std::vector<FakeRequest> found;
+  for (const FakeRequest& request : arrived_) {
+    if (request.slot.kind == kind) {
+      found.push_back(request);
+    }
+  }
+  return found;
+}
+
+std::vector<FakeRequest> FakeCluster::wait_for(rpc::RequestKind kind, std::size_t count) const {
+  const auto enough = [&] {
+    return static_cast<std::size_t>(std::ranges::count_if(
+               arrived_, [&](const FakeRequest& each) { return each.slot.kind == kind; })) >= count;
+  };
+  {
+    std::unique_lock lock{mutex_};
+    EXPECT_TRUE(arrival_.wait_for(lock, std::chrono::minutes{1}, enough))
+        << count << " x " << rpc::request_kind_name(kind) << " did not arrive";
+  }
+  return requests(kind);
+}
+
+FakeReply ok_reply(const FakeRequest& request) {
+  return FakeReply{.slot = rpc::reply_to(request.slot), .payload = {}};
+}
+
+FakeReply error_reply(const FakeRequest& request, rpc::ErrorCode code, NodeId leader) {
+  FakeReply reply = ok_reply(request);
+  reply.slot.code = rpc::find_error(static_cast<std::uint32_t>(code))->status;
+  reply.slot.detail = static_cast<std::uint32_t>(code);
+  reply.slot.leader = leader.value;
+  return reply;
+}
+
+FakeReply friendly_reply(const FakeRequest& request) {
+  FakeReply reply = ok_reply(request);
+  switch (request.slot.kind) {
+    case rpc::RequestKind::OpenSession:
+      reply.slot.extra = 41;
+      reply.slot.ttl_ms = request.slot.ttl_ms;
+      break;
+    case rpc::RequestKind::KeepAlive:
+      reply.payload = rpc::text_of(rpc::encode_keep_alive_reply({}));
+      break;
+    case rpc::RequestKind::LockAcquire:
+      reply.slot.token = 7;
+      reply.slot.epoch = 3;
+      reply.slot.ttl_ms = request.slot.ttl_ms;
+      break;
+    case rpc::RequestKind::LockCheck:
+      reply.slot.extra = static_cast<std::uint64_t>(rpc::CheckVerdict::Valid);
+      break;
+    default:
+      break;
+  }
+  return reply;
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,93 @@
+// Nodes that speak the client protocol on loopback and otherwise do what a test tells them.
+//
+// Every request except Hello goes to the test's answer function, on the cluster's own thread; it
+// returns a reply, or nothing to leave the request unanswered. What arrived is kept for the test to
+// look at and to wait for. Thread-safe.
+#pragma once
+
+#include "client/asio.h"
+#include "rpc/error_codes.h"
+#include "rpc/frame.h"
+#include "rpc/hello.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gcoord::client {
+
+struct FakeRequest {
+  NodeId node;
+  rpc::RequestSlot slot;
+  std::string payload;
+};
+
+struct FakeReply {
+  rpc::ReplySlot slot;
+  std::string payload;
+  bool hang_up = false;  // Close the connection instead of answering.
+};
+
+class FakeCluster {
+ public:
+  using Answer = std::function<std::optional<FakeReply>(const FakeRequest&)>;
+
+  explicit FakeCluster(std::uint32_t node_count, std::uint32_t shard_count = 16);
+  ~FakeCluster();
+
+  // Addresses of all nodes, node 1 first.
+  std::vector<std::string> endpoints() const;
+
+  void answer_with(Answer answer);
+
+  // Node 1 does not know this node's address and says so. Before any client connects.
+  void hide_from_first(NodeId node) { hidden_ = node; }
+
+  // Closes the node's listener and connections; start_node() listens on the same port again.
+  void stop_node(NodeId node);
+  void start_node(NodeId node);
+
+  // What arrived so far, of one kind.
+  std::vector<FakeRequest> requests(rpc::RequestKind kind) const;
+
+  // Waits until `count` requests of the kind have arrived, and returns them. Fails the test when
+  // the client does not send them within a minute: not a measure, only an end.
+  std::vector<FakeRequest> wait_for(rpc::RequestKind kind, std::size_t count) const;
+
+ private:
+  struct Peer;
+  struct Node;
+
+  void listen(Node& node);
+  void accept(Node& node);
+  void read(const std::shared_ptr<Peer>& peer);
+  void on_frame(Peer& peer, const rpc::FrameView& frame);
+  std::optional<FakeReply> reply_for(const FakeRequest& request);
+  rpc::Welcome welcome(NodeId node) const;
+  void run_on_thread(std::function<void()> action);
+
+  std::uint32_t shard_count_;
+  NodeId hidden_;
+  asio::io_context context_{1};
+  std::vector<std::unique_ptr<Node>> nodes_;
+  mutable std::mutex mutex_;  // Guards arrived_ and answer_.
+  mutable std::condition_variable arrival_;
+  std::vector<FakeRequest> arrived_;
+  Answer answer_;
+  std::thread thread_;
+};
+
+// The usual replies.
+FakeReply ok_reply(const FakeRequest& request);
+FakeReply error_reply(const FakeRequest& request, rpc::ErrorCode code, NodeId leader = NodeId{});
+
+// Grants with token 7, opens session 41, acknowledges keep-alives, says yes to the rest.
+FakeReply friendly_reply(const FakeRequest& request);
+
+}  // namespace gcoord::client

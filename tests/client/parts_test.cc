@@ -1,0 +1,90 @@
+// The small pure parts: numbers of requests, back-off, the table of operations.
+#include "client/backoff.h"
+#include "client/leader_cache.h"
+#include "client/operation.h"
+#include "client/sequence_window.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace gcoord::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SequenceWindow, NumbersRiseAndTheOldestUnansweredHoldsTheAcknowledgement) {
+  SequenceWindow window;
+  EXPECT_EQ(window.acked_below(), 1u);
+  EXPECT_EQ(window.begin(), 1u);
+  EXPECT_EQ(window.begin(), 2u);
+  EXPECT_EQ(window.begin(), 3u);
+  window.end(2);
+  EXPECT_EQ(window.acked_below(), 1u);
+  window.end(1);
+  EXPECT_EQ(window.acked_below(), 3u);
+  window.end(3);
+  EXPECT_EQ(window.acked_below(), 4u);
+}
+
+TEST(SequenceWindow, IsFullBeforeTheShardForgets) {
+  SequenceWindow window{100};
+  while (!window.full()) {
+    window.begin();
+  }
+  EXPECT_EQ(window.acked_below(), 100u);
+  window.end(100 + rpc::kOutstandingMax - 1);
+  EXPECT_FALSE(window.full());
+  EXPECT_EQ(window.begin(), 100 + rpc::kOutstandingMax);
+}
+
+TEST(Backoff, DoublesUpToItsLongestDelay) {
+  Backoff backoff{{.min = 8ms, .max = 100ms, .budget = 1000, .seed = 1}};
+  for (std::uint32_t attempt = 0; attempt < 40; ++attempt) {
+    const TimePoint full = attempt < 4 ? TimePoint{8ms} * (1 << attempt) : TimePoint{100ms};
+    const TimePoint delay = backoff.delay(attempt);
+    EXPECT_GE(delay, full / 2) << attempt;
+    EXPECT_LE(delay, full) << attempt;
+  }
+}
+
+TEST(Backoff, WithoutBudgetWaitsLongestUntilSuccessesEarnIt) {
+  Backoff backoff{{.min = 2ms, .max = 100ms, .budget = 1, .seed = 1}};
+  EXPECT_LE(backoff.delay(0), 2ms);
+  EXPECT_GE(backoff.delay(0), 50ms);
+  for (int success = 0; success < 10; ++success) {
+    backoff.on_success();
+  }
+  EXPECT_LE(backoff.delay(0), 2ms);
+  EXPECT_GE(backoff.delay(0), 50ms);
+}
+
+TEST(LeaderCache, KnowsWhatItLearnedAndNothingBeyondTheShards) {
+  LeaderCache cache;
+  cache.learn(ShardId{3}, NodeId{1});
+  EXPECT_EQ(cache.leader(ShardId{3}), NodeId{});
+  cache.resize(4);
+  cache.learn(ShardId{3}, NodeId{2});
+  cache.learn(ShardId{9}, NodeId{2});
+  EXPECT_EQ(cache.leader(ShardId{3}), NodeId{2});
+  EXPECT_EQ(cache.leader(ShardId{9}), NodeId{});
+  cache.forget(ShardId{3});
+  EXPECT_EQ(cache.leader(ShardId{3}), NodeId{});
+}
+
+TEST(OperationTable, DoesNotFindAnOldUseOfAPlace) {
+  OperationTable table;
+  const std::uint64_t first = table.add(std::make_unique<Operation>());
+  EXPECT_NE(table.find(first), nullptr);
+  EXPECT_NE(table.take(first), nullptr);
+  EXPECT_EQ(table.find(first), nullptr);
+  const std::uint64_t second = table.add(std::make_unique<Operation>());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(table.find(first), nullptr);
+  EXPECT_EQ(table.take(first), nullptr);
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.find(~std::uint64_t{0}), nullptr);
+}
+
+}  // namespace
+}  // namespace gcoord::client

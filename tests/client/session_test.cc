@@ -1,0 +1,227 @@
+// Keeping sessions alive, and telling their holders in time when they are not.
+#include "gcoord/session.h"
+
+#include "client_fixture.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <atomic>
+
+namespace gcoord::client {
+namespace {
+
+using namespace std::chrono_literals;
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+class SessionLife : public ClientTest {
+ protected:
+  // Keep-alives are answered by the nodes of this mask only (bit n: node n).
+  void answer_keep_alives_of(std::uint32_t mask) { answering_.store(mask); }
+
+  void SetUp() override {
+    // Longer than these tests last, so that a node that keeps quiet is not given up.
+    request_timeout_ = 1min;
+    cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
+      const bool silent = request.slot.kind == RequestKind::KeepAlive &&
+                          (answering_.load() >> request.node.value & 1u) == 0;
+      return silent ? std::nullopt : std::optional{friendly_reply(request)};
+    });
+  }
+
+  SessionOptions nine_seconds() {
+    return {.ttl = 9s, .on_event = [this](SessionEvent event) { events_.add(event); }};
+  }
+
+  // A third of the TTL passes; keep-alives arrive at all nodes.
+  void next_round() {
+    ++rounds_;
+    clock_->advance(3s);
+    cluster_.wait_for(RequestKind::KeepAlive, rounds_ * 3);
+  }
+
+  std::atomic<std::uint32_t> answering_{0b1110};
+  std::size_t rounds_ = 0;
+  Collected<SessionEvent> events_;
+};
+
+TEST_F(SessionLife, SendsOneKeepAliveToEveryNodeEveryThirdOfTheTtl) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  EXPECT_EQ(session.id(), 41u);
+  next_round();
+  const auto requests = cluster_.requests(RequestKind::KeepAlive);
+  ASSERT_EQ(requests.size(), 3u);
+  const auto sessions = rpc::decode_keep_alive(rpc::bytes_of(requests[0].payload));
+  EXPECT_EQ(sessions.value(), std::vector{SessionId{41}});
+}
+
+TEST_F(SessionLife, IsRenewedFromTheSendTimeByAMajority) {
+  answer_keep_alives_of(0b0110);
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  EXPECT_EQ(session.remaining(), 8900ms);
+  next_round();
+  settle_until(client, [&](const auto&) { return session.remaining() == 8900ms; });
+}
+
+TEST_F(SessionLife, IsNotRenewedByAMinorityAndExpiresAfterJeopardy) {
+  answer_keep_alives_of(0b0010);
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  next_round();
+  next_round();
+  EXPECT_EQ(events_.wait_for(1), std::vector{SessionEvent::Jeopardy});
+  EXPECT_EQ(session.remaining(), 2900ms);
+  EXPECT_TRUE(session.alive());
+  clock_->advance(2900ms);
+  EXPECT_FALSE(session.alive()) << "by the clock, before any event";
+  EXPECT_EQ(events_.wait_for(2), (std::vector{SessionEvent::Jeopardy, SessionEvent::Expired}));
+  EXPECT_EQ(session.acquire("name").status().detail(), kDetailSessionExpired);
+}
+
+TEST_F(SessionLife, IsSafeAgainWhenAMajorityComesBack) {
+  answer_keep_alives_of(0);
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  next_round();
+  answer_keep_alives_of(0b1110);
+  next_round();
+  EXPECT_EQ(events_.wait_for(2), (std::vector{SessionEvent::Jeopardy, SessionEvent::Safe}));
+  EXPECT_EQ(session.remaining(), 8900ms);
+}
+
+TEST_F(SessionLife, ThatANodeCallsExpiredIsLostWithAllItsLocks) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::KeepAlive && request.node == NodeId{3}) {
+      reply.payload = rpc::text_of(rpc::encode_keep_alive_reply(
+          std::vector<rpc::KeepAliveEntry>{{SessionId{41}, rpc::KeepAliveState::Expired, 0}}));
+    }
+    return reply;
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  auto lock = session.acquire("name");
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE(lock.value().valid());
+  clock_->advance(3s);
+  EXPECT_EQ(events_.wait_for(2), (std::vector{SessionEvent::Jeopardy, SessionEvent::Expired}));
+  EXPECT_FALSE(lock.value().valid());
+}
+
+TEST_F(SessionLife, EndsWaitingCallsWhenItExpires) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool open = request.slot.kind == RequestKind::OpenSession;
+    return open ? std::optional{friendly_reply(request)} : std::nullopt;
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  Collected<Status> ended;
+  session.acquire_async(
+      "name", {.wait = kForever}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  const auto acquire = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
+  EXPECT_EQ(acquire.slot.deadline_ms, rpc::kForeverMs);
+  clock_->advance(9s);
+  EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailSessionExpired);
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+}
+
+TEST_F(SessionLife, IsLostWhenAShardSaysThatItExpired) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockAcquire
+               ? error_reply(request, ErrorCode::SessionExpired)
+               : friendly_reply(request);
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  EXPECT_EQ(session.acquire("name").status().detail(), kDetailSessionExpired);
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+  EXPECT_FALSE(session.alive());
+}
+
+TEST_F(SessionLife, AsksANodeThatComesBackAtOnce) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  cluster_.stop_node(NodeId{2});
+  settle_until(client, [](const ClientStatistics& s) { return s.reconnects == 1; });
+  cluster_.start_node(NodeId{2});
+  advance_until(client, 10ms, [&](const auto&) { return client.cluster().nodes[1].connected; });
+  EXPECT_EQ(cluster_.wait_for(RequestKind::KeepAlive, 1)[0].node, NodeId{2});
+}
+
+TEST_F(SessionLife, ClosesAtEveryNode) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  EXPECT_TRUE(session.close().ok());
+  const auto requests = cluster_.requests(RequestKind::CloseSession);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].slot.shard, rpc::kAllShards);
+  EXPECT_FALSE(session.alive());
+  EXPECT_EQ(session.acquire("name").status().detail(), 6018u);
+  EXPECT_TRUE(session.close().ok()) << "closing twice is closing once";
+}
+
+TEST_F(SessionLife, IsClosedByItsDestructorEvenRightBeforeTheClient) {
+  {
+    Client client = connect();
+    Session session = open(client, nine_seconds());
+    const auto lock = session.acquire("name");
+  }
+  EXPECT_EQ(cluster_.requests(RequestKind::CloseSession).size(), 3u);
+}
+
+TEST_F(SessionLife, ThatIsDetachedIsLeftToLive) {
+  {
+    Client client = connect();
+    Session session = open(client, nine_seconds());
+    auto lock = session.acquire("name");
+    lock.value().detach();
+    session.detach();
+    static_cast<void>(client.statistics());  // A round trip: it is detached now.
+    clock_->advance(3s);
+    EXPECT_TRUE(client.check("name", 7).ok());
+  }
+  EXPECT_TRUE(cluster_.requests(RequestKind::CloseSession).empty());
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+  EXPECT_TRUE(cluster_.requests(RequestKind::KeepAlive).empty());
+}
+
+TEST_F(SessionLife, CanBeTakenUpByAnotherProgram) {
+  Client client = connect();
+  auto session = client.attach_session({.session_id = 41, .first_sequence = 1'000'000});
+  ASSERT_TRUE(session.ok());
+  EXPECT_TRUE(session.value().release("name", 7).ok());
+  const auto release = cluster_.requests(RequestKind::LockRelease)[0];
+  EXPECT_EQ(release.slot.session, 41u);
+  EXPECT_EQ(release.slot.sequence, 1'000'000u);
+  EXPECT_EQ(release.slot.acked_below, 1'000'000u);
+  session.value().detach();
+  EXPECT_EQ(client.attach_session({}).status().detail(), 1108u);
+}
+
+TEST_F(SessionLife, TakenUpToBeKeptAliveIsCertainAfterTheFirstAnswers) {
+  Client client = connect();
+  auto session = client.attach_session({.session_id = 41, .ttl = 9s, .keep_alive = true});
+  ASSERT_TRUE(session.ok());
+  settle_until(client, [&](const auto&) { return session.value().remaining() == 8900ms; });
+}
+
+TEST_F(SessionLife, RefusesATtlOutOfBounds) {
+  Client client = connect();
+  EXPECT_EQ(client.open_session({.ttl = 1ms}).status().detail(), 1104u);
+  EXPECT_EQ(client.open_session({.ttl = 48h}).status().detail(), 1105u);
+}
+
+TEST_F(SessionLife, ReleasesALockWhenItsObjectGoes) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  { const auto lock = session.acquire("name"); }
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+  auto kept = session.acquire("name");
+  kept = session.acquire("other");
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 2)[1].payload, "name");
+}
+
+}  // namespace
+}  // namespace gcoord::client

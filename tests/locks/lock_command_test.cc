@@ -1,0 +1,138 @@
+// The encoding of commands: sizes, round trips, and refusal of everything else.
+#include "locks/lock_command.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+namespace gcoord::locks {
+namespace {
+
+std::vector<std::byte> encoded(const LockCommand& command) {
+  std::vector<std::byte> bytes;
+  const std::size_t appended = encode(command, bytes);
+  EXPECT_EQ(appended, bytes.size());
+  return bytes;
+}
+
+LockCommand acquire_named(std::string_view name, std::uint32_t ttl_ms = 5000) {
+  return make_acquire({.session = SessionId{1},
+                       .sequence = RequestSequence{9},
+                       .acked_below = RequestSequence{4},
+                       .name = name,
+                       .wait = true,
+                       .ttl_ms = ttl_ms});
+}
+
+bool same(const LockCommand& a, const LockCommand& b) {
+  return a.kind == b.kind && a.flags == b.flags && a.session == b.session &&
+         a.sequence == b.sequence && a.acked_below == b.acked_below && a.token == b.token &&
+         a.ttl_ms == b.ttl_ms && a.serial == b.serial && a.name_hash == b.name_hash &&
+         std::string_view(a.name, a.name_bytes) == std::string_view(b.name, b.name_bytes);
+}
+
+std::vector<LockCommand> one_of_each() {
+  return {acquire_named("jobs/train"),
+          acquire_named("x", 0),
+          make_release({.session = SessionId{1},
+                        .sequence = RequestSequence{2},
+                        .name_hash = hash_name("x"),
+                        .token = FencingToken{3}}),
+          make_cancel_wait(SessionId{1}, RequestSequence{2}, true),
+          make_register_session(SessionId{1}, 1000),
+          make_expire_session(SessionId{1}, 7),
+          make_close_session(SessionId{1}, RequestSequence{3})};
+}
+
+TEST(LockCommand, CommonCommandsFitOneCompressionOfTheirMerkleLeaf) {
+  EXPECT_EQ(encoded(acquire_named("jobs/twenty-six-bytes-long")).size(), 52u);
+  EXPECT_EQ(encoded(acquire_named("jobs/twenty-eight-bytes-long")).size(), 54u);
+  EXPECT_EQ(encoded(one_of_each()[2]).size(), 46u);
+  EXPECT_EQ(encoded(one_of_each()[3]).size(), 18u);
+  EXPECT_EQ(encoded(one_of_each()[5]).size(), 14u);
+}
+
+TEST(LockCommand, EveryKindComesBackAsItWas) {
+  for (const LockCommand& command : one_of_each()) {
+    const auto bytes = encoded(command);
+    const auto decoded = decode(bytes);
+    ASSERT_TRUE(decoded.ok()) << decoded.status().to_string();
+    EXPECT_TRUE(same(decoded.value(), command));
+  }
+}
+
+TEST(LockCommand, NothingIsANoop) {
+  EXPECT_TRUE(encoded(LockCommand{}).empty());
+  EXPECT_EQ(decode({}).value().kind, LockCommandKind::Noop);
+}
+
+TEST(LockCommand, EveryTruncationIsRefused) {
+  for (const LockCommand& command : one_of_each()) {
+    const auto bytes = encoded(command);
+    const std::size_t name_start = bytes.size() - command.name_bytes;
+    for (std::size_t size = 1; size < bytes.size(); ++size) {
+      // A shorter name is another name, not a truncation.
+      const bool cut_name = command.kind == LockCommandKind::Acquire && size > name_start;
+      EXPECT_EQ(decode(std::span(bytes).first(size)).ok(), cut_name) << size;
+    }
+  }
+}
+
+TEST(LockCommand, TrailingBytesAreRefused) {
+  for (const LockCommand& command : one_of_each()) {
+    auto bytes = encoded(command);
+    bytes.push_back(std::byte{0x80});
+    EXPECT_FALSE(decode(bytes).ok());
+  }
+}
+
+TEST(LockCommand, UnknownKindIsUnimplementedAndOddFieldsAreInvalid) {
+  auto bytes = encoded(one_of_each()[2]);
+  bytes[0] = std::byte{99};
+  EXPECT_EQ(decode(bytes).status().code(), StatusCode::Unimplemented);
+  bytes = encoded(one_of_each()[2]);
+  bytes[1] = std::byte{1};  // A release has no flags.
+  EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
+  bytes = encoded(one_of_each()[2]);
+  bytes[2] = std::byte{2};  // acked_below would be 0.
+  EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
+  bytes = encoded(one_of_each()[4]);
+  bytes[13] = std::byte{0xff};  // A TTL of months.
+  EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
+}
+
+TEST(LockCommand, NamesAreOneToAThousandAndTwentyFourBytesOfUtf8) {
+  EXPECT_TRUE(check_name("j").ok());
+  EXPECT_TRUE(check_name(std::string(kNameBytesMax, 'x')).ok());
+  EXPECT_TRUE(check_name("Zürich/東京/🔒").ok());
+  EXPECT_FALSE(check_name("").ok());
+  EXPECT_FALSE(check_name(std::string(kNameBytesMax + 1, 'x')).ok());
+  EXPECT_FALSE(check_name("\xff").ok());
+  EXPECT_FALSE(check_name("\xc0\xaf").ok());
+}
+
+RC_GTEST_PROP(LockCommandProperty, WhatDecodesEncodesToTheSameBytes, ()) {
+  // Random bytes behind a likely kind, and single byte changes of valid commands.
+  auto bytes = encoded(*rc::gen::elementOf(one_of_each()));
+  const auto change = *rc::gen::inRange<std::size_t>(0, bytes.size());
+  bytes[change] = static_cast<std::byte>(*rc::gen::arbitrary<std::uint8_t>());
+  const auto tail =
+      *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
+  if (*rc::gen::arbitrary<bool>()) {
+    bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
+    for (const std::uint8_t byte : tail) {
+      bytes.push_back(static_cast<std::byte>(byte));
+    }
+  }
+  const auto decoded = decode(bytes);
+  if (decoded.ok()) {
+    std::vector<std::byte> again;
+    encode(decoded.value(), again);
+    RC_ASSERT(again == bytes);
+  }
+}
+
+}  // namespace
+}  // namespace gcoord::locks

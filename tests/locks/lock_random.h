@@ -1,0 +1,106 @@
+// Random commands that are likely to meet: few names, few sessions, retries, right and wrong
+// tokens. Rapidcheck makes and shrinks them; what needs the state (tokens, serials) is filled in
+// from the model at the moment of use, so a shrunk case still makes sense.
+#pragma once
+
+#include "tests/locks/lock_model.h"
+
+#include <rapidcheck.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord::locks {
+
+struct RandomCommand {
+  std::uint8_t kind = 0;      // Weighted; see to_command().
+  std::uint8_t session = 0;   // 1 to 6; 1 is the busiest and hardly acknowledges.
+  std::uint8_t name = 0;      // 0 to 4.
+  std::uint8_t sequence = 0;  // 0: the next of the session; else that many back.
+  bool flag = false;
+  bool odd = false;  // A wrong token, an old serial, an advanced acked_below.
+};
+
+inline void showValue(const RandomCommand& command, std::ostream& out) {
+  out << "{kind " << int{command.kind} << ", session " << int{command.session} << ", name "
+      << int{command.name} << ", back " << int{command.sequence} << ", flag " << command.flag
+      << ", odd " << command.odd << "}";
+}
+
+inline rc::Gen<RandomCommand> random_command() {
+  using rc::gen::inRange;
+  using rc::gen::set;
+  return rc::gen::build<RandomCommand>(
+      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 32)),
+      set(&RandomCommand::session,
+          rc::gen::weightedElement<std::uint8_t>({{5, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}})),
+      set(&RandomCommand::name, inRange<std::uint8_t>(0, 5)),
+      set(&RandomCommand::sequence,
+          rc::gen::weightedElement<std::uint8_t>({{8, 0}, {2, 1}, {1, 2}, {1, 5}, {1, 90}})),
+      set(&RandomCommand::flag),
+      set(&RandomCommand::odd, rc::gen::weightedElement<bool>({{7, false}, {1, true}})));
+}
+
+// Gives each random command its sequence, token and serial.
+class CommandSource {
+ public:
+  LockCommand to_command(const RandomCommand& random, const LockModel& model) {
+    const SessionId session{random.session};
+    const std::uint64_t sequence = next_sequence(random);
+    const std::uint64_t behind = random.session == 1 ? 150 : 20;
+    const std::uint64_t acked =
+        random.odd && random.session != 1 ? sequence : sequence - std::min(behind, sequence - 1);
+    const std::string& name = kNames[random.name];
+    if (random.kind < 14) {
+      return make_acquire({.session = session,
+                           .sequence = RequestSequence{sequence},
+                           .acked_below = RequestSequence{acked},
+                           .name = name,
+                           .wait = random.flag,
+                           .ttl_ms = random.odd ? 0u : 1000u});
+    }
+    if (random.kind < 26) {
+      const std::uint64_t held = model.token_of(hash_name(name));
+      const bool by_holder = !random.odd && held != 0;
+      return make_release(
+          {.session = by_holder ? SessionId{model.holder_of(hash_name(name))} : session,
+           .sequence =
+               RequestSequence{by_holder ? next_of(model.holder_of(hash_name(name))) : sequence},
+           .acked_below = RequestSequence{1},
+           .name_hash = hash_name(name),
+           .token = FencingToken{held + (random.flag && random.odd ? 1
+                                         : held == 0               ? 1
+                                                                   : 0)}});
+    }
+    // The busiest session lives long, so that its window fills.
+    if (random.kind < 28 || (random.session == 1 && !random.odd)) {
+      return make_cancel_wait(session, RequestSequence{sequence}, random.flag);
+    }
+    if (random.kind < 29) {
+      return make_register_session(session, 1000);
+    }
+    if (random.kind < 31) {
+      return make_expire_session(session, model.serial_of(random.session) + (random.odd ? 1 : 0));
+    }
+    return make_close_session(session, RequestSequence{sequence});
+  }
+
+ private:
+  std::uint64_t next_of(std::uint64_t session) { return ++sequence_last_[session]; }
+
+  std::uint64_t next_sequence(const RandomCommand& random) {
+    std::uint64_t& last = sequence_last_[random.session];
+    if (random.sequence == 0 || last < random.sequence) {
+      return ++last;
+    }
+    return last - random.sequence + 1;
+  }
+
+  static inline const std::array<std::string, 5> kNames = {
+      "a", "jobs/b", "jobs/c", "d", std::string(200, 'e')};
+  std::array<std::uint64_t, 8> sequence_last_{};
+};
+
+}  // namespace gcoord::locks

@@ -1,0 +1,101 @@
+// When and how changed shards go into the checkpoint store, without a turn waiting for it.
+//
+// A checkpoint covers the log of record up to the lsn that was durable when it began. Over the next
+// turns every shard that had changed by then is written as of the moment at which it is looked at:
+// a shard at rest (no storage request under way) is exactly what the durable records say of it, so
+// its value names the durable lsn of that moment and replay goes on behind it. A shard that is
+// never at rest is held: its new input waits until its requests are acknowledged, two syncs at
+// most. Values go to the store in slices; only the last one moves the covered lsn.
+//
+// While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
+// were quiet since the checkpoint before keep none. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "consensus/liveness.h"
+#include "consensus/shard_table.h"
+#include "ledger/checkpoint_batch.h"
+#include "server/engine_active.h"
+#include "server/engine_disk.h"
+#include "server/engine_metrics.h"
+#include "server/entry_log.h"
+#include "server/service.h"
+#include "server/shard_bits.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class Checkpointing {
+ public:
+  struct Options {
+    std::uint64_t interval_ms = 0;  // 0: never by time.
+    std::uint64_t wal_bytes = 0;
+  };
+
+  // What it reads and asks; all outlive it.
+  struct Parts {
+    const consensus::ShardColumns& columns;
+    const EntryLog& log;
+    const EntryPool& pool;
+    Service& service;
+    EngineDisk& disk;
+    ActiveRows& rows;
+    EngineMetrics& metrics;
+  };
+
+  Checkpointing(const Options& options, const Parts& parts, std::uint64_t now_ms);
+
+  // The shard differs from its checkpoint.
+  void mark(ShardId shard) { dirty_.set(shard.value); }
+
+  void request() { requested_ = true; }
+
+  // A bounded part of the work, called once per turn between stepping and applying. Returns how
+  // many shards were looked at.
+  std::size_t advance(std::uint64_t now_ms, std::span<const consensus::PeerLiveness> peers);
+
+  // Whether advance() has more to do without waiting for a thread.
+  bool busy() const {
+    return state_ == State::Collecting && (held_.empty() || cursor_ < parts_.columns.row_count);
+  }
+
+  // When advance() has something to do by time; ~0: never.
+  std::uint64_t next_due_ms() const;
+
+ private:
+  enum class State : std::uint8_t { Idle, Collecting, Handing, Writing };
+
+  bool due(std::uint64_t now_ms) const;
+  void begin(std::uint64_t now_ms);
+  std::size_t collect(std::span<const consensus::PeerLiveness> peers);
+  bool at_rest(std::uint32_t row) const;
+  bool collect_held();
+  bool look_at(std::uint32_t row, std::span<const consensus::PeerLiveness> peers);
+  void write_row(std::uint32_t row);
+  void hand_over();
+  void take_result();
+  void end(bool failed);
+
+  Options options_;
+  Parts parts_;
+  State state_ = State::Idle;
+  bool requested_ = false;
+  bool last_slice_ = false;
+  ShardBits dirty_;     // Changed since taken_ was taken.
+  ShardBits taken_;     // What the present, or last, checkpoint holds.
+  ShardBits settling_;  // What the one before held.
+  std::uint32_t cursor_ = 0;
+  std::vector<std::uint32_t> held_;
+  ledger::Lsn begin_lsn_;
+  std::uint64_t begin_ms_;
+  std::uint64_t begin_bytes_ = 0;
+  std::uint64_t begin_entry_bytes_ = 0;
+  ledger::CheckpointBatch batch_;
+  std::vector<std::byte> hard_;
+  std::vector<std::byte> service_;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,170 @@
+#include "server/engine_disk.h"
+
+#include "common/assert.h"
+#include "server/boot_time.h"
+#include "server/engine_errors.h"
+#include "server/shard_codec.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// The configuration that shards have which no checkpoint mentions yet.
+constexpr std::string_view kInitialConfigurationKey = "initial-configuration";
+constexpr std::size_t kVotersMax = 7;  // Of the eight slots: one lets a member be replaced.
+
+// Takes the count out of an eventfd, so that it is readable again only after the next event.
+bool drain(int event_fd) {
+  std::uint64_t count = 0;
+  return event_fd >= 0 && read(event_fd, &count, sizeof count) == sizeof count;
+}
+
+}  // namespace
+
+Result<consensus::Configuration> initial_configuration(const EngineOptions& options) {
+  std::vector<NodeId> nodes = {options.node};
+  for (const netcore::PeerAddress& peer : options.peers) {
+    nodes.push_back(peer.id);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  const bool repeated = std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end();
+  if (repeated || nodes.front() == NodeId{0} || nodes.size() > kVotersMax) {
+    return Status{StatusCode::InvalidArgument,
+                  "the nodes of a cluster are 1 to 7, with different ids from 1 on; correct "
+                  "--node-id and --peer",
+                  kEngineOptions};
+  }
+  consensus::Configuration configuration;
+  for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
+    configuration.node[slot] = nodes[slot];
+    configuration.weight[slot] = 1;
+    configuration.voters = static_cast<consensus::SlotMask>(configuration.voters | (1u << slot));
+  }
+  return configuration;
+}
+
+Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& options,
+                                                     std::uint64_t random_id,
+                                                     Recovery& recovery,
+                                                     MetricsRegistry& metrics) {
+  std::unique_ptr<EngineDisk> disk(new EngineDisk);
+  GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
+  GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
+  GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
+  disk->checkpointer_ =
+      std::make_unique<ledger::Checkpointer>(*disk->store_, *disk->writer_, &metrics);
+  return disk;
+}
+
+EngineDisk::~EngineDisk() = default;
+
+Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t random_id) {
+  const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count};
+  std::string checkpoint_path = options.data_directory + "/checkpoint";
+  if (options.identity_disk != nullptr) {
+    GCOORD_TRY(identity_owned_,
+               ledger::IdentityFile::open(*options.identity_disk, identity, random_id));
+    identity_ = identity_owned_.get();
+    wal_disk_ = options.wal_disk;
+  } else {
+    GCOORD_TRY(directory_,
+               ledger::DataDirectory::open({options.data_directory, identity, random_id}));
+    identity_ = &directory_->identity();
+    wal_disk_ = &directory_->wal_disk();
+    checkpoint_path = directory_->checkpoint_path();
+  }
+  first_boot_ = !identity_->in_use();
+  GCOORD_TRY(store_, ledger::CheckpointStore::open(checkpoint_path));
+  return Status{};
+}
+
+Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& recovery) {
+  GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
+  const auto stored = store_->get_meta(kInitialConfigurationKey);
+  if (stored.ok()) {
+    const auto decoded = decode_configuration(stored.value());
+    if (!decoded) {
+      return Status{StatusCode::DataLoss,
+                    "the checkpoint store holds a configuration that cannot be; move the data "
+                    "directory aside and let the node join again from its peers",
+                    kCheckpointImpossible};
+    }
+    configuration = *decoded;
+  } else if (stored.status().code() != StatusCode::NotFound) {
+    return stored.status();
+  } else {
+    ledger::CheckpointBatch batch;
+    batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
+    GCOORD_TRY_STATUS(store_->write(batch));
+  }
+  recovery.set_initial_configuration(configuration);
+  return store_->load(recovery);
+}
+
+Status EngineDisk::replay_log(const EngineOptions& options,
+                              Recovery& recovery,
+                              MetricsRegistry& metrics) {
+  const ledger::WalOptions wal_options{
+      .cluster = options.cluster,
+      .node = options.node,
+      .salt_seed = identity_->directory_id(),
+      .segment_bytes = options.wal_segment_bytes,
+      .replay_after = store_->covered_lsn(),
+      .on_absence = first_boot_ ? ledger::WalAbsence::Create : ledger::WalAbsence::Refuse};
+  GCOORD_TRY(auto wal, ledger::Wal::open(*wal_disk_, wal_options, recovery));
+  GCOORD_TRY_STATUS(identity_->mark_in_use());
+  submitted_lsn_ = wal->last_lsn();
+  writer_ = std::make_unique<ledger::WalWriter>(
+      std::move(wal),
+      ledger::WalWriterOptions{.metrics = &metrics, .clock_us = [] { return boot_time_us(); }});
+  return Status{};
+}
+
+void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote) {
+  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote});
+}
+
+void EngineDisk::submit() {
+  if (batch_.empty()) {
+    GCOORD_ASSERT(acks_.empty() || acks_.back().lsn != ledger::Lsn{});
+    return;
+  }
+  submitted_bytes_ += batch_.encoded().size();
+  submitted_lsn_ = writer_->submit(std::move(batch_));
+  batch_.clear();
+  for (auto ack = acks_.rbegin(); ack != acks_.rend() && ack->lsn == ledger::Lsn{}; ++ack) {
+    ack->lsn = submitted_lsn_;
+  }
+}
+
+bool EngineDisk::submit_checkpoint(ledger::CheckpointBatch&& batch) {
+  GCOORD_ASSERT(batch.lsn() <= durable_lsn());
+  return checkpointer_->submit(std::move(batch));
+}
+
+std::optional<Status> EngineDisk::take_checkpoint_result() {
+  return checkpoint_result_ ? std::exchange(checkpoint_result_, std::nullopt)
+                            : checkpointer_->take_done();
+}
+
+std::array<int, 2> EngineDisk::event_fds() const {
+  return {writer_->event_fd(), checkpointer_->event_fd()};
+}
+
+bool EngineDisk::rearm() {
+  // Drained before looking: what comes after the look makes the eventfd readable again.
+  const bool written = drain(writer_->event_fd());
+  drain(checkpointer_->event_fd());
+  if (!checkpoint_result_) {
+    checkpoint_result_ = checkpointer_->take_done();
+  }
+  const bool acked = !acks_.empty() && acks_.front().lsn <= durable_lsn();
+  return written || acked || checkpoint_result_.has_value();
+}
+
+}  // namespace gcoord::server

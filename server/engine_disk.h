@@ -1,0 +1,118 @@
+// Everything a node keeps: its directory, its log of record, its checkpoints, in the order in which
+// they open and close.
+//
+// A turn fills batch(), notes who waits for it, and submits; the acknowledgement comes back in a
+// later turn by take_acks. One thread; the two threads inside show only as eventfds.
+#pragma once
+
+#include "common/ids.h"
+#include "common/metrics.h"
+#include "common/status.h"
+#include "ledger/checkpoint_store.h"
+#include "ledger/checkpointer.h"
+#include "ledger/data_directory.h"
+#include "ledger/identity_file.h"
+#include "ledger/wal_batch.h"
+#include "ledger/wal_writer.h"
+#include "server/engine_options.h"
+#include "server/recovery.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace gcoord::server {
+
+class EngineDisk {
+ public:
+  // Opens directory, store and log and gives what they hold to `recovery`, short of its finish().
+  // random_id: for the directory, when it is created.
+  static Result<std::unique_ptr<EngineDisk>> open(const EngineOptions& options,
+                                                  std::uint64_t random_id,
+                                                  Recovery& recovery,
+                                                  MetricsRegistry& metrics);
+  ~EngineDisk();
+  EngineDisk(const EngineDisk&) = delete;
+  EngineDisk& operator=(const EngineDisk&) = delete;
+
+  ledger::IdentityFile& identity() { return *identity_; }
+
+  // Whether this node promised nothing before this life.
+  bool first_boot() const { return first_boot_; }
+
+  // The record of this turn.
+  ledger::WalBatch& batch() { return batch_; }
+
+  struct Ack {
+    ledger::Lsn lsn;
+    std::uint32_t row = 0;
+    Term term;
+    NodeId vote;
+  };
+
+  // A row to be told when this turn's record is durable.
+  void expect_ack(std::uint32_t row, Term term, NodeId vote);
+  // Hands the turn's record to the writer, if it is not empty.
+  void submit();
+
+  // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max.
+  template <typename OnAck>
+  std::size_t take_acks(std::size_t ack_count_max, OnAck&& on_ack) {
+    const ledger::Lsn durable = writer_->durable_lsn();
+    std::size_t count = 0;
+    for (; count < ack_count_max && !acks_.empty() && acks_.front().lsn <= durable; ++count) {
+      on_ack(acks_.front());
+      acks_.pop_front();
+    }
+    return count;
+  }
+
+  ledger::Lsn submitted_lsn() const { return submitted_lsn_; }
+
+  ledger::Lsn durable_lsn() const { return writer_->durable_lsn(); }
+
+  ledger::Lsn checkpoint_lsn() const { return store_->covered_lsn(); }
+
+  // Bytes of all records submitted in this life.
+  std::uint64_t submitted_bytes() const { return submitted_bytes_; }
+
+  bool submit_checkpoint(ledger::CheckpointBatch&& batch);
+  // The result of the last submit_checkpoint, once.
+  std::optional<Status> take_checkpoint_result();
+
+  // The writer's failure, once.
+  std::optional<Status> take_failure() { return writer_->take_failure(); }
+
+  std::array<int, 2> event_fds() const;
+  // Rearms the eventfds. True: something came since it was last taken; do not sleep.
+  bool rearm();
+
+ private:
+  EngineDisk() = default;
+
+  Status open_directory(const EngineOptions& options, std::uint64_t random_id);
+  Status load_checkpoints(const EngineOptions& options, Recovery& recovery);
+  Status replay_log(const EngineOptions& options, Recovery& recovery, MetricsRegistry& metrics);
+
+  std::unique_ptr<ledger::DataDirectory> directory_;      // Unless disks were given.
+  std::unique_ptr<ledger::IdentityFile> identity_owned_;  // If disks were given.
+  ledger::IdentityFile* identity_ = nullptr;
+  ledger::Disk* wal_disk_ = nullptr;
+  bool first_boot_ = false;
+  std::unique_ptr<ledger::CheckpointStore> store_;
+  std::unique_ptr<ledger::WalWriter> writer_;
+  std::unique_ptr<ledger::Checkpointer> checkpointer_;
+  std::optional<Status> checkpoint_result_;
+  ledger::WalBatch batch_;
+  std::deque<Ack> acks_;
+  ledger::Lsn submitted_lsn_;
+  std::uint64_t submitted_bytes_ = 0;
+};
+
+// All nodes as voters of weight 1, in ascending order: the configuration of every shard at first
+// boot.
+Result<consensus::Configuration> initial_configuration(const EngineOptions& options);
+
+}  // namespace gcoord::server

@@ -1,0 +1,29 @@
+// The stable numbers of the engine's failures: names for places of the one table (docs/errors.md).
+#pragma once
+
+#include "ledger/error_details.h"
+#include "rpc/error_codes.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+constexpr std::uint32_t detail_of(rpc::ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+// Answers to proposals and reads (service.h).
+inline constexpr std::uint32_t kNotLeader = detail_of(rpc::ErrorCode::NotLeader);
+inline constexpr std::uint32_t kOverloaded = detail_of(rpc::ErrorCode::Overloaded);
+inline constexpr std::uint32_t kTransferring = detail_of(rpc::ErrorCode::NoLeader);
+// Leadership ended first. Of a proposal the outcome is not known; a read was not made.
+inline constexpr std::uint32_t kLeadershipLost = detail_of(rpc::ErrorCode::ProposalDropped);
+
+// Reasons why an engine does not open (replica_engine.h), beside the ledger's and the network's.
+inline constexpr std::uint32_t kEngineOptions = detail_of(rpc::ErrorCode::OptionInvalid);
+// The log of record lacks an entry, or holds one that cannot be.
+inline constexpr std::uint32_t kReplayImpossible = ledger::kWalRot;
+// A checkpoint holds what no release wrote, or the service refused a state.
+inline constexpr std::uint32_t kCheckpointImpossible = ledger::kCheckpointRot;
+
+}  // namespace gcoord::server

@@ -1,0 +1,130 @@
+// How an engine comes to life: options, storage, rows, network, in this order.
+#include "server/boot_time.h"
+#include "server/engine_admission.h"
+#include "server/engine_core.h"
+#include "server/recovery.h"
+
+#include <random>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// More rows than memory for them is likely: 16 million take 7 GB.
+constexpr std::uint32_t kShardsMax = 1u << 24;
+
+std::uint64_t draw_random() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+Status option_failure(std::string message) {
+  return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};
+}
+
+Status check(const EngineOptions& options) {
+  const auto slots = static_cast<std::uint32_t>(options.peers.size() + 1);
+  const consensus::Timing& timing = options.timing;
+  if (options.shard_count == 0 || options.shard_count > kShardsMax) {
+    return option_failure("--shards must be 1 to " + std::to_string(kShardsMax));
+  }
+  if (options.cluster == ClusterId{0} || options.node == NodeId{0}) {
+    return option_failure("the cluster id and the node id must not be 0");
+  }
+  if (options.tick_ms == 0 || timing.resend_ticks == 0 ||
+      timing.election_ticks < 2 * timing.resend_ticks ||
+      timing.election_ticks <= 2 * timing.lease_margin_ticks) {
+    return option_failure(
+        "--election-ms must be at least twice --heartbeat-ms and both at least one tick");
+  }
+  if (options.replica_slots != 0 &&
+      (options.replica_slots < slots || options.replica_slots > consensus::kReplicaSlots)) {
+    return option_failure("the replica slots must be at least the number of nodes and at most 8");
+  }
+  if ((options.identity_disk == nullptr) != (options.wal_disk == nullptr)) {
+    return option_failure("give both disks or neither");
+  }
+  return initial_configuration(options).status();
+}
+
+std::uint32_t slot_count(const EngineOptions& options) {
+  return options.replica_slots != 0 ? options.replica_slots
+                                    : static_cast<std::uint32_t>(options.peers.size() + 1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReplicaEngine::Core>> ReplicaEngine::Core::open(EngineOptions options,
+                                                                       Service& service,
+                                                                       MetricsRegistry& registry) {
+  GCOORD_TRY_STATUS(check(options));
+  if (!options.clock_us) {
+    options.clock_us = [] { return boot_time_us(); };
+  }
+  options.seed = options.seed != 0 ? options.seed : draw_random();
+  std::unique_ptr<Core> core(new Core(std::move(options), service, registry));
+  GCOORD_TRY_STATUS(core->open_storage(registry));
+  GCOORD_TRY_STATUS(core->open_network(registry));
+  return core;
+}
+
+ReplicaEngine::Core::Core(EngineOptions options, Service& service, MetricsRegistry& registry)
+    : options_(std::move(options)),
+      service_(service),
+      metrics_(registry),
+      clock_(options_.clock_us, options_.tick_ms),
+      stepper_(consensus::make_cpu_stepper(options_.shard_count, slot_count(options_))),
+      log_(pool_, options_.shard_count),
+      rows_(options_.shard_count),
+      deadlines_(options_.shard_count),
+      outflow_(options_.peers, log_, metrics_),
+      sender_(metrics_, options_.timing.election_ticks),
+      in_(kBatchRows),
+      out_(kBatchRows),
+      places_(kBatchRows) {}
+
+Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
+  const consensus::ShardColumns& columns = stepper_->columns();
+  Recovery recovery(columns, options_.node, pool_, log_, service_);
+  GCOORD_TRY(disk_, EngineDisk::open(options_, options_.seed, recovery, registry));
+  checkpointing_ = std::make_unique<Checkpointing>(
+      Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
+      Checkpointing::Parts{columns, log_, pool_, service_, *disk_, rows_, metrics_},
+      clock_.now_ms());
+  return recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); });
+}
+
+Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
+  peers_ = std::make_unique<EnginePeers>(options_.peers, incarnation(), options_.timing);
+  inflow_ = std::make_unique<EngineInflow>(
+      EngineInflow::Options{options_.node, options_.shard_count},
+      rows_,
+      service_,
+      metrics_,
+      EngineInflow::ChannelEvents{.up = [this] { peers_->hurry(); },
+                                  .down = [this](NodeId peer) { sender_.drop_peer(peer); }});
+  netcore::PeerNetworkOptions network;
+  network.cluster = options_.cluster;
+  network.node = options_.node;
+  network.incarnation = incarnation();
+  network.directory = netcore::DirectoryId{disk_->identity().directory_id()};
+  network.listen_host = options_.listen_host;
+  network.listen_port = options_.listen_port;
+  network.peers = options_.peers;
+  network.transport_kind = options_.transport_kind;
+  network.transport = std::move(options_.transport);
+  network.admit =
+      make_admit_hook(disk_->identity(), [this](const Status& status) { fail(status); });
+  network.metrics = &registry;
+  GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+
+  // Promises from before the restart bind for one election timeout more (DESIGN.md section 3a).
+  clock_.read();
+  vote_after_ = disk_->first_boot() ? Tick{0} : now() + options_.timing.election_ticks;
+  last_tick_ = now();
+  sweep_left_ = options_.shard_count;
+  return Status{};
+}
+
+}  // namespace gcoord::server

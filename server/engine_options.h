@@ -1,0 +1,68 @@
+// What a replica engine is told once, at its start.
+//
+// Values come validated in form from server/options; ReplicaEngine::open checks what they mean
+// together. Cluster-wide values (election, heartbeat and tick length, shard count, peers at first
+// boot) must agree on all nodes. Host only.
+#pragma once
+
+#include "common/ids.h"
+#include "consensus/liveness.h"
+#include "ledger/disk.h"
+#include "netcore/peer_network.h"
+#include "server/engine_view.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+// The longest command that propose() takes. An Append of 31 such entries is one extent of 64 KiB.
+inline constexpr std::size_t kCommandBytesMax = 2048;
+
+struct EngineOptions {
+  ClusterId cluster;
+  NodeId node;
+  std::uint32_t shard_count = 65536;
+
+  // The other nodes of the cluster. At first boot they and this node become the voters of every
+  // shard, in ascending order of ids, at most 7 of them; later boots keep what was decided since.
+  std::vector<netcore::PeerAddress> peers;
+  std::string listen_host = "127.0.0.1";
+  std::uint16_t listen_port = 0;
+  netcore::TransportKind transport_kind = netcore::TransportKind::Tcp;
+  // For tests and simulations: used in place of transport_kind when set.
+  std::unique_ptr<netcore::Transport> transport;
+
+  // The data directory (ledger/data_directory.h).
+  std::string data_directory;
+  // For tests and simulations, both or neither: disks in place of data_directory's files; the
+  // checkpoint store still lies in data_directory/checkpoint. They outlive the engine.
+  ledger::Disk* identity_disk = nullptr;
+  ledger::Disk* wal_disk = nullptr;
+  std::uint64_t wal_segment_bytes = std::uint64_t{64} << 20;  // As in ledger/wal_recovery.h.
+
+  // Length of a tick in milliseconds, and the timing of consensus in ticks.
+  std::uint32_t tick_ms = 10;
+  consensus::Timing timing;
+  // Replicas per shard that memory is set aside for; 0: as many as there are nodes.
+  std::uint32_t replica_slots = 0;
+
+  // How often changed shards are checkpointed; 0: on request and under segment pressure only.
+  std::uint64_t checkpoint_interval_ms = 30000;
+  // A checkpoint starts when the log of record has grown by so much since the last one: eight
+  // segments, less than a second of replay.
+  std::uint64_t checkpoint_wal_bytes = std::uint64_t{512} << 20;
+
+  // Names the random numbers of this node, and of its data directory when that is created. 0: drawn
+  // from the system.
+  std::uint64_t seed = 0;
+  // Microseconds that only grow and count suspended time; empty: CLOCK_BOOTTIME.
+  std::function<std::uint64_t()> clock_us;
+  // Told of every change of role, term, vote, leader, commit; empty: no trace.
+  std::function<void(const ShardTransition&)> trace;
+};
+
+}  // namespace gcoord::server

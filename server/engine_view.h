@@ -1,0 +1,75 @@
+// What an engine shows of itself: one shard, the whole node, one transition. Values, not
+// references.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "consensus/configuration.h"
+#include "consensus/outbox.h"
+#include "consensus/shard_table.h"
+#include "ledger/lsn.h"
+#include "netcore/peer_status.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::server {
+
+// One shard's replica on this node. Indices as in the Raft paper; durable: known to be on stable
+// storage here; floor: entries up to here are held as service state only.
+struct ShardView {
+  ShardId shard;
+  consensus::Role role = consensus::Role::Follower;
+  Term term;
+  NodeId vote;
+  NodeId leader;  // 0: none known.
+  LogIndex last;
+  LogIndex commit;
+  LogIndex applied;
+  LogIndex durable;
+  LogIndex floor;
+  consensus::Configuration configuration;
+  bool lease = false;  // Leads and may answer linearizable reads without asking anybody.
+};
+
+struct NodePeerView {
+  netcore::PeerStatus link;
+  bool live = false;  // Both directions of the liveness word are fresh.
+  Tick heard;         // Local tick of the newest heartbeat; 0: none in this life.
+};
+
+// This node. Counts are of this node's replicas.
+struct NodeView {
+  ClusterId cluster;
+  NodeId node;
+  Incarnation incarnation;
+  std::uint64_t directory_id = 0;
+  std::uint32_t shard_count = 0;
+  std::uint32_t leader_count = 0;  // Shards led here.
+  Tick tick;
+  Tick vote_after;  // Before this tick the node neither votes nor campaigns.
+  ledger::Lsn submitted_lsn;
+  ledger::Lsn durable_lsn;
+  ledger::Lsn checkpoint_lsn;  // Covered by the newest checkpoint.
+  std::uint64_t checkpoint_count = 0;
+  std::uint64_t entry_bytes = 0;  // Memory held by log entries.
+  std::vector<NodePeerView> peers;
+};
+
+// A row before and after one step differ. Trace lines are made of these (DESIGN.md section 10).
+struct ShardTransition {
+  NodeId node;
+  ShardId shard;
+  Tick tick;
+  Term term;
+  NodeId vote;
+  NodeId leader;
+  consensus::Role role = consensus::Role::Follower;
+  consensus::Cause cause = consensus::Cause::None;
+  LogIndex last;
+  LogIndex commit;
+  LogIndex applied;
+  LogIndex durable;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,129 @@
+#include "server/lock_replies.h"
+
+namespace gcoord::server {
+
+using locks::LockCode;
+using rpc::ErrorCode;
+
+rpc::ErrorCode error_of(LockCode code) {
+  switch (code) {
+    case LockCode::Granted:
+    case LockCode::AlreadyHeld:
+    case LockCode::Released:
+    case LockCode::SessionRegistered:
+    case LockCode::Waiting:
+    case LockCode::Noop:
+      return ErrorCode::None;
+    case LockCode::Busy:
+      return ErrorCode::LockBusy;
+    case LockCode::NotHolder:
+      return ErrorCode::HolderOther;
+    case LockCode::StaleToken:
+      return ErrorCode::TokenStale;
+    case LockCode::NotHeld:
+      return ErrorCode::LockNotHeld;
+    case LockCode::WaitTimedOut:
+      return ErrorCode::WaitTimedOut;
+    case LockCode::WaitCancelled:
+      return ErrorCode::WaitCancelled;
+    case LockCode::NotWaiting:
+      return ErrorCode::WaitUnknown;
+    case LockCode::SessionUnknown:
+      return ErrorCode::SessionUnknown;
+    case LockCode::SessionExpired:
+      return ErrorCode::SessionExpired;
+    case LockCode::SessionClosed:
+      return ErrorCode::SessionClosed;
+    case LockCode::SequenceStale:
+      return ErrorCode::SequenceAcknowledged;
+    case LockCode::SequenceForgotten:
+      return ErrorCode::SequenceForgotten;
+    case LockCode::SequenceAhead:
+      return ErrorCode::SequenceTooFar;
+    case LockCode::SequenceReused:
+      return ErrorCode::SequenceReused;
+    case LockCode::WindowFull:
+      return ErrorCode::SessionWindowFull;
+    case LockCode::None:
+    case LockCode::SerialStale:
+    case LockCode::UnknownCommand:
+      return ErrorCode::SlotInvalid;
+  }
+  return ErrorCode::SlotInvalid;
+}
+
+rpc::ReplySlot error_reply(const rpc::RequestSlot& request, ErrorCode error) {
+  rpc::ReplySlot reply = rpc::reply_to(request);
+  const auto* entry = rpc::find_error(static_cast<std::uint32_t>(error));
+  GCOORD_ASSERT(entry != nullptr);
+  reply.code = entry->status;
+  reply.detail = static_cast<std::uint32_t>(error);
+  return reply;
+}
+
+rpc::ReplySlot not_leader_reply(const rpc::RequestSlot& request, NodeId leader) {
+  const bool known = leader.value != 0;
+  rpc::ReplySlot reply = error_reply(request, known ? ErrorCode::NotLeader : ErrorCode::NoLeader);
+  reply.leader = leader.value;
+  return reply;
+}
+
+rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request,
+                              const Status& status,
+                              NodeId leader) {
+  GCOORD_ASSERT(!status.ok());
+  if (status.code() == StatusCode::ResourceExhausted) {
+    return error_reply(request, ErrorCode::Overloaded);
+  }
+  if (status.code() == StatusCode::Unknown) {
+    return error_reply(request, ErrorCode::ProposalDropped);
+  }
+  return not_leader_reply(request, leader);
+}
+
+rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
+                              const locks::LockReply& decision,
+                              const DecisionContext& context) {
+  const ErrorCode error = error_of(decision.code);
+  rpc::ReplySlot reply =
+      error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
+  reply.epoch = context.term.value;
+  reply.ttl_ms = context.ttl_ms;
+  reply.token = decision.token.value;
+  reply.extra = decision.holder.value;
+  if (decision.code == LockCode::AlreadyHeld) {
+    reply.set(rpc::ReplyFlag::AlreadyHeld);
+  }
+  return reply;
+}
+
+rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
+                            const locks::LockReply& decision,
+                            const DecisionContext& context) {
+  switch (decision.code) {
+    case LockCode::Granted:
+    case LockCode::AlreadyHeld: {
+      rpc::ReplySlot reply = error_reply(request, ErrorCode::AcquireGranted);
+      reply.token = decision.token.value;
+      reply.epoch = context.term.value;
+      return reply;
+    }
+    case LockCode::SequenceAhead:
+    case LockCode::SequenceReused:
+    case LockCode::UnknownCommand:
+      return decision_reply(request, decision, context);
+    default:
+      return rpc::reply_to(request);
+  }
+}
+
+rpc::ReplySlot event_reply(const rpc::RequestSlot& request,
+                           const locks::LockEvent& event,
+                           const DecisionContext& context) {
+  locks::LockReply decision;
+  decision.code = event.code;
+  decision.token = event.token;
+  return decision_reply(request, decision, context);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,47 @@
+// From what the lock service decided to what a client is told: reply slots and error numbers.
+//
+// Pure functions; thread-safe.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "locks/lock_reply.h"
+#include "rpc/error_codes.h"
+#include "rpc/request.h"
+
+namespace gcoord::server {
+
+// The error that a lock code stands for; None for the codes that are successes.
+rpc::ErrorCode error_of(locks::LockCode code);
+
+// A reply with the error's canonical code and number.
+rpc::ReplySlot error_reply(const rpc::RequestSlot& request, rpc::ErrorCode error);
+
+// "Ask there": NotLeader with the hint, or NoLeader when no leader is known.
+rpc::ReplySlot not_leader_reply(const rpc::RequestSlot& request, NodeId leader);
+
+// Why a proposal or read did not happen, as the engine says it (server/service.h).
+rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request, const Status& status, NodeId leader);
+
+struct DecisionContext {
+  Term term;                 // Of the leader that answers.
+  std::uint32_t ttl_ms = 0;  // Left to the session.
+};
+
+// The answer to a command that was applied.
+rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
+                              const locks::LockReply& decision,
+                              const DecisionContext& context);
+
+// The answer to a cancel: Ok when the acquire leaves nothing behind, AcquireGranted with its token
+// when it had been granted before.
+rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
+                            const locks::LockReply& decision,
+                            const DecisionContext& context);
+
+// The answer to an acquire whose wait ended.
+rpc::ReplySlot event_reply(const rpc::RequestSlot& request,
+                           const locks::LockEvent& event,
+                           const DecisionContext& context);
+
+}  // namespace gcoord::server

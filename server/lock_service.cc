@@ -1,0 +1,357 @@
+// Requests: from a slot to a command in the log, or to an answer at once.
+#include "server/lock_service.h"
+
+#include "common/name_hash.h"
+#include "rpc/session_messages.h"
+
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+locks::LockOptions lock_options(const LockServiceOptions& options) {
+  locks::LockOptions result;
+  result.shard_count = options.limits.shard_count;
+  result.limits = options.caps;
+  result.clock.tick_ms = options.tick_ms;
+  result.clock.index_seed = options.index_seed;
+  result.index_seed = options.index_seed;
+  return result;
+}
+
+SessionExpiryOptions expiry_options(const LockServiceOptions& options) {
+  return {options.node,
+          options.nodes,
+          options.tick_ms,
+          options.election_ticks,
+          options.limits.ttl_ms_min};
+}
+
+MetricName plain(std::string name, std::string help) {
+  return MetricName{std::move(name), std::move(help), "", ""};
+}
+
+ErrorCode error_of_limit(locks::LockLimit limit) {
+  switch (limit) {
+    case locks::LockLimit::Locks:
+      return ErrorCode::LocksExhausted;
+    case locks::LockLimit::Waiters:
+      return ErrorCode::WaitersExhausted;
+    case locks::LockLimit::Sessions:
+      return ErrorCode::SessionsExhausted;
+    case locks::LockLimit::None:
+      break;
+  }
+  return ErrorCode::None;
+}
+
+}  // namespace
+
+LockService::LockService(const LockServiceOptions& options,
+                         ReplySink& replies,
+                         MetricsRegistry& metrics)
+    : options_(options),
+      replies_(replies),
+      locks_(lock_options(options)),
+      reads_({options.limits.shard_count, options.tick_ms},
+             locks_,
+             {[this](ShardId shard, std::uint64_t group) {
+                Pending pending;
+                pending.kind = PendingKind::Read;
+                pending.group = group;
+                pending.request.shard = shard.value;
+                engine_->read(shard, pending_.add(pending));
+              },
+              [this](ShardId shard) { return leads(shard); },
+              [this](ShardId shard) { return engine_->view(shard).leader; },
+              [this](ShardId shard) { return engine_->view(shard).term; },
+              [this](ShardId shard, SessionId session, RequestSequence sequence) {
+                const auto started = waits_.started_us({shard, session, sequence});
+                return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
+              },
+              [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
+                send(connection, reply, payload);
+              }}),
+      expiry_(
+          expiry_options(options),
+          locks_,
+          metrics,
+          [this](ShardId shard) { return leads(shard); },
+          [this](const locks::ExpiryProposal& expiry) {
+            Pending pending;
+            pending.kind = PendingKind::Expiry;
+            pending.expiry = expiry;
+            propose(
+                expiry.shard, locks::make_expire_session(expiry.session, expiry.serial), pending);
+          }),
+      led_((options.limits.shard_count + 63) / 64),
+      events_(locks::kLockEventsPerCommandMax) {
+  const std::string prefix = "gcoord_server_";
+  metrics_.requests =
+      &metrics.counter(plain(prefix + "requests_total", "Requests of clients that were taken."));
+  metrics_.requests_failed =
+      &metrics.counter(plain(prefix + "requests_failed_total", "Requests answered with an error."));
+  metrics_.requests_refused = &metrics.counter(
+      plain(prefix + "requests_refused_total", "Requests refused for their form or a cap."));
+  metrics_.grants = &metrics.counter(plain(prefix + "grants_total", "Locks granted by this node."));
+  metrics_.waits_timed_out = &metrics.counter(
+      plain(prefix + "waits_timed_out_total", "Waits that the leader ended at their time."));
+  metrics_.waits = &metrics.gauge(plain(prefix + "waits", "Acquires that wait at this leader."));
+  metrics_.sessions = &metrics.gauge(
+      plain(prefix + "session_registrations", "Registrations of sessions in shards here."));
+  metrics_.locks = &metrics.gauge(plain(prefix + "locks", "Locks held in shards of this node."));
+  metrics_.command_us = &metrics.histogram(plain(
+      prefix + "command_duration_us", "From request to answer of what goes through the log."));
+  metrics_.wait_us = &metrics.histogram(
+      plain(prefix + "wait_duration_us", "From request to answer of acquires that waited."));
+}
+
+void LockService::start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports) {
+  engine_ = &engine;
+  reports_ = &reports;
+  expiry_.start(engine);
+  GCOORD_ASSERT(options_.node.value <= 0xffff);
+  // 16 bits of incarnation: they come round after 65,536 restarts, when every session of that life
+  // has been dead for longer than the longest TTL.
+  session_prefix_ =
+      std::uint64_t{options_.node.value} << 48 | std::uint64_t{incarnation.value & 0xffffu} << 32;
+}
+
+bool LockService::leads(ShardId shard) const {
+  return (led_[shard.value / 64] >> (shard.value % 64) & 1u) != 0;
+}
+
+void LockService::set_leads(ShardId shard, bool leading) {
+  const std::uint64_t bit = std::uint64_t{1} << (shard.value % 64);
+  std::uint64_t& word = led_[shard.value / 64];
+  word = leading ? word | bit : word & ~bit;
+}
+
+void LockService::send(ConnectionId connection,
+                       const rpc::ReplySlot& reply,
+                       std::span<const std::byte> payload) {
+  if (reply.code != StatusCode::Ok) {
+    metrics_.requests_failed->add();
+  }
+  replies_.reply(connection, reply, payload);
+}
+
+void LockService::send_error(ConnectionId connection,
+                             const rpc::RequestSlot& request,
+                             ErrorCode error) {
+  metrics_.requests_refused->add();
+  send(connection, error_reply(request, error));
+}
+
+void LockService::on_request(ConnectionId connection,
+                             const rpc::RequestSlot& request,
+                             std::span<const std::byte> payload) {
+  GCOORD_ASSERT(engine_ != nullptr);
+  metrics_.requests->add();
+  const ErrorCode error = rpc::check_request(request, payload, options_.limits);
+  if (error != ErrorCode::None) {
+    send_error(connection, request, error);
+  } else if (pending_.size() >= kPendingMax) {
+    send_error(connection, request, ErrorCode::Overloaded);
+  } else {
+    dispatch(connection, request, payload);
+  }
+}
+
+void LockService::dispatch(ConnectionId connection,
+                           const rpc::RequestSlot& request,
+                           std::span<const std::byte> payload) {
+  const std::string_view text = rpc::text_of(payload);
+  const auto say = [&](const std::string& json) {
+    send(connection, rpc::reply_to(request), rpc::bytes_of(json));
+  };
+  switch (request.kind) {
+    case RequestKind::LockAcquire:
+      return on_acquire(connection, request, text);
+    case RequestKind::LockRelease:
+      return on_release(connection, request, text);
+    case RequestKind::LockCancel:
+      return on_cancel(connection, request, text);
+    case RequestKind::LockCheck:
+    case RequestKind::LockCheckBatch:
+    case RequestKind::LockGet:
+    case RequestKind::LockList:
+      return reads_.start(connection, request, payload);
+    case RequestKind::OpenSession:
+      return on_open_session(connection, request);
+    case RequestKind::KeepAlive:
+      return on_keep_alive(connection, request, payload);
+    case RequestKind::CloseSession:
+      return on_close_session(connection, request);
+    case RequestKind::NodeStatus:
+      return say(reports_->node_status());
+    case RequestKind::ShardShow:
+      return say(reports_->shard_show(ShardId{request.shard}));
+    case RequestKind::ShardList:
+    case RequestKind::LeaderMap:
+      return on_shard_range(connection, request, payload);
+    case RequestKind::Hello:
+      break;  // The front end's; a second one is a mistake of the client.
+  }
+  send_error(connection, request, ErrorCode::KindUnknown);
+}
+
+void LockService::on_shard_range(ConnectionId connection,
+                                 const rpc::RequestSlot& request,
+                                 std::span<const std::byte> payload) {
+  const auto decoded = rpc::decode_shard_range(payload);
+  const std::uint32_t shard_count = options_.limits.shard_count;
+  if (!decoded.ok() || decoded.value().first.value >= shard_count) {
+    return send_error(connection,
+                      request,
+                      decoded.ok() ? ErrorCode::ShardOutOfRange : ErrorCode::PayloadMalformed);
+  }
+  rpc::ShardRange range = decoded.value();
+  range.count = std::min(range.count, shard_count - range.first.value);
+  if (request.kind == RequestKind::ShardList) {
+    const std::string json = reports_->shard_list(range);
+    return send(connection, rpc::reply_to(request), rpc::bytes_of(json));
+  }
+  rpc::LeaderMap map{range.first, {}};
+  map.leaders.reserve(range.count);
+  for (std::uint32_t offset = 0; offset < range.count; ++offset) {
+    map.leaders.push_back(engine_->view(range.first + offset).leader);
+  }
+  send(connection, rpc::reply_to(request), rpc::encode_leader_map(map));
+}
+
+void LockService::propose(ShardId shard,
+                          const locks::LockCommand& command,
+                          const Pending& pending) {
+  command_.clear();
+  locks::encode(command, command_);
+  engine_->propose(shard, command_, pending_.add(pending));
+}
+
+void LockService::submit(ConnectionId connection,
+                         const rpc::RequestSlot& request,
+                         ShardId shard,
+                         const locks::LockCommand& command) {
+  if (!leads(shard)) {
+    return send(connection, not_leader_reply(request, engine_->view(shard).leader));
+  }
+  const ErrorCode error = error_of_limit(locks_.would_exceed(shard, command));
+  if (error != ErrorCode::None) {
+    return send_error(connection, request, error);
+  }
+  Pending pending;
+  pending.kind = PendingKind::Request;
+  pending.connection = connection;
+  pending.started_us = now_us_;
+  pending.request = request;
+  propose(shard, command, pending);
+}
+
+void LockService::on_acquire(ConnectionId connection,
+                             const rpc::RequestSlot& request,
+                             std::string_view name) {
+  const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
+  locks::LockCommand command = locks::make_acquire({acquire.caller.session,
+                                                    acquire.caller.sequence,
+                                                    acquire.caller.acked_below,
+                                                    name,
+                                                    acquire.wait_ms != 0,
+                                                    acquire.ttl_ms});
+  command.name_hash = hash_name(name);
+  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+}
+
+void LockService::on_release(ConnectionId connection,
+                             const rpc::RequestSlot& request,
+                             std::string_view name) {
+  const rpc::LockRelease release = rpc::release_from_slot(request);
+  const NameHash hash = hash_name(name);
+  const locks::LockCommand command = locks::make_release({release.caller.session,
+                                                          release.caller.sequence,
+                                                          release.caller.acked_below,
+                                                          hash,
+                                                          release.token});
+  submit(connection, request, shard_of(hash, options_.limits.shard_count), command);
+}
+
+void LockService::on_cancel(ConnectionId connection,
+                            const rpc::RequestSlot& request,
+                            std::string_view name) {
+  const rpc::Caller caller = rpc::caller_of(request);
+  const locks::LockCommand command =
+      locks::make_cancel_wait(caller.session, caller.sequence, false);
+  submit(connection, request, shard_of(hash_name(name), options_.limits.shard_count), command);
+}
+
+void LockService::on_open_session(ConnectionId connection, const rpc::RequestSlot& request) {
+  if (session_count_ == 0xffff'ffffu) {
+    return send_error(connection, request, ErrorCode::SessionsExhausted);
+  }
+  ++session_count_;
+  rpc::ReplySlot reply = rpc::reply_to(request);
+  reply.extra = session_prefix_ | session_count_;
+  reply.ttl_ms = request.ttl_ms;
+  send(connection, reply);
+}
+
+void LockService::on_keep_alive(ConnectionId connection,
+                                const rpc::RequestSlot& request,
+                                std::span<const std::byte> payload) {
+  const auto sessions = rpc::decode_keep_alive(payload);
+  if (!sessions.ok()) {
+    return send_error(connection, request, ErrorCode::PayloadMalformed);
+  }
+  std::vector<locks::RenewOutcome> outcomes(sessions.value().size());
+  locks_.clock().renew_all(sessions.value(), now_, outcomes);
+  std::vector<rpc::KeepAliveEntry> missed;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    // Renewed is the rule and is not said: what is missed matters.
+    if (outcomes[i].code != locks::RenewCode::Renewed) {
+      const bool lost = outcomes[i].code == locks::RenewCode::Lost;
+      missed.push_back({sessions.value()[i],
+                        lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered,
+                        0});
+    }
+  }
+  send(connection, rpc::reply_to(request), rpc::encode_keep_alive_reply(missed));
+}
+
+// Ends the session in every shard of the request that is led here and knows it.
+void LockService::on_close_session(ConnectionId connection, const rpc::RequestSlot& request) {
+  const SessionId session{request.session};
+  std::vector<ShardId> shards;
+  if (request.shard == rpc::kAllShards) {
+    for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
+      if (leads(each.shard)) {
+        shards.push_back(each.shard);
+      }
+    }
+  } else if (!leads(ShardId{request.shard})) {
+    const NodeId leader = engine_->view(ShardId{request.shard}).leader;
+    return send(connection, not_leader_reply(request, leader));
+  } else {
+    shards.push_back(ShardId{request.shard});
+  }
+  if (shards.empty()) {
+    return send(connection, rpc::reply_to(request));
+  }
+  ++close_last_;
+  closes_.emplace(close_last_,
+                  CloseGroup{connection, request, shards.size(), ErrorCode::None, NodeId{}});
+  for (const ShardId shard : shards) {
+    Pending pending;
+    pending.kind = PendingKind::Close;
+    pending.group = close_last_;
+    // The sequence is not part of the window: a session is closed once, and closing it again is
+    // the same.
+    const RequestSequence sequence{std::max<std::uint64_t>(request.sequence, 1)};
+    propose(shard, locks::make_close_session(session, sequence), pending);
+  }
+}
+
+}  // namespace gcoord::server

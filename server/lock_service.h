@@ -1,0 +1,190 @@
+// The lock service of a node: between the clients' requests and the replicated lock tables.
+//
+//   request -> check -> command -> propose ... apply -> reply
+//   read    -> engine.read ... linearizable now -> look up -> reply
+//
+// The leader of a shard answers; any other node names the leader it knows. Commands are executed
+// exactly once by (session, sequence) inside the log, so whatever happens to a request, repeating
+// it is safe. An acquire that waits is answered when the log grants it; a retry binds the wait to
+// its new connection. Keep-alives never enter the log: they renew all registrations of this node.
+// Sessions that ran out are ended through the log (session_expiry.h).
+//
+// Every request that was taken is answered exactly once through the sink. Bounds: kPendingMax
+// outstanding commands, the caps of LockLimits, and what the front end allows per connection.
+// One thread, the node's loop.
+#pragma once
+
+#include "common/metrics.h"
+#include "locks/lock_cpu.h"
+#include "rpc/hello.h"
+#include "rpc/validate.h"
+#include "server/lock_reads.h"
+#include "server/lock_replies.h"
+#include "server/node_reports.h"
+#include "server/pending_table.h"
+#include "server/replica_port.h"
+#include "server/reply_sink.h"
+#include "server/service.h"
+#include "server/session_expiry.h"
+#include "server/wait_table.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+// Commands that may be outstanding at once: at 64 bytes of command and 200 of bookkeeping this is
+// some 70 MB, and two seconds of work at 100,000 commands a second.
+inline constexpr std::size_t kPendingMax = std::size_t{1} << 18;
+
+struct LockServiceOptions {
+  NodeId node;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too.
+  std::uint32_t tick_ms = 10;
+  std::uint64_t election_ticks = 100;
+  rpc::RequestLimits limits;  // Of requests; shard_count is the cluster's.
+  locks::LockLimits caps;     // Of the tables.
+  std::uint64_t index_seed = 0;
+};
+
+class LockService final : public Service {
+ public:
+  LockService(const LockServiceOptions& options, ReplySink& replies, MetricsRegistry& metrics);
+
+  // Before the first turn, when the engine is open: which engine, and which life of the node.
+  void start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports);
+
+  // A checked frame's request of a client that was welcomed. Answered now or later.
+  void on_request(ConnectionId connection,
+                  const rpc::RequestSlot& request,
+                  std::span<const std::byte> payload);
+
+  // Tells the time, in microseconds that only grow and count suspended time. Called whenever the
+  // loop woke up, before anything else: a keep-alive must never be taken for an older one.
+  void set_time(std::uint64_t now_us);
+
+  // Once per pass, after input was read and before the engine's turn: waits whose time ran out and
+  // sessions that expired become proposals.
+  void on_tick();
+
+  // How long the loop may sleep for the sake of on_tick; kNeverMs when nothing is timed.
+  static constexpr std::uint64_t kNeverMs = ~std::uint64_t{0};
+  std::uint64_t until_next_deadline_ms() const;
+
+  // server/service.h
+  void apply(const AppliedEntry& entry) override;
+  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
+  void on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
+  void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
+  Status install(ShardId shard, std::span<const std::byte> bytes) override;
+  std::uint64_t state_hash(ShardId shard) const override;
+  void on_loop_gap(std::uint64_t ticks) override;
+  void on_peer_message(NodeId from, std::span<const std::byte> message) override;
+
+  // Whom to tell where the clients of another node connect.
+  void set_address_sink(std::function<void(NodeId, std::string_view)> sink) {
+    address_sink_ = std::move(sink);
+  }
+
+  const locks::LockCpu& locks() const { return locks_; }
+
+  std::size_t pending_count() const { return pending_.size(); }
+
+  std::size_t wait_count() const { return waits_.size(); }
+
+ private:
+  // A CloseSession over several shards; answered when the last one is done.
+  struct CloseGroup {
+    ConnectionId connection;
+    rpc::RequestSlot request;
+    std::size_t outstanding = 0;
+    rpc::ErrorCode worst = rpc::ErrorCode::None;
+    NodeId leader_hint;
+  };
+
+  struct Metrics {
+    Counter* requests = nullptr;
+    Counter* requests_failed = nullptr;
+    Counter* requests_refused = nullptr;
+    Counter* grants = nullptr;
+    Counter* waits_timed_out = nullptr;
+    Gauge* waits = nullptr;
+    Gauge* sessions = nullptr;
+    Gauge* locks = nullptr;
+    Histogram* command_us = nullptr;
+    Histogram* wait_us = nullptr;
+  };
+
+  void send(ConnectionId connection,
+            const rpc::ReplySlot& reply,
+            std::span<const std::byte> payload = {});
+  void send_error(ConnectionId connection, const rpc::RequestSlot& request, rpc::ErrorCode error);
+
+  // Requests, by kind.
+  void dispatch(ConnectionId connection,
+                const rpc::RequestSlot& request,
+                std::span<const std::byte> payload);
+  void on_acquire(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_release(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_cancel(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_open_session(ConnectionId connection, const rpc::RequestSlot& request);
+  void on_keep_alive(ConnectionId connection,
+                     const rpc::RequestSlot& request,
+                     std::span<const std::byte> payload);
+  void on_close_session(ConnectionId connection, const rpc::RequestSlot& request);
+  void on_shard_range(ConnectionId connection,
+                      const rpc::RequestSlot& request,
+                      std::span<const std::byte> payload);
+  void finish_close(std::uint64_t group, rpc::ErrorCode error, NodeId leader_hint);
+
+  // Proposes the command of a client for the shard of its name, or refuses it at once.
+  void submit(ConnectionId connection,
+              const rpc::RequestSlot& request,
+              ShardId shard,
+              const locks::LockCommand& command);
+  void propose(ShardId shard, const locks::LockCommand& command, const Pending& pending);
+
+  // Outcomes.
+  void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);
+  void answer_request(const Pending& pending,
+                      const AppliedEntry& entry,
+                      const locks::LockReply& decision);
+  void answer_events(const AppliedEntry& entry, const locks::LockEvents& events);
+  void bind_wait(const Pending& pending, ShardId shard);
+  void end_wait(const Wait& wait, const rpc::ReplySlot& reply);
+  void end_overdue_waits();
+  std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
+  bool leads(ShardId shard) const;
+  void set_leads(ShardId shard, bool leading);
+
+  LockServiceOptions options_;
+  ReplySink& replies_;
+  Metrics metrics_;
+  ReplicaPort* engine_ = nullptr;
+  const NodeReports* reports_ = nullptr;
+  // This service's own ticks: like the engine's in length, counted from another start.
+  Tick now_{1};
+  Tick ticked_{0};
+  std::uint64_t now_us_ = 0;
+  std::uint64_t session_prefix_ = 0;
+  std::uint64_t session_count_ = 0;
+  locks::LockCpu locks_;
+  PendingTable pending_;
+  WaitTable waits_;
+  LockReads reads_;
+  SessionExpiry expiry_;
+  std::unordered_map<std::uint64_t, CloseGroup> closes_;
+  std::uint64_t close_last_ = 0;
+  std::vector<std::uint64_t> led_;  // A bit per shard.
+  std::vector<std::byte> command_;  // Scratch for encoding.
+  std::vector<locks::LockEvent> events_;
+  std::function<void(NodeId, std::string_view)> address_sink_;
+};
+
+}  // namespace gcoord::server

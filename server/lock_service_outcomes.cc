@@ -1,0 +1,244 @@
+// Outcomes: what the engine decided becomes answers to clients; and what time makes due.
+#include "server/client_address.h"
+#include "server/lock_service.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+
+using locks::LockCode;
+using rpc::ErrorCode;
+
+std::uint32_t LockService::ttl_left_ms(ShardId shard, SessionId session) const {
+  const auto& tables = locks_.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, session);
+  if (row.value == 0) {
+    return 0;
+  }
+  const std::uint64_t left = locks_.clock().remaining_ticks(row, now_) * options_.tick_ms;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, tables.sessions[row].ttl_ms));
+}
+
+void LockService::apply(const AppliedEntry& entry) {
+  if (entry.kind != consensus::EntryKind::Command) {
+    GCOORD_ASSERT(entry.cookie == 0);
+    return;
+  }
+  locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
+  const locks::LockReply decision =
+      locks_.apply_bytes(entry.shard, entry.index, entry.payload, now_, events);
+  if (entry.cookie != 0) {
+    answer(pending_.take(entry.cookie), entry, decision);
+  }
+  if (events.count > 0) {
+    answer_events(entry, events);
+  }
+}
+
+void LockService::answer(const Pending& pending,
+                         const AppliedEntry& entry,
+                         const locks::LockReply& decision) {
+  switch (pending.kind) {
+    case PendingKind::Request:
+      return answer_request(pending, entry, decision);
+    case PendingKind::Close:
+      return finish_close(pending.group, ErrorCode::None, NodeId{});
+    case PendingKind::TimedOut:
+    case PendingKind::Expiry:
+      return;  // Their effects are told by events and by the clock of the lock tables.
+    case PendingKind::Read:
+    case PendingKind::None:
+      break;
+  }
+  GCOORD_ASSERT(false);
+}
+
+void LockService::answer_request(const Pending& pending,
+                                 const AppliedEntry& entry,
+                                 const locks::LockReply& decision) {
+  if (decision.code == LockCode::Waiting) {
+    return bind_wait(pending, entry.shard);
+  }
+  const SessionId session{pending.request.session};
+  const DecisionContext context{entry.term, ttl_left_ms(entry.shard, session)};
+  metrics_.command_us->observe_us(now_us_ - pending.started_us);
+  if (pending.request.kind == rpc::RequestKind::LockCancel) {
+    return send(pending.connection, cancel_reply(pending.request, decision, context));
+  }
+  metrics_.grants->add(decision.code == LockCode::Granted ? 1 : 0);
+  send(pending.connection, decision_reply(pending.request, decision, context));
+}
+
+void LockService::bind_wait(const Pending& pending, ShardId shard) {
+  const rpc::LockAcquire acquire = rpc::acquire_from_slot(pending.request);
+  Wait wait{pending.connection, pending.request, pending.started_us, kTickNever};
+  if (acquire.wait_ms != rpc::kForeverMs) {
+    wait.deadline = now_ + (acquire.wait_ms / options_.tick_ms + 1);
+  }
+  const WaitKey key{shard, acquire.caller.session, acquire.caller.sequence};
+  const auto replaced = waits_.bind(key, wait);
+  replies_.park(wait.connection);
+  metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
+  if (replaced.has_value()) {
+    // The client asked again, on this or on another connection; one request gets one answer.
+    end_wait(*replaced, error_reply(replaced->request, ErrorCode::SequenceReused));
+  }
+}
+
+void LockService::end_wait(const Wait& wait, const rpc::ReplySlot& reply) {
+  replies_.unpark(wait.connection);
+  send(wait.connection, reply);
+}
+
+void LockService::answer_events(const AppliedEntry& entry, const locks::LockEvents& events) {
+  for (std::uint32_t i = 0; i < events.count; ++i) {
+    const locks::LockEvent& event = events.events[i];
+    const auto wait = waits_.take({event.shard, event.session, event.sequence});
+    if (!wait.has_value()) {
+      continue;  // This node does not lead, or the client has not asked here.
+    }
+    metrics_.grants->add(event.code == LockCode::Granted ? 1 : 0);
+    metrics_.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
+    metrics_.wait_us->observe_us(now_us_ - wait->started_us);
+    const DecisionContext context{entry.term, ttl_left_ms(event.shard, event.session)};
+    end_wait(*wait, event_reply(wait->request, event, context));
+  }
+  metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
+}
+
+void LockService::on_proposal_failed(std::uint64_t cookie,
+                                     const Status& status,
+                                     NodeId leader_hint) {
+  const Pending pending = pending_.take(cookie);
+  switch (pending.kind) {
+    case PendingKind::Request:
+      return send(pending.connection, engine_refusal(pending.request, status, leader_hint));
+    case PendingKind::Close: {
+      const auto refusal = engine_refusal(pending.request, status, leader_hint);
+      return finish_close(pending.group, static_cast<ErrorCode>(refusal.detail), leader_hint);
+    }
+    case PendingKind::TimedOut:
+      // Still here only if this node still leads: try again in a tick.
+      return waits_.set_deadline({ShardId{pending.request.shard},
+                                  SessionId{pending.request.session},
+                                  RequestSequence{pending.request.sequence}},
+                                 now_ + 1);
+    case PendingKind::Expiry:
+      return expiry_.on_refused(pending.expiry, now_);
+    case PendingKind::Read:
+    case PendingKind::None:
+      break;
+  }
+  GCOORD_ASSERT(false);
+}
+
+void LockService::finish_close(std::uint64_t group_id, ErrorCode error, NodeId leader_hint) {
+  const auto found = closes_.find(group_id);
+  GCOORD_ASSERT(found != closes_.end());
+  CloseGroup& group = found->second;
+  if (error != ErrorCode::None) {
+    group.worst = error;
+    group.leader_hint = leader_hint;
+  }
+  --group.outstanding;
+  if (group.outstanding > 0) {
+    return;
+  }
+  rpc::ReplySlot reply = group.worst == ErrorCode::None ? rpc::reply_to(group.request)
+                                                        : error_reply(group.request, group.worst);
+  reply.leader = group.leader_hint.value;
+  send(group.connection, reply);
+  closes_.erase(found);
+}
+
+void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
+  const Pending pending = pending_.take(cookie);
+  GCOORD_ASSERT(pending.kind == PendingKind::Read);
+  reads_.on_confirmed(pending.group, ShardId{pending.request.shard}, status, leader_hint, now_);
+}
+
+void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, NodeId leader) {
+  const bool leading = role == consensus::Role::Leader;
+  if (leading == leads(shard)) {
+    return;
+  }
+  set_leads(shard, leading);
+  if (leading) {
+    locks_.on_became_leader(shard, now_, options_.election_ticks);
+    expiry_.on_led();
+    return;
+  }
+  locks_.on_lost_leadership(shard);
+  for (const Wait& wait : waits_.take_shard(shard)) {
+    end_wait(wait, not_leader_reply(wait.request, leader));
+  }
+  metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
+}
+
+void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
+  const std::vector<std::byte> state = locks_.serialize(shard);
+  bytes.insert(bytes.end(), state.begin(), state.end());
+}
+
+Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
+  if (bytes.empty()) {
+    locks_.drop(shard);
+    return Status{};
+  }
+  return locks_.deserialize(shard, bytes, now_);
+}
+
+std::uint64_t LockService::state_hash(ShardId shard) const {
+  return locks_.state_hash(shard);
+}
+
+void LockService::on_loop_gap(std::uint64_t ticks) {
+  expiry_.on_loop_gap(ticks, now_ + ticks);
+}
+
+void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
+  if (message.empty() || message.front() != kClientAddressKind) {
+    expiry_.on_peer_message(from, message, now_);
+  } else if (const auto address = decode_client_address(message); address && address_sink_) {
+    address_sink_(from, *address);
+  }
+}
+
+void LockService::end_overdue_waits() {
+  while (const auto key = waits_.next_due(now_)) {
+    Pending pending;
+    pending.kind = PendingKind::TimedOut;
+    pending.request.shard = key->shard.value;
+    pending.request.session = key->session.value;
+    pending.request.sequence = key->sequence.value;
+    propose(key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
+  }
+}
+
+void LockService::set_time(std::uint64_t now_us) {
+  GCOORD_ASSERT(now_us_ <= now_us);
+  now_us_ = now_us;
+  now_ = Tick{now_us / (options_.tick_ms * std::uint64_t{1000}) + 1};
+}
+
+void LockService::on_tick() {
+  if (ticked_ == now_) {
+    return;
+  }
+  ticked_ = now_;
+  end_overdue_waits();
+  expiry_.on_tick(now_);
+  const locks::LockUsage usage = locks_.usage();
+  metrics_.sessions->set(static_cast<std::int64_t>(usage.sessions));
+  metrics_.locks->set(static_cast<std::int64_t>(usage.locks));
+}
+
+std::uint64_t LockService::until_next_deadline_ms() const {
+  const Tick next = min_id(waits_.next_deadline(), expiry_.next_deadline());
+  if (next == kTickNever) {
+    return kNeverMs;
+  }
+  return next <= now_ ? 0 : (next - now_) * options_.tick_ms;
+}
+
+}  // namespace gcoord::server

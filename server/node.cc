@@ -1,0 +1,351 @@
+#include "server/node.h"
+
+#include "rpc/error_codes.h"
+#include "server/boot_time.h"
+#include "server/client_address.h"
+#include "server/engine_port.h"
+#include "server/frontend.h"
+#include "server/lock_service.h"
+#include "server/metrics_endpoint.h"
+#include "server/node_log.h"
+#include "server/replica_engine.h"
+#include "server/status.h"
+#include "server/trace_file.h"
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/signal_set.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::uint64_t kSweepMs = 1000;
+
+std::uint64_t random_word() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+std::vector<NodeId> all_nodes(const NodeOptions& options) {
+  std::vector<NodeId> nodes{options.node};
+  for (const PeerOption& peer : options.peers) {
+    nodes.push_back(peer.id);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+LockServiceOptions service_options(const NodeOptions& options) {
+  LockServiceOptions result;
+  result.node = options.node;
+  result.nodes = all_nodes(options);
+  result.tick_ms = options.tick_ms;
+  result.election_ticks = options.election_ms / options.tick_ms;
+  result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
+  result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
+  result.index_seed = random_word();
+  return result;
+}
+
+consensus::Timing timing_of(const NodeOptions& options) {
+  consensus::Timing timing;
+  timing.election_ticks = options.election_ms / options.tick_ms;
+  timing.resend_ticks = options.heartbeat_ms / options.tick_ms;
+  // A tenth of the timeout: clocks that differ by less than 10 % never break a leader lease.
+  timing.lease_margin_ticks = std::max(1u, timing.election_ticks / 10);
+  return timing;
+}
+
+EngineOptions engine_options(const NodeOptions& options) {
+  EngineOptions result;
+  result.cluster = options.cluster;
+  result.node = options.node;
+  result.shard_count = options.shards;
+  for (const PeerOption& peer : options.peers) {
+    result.peers.push_back({peer.id, peer.peer.host, peer.peer.port});
+  }
+  result.listen_host = options.listen_peer.host;
+  result.listen_port = options.listen_peer.port;
+  result.transport_kind = options.peer_transport == PeerTransport::Tcp
+                              ? netcore::TransportKind::Tcp
+                              : netcore::TransportKind::Ucx;
+  result.data_directory = options.data_dir;
+  result.tick_ms = options.tick_ms;
+  result.timing = timing_of(options);
+  result.checkpoint_interval_ms = options.checkpoint_interval_ms;
+  return result;
+}
+
+FrontEndOptions frontend_options(const NodeOptions& options) {
+  FrontEndOptions result;
+  result.listen = options.listen_client;
+  result.connections_max = options.connections_max;
+  return result;
+}
+
+rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {
+  rpc::Welcome welcome;
+  welcome.cluster = options.cluster;
+  welcome.node = options.node;
+  welcome.shard_count = options.shards;
+  welcome.tick_ms = options.tick_ms;
+  welcome.election_ms = options.election_ms;
+  welcome.ttl_ms_min = ttl_ms_min(options);
+  welcome.ttl_ms_max = options.ttl_ms_max;
+  Endpoint self = options.advertise_client;
+  self.port = self.port == 0 ? client_port : self.port;
+  welcome.nodes.push_back({options.node, to_string(self)});
+  for (const PeerOption& peer : options.peers) {
+    welcome.nodes.push_back(
+        {peer.id, peer.client.empty() ? std::string{} : to_string(peer.client)});
+  }
+  std::sort(welcome.nodes.begin(), welcome.nodes.end(), [](const auto& a, const auto& b) {
+    return a.node < b.node;
+  });
+  return welcome;
+}
+
+}  // namespace
+
+class Node::Impl {
+ public:
+  explicit Impl(const NodeOptions& options)
+      : options_(options),
+        frontend_(context_, frontend_options(options), metrics_),
+        service_(service_options(options), frontend_, metrics_),
+        signals_(context_),
+        turn_us_(metrics_.histogram(
+            {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
+        turns_(metrics_.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
+
+  ~Impl() {
+    // The engine calls the service until its threads are joined.
+    engine_.reset();
+    for (auto& descriptor : descriptors_) {
+      descriptor.release();
+    }
+  }
+
+  Status open() {
+    EngineOptions engine = engine_options(options_);
+    if (!options_.trace_file.empty()) {
+      GCOORD_TRY(trace_, TraceFile::open(options_.trace_file));
+      engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
+    }
+    set_time();
+    GCOORD_TRY(engine_, ReplicaEngine::open(std::move(engine), service_, metrics_));
+    port_ = std::make_unique<EnginePort>(*engine_);
+    reports_ = std::make_unique<StatusReports>(
+        StatusSources{&options_,
+                      port_.get(),
+                      &service_,
+                      [this] { return frontend_.connection_count(); },
+                      [this] { return (boot_time_us() - started_us_) / 1000; }});
+    service_.start(*port_, engine_->incarnation(), *reports_);
+    frontend_.set_handler(
+        [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
+          service_.on_request(connection, request, payload);
+        },
+        [this] { set_time(); });
+    GCOORD_TRY_STATUS(frontend_.listen());
+    welcome_ = make_welcome(options_, frontend_.port());
+    frontend_.set_welcome(welcome_);
+    service_.set_address_sink([this](NodeId from, std::string_view address) {
+      if (learn_client_address(welcome_, from, address)) {
+        frontend_.set_welcome(welcome_);
+      }
+    });
+    if (!options_.listen_metrics.empty()) {
+      GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
+    }
+    watch_engine();
+    log_.on_serving(options_, ports(), engine_->view(), (boot_time_us() - started_us_) / 1000);
+    return watch_signals();
+  }
+
+  NodePorts ports() const {
+    return {frontend_.port(),
+            engine_->listen_port(),
+            endpoint_ == nullptr ? std::uint16_t{0} : endpoint_->port()};
+  }
+
+  Status run() {
+    while (!stopping_) {
+      GCOORD_TRY_STATUS(pass());
+    }
+    spdlog::info("stopping: {}", stop_reason_);
+    GCOORD_TRY_STATUS(hand_over());
+    frontend_.stop();
+    return Status{};
+  }
+
+ private:
+  // One pass of the loop; sleeps at its end if there was nothing to do.
+  Status pass() {
+    context_.poll();
+    const std::uint64_t before_us = set_time();
+    service_.on_tick();
+    sweep(before_us / 1000);
+    const std::size_t done = engine_->turn();
+    GCOORD_TRY_STATUS(engine_->failure());
+    turns_.add();
+    const bool replied = frontend_.flush();
+    if (done > 0 || replied) {
+      turn_us_.observe_us(boot_time_us() - before_us);
+    } else if (engine_->arm()) {
+      sleep();
+    }
+    return Status{};
+  }
+
+  // Gives the shards that are led here to the other nodes, so that nobody has to miss this one for
+  // an election timeout. Whatever is left after that time is missed after all.
+  Status hand_over() {
+    std::vector<NodeId> heirs;
+    for (const NodePeerView& peer : engine_->view().peers) {
+      if (peer.live) {
+        heirs.push_back(peer.link.id);
+      }
+    }
+    if (heirs.empty()) {
+      return Status{};
+    }
+    for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
+      if (engine_->view(ShardId{shard}).role == consensus::Role::Leader) {
+        engine_->transfer(ShardId{shard}, heirs[shard % heirs.size()]);
+      }
+    }
+    const std::uint64_t latest_us = boot_time_us() + options_.election_ms * std::uint64_t{1000};
+    while (engine_->view().leader_count > 0 && boot_time_us() < latest_us) {
+      GCOORD_TRY_STATUS(pass());
+    }
+    return Status{};
+  }
+
+  std::uint64_t set_time() {
+    const std::uint64_t now_us = boot_time_us();
+    service_.set_time(now_us);
+    return now_us;
+  }
+
+  void sweep(std::uint64_t now_ms) {
+    if (now_ms >= next_sweep_ms_) {
+      next_sweep_ms_ = now_ms + kSweepMs;
+      frontend_.sweep(now_ms);
+      log_.on_look(engine_->view());
+      announce();
+    }
+  }
+
+  // Messages to peers may be lost, so it is said again with every sweep.
+  void announce() {
+    const auto self = std::find_if(welcome_.nodes.begin(),
+                                   welcome_.nodes.end(),
+                                   [&](const auto& each) { return each.node == options_.node; });
+    const std::vector<std::byte> message = encode_client_address(self->address);
+    for (const PeerOption& peer : options_.peers) {
+      port_->send_peer_message(peer.id, message);
+    }
+  }
+
+  void sleep() {
+    for (auto* descriptor : unwatched_) {
+      watch(*descriptor);
+    }
+    unwatched_.clear();
+    const auto engine_ms = static_cast<std::uint64_t>(engine_->until_next_deadline().count());
+    const std::uint64_t wait_ms =
+        std::min({engine_ms, service_.until_next_deadline_ms(), kSweepMs});
+    if (wait_ms > 0) {
+      context_.run_one_for(std::chrono::milliseconds(wait_ms));
+    }
+  }
+
+  // The engine's descriptors only wake the loop; the engine reads them itself.
+  void watch_engine() {
+    const std::vector<int> fds = engine_->event_fds();
+    descriptors_.reserve(fds.size());
+    for (const int fd : fds) {
+      descriptors_.emplace_back(context_, fd);
+    }
+    for (auto& descriptor : descriptors_) {
+      watch(descriptor);
+    }
+  }
+
+  void watch(asio::posix::stream_descriptor& descriptor) {
+    descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this, &descriptor](const asio::error_code& error) {
+                            if (!error) {
+                              unwatched_.push_back(&descriptor);
+                            }
+                          });
+  }
+
+  Status watch_signals() {
+    asio::error_code error;
+    signals_.add(SIGTERM, error);
+    signals_.add(SIGINT, error);
+    if (error) {
+      return Status{StatusCode::Internal, "cannot watch signals: " + error.message()};
+    }
+    signals_.async_wait([this](const asio::error_code& failed, int signal) {
+      if (!failed) {
+        stopping_ = true;
+        stop_reason_ = signal == SIGTERM ? "SIGTERM" : "SIGINT";
+      }
+    });
+    return Status{};
+  }
+
+  NodeOptions options_;
+  std::uint64_t started_us_ = boot_time_us();
+  MetricsRegistry metrics_;
+  asio::io_context context_{1};
+  rpc::Welcome welcome_;
+  FrontEnd frontend_;
+  LockService service_;
+  std::unique_ptr<TraceFile> trace_;
+  std::unique_ptr<ReplicaEngine> engine_;
+  std::unique_ptr<EnginePort> port_;
+  std::unique_ptr<StatusReports> reports_;
+  std::unique_ptr<MetricsEndpoint> endpoint_;
+  std::vector<asio::posix::stream_descriptor> descriptors_;
+  std::vector<asio::posix::stream_descriptor*> unwatched_;
+  asio::signal_set signals_;
+  bool stopping_ = false;
+  std::string stop_reason_;
+  std::uint64_t next_sweep_ms_ = 0;
+  NodeLog log_;
+  Histogram& turn_us_;
+  Counter& turns_;
+};
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Node::~Node() = default;
+
+Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options) {
+  auto impl = std::make_unique<Impl>(options);
+  GCOORD_TRY_STATUS(impl->open());
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+NodePorts Node::ports() const {
+  return impl_->ports();
+}
+
+Status Node::run() {
+  return impl_->run();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,41 @@
+// What a node tells its operator on stderr: one line per important event, nothing when all is well.
+//
+// Important are: that it serves (where, with what, how long recovery took), that a peer came or
+// went or refuses this node (with the peer's reason, which says what to do), that the node is left
+// without a majority, and that it stops. One thread.
+#pragma once
+
+#include "server/engine_view.h"
+#include "server/node.h"
+#include "server/options.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace gcoord::server {
+
+class NodeLog {
+ public:
+  void on_serving(const NodeOptions& options,
+                  const NodePorts& ports,
+                  const NodeView& view,
+                  std::uint64_t open_ms);
+
+  // Compares with the last call; about once a second.
+  void on_look(const NodeView& view);
+
+ private:
+  struct PeerSeen {
+    netcore::LinkState state = netcore::LinkState::Idle;
+    bool live = false;
+    std::string reason;
+  };
+
+  void look_at_peer(const NodePeerView& peer);
+
+  std::map<std::uint32_t, PeerSeen> peers_;
+  bool majority_ = false;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,308 @@
+#include "server/option_table.h"
+
+#include "rpc/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace gcoord::server {
+
+namespace {
+
+Status wrong(std::string message) {
+  return Status{StatusCode::InvalidArgument, std::move(message)};
+}
+
+Status apply_number(const std::string& text,
+                    std::uint64_t lowest,
+                    std::uint64_t highest,
+                    std::uint64_t& out) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || number < lowest || number > highest) {
+    return wrong("'" + text + "' is not a whole number from " + std::to_string(lowest) + " to " +
+                 std::to_string(highest));
+  }
+  out = number;
+  return Status{};
+}
+
+// A setter for an unsigned 32-bit member with a range.
+template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
+Status number(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, lowest, highest, value));
+  options.*member = static_cast<std::uint32_t>(value);
+  return Status{};
+}
+
+// "30s", "500ms", "2m", "1h"; a bare number is refused because its unit would be a guess.
+template <std::uint32_t NodeOptions::*member, std::uint32_t lowest, std::uint32_t highest>
+Status duration(const std::string& text, NodeOptions& options) {
+  std::uint64_t amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  const std::uint64_t factor = unit == "ms"  ? 1
+                               : unit == "s" ? 1000
+                               : unit == "m" ? 60'000
+                               : unit == "h" ? 3'600'000
+                                             : 0;
+  const bool sane = error == std::errc{} && factor != 0 && amount <= highest;
+  if (!sane || amount * factor < lowest || amount * factor > highest) {
+    return wrong("'" + text + "' is not a time from " + std::to_string(lowest) + "ms to " +
+                 std::to_string(highest) + "ms; write it with a unit: 500ms, 30s, 2m or 1h");
+  }
+  options.*member = static_cast<std::uint32_t>(amount * factor);
+  return Status{};
+}
+
+template <Endpoint NodeOptions::*member>
+Status endpoint(const std::string& text, NodeOptions& options) {
+  auto parsed = parse_endpoint(text, PortZero::Allowed);
+  if (!parsed.ok()) {
+    return parsed.status();
+  }
+  options.*member = std::move(parsed).value();
+  return Status{};
+}
+
+Status metrics_endpoint(const std::string& text, NodeOptions& options) {
+  if (text == "off") {
+    options.listen_metrics = Endpoint{};
+    return Status{};
+  }
+  return endpoint<&NodeOptions::listen_metrics>(text, options);
+}
+
+template <std::string NodeOptions::*member>
+Status path(const std::string& text, NodeOptions& options) {
+  if (text.empty() || text.find('\0') != std::string::npos) {
+    return wrong("the path is empty or has a zero byte");
+  }
+  options.*member = text;
+  return Status{};
+}
+
+Status node_id(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 1, 65535, value));
+  options.node = NodeId{static_cast<std::uint32_t>(value)};
+  return Status{};
+}
+
+Status cluster_name(const std::string& text, NodeOptions& options) {
+  const bool printable = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+  if (text.empty() || text.size() > 64 || !printable) {
+    return wrong("a cluster name has 1 to 64 letters, digits, '-', '_' or '.'");
+  }
+  options.cluster_name = text;
+  return Status{};
+}
+
+Status cluster_id(const std::string& text, NodeOptions& options) {
+  std::uint64_t value = 0;
+  GCOORD_TRY_STATUS(apply_number(text, 1, ~std::uint64_t{0}, value));
+  options.cluster = ClusterId{value};
+  return Status{};
+}
+
+Status peer(const std::string& text, NodeOptions& options) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return wrong("'" + text + "' is not ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]");
+  }
+  PeerOption option;
+  std::uint64_t id = 0;
+  GCOORD_TRY_STATUS(apply_number(text.substr(0, equals), 1, 65535, id));
+  option.id = NodeId{static_cast<std::uint32_t>(id)};
+  const std::size_t comma = text.find(',', equals);
+  GCOORD_TRY(option.peer, parse_endpoint(text.substr(equals + 1, comma - equals - 1)));
+  // Without a client address, the node is asked for it once it is up (server/client_address.h).
+  if (comma != std::string::npos) {
+    GCOORD_TRY(option.client, parse_endpoint(text.substr(comma + 1)));
+  }
+  options.peers.push_back(std::move(option));
+  return Status{};
+}
+
+Status peer_transport(const std::string& text, NodeOptions& options) {
+  if (text != "tcp" && text != "ucx") {
+    return wrong("'" + text + "' is neither tcp nor ucx");
+  }
+  options.peer_transport = text == "tcp" ? PeerTransport::Tcp : PeerTransport::Ucx;
+  return Status{};
+}
+
+Status insecure(const std::string& text, NodeOptions& options) {
+  if (text != "true" && text != "false") {
+    return wrong("'" + text + "' is neither true nor false");
+  }
+  options.insecure = text == "true";
+  return Status{};
+}
+
+Status log_level(const std::string& text, NodeOptions& options) {
+  constexpr std::array<std::string_view, 5> kLevels = {"off", "error", "warn", "info", "debug"};
+  if (std::find(kLevels.begin(), kLevels.end(), text) == kLevels.end()) {
+    return wrong("'" + text + "' is none of off, error, warn, info, debug");
+  }
+  options.log_level = text;
+  return Status{};
+}
+
+constexpr std::uint32_t kShardsMax = 1u << 24;
+constexpr std::uint32_t kDayMs = rpc::kTtlMsMax;
+constexpr std::uint32_t kRowsMax = 1u << 28;
+
+constexpr std::array kTable = {
+    OptionRow{"node-id",
+              OptionShape::Value,
+              "ID",
+              "this node's number in its cluster, 1 to 65535 (default 1)",
+              &node_id},
+    OptionRow{"peer",
+              OptionShape::List,
+              "ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]",
+              "a node of the cluster: its peer port and, where clients need another than it "
+              "listens on, its client port; "
+              "repeat for each node, this one may be among them",
+              &peer},
+    OptionRow{"listen-client",
+              OptionShape::Value,
+              "HOST:PORT",
+              "where clients connect (default 127.0.0.1:7400; port 0 lets the system choose)",
+              &endpoint<&NodeOptions::listen_client>},
+    OptionRow{"listen-peer",
+              OptionShape::Value,
+              "HOST:PORT",
+              "where the other nodes connect (default 127.0.0.1:7500)",
+              &endpoint<&NodeOptions::listen_peer>},
+    OptionRow{"listen-metrics",
+              OptionShape::Value,
+              "HOST:PORT|off",
+              "where Prometheus reads /metrics (default 127.0.0.1:7600)",
+              &metrics_endpoint},
+    OptionRow{"data-dir",
+              OptionShape::Value,
+              "DIR",
+              "where the node keeps its log and checkpoints; required except for dev",
+              &path<&NodeOptions::data_dir>},
+    OptionRow{"shards",
+              OptionShape::Value,
+              "N",
+              "shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
+              &number<&NodeOptions::shards, 1, kShardsMax>},
+    OptionRow{"checkpoint-interval",
+              OptionShape::Value,
+              "TIME",
+              "how often changed shards are checkpointed, 1s to 24h (default 30s)",
+              &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
+    OptionRow{"cluster-name",
+              OptionShape::Value,
+              "NAME",
+              "nodes of clusters with other names refuse each other (default gcoord)",
+              &cluster_name},
+    OptionRow{"cluster-id",
+              OptionShape::Value,
+              "N",
+              "the cluster's number, if it shall not follow from its name",
+              &cluster_id},
+    OptionRow{"tick-ms",
+              OptionShape::Value,
+              "MS",
+              "length of a tick, 1 to 1000, equal on all nodes (default 10)",
+              &number<&NodeOptions::tick_ms, 1, 1000>},
+    OptionRow{"election-ms",
+              OptionShape::Value,
+              "MS",
+              "election timeout, 50 to 60000, equal on all nodes, at least 10 ticks and 3 "
+              "heartbeats (default 1000)",
+              &number<&NodeOptions::election_ms, 50, 60000>},
+    OptionRow{"heartbeat-ms",
+              OptionShape::Value,
+              "MS",
+              "time between heartbeats of nodes, 10 to 20000, at least 1 tick (default 100)",
+              &number<&NodeOptions::heartbeat_ms, 10, 20000>},
+    OptionRow{"session-ttl-max",
+              OptionShape::Value,
+              "TIME",
+              "longest session TTL that a client may ask for, 1s to 24h (default 24h)",
+              &duration<&NodeOptions::ttl_ms_max, 1000, kDayMs>},
+    OptionRow{"connections-max",
+              OptionShape::Value,
+              "N",
+              "client connections at most, 1 to 100000 (default 4096)",
+              &number<&NodeOptions::connections_max, 1, 100000>},
+    OptionRow{"locks-max",
+              OptionShape::Value,
+              "N",
+              "locks held on this node at most (default 16777216)",
+              &number<&NodeOptions::locks_max, 1, kRowsMax>},
+    OptionRow{"waiters-max",
+              OptionShape::Value,
+              "N",
+              "requests that wait for locks on this node at most (default 4194304)",
+              &number<&NodeOptions::waiters_max, 1, kRowsMax>},
+    OptionRow{"sessions-max",
+              OptionShape::Value,
+              "N",
+              "registrations of sessions in shards at most (default 16777216)",
+              &number<&NodeOptions::sessions_max, 1, kRowsMax>},
+    OptionRow{"peer-transport",
+              OptionShape::Value,
+              "tcp|ucx",
+              "how bytes move between nodes (default tcp)",
+              &peer_transport},
+    OptionRow{"insecure",
+              OptionShape::Flag,
+              "",
+              "listen beyond loopback although nothing is encrypted or authenticated yet",
+              &insecure},
+    OptionRow{"trace",
+              OptionShape::Value,
+              "FILE",
+              "write every shard transition to FILE as JSON lines",
+              &path<&NodeOptions::trace_file>},
+    OptionRow{"log-level",
+              OptionShape::Value,
+              "LEVEL",
+              "off, error, warn, info or debug, on stderr (default info)",
+              &log_level},
+};
+
+std::string translate(std::string_view name, bool upper) {
+  std::string out;
+  for (const char c : name) {
+    const char translated = c == '-' ? '_' : c;
+    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(translated)))
+                 : translated;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const OptionRow> option_table() {
+  return kTable;
+}
+
+const OptionRow* find_option(std::string_view name) {
+  const auto* row = std::find_if(
+      kTable.begin(), kTable.end(), [&](const OptionRow& each) { return each.name == name; });
+  return row == kTable.end() ? nullptr : row;
+}
+
+std::string environment_name(std::string_view name) {
+  return "GCOORD_" + translate(name, true);
+}
+
+std::string toml_name(std::string_view name) {
+  return translate(name, false);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,94 @@
+// What an operator may say to gcoordd, with defaults, ranges and the reason for each.
+//
+// An option comes from a flag (--tick-ms 10), the environment (GCOORD_TICK_MS=10), a TOML file
+// (tick_ms = 10), or its default, in this order of precedence. Every option is validated once,
+// here; nobody else checks again. A refusal names the source of the bad value, what is allowed and
+// what to do.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/endpoint.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+// --peer ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]
+struct PeerOption {
+  NodeId id;
+  Endpoint peer;    // Where the node listens for its peers.
+  Endpoint client;  // Told to clients; empty: what the node itself announces.
+};
+
+enum class PeerTransport : std::uint8_t { Tcp, Ucx };
+
+// Validated. Times are milliseconds.
+struct NodeOptions {
+  NodeId node{1};
+  std::string cluster_name = "gcoord";
+  ClusterId cluster;              // From --cluster-id, else a hash of the name.
+  std::vector<PeerOption> peers;  // The other nodes, by rising id; this node is not in it.
+
+  Endpoint listen_client{"127.0.0.1", 7400};
+  Endpoint listen_peer{"127.0.0.1", 7500};
+  Endpoint listen_metrics{"127.0.0.1", 7600};  // Empty: off.
+  Endpoint advertise_client;                   // What clients are told; from --peer of this node,
+                                               // else listen_client.
+  std::string data_dir;
+  std::uint32_t shards = 65536;
+  std::uint32_t checkpoint_interval_ms = 30'000;
+
+  std::uint32_t tick_ms = 10;
+  // As etcd: ten heartbeats may be late before a leader is doubted.
+  std::uint32_t election_ms = 1000;
+  std::uint32_t heartbeat_ms = 100;
+
+  std::uint32_t ttl_ms_max = 24u * 60 * 60 * 1000;
+  std::uint32_t connections_max = 4096;
+  std::uint32_t locks_max = 16u << 20;
+  std::uint32_t waiters_max = 4u << 20;
+  std::uint32_t sessions_max = 16u << 20;
+
+  PeerTransport peer_transport = PeerTransport::Tcp;
+  bool insecure = false;
+  std::string trace_file;  // Empty: no trace.
+  std::string log_level = "info";
+};
+
+enum class Verb : std::uint8_t {
+  Run,
+  Dev,      // One node, no set-up.
+  Help,     // Print Invocation::text and end with success.
+  Version,  // The same.
+};
+
+struct Invocation {
+  Verb verb = Verb::Run;
+  std::string text;
+  NodeOptions options;
+  bool data_dir_temporary = false;  // Dev without --data-dir: the caller makes one and removes it.
+};
+
+// Looks up an environment variable; a parameter so that tests bring their own.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// The arguments after the program's name. Failures are InvalidArgument or NotFound with a GC1xxx
+// number (rpc/error_codes.h). Reads the file named by --config and nothing else.
+Result<Invocation> parse_invocation(std::span<const std::string> arguments,
+                                    const Environment& environment);
+
+// The id of a cluster that was given only a name: never 0.
+ClusterId cluster_id_of(std::string_view name);
+
+// The session TTL that nodes with these options can keep: a few heartbeats.
+std::uint32_t ttl_ms_min(const NodeOptions& options);
+
+}  // namespace gcoord::server

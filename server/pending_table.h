@@ -1,0 +1,57 @@
+// What this node has asked of its log and still awaits: from cookie to the request behind it.
+//
+// The engine ends each cookie exactly once, so an entry is added with a proposal or read and taken
+// with its outcome. Cookies carry a generation, so that a wrong one is a bug that is seen at once.
+// Memory grows with what is outstanding and is reused. One thread.
+#pragma once
+
+#include "locks/session_clock.h"
+#include "rpc/request.h"
+#include "server/reply_sink.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::server {
+
+enum class PendingKind : std::uint8_t {
+  None,
+  Request,   // A client's command; `request` says which.
+  TimedOut,  // A CancelWait of the leader; (request.shard, session, sequence) name the wait.
+  Expiry,    // An ExpireSession of the leader.
+  Close,     // One shard's part of a CloseSession; `group` counts the parts.
+  Read,      // A read of group `group`.
+};
+
+struct Pending {
+  PendingKind kind = PendingKind::None;
+  ConnectionId connection;
+  std::uint64_t started_us = 0;
+  std::uint64_t group = 0;
+  rpc::RequestSlot request;
+  locks::ExpiryProposal expiry;
+};
+
+class PendingTable {
+ public:
+  // The cookie, not 0.
+  std::uint64_t add(const Pending& pending);
+
+  // Removes and returns the entry. The cookie must be outstanding.
+  Pending take(std::uint64_t cookie);
+
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Entry {
+    std::uint32_t generation = 1;
+    Pending pending;
+  };
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gcoord::server

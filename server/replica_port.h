@@ -1,0 +1,31 @@
+// What the services see of the replica engine; a fake one drives them in tests.
+//
+// The calls mean what ReplicaEngine says of them (replica_engine.h). One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "server/engine_view.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace gcoord::server {
+
+class ReplicaPort {
+ public:
+  virtual ~ReplicaPort() = default;
+
+  virtual void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) = 0;
+  virtual void read(ShardId shard, std::uint64_t cookie) = 0;
+  virtual ShardView view(ShardId shard) const = 0;
+  virtual NodeView view() const = 0;
+
+  // Sends bytes to the service of another node, at most kPeerMessageBytesMax; lost when the peer is
+  // not connected or out of credit.
+  virtual void send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
+};
+
+inline constexpr std::size_t kPeerMessageBytesMax = 32 * 1024;
+
+}  // namespace gcoord::server

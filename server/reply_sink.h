@@ -1,0 +1,35 @@
+// Where answers to clients go: the seam between the services and the front end.
+//
+// One thread. A sink takes any number of replies within a turn and sends them together; a reply to
+// a connection that is gone is dropped.
+#pragma once
+
+#include "common/strong_id.h"
+#include "rpc/request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace gcoord::server {
+
+// A client connection of this process; never used twice. 0 means "none".
+using ConnectionId = StrongId<struct ConnectionIdTag, std::uint64_t>;
+
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+
+  // The request now waits for what another client does, perhaps for hours: it no longer counts
+  // against what its connection may have unanswered (its keep-alives must still be read). unpark
+  // comes right before its reply. What waits is bounded by the caps of the lock service.
+  virtual void park(ConnectionId connection) = 0;
+  virtual void unpark(ConnectionId connection) = 0;
+
+  // Exactly one call per request that was taken. The payload is copied.
+  virtual void reply(ConnectionId connection,
+                     const rpc::ReplySlot& slot,
+                     std::span<const std::byte> payload) = 0;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,225 @@
+#include "server/session_expiry.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace gcoord::server {
+
+namespace {
+
+constexpr std::uint8_t kAsk = 1;
+constexpr std::uint8_t kAnswer = 2;
+constexpr std::uint64_t kSilenceUnknown = ~std::uint64_t{0};
+
+struct MessageHeader {
+  std::uint8_t kind = 0;
+  std::uint8_t reserved[3]{};
+  std::uint32_t count = 0;
+  std::uint64_t round = 0;  // The asking node's tick of the question; echoed.
+};
+
+static_assert(sizeof(MessageHeader) == 16);
+
+}  // namespace
+
+SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
+                             locks::LockCpu& locks,
+                             MetricsRegistry& metrics,
+                             Leads leads,
+                             Propose propose)
+    : options_(options), locks_(locks), leads_(std::move(leads)), propose_(std::move(propose)) {
+  GCOORD_ASSERT(!options_.nodes.empty());
+  GCOORD_ASSERT(options_.nodes.size() <= 64);
+  proposed_ = &metrics.counter(
+      {"gcoord_server_session_expiries_total", "Expiries of sessions that were proposed.", "", ""});
+  asked_ = &metrics.counter({"gcoord_server_session_questions_total",
+                             "Sessions that other nodes were asked about before their expiry.",
+                             "",
+                             ""});
+  dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",
+                               "Service messages of peers that did not decode.",
+                               "",
+                               ""});
+}
+
+std::uint64_t SessionExpiry::bit_of(NodeId node) const {
+  const auto found = std::find(options_.nodes.begin(), options_.nodes.end(), node);
+  return found == options_.nodes.end() ? 0 : std::uint64_t{1} << (found - options_.nodes.begin());
+}
+
+Tick SessionExpiry::next_deadline() const {
+  return locks_.clock().registration_count() == 0 ? kTickNever : next_scan_;
+}
+
+bool SessionExpiry::dying(const locks::ExpiryProposal& due) const {
+  const auto& tables = locks_.tables();
+  const locks::SessionRow row = locks::find_session(tables, due.shard, due.session);
+  return row.value != 0 && tables.sessions[row].phase == locks::SessionPhase::Dying;
+}
+
+void SessionExpiry::on_tick(Tick now) {
+  if (now < next_deadline()) {
+    return;
+  }
+  due_.resize(kExpiriesPerTickMax);
+  due_.resize(locks_.clock().expired(now, due_));
+  for (const locks::ExpiryProposal& due : due_) {
+    const bool leading = leads_(due.shard) && engine_->view(due.shard).lease;
+    if (leading && (dying(due) || agreed(due, now))) {
+      questions_.erase(due.row.value);
+      proposed_->add();
+      propose_(due);
+    } else {
+      locks_.clock().on_expiry_refused(due, now);
+    }
+  }
+  ask(now);
+  // A registration made from now on cannot run out within the shortest TTL.
+  const std::uint64_t ttl_ticks =
+      std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
+  const Tick latest = due_.empty() ? now + ttl_ticks : now + 1;
+  next_scan_ = max_id(now + 1, min_id(locks_.clock().next_deadline(), latest));
+  if (locks_.clock().registration_count() == 0) {
+    questions_.clear();
+  }
+}
+
+bool SessionExpiry::agreed(const locks::ExpiryProposal& due, Tick now) {
+  Question& question = questions_[due.row.value];
+  const std::uint64_t self = bit_of(options_.node);
+  const bool fresh = question.serial == due.serial && question.asked != Tick{};
+  const auto needed = static_cast<int>(options_.nodes.size() / 2 + 1);
+  if (!fresh) {
+    question = Question{due.serial, Tick{}, Tick{}, self};
+  }
+  if (std::popcount(question.silent_mask) >= needed) {
+    return true;
+  }
+  if (!fresh || question.ask_again <= now) {
+    // Messages may be lost, so the question is repeated in any case.
+    const Tick repeat = now + std::max<std::uint64_t>(2, options_.election_ticks / 4);
+    question = Question{due.serial, now, repeat, self};
+    to_ask_.push_back({due.session.value, due.shard.value, due.serial, 0});
+  }
+  return false;
+}
+
+void SessionExpiry::ask(Tick now) {
+  if (to_ask_.empty()) {
+    return;
+  }
+  asked_->add(to_ask_.size());
+  const std::vector<std::byte> message = encode(kAsk, now.value, to_ask_);
+  for (const NodeId node : options_.nodes) {
+    if (node != options_.node) {
+      engine_->send_peer_message(node, message);
+    }
+  }
+  to_ask_.clear();
+}
+
+std::vector<std::byte> SessionExpiry::encode(std::uint8_t kind,
+                                             std::uint64_t round,
+                                             std::span<const Case> cases) {
+  static_assert(sizeof(MessageHeader) + kExpiriesPerTickMax * sizeof(Case) <= kPeerMessageBytesMax);
+  GCOORD_ASSERT(cases.size() <= kExpiriesPerTickMax);
+  MessageHeader header;
+  header.kind = kind;
+  header.count = static_cast<std::uint32_t>(cases.size());
+  header.round = round;
+  std::vector<std::byte> message(sizeof(header) + cases.size_bytes());
+  std::memcpy(message.data(), &header, sizeof(header));
+  std::memcpy(message.data() + sizeof(header), cases.data(), cases.size_bytes());
+  return message;
+}
+
+void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> message, Tick now) {
+  MessageHeader header;
+  if (message.size() < sizeof(header)) {
+    dropped_->add();
+    return;
+  }
+  std::memcpy(&header, message.data(), sizeof(header));
+  const auto cases = message.subspan(sizeof(header));
+  const bool sane = header.count <= kExpiriesPerTickMax &&
+                    cases.size() == header.count * sizeof(Case) && bit_of(from) != 0 &&
+                    (header.kind == kAsk || header.kind == kAnswer);
+  if (!sane) {
+    dropped_->add();
+  } else if (header.kind == kAsk) {
+    answer(from, cases, header.round, now);
+  } else {
+    take_answers(from, cases, header.round, now);
+  }
+}
+
+std::uint64_t SessionExpiry::silent_ms(const Case& question, Tick now) const {
+  const ShardId shard{question.shard};
+  if (now < clear_after_ || shard.value >= locks_.tables().shard_count) {
+    return kSilenceUnknown;
+  }
+  const auto& tables = locks_.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, SessionId{question.session});
+  if (row.value == 0 || tables.sessions[row].serial != question.serial) {
+    return kSilenceUnknown;
+  }
+  return locks_.clock().silent_ticks(row, now) * options_.tick_ms;
+}
+
+void SessionExpiry::answer(NodeId to,
+                           std::span<const std::byte> message,
+                           std::uint64_t round,
+                           Tick now) {
+  std::vector<Case> cases(message.size() / sizeof(Case));
+  std::memcpy(cases.data(), message.data(), message.size());
+  for (Case& each : cases) {
+    each.silent_ms = silent_ms(each, now);
+  }
+  engine_->send_peer_message(to, encode(kAnswer, round, cases));
+}
+
+void SessionExpiry::take_answers(NodeId from,
+                                 std::span<const std::byte> message,
+                                 std::uint64_t round,
+                                 Tick now) {
+  const auto& tables = locks_.tables();
+  for (std::size_t at = 0; at < message.size(); at += sizeof(Case)) {
+    Case answered;
+    std::memcpy(&answered, message.data() + at, sizeof(Case));
+    const bool known = answered.silent_ms != kSilenceUnknown && answered.shard < tables.shard_count;
+    const locks::SessionRow row =
+        known ? locks::find_session(tables, ShardId{answered.shard}, SessionId{answered.session})
+              : locks::SessionRow{};
+    const auto found = questions_.find(row.value);
+    if (row.value == 0 || found == questions_.end() || found->second.asked.value != round ||
+        found->second.serial != answered.serial) {
+      continue;
+    }
+    // Silent for the whole TTL before the question was asked, not merely before it was answered:
+    // the majority must have been silent at one common moment.
+    Question& question = found->second;
+    const std::uint64_t travelled_ms = (now - question.asked + 1) * options_.tick_ms;
+    const std::uint64_t needed_ms = tables.sessions[row].ttl_ms + travelled_ms;
+    if (answered.silent_ms >= needed_ms) {
+      question.silent_mask |= bit_of(from);
+    } else {
+      const std::uint64_t lacking_ticks = (needed_ms - answered.silent_ms) / options_.tick_ms + 1;
+      question.ask_again = min_id(question.ask_again, now + lacking_ticks);
+    }
+  }
+  next_scan_ = min_id(next_scan_, now + 1);
+}
+
+void SessionExpiry::on_refused(const locks::ExpiryProposal& proposal, Tick now) {
+  locks_.clock().on_expiry_refused(proposal, now);
+  next_scan_ = min_id(next_scan_, now + 1);
+}
+
+void SessionExpiry::on_loop_gap(std::uint64_t ticks, Tick now) {
+  locks_.clock().pause_guard(ticks);
+  clear_after_ = now + options_.election_ticks;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,116 @@
+// Ends sessions whose time ran out: the leader's part, with the agreement of a majority of nodes.
+//
+// A client counts its session as renewed when a majority of nodes acknowledged a keep-alive, and
+// the leader of a shard need not be among them. So a leader that heard nothing for a TTL asks the
+// other nodes first, and proposes the expiry only when a majority, itself included, was silent for
+// the whole TTL before the moment of asking: any majority that renewed the session would share a
+// node with it (rpc/session_messages.h). A node that cannot tell, because it has not applied the
+// registration, stands for neither side.
+//
+// What else is guarded: nothing is proposed unless the leader's lease is valid; after a gap of the
+// loop all deadlines move by it, and questions are answered with "cannot tell" for one election
+// time, because the keep-alives of that time may still be unread. Work per tick is bounded by
+// kExpiriesPerTickMax. One thread.
+#pragma once
+
+#include "common/metrics.h"
+#include "locks/lock_cpu.h"
+#include "server/replica_port.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+// 1,024 proposals of 13 bytes a tick: a million sessions that end together are gone in ten seconds,
+// and a tick's batch costs a millisecond.
+inline constexpr std::size_t kExpiriesPerTickMax = 1024;
+
+struct SessionExpiryOptions {
+  NodeId node;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too; at most 64.
+  std::uint32_t tick_ms = 10;
+  std::uint64_t election_ticks = 100;
+  std::uint32_t ttl_ms_min = 100;
+};
+
+class SessionExpiry {
+ public:
+  using Propose = std::function<void(const locks::ExpiryProposal&)>;
+  using Leads = std::function<bool(ShardId)>;
+
+  SessionExpiry(const SessionExpiryOptions& options,
+                locks::LockCpu& locks,
+                MetricsRegistry& metrics,
+                Leads leads,
+                Propose propose);
+
+  void start(ReplicaPort& engine) { engine_ = &engine; }
+
+  // Looks for registrations that ran out, asks, and proposes what a majority agreed to.
+  void on_tick(Tick now);
+
+  // A proposal did not get into the log: due again.
+  void on_refused(const locks::ExpiryProposal& proposal, Tick now);
+
+  // This node leads the shard now, so deadlines may be past already.
+  void on_led() { next_scan_ = Tick{}; }
+
+  void on_loop_gap(std::uint64_t ticks, Tick now);
+  void on_peer_message(NodeId from, std::span<const std::byte> message, Tick now);
+
+  // When on_tick has something to do; kTickNever while nothing is registered.
+  Tick next_deadline() const;
+
+  // Messages that did not decode.
+  std::uint64_t dropped_count() const { return dropped_->value(); }
+
+ private:
+  // One registration that the other nodes were asked about.
+  struct Question {
+    std::uint32_t serial = 0;
+    Tick asked;
+    Tick ask_again;                 // When the answers may be different.
+    std::uint64_t silent_mask = 0;  // Bit k: options_.nodes[k] was silent for the TTL.
+  };
+
+  struct Case {  // As it travels, 24 bytes.
+    std::uint64_t session = 0;
+    std::uint32_t shard = 0;
+    std::uint32_t serial = 0;
+    std::uint64_t silent_ms = 0;  // In an answer; kSilenceUnknown: cannot tell.
+  };
+
+  static_assert(sizeof(Case) == 24);
+
+  bool agreed(const locks::ExpiryProposal& due, Tick now);
+  bool dying(const locks::ExpiryProposal& due) const;
+  void ask(Tick now);
+  void answer(NodeId to, std::span<const std::byte> message, std::uint64_t round, Tick now);
+  void take_answers(NodeId from, std::span<const std::byte> message, std::uint64_t round, Tick now);
+  std::uint64_t silent_ms(const Case& question, Tick now) const;
+  std::vector<std::byte> encode(std::uint8_t kind,
+                                std::uint64_t round,
+                                std::span<const Case> cases);
+  std::uint64_t bit_of(NodeId node) const;
+
+  SessionExpiryOptions options_;
+  locks::LockCpu& locks_;
+  ReplicaPort* engine_ = nullptr;
+  Leads leads_;
+  Propose propose_;
+  Counter* proposed_ = nullptr;
+  Counter* asked_ = nullptr;
+  Counter* dropped_ = nullptr;
+  Tick next_scan_;
+  Tick clear_after_;  // Before it this node cannot tell who was silent.
+  std::unordered_map<std::uint32_t, Question> questions_;  // By session row.
+  std::vector<Case> to_ask_;
+  std::vector<locks::ExpiryProposal> due_;
+};
+
+}  // namespace gcoord::server

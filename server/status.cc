@@ -1,0 +1,135 @@
+#include "server/status.h"
+
+#include "server/version.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace gcoord::server {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string hex64(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+ordered_json peer_json(const NodePeerView& peer) {
+  return {{"node", peer.link.id.value},
+          {"address", peer.link.address},
+          {"state", netcore::link_state_name(peer.link.state)},
+          {"live", peer.live},
+          {"incarnation", peer.link.incarnation.value},
+          {"transport", peer.link.transport},
+          {"reason", peer.link.last_error}};
+}
+
+ordered_json configuration_json(const consensus::Configuration& configuration) {
+  ordered_json members = ordered_json::array();
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    if (!consensus::has_slot(configuration.members(), slot)) {
+      continue;
+    }
+    members.push_back({{"node", configuration.node[slot].value},
+                       {"weight", configuration.weight[slot]},
+                       {"voter", consensus::has_slot(configuration.voters, slot)},
+                       {"outgoing", consensus::has_slot(configuration.voters_outgoing, slot)},
+                       {"learner", consensus::has_slot(configuration.learners, slot)}});
+  }
+  return {{"joint", configuration.joint()}, {"members", members}};
+}
+
+ordered_json shard_json(const ShardView& view, const LockService& service) {
+  const auto& locks = service.locks().shard(view.shard);
+  return {{"shard", view.shard.value},
+          {"role", role_name(view.role)},
+          {"term", std::to_string(view.term.value)},
+          {"leader", view.leader.value},
+          {"commit", std::to_string(view.commit.value)},
+          {"applied", std::to_string(view.applied.value)},
+          {"last", std::to_string(view.last.value)},
+          {"durable", std::to_string(view.durable.value)},
+          {"locks", locks.lock_count},
+          {"sessions", locks.session_count},
+          {"state_hash", hex64(service.state_hash(view.shard))}};
+}
+
+}  // namespace
+
+std::string_view role_name(consensus::Role role) {
+  switch (role) {
+    case consensus::Role::Follower:
+      return "follower";
+    case consensus::Role::PreCandidate:
+      return "pre-candidate";
+    case consensus::Role::Candidate:
+      return "candidate";
+    case consensus::Role::Leader:
+      return "leader";
+  }
+  return "unknown";
+}
+
+std::string StatusReports::node_status() const {
+  const NodeView view = sources_.engine->view();
+  const locks::LockUsage usage = sources_.service->locks().usage();
+  ordered_json peers = ordered_json::array();
+  for (const NodePeerView& peer : view.peers) {
+    peers.push_back(peer_json(peer));
+  }
+  const ordered_json json = {{"node", view.node.value},
+                             {"cluster_id", std::to_string(view.cluster.value)},
+                             {"cluster_name", sources_.options->cluster_name},
+                             {"version", kVersion},
+                             {"incarnation", view.incarnation.value},
+                             {"directory_id", hex64(view.directory_id)},
+                             {"durability", "durable"},
+                             {"stepper", "cpu"},
+                             {"shards", view.shard_count},
+                             {"leaders", view.leader_count},
+                             {"locks", usage.locks},
+                             {"waiters", usage.waiters},
+                             {"sessions", usage.sessions},
+                             {"connections", sources_.connection_count()},
+                             {"uptime_ms", std::to_string(sources_.uptime_ms())},
+                             {"wal",
+                              {{"submitted", std::to_string(view.submitted_lsn.value)},
+                               {"durable", std::to_string(view.durable_lsn.value)}}},
+                             {"checkpoint",
+                              {{"lsn", std::to_string(view.checkpoint_lsn.value)},
+                               {"count", std::to_string(view.checkpoint_count)}}},
+                             {"entry_bytes", std::to_string(view.entry_bytes)},
+                             {"peers", peers}};
+  return json.dump();
+}
+
+std::string StatusReports::shard_list(const rpc::ShardRange& range) const {
+  const std::uint32_t count = std::min(range.count, kShardRowsMax);
+  ordered_json rows = ordered_json::array();
+  for (std::uint32_t offset = 0; offset < count; ++offset) {
+    rows.push_back(shard_json(sources_.engine->view(range.first + offset), *sources_.service));
+  }
+  const ordered_json json = {{"node", sources_.options->node.value},
+                             {"first", range.first.value},
+                             {"shards", sources_.options->shards},
+                             {"rows", rows}};
+  return json.dump();
+}
+
+std::string StatusReports::shard_show(ShardId shard) const {
+  const ShardView view = sources_.engine->view(shard);
+  ordered_json json = shard_json(view, *sources_.service);
+  json["node"] = sources_.options->node.value;
+  json["vote"] = view.vote.value;
+  json["floor"] = std::to_string(view.floor.value);
+  json["lease"] = view.lease;
+  json["configuration"] = configuration_json(view.configuration);
+  return json.dump();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,47 @@
+// The reports of a running node, from its engine and its lock service.
+//
+// node_status:
+//   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "stepper",
+//    "shards", "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms",
+//    "wal": {"submitted", "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes",
+//    "peers": [{"node", "address", "state", "live", "incarnation", "transport", "reason"}]}
+// shard_show: one row with its configuration; shard_list: rows without.
+//
+// docs/doors.md names the fields for scripts. One thread.
+#pragma once
+
+#include "server/lock_service.h"
+#include "server/node_reports.h"
+#include "server/options.h"
+#include "server/replica_port.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace gcoord::server {
+
+struct StatusSources {
+  const NodeOptions* options = nullptr;
+  const ReplicaPort* engine = nullptr;
+  const LockService* service = nullptr;
+  std::function<std::size_t()> connection_count;
+  std::function<std::uint64_t()> uptime_ms;
+};
+
+class StatusReports final : public NodeReports {
+ public:
+  explicit StatusReports(StatusSources sources) : sources_(std::move(sources)) {}
+
+  std::string node_status() const override;
+  std::string shard_list(const rpc::ShardRange& range) const override;
+  std::string shard_show(ShardId shard) const override;
+
+ private:
+  StatusSources sources_;
+};
+
+// "follower", "pre-candidate", "candidate" or "leader".
+std::string_view role_name(consensus::Role role);
+
+}  // namespace gcoord::server

@@ -1,0 +1,83 @@
+#include "server/trace_file.h"
+
+#include "rpc/error_codes.h"
+#include "server/status.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gcoord::server {
+
+namespace {
+
+std::string_view cause_name(consensus::Cause cause) {
+  switch (cause) {
+    case consensus::Cause::None:
+      return "none";
+    case consensus::Cause::Timeout:
+      return "timeout";
+    case consensus::Cause::HigherTerm:
+      return "higher-term";
+    case consensus::Cause::Elected:
+      return "elected";
+    case consensus::Cause::CheckQuorum:
+      return "check-quorum";
+    case consensus::Cause::Transfer:
+      return "transfer";
+    case consensus::Cause::Removed:
+      return "removed";
+    case consensus::Cause::LeaderKnown:
+      return "leader-known";
+    case consensus::Cause::Resigned:
+      return "resigned";
+    case consensus::Cause::VoteLost:
+      return "vote-lost";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceFile>> TraceFile::open(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) {
+    return rpc::make_error(rpc::ErrorCode::OptionInvalid,
+                           "--trace " + path + ": " + std::strerror(errno));
+  }
+  return std::unique_ptr<TraceFile>(new TraceFile(file));
+}
+
+TraceFile::~TraceFile() {
+  std::fclose(file_);
+}
+
+void TraceFile::write(const ShardTransition& t) {
+  if (failed_) {
+    return;
+  }
+  const std::string line = fmt::format(
+      R"({{"tick":"{}","node":{},"shard":{},"term":"{}","vote":{},"role":"{}","leader":{},)"
+      R"("last":"{}","commit":"{}","applied":"{}","durable":"{}","cause":"{}"}})"
+      "\n",
+      t.tick.value,
+      t.node.value,
+      t.shard.value,
+      t.term.value,
+      t.vote.value,
+      role_name(t.role),
+      t.leader.value,
+      t.last.value,
+      t.commit.value,
+      t.applied.value,
+      t.durable.value,
+      cause_name(t.cause));
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) {
+    failed_ = true;
+    spdlog::error("the trace ends here: {}", std::strerror(errno));
+  }
+}
+
+}  // namespace gcoord::server

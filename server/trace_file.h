@@ -1,0 +1,37 @@
+// The trace door (DESIGN.md section 10): every transition of every shard as one line of JSON.
+//
+//   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
+//    "cause"}
+//
+// Buffered and written by the loop's thread, so a trace slows a node down; it is for checking
+// implementations against the specification, not for production. A failed write ends the trace, not
+// the node, and is logged once.
+#pragma once
+
+#include "common/status.h"
+#include "server/engine_view.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace gcoord::server {
+
+class TraceFile {
+ public:
+  // Replaces the file.
+  static Result<std::unique_ptr<TraceFile>> open(const std::string& path);
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  void write(const ShardTransition& transition);
+
+ private:
+  explicit TraceFile(std::FILE* file) : file_(file) {}
+
+  std::FILE* file_ = nullptr;
+  bool failed_ = false;
+};
+
+}  // namespace gcoord::server

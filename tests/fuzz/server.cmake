@@ -1,0 +1,2 @@
+# Configuration files as an operator, or somebody who may write to one, may leave them.
+gcoord_fuzz_test(NAME configuration_fuzz SOURCES configuration_fuzz.cc DEPS server)

@@ -1,0 +1,143 @@
+// The small parts of the engine: deadlines, reads, admission, sets of shards.
+#include "consensus/stepper.h"
+#include "ledger/memory_disk.h"
+#include "server/engine_admission.h"
+#include "server/engine_deadlines.h"
+#include "server/engine_reads.h"
+#include "server/shard_bits.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using Cookies = std::vector<std::uint64_t>;
+
+class DeadlineIndexTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kRows = 4 * DeadlineIndex::kBlockRows;
+
+  void set(std::uint32_t row, std::uint64_t tick) {
+    stepper_->columns().hot[row].deadline = Tick{tick};
+    index_.lower(row, Tick{tick});
+  }
+
+  std::vector<std::uint32_t> collect(std::uint64_t tick, std::uint32_t row_count_max) {
+    std::vector<std::uint32_t> rows;
+    index_.collect(stepper_->columns(), Tick{tick}, row_count_max, [&](std::uint32_t row) {
+      rows.push_back(row);
+      stepper_->columns().hot[row].deadline = kTickNever;
+    });
+    return rows;
+  }
+
+  std::unique_ptr<consensus::Stepper> stepper_ = consensus::make_cpu_stepper(kRows, 1);
+  DeadlineIndex index_{kRows};
+};
+
+TEST_F(DeadlineIndexTest, DueRowsAreFoundAndTheNextDeadlineIsKnown) {
+  set(3, 10);
+  set(700, 20);
+  set(701, 30);
+  EXPECT_EQ(index_.next(), Tick{10});
+  EXPECT_EQ(collect(9, 100), std::vector<std::uint32_t>{});
+  EXPECT_EQ(collect(20, 100), (std::vector<std::uint32_t>{3, 700}));
+  EXPECT_EQ(index_.next(), Tick{30});
+  EXPECT_EQ(collect(30, 100), std::vector<std::uint32_t>{701});
+  EXPECT_EQ(index_.next(), kTickNever);
+}
+
+TEST_F(DeadlineIndexTest, WhatATurnDoesNotTakeStaysDueAndNobodyStarves) {
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    set(row, 5);
+  }
+  std::size_t found = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    EXPECT_EQ(index_.next(), Tick{5});
+    found += collect(5, 10).size();
+  }
+  EXPECT_EQ(found, kRows);
+  EXPECT_EQ(index_.next(), kTickNever);
+}
+
+TEST(RowReads, AReadOfThisTurnWaitsForTheNext) {
+  RowReads reads;
+  reads.add(7, 1);
+  reads.add(8, 2);
+  EXPECT_FALSE(reads.has_fresh_before(1));
+  EXPECT_EQ(reads.take_fresh(2), Cookies{7});
+  EXPECT_EQ(reads.take_fresh(3), Cookies{8});
+  EXPECT_TRUE(reads.empty());
+}
+
+TEST(RowReads, OnlyTheOpenRoundIsClosed) {
+  RowReads reads;
+  reads.open_round(5, {1, 2});
+  EXPECT_EQ(reads.close_round(4), Cookies{});
+  EXPECT_EQ(reads.close_round(5), (Cookies{1, 2}));
+  EXPECT_EQ(reads.close_round(5), Cookies{});
+}
+
+TEST(RowReads, ReadsAreAnsweredWhenTheirIndexIsApplied) {
+  RowReads reads;
+  reads.await(LogIndex{10}, {1});
+  reads.await(LogIndex{12}, {2});
+  EXPECT_EQ(reads.take_applied(LogIndex{11}), Cookies{1});
+  EXPECT_EQ(reads.take_lost(), Cookies{2});
+  EXPECT_TRUE(reads.empty());
+}
+
+TEST(ShardBits, AreWalkedInOrder) {
+  ShardBits some(200);
+  ShardBits others(200);
+  some.set(0);
+  some.set(130);
+  others.set(63);
+  others.set(199);
+  std::vector<std::uint32_t> walked;
+  for (std::uint32_t shard = 0; (shard = some.next_in_either(others, shard)) < 200; ++shard) {
+    walked.push_back(shard);
+  }
+  EXPECT_EQ(walked, (std::vector<std::uint32_t>{0, 63, 130, 199}));
+}
+
+class AdmissionTest : public testing::Test {
+ protected:
+  netcore::Admission ask(std::uint64_t directory, std::uint32_t incarnation) {
+    return hook_(
+        {ClusterId{1}, NodeId{2}, Incarnation{incarnation}, netcore::DirectoryId{directory}});
+  }
+
+  ledger::MemoryDisk disk_;
+  std::unique_ptr<ledger::IdentityFile> identity_ =
+      ledger::IdentityFile::open(disk_, {ClusterId{1}, NodeId{1}, 4}, 11).value();
+  int failure_count_ = 0;
+  netcore::AdmitHook hook_ =
+      make_admit_hook(*identity_, [this](const Status&) { ++failure_count_; });
+};
+
+TEST_F(AdmissionTest, AKnownNodeComesBackInALaterLife) {
+  EXPECT_TRUE(ask(77, 1).admitted());
+  EXPECT_TRUE(ask(77, 1).admitted());
+  EXPECT_TRUE(ask(77, 3).admitted());
+  EXPECT_EQ(identity_->peers().at(0).incarnation, Incarnation{3});
+}
+
+TEST_F(AdmissionTest, AReplacedDirectoryIsRefused) {
+  EXPECT_TRUE(ask(77, 1).admitted());
+  EXPECT_EQ(ask(78, 2).code, netcore::RefusalCode::ReplacedDirectory);
+}
+
+TEST_F(AdmissionTest, AnOldCopyOfADirectoryIsRefused) {
+  EXPECT_TRUE(ask(77, 5).admitted());
+  EXPECT_EQ(ask(77, 4).code, netcore::RefusalCode::OldIncarnation);
+}
+
+TEST_F(AdmissionTest, WhoCannotBeRememberedIsNotAdmitted) {
+  disk_.fail_writes(true);
+  EXPECT_EQ(ask(77, 1).code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_EQ(failure_count_, 1);
+}
+
+}  // namespace
+}  // namespace gcoord::server

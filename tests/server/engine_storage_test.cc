@@ -1,0 +1,229 @@
+// What survives the end of a process: restarts, checkpoints, lost power, failed disks, snapshots
+// for those who were away.
+#include "engine_cluster.h"
+
+namespace gcoord::server {
+namespace {
+
+constexpr const char* kSegments = "gcoord_ledger_wal_segments";
+
+// Proposes to the shard's leader and waits until all running nodes agree.
+void fill(EngineCluster& cluster, std::uint32_t shard, int count, const std::string& text) {
+  for (int sent = 0; sent < count; sent += 100) {
+    const std::uint32_t leader = cluster.leader_of(shard);
+    for (int k = sent; k < std::min(count, sent + 100); ++k) {
+      cluster.propose(leader, shard, text + std::to_string(k));
+    }
+    cluster.settle();
+  }
+  cluster.run_until([&] { return cluster.agreed(shard); }, 2000);
+}
+
+void checkpoint(EngineCluster& cluster, std::uint32_t id) {
+  const std::uint64_t before = cluster.engine(id).view().checkpoint_count;
+  cluster.engine(id).request_checkpoint();
+  cluster.wait_for([&] { return cluster.engine(id).view().checkpoint_count > before; });
+}
+
+TEST(EngineStorage, ARestartedClusterReplaysItsLogs) {
+  EngineCluster cluster(3, 5);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  fill(cluster, 3, 50, "kept ");
+  const auto kept = cluster.service(1).commands(ShardId{3});
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    cluster.stop(id);
+  }
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(2).commands(ShardId{3}), kept);
+  EXPECT_EQ(cluster.engine(2).incarnation(), Incarnation{2});
+}
+
+TEST(EngineStorage, ARestartedNodeNeitherVotesNorCampaignsForAnElectionTimeout) {
+  EngineCluster cluster(1, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  EXPECT_EQ(cluster.engine(1).view().vote_after, Tick{0});
+  cluster.stop(1);
+  cluster.start(1);
+  cluster.run_ms(900);
+  EXPECT_FALSE(cluster.all_led());
+  cluster.run_until([&] { return cluster.all_led(); }, 3000);
+}
+
+TEST(EngineStorage, ACheckpointDropsSegmentsAndARestartFromItIsEqual) {
+  EngineCluster cluster(3, 4);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  for (int round = 0; round < 8; ++round) {
+    fill(cluster, 2, 400, std::string(1000, 'x'));
+  }
+  ASSERT_GT(cluster.gauge(1, kSegments), 2);
+  checkpoint(cluster, 1);
+  fill(cluster, 1, 20, "after the checkpoint ");
+  cluster.wait_for([&] { return cluster.gauge(1, kSegments) <= 2; });
+  const auto before = cluster.service(1).commands(ShardId{2});
+  cluster.stop(1);
+  cluster.start(1);
+  EXPECT_EQ(cluster.service(1).commands(ShardId{2}), before);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(1).commands(ShardId{1}).size(), 20u);
+}
+
+TEST(EngineStorage, ACheckpointUnderLoadLosesNothing) {
+  EngineCluster cluster(3, 2);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  std::size_t proposed = 0;
+  std::size_t failed = 0;
+  while (cluster.engine(1).view().checkpoint_count < 3) {
+    cluster.engine(1).request_checkpoint();
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      cluster.propose(cluster.leader_of(shard), shard, "load " + std::to_string(proposed++));
+    }
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      cluster.engine(id).turn();
+    }
+  }
+  cluster.run_until([&] { return cluster.all_agreed(); }, 2000);
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    failed += cluster.service(id).failed.size();  // Overloaded, where the disk is slow.
+  }
+  cluster.stop(1);
+  cluster.start(1);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(1).commands(ShardId{0}).size() +
+                cluster.service(1).commands(ShardId{1}).size() + failed,
+            proposed);
+}
+
+TEST(EngineStorage, ANodeThatWasAwayLongGetsASnapshot) {
+  EngineCluster cluster(3, 2);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.stop(3);
+  cluster.run_until([&] { return cluster.all_led(); });
+  fill(cluster, 0, 1000, "missed ");
+  cluster.start(3);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_GE(cluster.service(3).install_count, 1);
+  EXPECT_EQ(cluster.service(3).commands(ShardId{0}).size(), 1000u);
+  cluster.stop(3);
+  cluster.start(3);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(3).commands(ShardId{0}).size(), 1000u);
+}
+
+TEST(EngineStorage, ASnapshotOfManyChunksArrivesWhole) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.stop(3);
+  cluster.run_until([&] { return cluster.all_led(); });
+  fill(cluster, 0, 1500, std::string(1500, 'y'));  // Over two MiB: three dozen chunks.
+  cluster.start(3);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(3).install_count, 1);
+  EXPECT_EQ(cluster.service(3).commands(ShardId{0}).size(), 1500u);
+}
+
+TEST(EngineStorage, WhatWasDecidedSurvivesALossOfPowerOnAllNodes) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    EngineCluster cluster(3, 3);
+    cluster.start_all();
+    cluster.run_until([&] { return cluster.all_led(); });
+    fill(cluster, 1, 30, "decided ");
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      cluster.node(id).wal_disk.fail_syncs(true);
+    }
+    cluster.propose(cluster.leader_of(1), 1, "never durable");
+    cluster.settle();
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      cluster.stop(id);
+      cluster.node(id).wal_disk.fail_syncs(false);
+      cluster.node(id).wal_disk.lose_power(seed * 10 + id);
+      cluster.node(id).identity_disk.lose_power(seed * 20 + id);
+    }
+    cluster.start_all();
+    cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+    const auto& commands = cluster.service(1).commands(ShardId{1});
+    ASSERT_GE(commands.size(), 30u) << "seed " << seed;
+    EXPECT_EQ(commands[29], "decided 29");
+  }
+}
+
+TEST(EngineStorage, AFailedSyncStopsTheNodeWithoutAnAnswer) {
+  EngineCluster cluster(1, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.node(1).wal_disk.fail_syncs(true);
+  const std::uint64_t cookie = cluster.propose(1, 0, "lost");
+  cluster.settle();
+  EXPECT_FALSE(cluster.engine(1).failure().ok());
+  EXPECT_EQ(cluster.engine(1).failure().detail(), ledger::kDiskSyncFailed);
+  EXPECT_FALSE(cluster.decided(1, cookie));
+  EXPECT_EQ(cluster.engine(1).turn(), 0u);
+}
+
+TEST(EngineStorage, ADirectoryOfAnotherShardCountIsRefused) {
+  EngineCluster cluster(1, 8);
+  cluster.start_all();
+  cluster.stop(1);
+  cluster.tune = [](EngineOptions& options) { options.shard_count = 16; };
+  EXPECT_EQ(cluster.try_start(1).detail(), ledger::kDirectoryShardCount);
+}
+
+TEST(EngineStorage, AnEmptyDirectoryUnderAnOldIdIsRefusedByItsPeers) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  cluster.stop(3);
+  cluster.wipe(3);
+  cluster.tune = [](EngineOptions& options) { options.seed += 99; };  // Another directory id.
+  cluster.start(3);
+  cluster.run_ms(3000);
+  EXPECT_EQ(cluster.engine(3).view(ShardId{0}).leader, NodeId{0});
+  const auto peers = cluster.engine(3).view().peers;
+  EXPECT_NE(peers[0].link.last_error.find("another data directory"), std::string::npos)
+      << peers[0].link.last_error;
+}
+
+TEST(EngineStorage, AThousandShardsKeepTheirLeadersOverARestart) {
+  EngineCluster cluster(3, 1000);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  for (std::uint32_t shard = 0; shard < 1000; ++shard) {
+    cluster.propose(cluster.leader_of(shard), shard, "of shard " + std::to_string(shard));
+  }
+  cluster.run_until([&] { return cluster.all_agreed(); }, 2000);
+  checkpoint(cluster, 2);
+  cluster.stop(2);
+  cluster.run_until([&] { return cluster.all_led(); }, 1300);
+  cluster.start(2);
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  EXPECT_EQ(cluster.service(2).commands(ShardId{777}), std::vector<std::string>{"of shard 777"});
+}
+
+TEST(EngineStorage, AShardOfManyTermsComesBack) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+  for (int round = 0; round < 12; ++round) {
+    const std::uint32_t leader = cluster.leader_of(0);
+    cluster.propose(leader, 0, "in round " + std::to_string(round));
+    cluster.settle();
+    cluster.engine(leader).transfer(ShardId{0}, NodeId{leader % 3 + 1});
+    cluster.run_until([&] { return cluster.leader_of(0) == leader % 3 + 1; });
+    cluster.run_until([&] { return cluster.agreed(0); }, 2000);
+  }
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    cluster.stop(id);
+    cluster.start(id);
+    cluster.run_until([&] { return cluster.all_led() && cluster.all_agreed(); });
+    EXPECT_EQ(cluster.service(id).commands(ShardId{0}).size(), 12u);
+  }
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,241 @@
+// A replica engine of one node that decides when the test says so, and a sink that keeps replies.
+#pragma once
+
+#include "server/lock_service.h"
+#include "server/replica_port.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::server {
+
+struct KeptReply {
+  ConnectionId connection;
+  rpc::ReplySlot slot;
+  std::vector<std::byte> payload;
+};
+
+class KeepingSink final : public ReplySink {
+ public:
+  void reply(ConnectionId connection,
+             const rpc::ReplySlot& slot,
+             std::span<const std::byte> payload) override {
+    replies.push_back({connection, slot, {payload.begin(), payload.end()}});
+  }
+
+  void park(ConnectionId) override { ++parked; }
+
+  void unpark(ConnectionId) override { --parked; }
+
+  // The reply to a request id, which is forgotten; fails the test when there is none.
+  KeptReply take(std::uint64_t request_id) {
+    for (auto each = replies.begin(); each != replies.end(); ++each) {
+      if (each->slot.request_id == request_id) {
+        const KeptReply found = *each;
+        replies.erase(each);
+        return found;
+      }
+    }
+    ADD_FAILURE() << "no reply to request " << request_id;
+    return {};
+  }
+
+  std::vector<KeptReply> replies;
+  int parked = 0;
+};
+
+class FakeEngine final : public ReplicaPort {
+ public:
+  struct Proposal {
+    ShardId shard;
+    std::vector<std::byte> command;
+    std::uint64_t cookie = 0;
+  };
+
+  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
+    proposals.push_back({shard, {command.begin(), command.end()}, cookie});
+  }
+
+  void read(ShardId shard, std::uint64_t cookie) override { reads.push_back({shard, cookie}); }
+
+  ShardView view(ShardId shard) const override {
+    ShardView result;
+    result.shard = shard;
+    result.role = led.contains(shard.value) ? consensus::Role::Leader : consensus::Role::Follower;
+    result.leader = led.contains(shard.value) ? NodeId{1} : other_leader;
+    result.term = term;
+    result.lease = lease && led.contains(shard.value);
+    return result;
+  }
+
+  NodeView view() const override { return {}; }
+
+  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
+    messages.push_back({to, {message.begin(), message.end()}});
+  }
+
+  // Everything that was proposed is decided, in order.
+  void decide(Service& service) {
+    std::deque<Proposal> taken;
+    taken.swap(proposals);
+    for (const Proposal& proposal : taken) {
+      AppliedEntry entry;
+      entry.shard = proposal.shard;
+      entry.index = LogIndex{++index[proposal.shard.value]};
+      entry.term = term;
+      entry.payload = proposal.command;
+      entry.cookie = proposal.cookie;
+      entry.leader = led.contains(proposal.shard.value);
+      service.apply(entry);
+    }
+  }
+
+  void refuse(Service& service, const Status& status, NodeId hint) {
+    std::deque<Proposal> taken;
+    taken.swap(proposals);
+    for (const Proposal& proposal : taken) {
+      service.on_proposal_failed(proposal.cookie, status, hint);
+    }
+  }
+
+  void confirm_reads(Service& service, const Status& status = Status{}, NodeId hint = NodeId{}) {
+    std::vector<std::pair<ShardId, std::uint64_t>> taken;
+    taken.swap(reads);
+    for (const auto& [shard, cookie] : taken) {
+      service.on_read(cookie, status, hint);
+    }
+  }
+
+  void lead(Service& service, ShardId shard) {
+    led.insert(shard.value);
+    term = term + 1;
+    service.on_role(shard, consensus::Role::Leader, term, NodeId{1});
+  }
+
+  void follow(Service& service, ShardId shard, NodeId leader) {
+    led.erase(shard.value);
+    other_leader = leader;
+    term = term + 1;
+    service.on_role(shard, consensus::Role::Follower, term, leader);
+  }
+
+  std::deque<Proposal> proposals;
+  std::vector<std::pair<ShardId, std::uint64_t>> reads;
+  std::vector<std::pair<NodeId, std::vector<std::byte>>> messages;
+  std::set<std::uint32_t> led;
+  std::map<std::uint32_t, std::uint64_t> index;
+  NodeId other_leader;
+  Term term{1};
+  bool lease = true;
+};
+
+class NoReports final : public NodeReports {
+ public:
+  std::string node_status() const override { return R"({"node":1})"; }
+
+  std::string shard_list(const rpc::ShardRange& range) const override {
+    return std::to_string(range.count);
+  }
+
+  std::string shard_show(ShardId shard) const override { return std::to_string(shard.value); }
+};
+
+// A lock service of one node over a fake engine, with a clock moved by hand.
+struct LockBench {
+  explicit LockBench(std::vector<NodeId> nodes = {NodeId{1}}, NodeId node = NodeId{1}) {
+    LockServiceOptions options;
+    options.node = node;
+    options.nodes = std::move(nodes);
+    options.tick_ms = 10;
+    options.election_ticks = 10;
+    options.limits = {4, 100, 60'000};
+    service = std::make_unique<LockService>(options, sink, metrics);
+    service->set_time(1'000'000);
+    service->start(engine, Incarnation{7}, reports);
+  }
+
+  void lead_all() {
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      engine.lead(*service, ShardId{shard});
+    }
+  }
+
+  void pass_ms(std::uint64_t ms) {
+    now_us += ms * 1000;
+    service->set_time(now_us);
+    service->on_tick();
+  }
+
+  // Returns the request's id.
+  std::uint64_t send(rpc::RequestSlot slot, std::string_view text) {
+    return send(slot, rpc::bytes_of(text));
+  }
+
+  std::uint64_t send(rpc::RequestSlot slot, std::span<const std::byte> payload) {
+    slot.request_id = ++request_last;
+    slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
+    service->on_request(ConnectionId{connection}, slot, payload);
+    return slot.request_id;
+  }
+
+  std::uint64_t acquire(std::uint64_t session,
+                        std::uint64_t sequence,
+                        std::string_view name,
+                        std::uint32_t wait_ms = 0,
+                        std::uint32_t ttl_ms = 1000) {
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
+    acquire.wait_ms = wait_ms;
+    acquire.ttl_ms = ttl_ms;
+    rpc::RequestSlot slot = rpc::to_slot(acquire);
+    slot.shard = shard_of_name(name).value;
+    return send(slot, name);
+  }
+
+  std::uint64_t release(std::uint64_t session,
+                        std::uint64_t sequence,
+                        std::string_view name,
+                        std::uint64_t token) {
+    rpc::LockRelease release;
+    release.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
+    release.token = FencingToken{token};
+    rpc::RequestSlot slot = rpc::to_slot(release);
+    slot.shard = shard_of_name(name).value;
+    return send(slot, name);
+  }
+
+  rpc::RequestSlot slot(rpc::RequestKind kind) const {
+    rpc::RequestSlot result;
+    result.kind = kind;
+    return result;
+  }
+
+  static ShardId shard_of_name(std::string_view name) { return shard_of(hash_name(name), 4); }
+
+  void decide() { engine.decide(*service); }
+
+  // Decides and returns the reply.
+  KeptReply decided(std::uint64_t request_id) {
+    decide();
+    return sink.take(request_id);
+  }
+
+  MetricsRegistry metrics;
+  KeepingSink sink;
+  FakeEngine engine;
+  NoReports reports;
+  std::unique_ptr<LockService> service;
+  std::uint64_t now_us = 1'000'000;
+  std::uint64_t request_last = 0;
+  std::uint64_t connection = 1;
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,357 @@
+// The lock service over an engine that decides when the test says so.
+#include "server/lock_service.h"
+
+#include "rpc/session_messages.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+std::uint32_t number(ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+TEST(LockServiceTest, GrantIsAnsweredOnlyWhenTheLogDecided) {
+  LockBench bench;
+  bench.lead_all();
+  const auto id = bench.acquire(5, 1, "a");
+  EXPECT_TRUE(bench.sink.replies.empty());
+  const KeptReply reply = bench.decided(id);
+  EXPECT_EQ(reply.slot.code, StatusCode::Ok);
+  EXPECT_NE(reply.slot.token, 0u);
+  EXPECT_EQ(reply.slot.epoch, bench.engine.term.value);
+  EXPECT_GT(reply.slot.ttl_ms, 900u);
+  EXPECT_LE(reply.slot.ttl_ms, 1000u);
+  EXPECT_EQ(reply.connection, ConnectionId{1});
+}
+
+TEST(LockServiceTest, OtherNodesNameTheLeader) {
+  LockBench bench;
+  bench.engine.other_leader = NodeId{3};
+  const KeptReply hinted = bench.sink.take(bench.acquire(5, 1, "a"));
+  EXPECT_EQ(hinted.slot.detail, number(ErrorCode::NotLeader));
+  EXPECT_EQ(hinted.slot.leader, 3u);
+  bench.engine.other_leader = NodeId{};
+  const KeptReply lost = bench.sink.take(bench.acquire(5, 1, "a"));
+  EXPECT_EQ(lost.slot.detail, number(ErrorCode::NoLeader));
+}
+
+TEST(LockServiceTest, BusyTellsHolderAndToken) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto busy = bench.decided(bench.acquire(6, 1, "a"));
+  EXPECT_EQ(busy.slot.detail, number(ErrorCode::LockBusy));
+  EXPECT_EQ(busy.slot.token, held.slot.token);
+  EXPECT_EQ(busy.slot.extra, 5u);
+}
+
+TEST(LockServiceTest, ReleaseAnswersTheFirstWaiter) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto first = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  const auto second = bench.acquire(7, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  EXPECT_TRUE(bench.sink.replies.empty());
+  EXPECT_EQ(bench.service->wait_count(), 2u);
+  EXPECT_EQ(bench.sink.parked, 2);
+  const auto released = bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(released.slot.code, StatusCode::Ok);
+  const auto granted = bench.sink.take(first);
+  EXPECT_EQ(granted.slot.code, StatusCode::Ok);
+  EXPECT_GT(granted.slot.token, held.slot.token);
+  EXPECT_TRUE(bench.sink.replies.empty());
+  bench.decided(bench.release(6, 2, "a", granted.slot.token));
+  EXPECT_GT(bench.sink.take(second).slot.token, granted.slot.token);
+  EXPECT_EQ(bench.sink.parked, 0);
+}
+
+TEST(LockServiceTest, ReleaseWithAnotherTokenIsRefused) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto stale = bench.decided(bench.release(5, 2, "a", held.slot.token + 1));
+  EXPECT_EQ(stale.slot.detail, number(ErrorCode::TokenStale));
+  const auto other = bench.decided(bench.release(6, 1, "a", held.slot.token));
+  EXPECT_NE(other.slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, TimedWaitEndsAtItsTimeAndLeavesNoQueueEntry) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a", 0, 60'000));
+  const auto waiting = bench.acquire(6, 1, "a", 200, 60'000);
+  bench.decide();
+  bench.pass_ms(190);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  bench.pass_ms(30);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
+  EXPECT_EQ(bench.decided(waiting).slot.detail, number(ErrorCode::WaitTimedOut));
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.decided(bench.acquire(7, 1, "a")).slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, TimedWaitIsProposedAgainWhenTheLogRefusedIt) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 60'000));
+  const auto waiting = bench.acquire(6, 1, "a", 100, 60'000);
+  bench.decide();
+  bench.pass_ms(200);
+  bench.engine.refuse(*bench.service, Status{StatusCode::ResourceExhausted, "full"}, NodeId{});
+  bench.pass_ms(20);
+  EXPECT_EQ(bench.decided(waiting).slot.detail, number(ErrorCode::WaitTimedOut));
+}
+
+TEST(LockServiceTest, RetryOfAGrantGivesTheSameTokenAgain) {
+  LockBench bench;
+  bench.lead_all();
+  const auto first = bench.decided(bench.acquire(5, 1, "a"));
+  bench.connection = 2;
+  const auto again = bench.decided(bench.acquire(5, 1, "a"));
+  EXPECT_EQ(again.slot.token, first.slot.token);
+  EXPECT_EQ(again.connection, ConnectionId{2});
+}
+
+TEST(LockServiceTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.connection = 2;
+  const auto retried = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  EXPECT_EQ(bench.service->wait_count(), 1u);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  const auto granted = bench.sink.take(retried);
+  EXPECT_EQ(granted.connection, ConnectionId{2});
+  EXPECT_EQ(granted.slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, WaitersAreSentToTheNewLeader) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.engine.follow(*bench.service, LockBench::shard_of_name("a"), NodeId{2});
+  const auto moved = bench.sink.take(waiting);
+  EXPECT_EQ(moved.slot.detail, number(ErrorCode::NotLeader));
+  EXPECT_EQ(moved.slot.leader, 2u);
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  EXPECT_EQ(bench.sink.parked, 0);
+}
+
+TEST(LockServiceTest, LostProposalsAreToldWithWhatIsKnown) {
+  LockBench bench;
+  bench.lead_all();
+  const auto unknown = bench.acquire(5, 1, "a");
+  bench.engine.refuse(*bench.service, Status{StatusCode::Unknown, "lost"}, NodeId{});
+  EXPECT_EQ(bench.sink.take(unknown).slot.detail, number(ErrorCode::ProposalDropped));
+  const auto full = bench.acquire(5, 1, "a");
+  bench.engine.refuse(*bench.service, Status{StatusCode::ResourceExhausted, "full"}, NodeId{});
+  EXPECT_EQ(bench.sink.take(full).slot.detail, number(ErrorCode::Overloaded));
+  const auto moved = bench.acquire(5, 1, "a");
+  bench.engine.refuse(*bench.service, Status{StatusCode::FailedPrecondition, "no"}, NodeId{4});
+  EXPECT_EQ(bench.sink.take(moved).slot.leader, 4u);
+  EXPECT_EQ(bench.service->pending_count(), 0u);
+}
+
+TEST(LockServiceTest, CheckIsAnsweredWhenLeadershipIsConfirmed) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto check = [&](std::uint64_t token) {
+    rpc::RequestSlot slot = bench.slot(RequestKind::LockCheck);
+    slot.token = token;
+    slot.shard = LockBench::shard_of_name("a").value;
+    const auto id = bench.send(slot, "a");
+    EXPECT_TRUE(bench.sink.replies.empty());
+    bench.engine.confirm_reads(*bench.service);
+    return static_cast<rpc::CheckVerdict>(bench.sink.take(id).slot.extra);
+  };
+  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Valid);
+  EXPECT_EQ(check(held.slot.token + 7), rpc::CheckVerdict::Stale);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Free);
+}
+
+TEST(LockServiceTest, ALostReadIsNotAnswered) {
+  LockBench bench;
+  bench.lead_all();
+  const auto id = bench.send(bench.slot(RequestKind::LockGet), "a");
+  bench.engine.confirm_reads(
+      *bench.service, Status{StatusCode::Unavailable, "leadership ended"}, NodeId{2});
+  EXPECT_EQ(bench.sink.take(id).slot.leader, 2u);
+}
+
+TEST(LockServiceTest, GetDescribesHolderAndWaiters) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 9, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.pass_ms(70);
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
+  slot.set(rpc::RequestFlag::Waiters);
+  const auto id = bench.send(slot, "a");
+  bench.engine.confirm_reads(*bench.service);
+  const auto row = rpc::decode_lock_row(bench.sink.take(id).payload);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value().name, "a");
+  EXPECT_EQ(row.value().holder, SessionId{5});
+  EXPECT_EQ(row.value().token.value, held.slot.token);
+  ASSERT_EQ(row.value().waiters.size(), 1u);
+  EXPECT_EQ(row.value().waiters[0].sequence, RequestSequence{9});
+  EXPECT_EQ(row.value().waiters[0].waited_ms, 70u);
+}
+
+TEST(LockServiceTest, GetOfAnAbsentLockSaysSo) {
+  LockBench bench;
+  bench.lead_all();
+  const auto id = bench.send(bench.slot(RequestKind::LockGet), "nobody");
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::LockAbsent));
+}
+
+TEST(LockServiceTest, CheckBatchLeavesOutWhatOthersLead) {
+  LockBench bench;
+  const std::string led = "a";
+  std::string other = "b";
+  while (LockBench::shard_of_name(other) == LockBench::shard_of_name(led)) {
+    other += "b";
+  }
+  bench.engine.lead(*bench.service, LockBench::shard_of_name(led));
+  const auto held = bench.decided(bench.acquire(5, 1, led));
+  const std::vector<rpc::TokenCheck> checks = {
+      {led, FencingToken{held.slot.token}}, {other, FencingToken{1}}, {led, FencingToken{99}}};
+  const auto id =
+      bench.send(bench.slot(RequestKind::LockCheckBatch), rpc::encode_check_batch(checks));
+  bench.engine.confirm_reads(*bench.service);
+  const auto verdicts = rpc::decode_verdicts(bench.sink.take(id).payload);
+  ASSERT_TRUE(verdicts.ok());
+  EXPECT_EQ(verdicts.value(),
+            (std::vector{
+                rpc::CheckVerdict::Valid, rpc::CheckVerdict::NotLeader, rpc::CheckVerdict::Stale}));
+}
+
+TEST(LockServiceTest, ListPagesThroughAllLocksOnce) {
+  LockBench bench;
+  bench.lead_all();
+  std::set<std::string> names;
+  for (int i = 0; i < 25; ++i) {
+    names.insert("job/" + std::to_string(i));
+    bench.acquire(5, static_cast<std::uint64_t>(i + 1), "job/" + std::to_string(i));
+  }
+  bench.acquire(5, 26, "other");
+  bench.decide();
+  bench.sink.replies.clear();
+  std::multiset<std::string> seen;
+  std::string cursor;
+  do {
+    const rpc::ListQuery query{"job/", cursor, 4};
+    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(query));
+    bench.engine.confirm_reads(*bench.service);
+    const auto page = rpc::decode_list_page(bench.sink.take(id).payload);
+    ASSERT_TRUE(page.ok());
+    EXPECT_LE(page.value().rows.size(), 4u);
+    for (const rpc::LockRow& row : page.value().rows) {
+      seen.insert(row.name);
+    }
+    cursor = page.value().next_cursor;
+  } while (!cursor.empty());
+  EXPECT_EQ(seen, std::multiset<std::string>(names.begin(), names.end()));
+}
+
+TEST(LockServiceTest, SessionIdsNameNodeAndIncarnation) {
+  LockBench bench;
+  rpc::RequestSlot open = bench.slot(RequestKind::OpenSession);
+  open.ttl_ms = 1000;
+  const auto first = bench.sink.take(bench.send(open, "")).slot.extra;
+  const auto second = bench.sink.take(bench.send(open, "")).slot.extra;
+  EXPECT_EQ(first >> 32, std::uint64_t{1} << 16 | 7u);
+  EXPECT_EQ(second, first + 1);
+}
+
+TEST(LockServiceTest, MalformedRequestsAreRefusedWithTheirNumber) {
+  LockBench bench;
+  bench.lead_all();
+  EXPECT_EQ(bench.sink.take(bench.acquire(5, 1, "")).slot.detail, number(ErrorCode::NameEmpty));
+  EXPECT_EQ(bench.sink.take(bench.acquire(0, 1, "a")).slot.detail, number(ErrorCode::SessionZero));
+  EXPECT_EQ(bench.sink.take(bench.acquire(5, 1, "a", 0, 1)).slot.detail,
+            number(ErrorCode::TtlTooShort));
+  const auto kind = static_cast<RequestKind>(999);
+  EXPECT_EQ(bench.sink.take(bench.send(bench.slot(kind), "")).slot.detail,
+            number(ErrorCode::KindUnknown));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+TEST(LockServiceTest, ClosingASessionFreesItsLocksInEveryShard) {
+  LockBench bench;
+  bench.lead_all();
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    bench.acquire(5, i, "lock" + std::to_string(i));
+  }
+  bench.decide();
+  bench.sink.replies.clear();
+  rpc::RequestSlot close = bench.slot(RequestKind::CloseSession);
+  close.session = 5;
+  close.shard = rpc::kAllShards;
+  EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.service->locks().usage().locks, 0u);
+  EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, CancelAnswersBothTheWaitAndItself) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 6;
+  cancel.sequence = 1;
+  cancel.acked_below = 1;
+  cancel.shard = LockBench::shard_of_name("a").value;
+  EXPECT_EQ(bench.decided(bench.send(cancel, "a")).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.take(waiting).slot.detail, number(ErrorCode::WaitCancelled));
+  cancel.session = 5;
+  EXPECT_EQ(bench.decided(bench.send(cancel, "a")).slot.detail, number(ErrorCode::AcquireGranted));
+}
+
+TEST(LockServiceTest, LeaderMapTellsWhatIsKnown) {
+  LockBench bench;
+  bench.engine.other_leader = NodeId{9};
+  bench.engine.lead(*bench.service, ShardId{2});
+  const auto id =
+      bench.send(bench.slot(RequestKind::LeaderMap), rpc::encode_shard_range({ShardId{1}, 100}));
+  const auto map = rpc::decode_leader_map(bench.sink.take(id).payload);
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(map.value().leaders, (std::vector{NodeId{9}, NodeId{1}, NodeId{9}}));
+}
+
+TEST(LockServiceTest, SnapshotCarriesLocksAndTokens) {
+  LockBench leader;
+  leader.lead_all();
+  const auto held = leader.decided(leader.acquire(5, 1, "a"));
+  const ShardId shard = LockBench::shard_of_name("a");
+  std::vector<std::byte> bytes;
+  leader.service->serialize(shard, bytes);
+  LockBench replica;
+  ASSERT_TRUE(replica.service->install(shard, bytes).ok());
+  EXPECT_EQ(replica.service->state_hash(shard), leader.service->state_hash(shard));
+  replica.lead_all();
+  const auto busy = replica.decided(replica.acquire(6, 1, "a"));
+  EXPECT_EQ(busy.slot.token, held.slot.token);
+}
+
+}  // namespace
+}  // namespace gcoord::server

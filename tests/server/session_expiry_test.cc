@@ -1,0 +1,247 @@
+// When sessions end: by the log, by a majority's silence, never by a stalled leader alone.
+#include "server/session_expiry.h"
+
+#include "rpc/session_messages.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+void keep_alive(LockBench& bench, std::uint64_t session) {
+  const std::vector<SessionId> sessions = {SessionId{session}};
+  bench.sink.take(
+      bench.send(bench.slot(rpc::RequestKind::KeepAlive), rpc::encode_keep_alive(sessions)));
+}
+
+TEST(SessionExpiryTest, AloneANodeEndsASilentSessionAfterItsTtl) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 1000));
+  for (int i = 0; i < 100; ++i) {
+    bench.pass_ms(10);
+    ASSERT_TRUE(bench.engine.proposals.empty()) << "after " << i << " ticks";
+  }
+  bench.pass_ms(20);
+  bench.pass_ms(10);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
+  bench.decide();
+  EXPECT_EQ(bench.service->locks().usage().locks, 0u);
+}
+
+TEST(SessionExpiryTest, KeepAlivesKeepASession) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 1000));
+  for (int i = 0; i < 50; ++i) {
+    bench.pass_ms(300);
+    keep_alive(bench, 5);
+    ASSERT_TRUE(bench.engine.proposals.empty());
+  }
+}
+
+TEST(SessionExpiryTest, AWaiterOfADeadSessionIsNotGranted) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a", 0, 60'000));
+  const auto dead = bench.acquire(6, 1, "a", rpc::kForeverMs, 200);
+  const auto live = bench.acquire(7, 1, "a", rpc::kForeverMs, 60'000);
+  bench.decide();
+  for (int i = 0; i < 30; ++i) {
+    bench.pass_ms(10);
+    bench.decide();
+  }
+  EXPECT_EQ(bench.sink.take(dead).slot.detail,
+            static_cast<std::uint32_t>(rpc::ErrorCode::SessionExpired));
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(live).slot.code, StatusCode::Ok);
+}
+
+TEST(SessionExpiryTest, NothingEndsWithoutALease) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 200));
+  bench.engine.lease = false;
+  for (int i = 0; i < 50; ++i) {
+    bench.pass_ms(10);
+  }
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  bench.engine.lease = true;
+  bench.pass_ms(10);
+  bench.pass_ms(10);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
+}
+
+TEST(SessionExpiryTest, AStalledLeaderEndsNobodyForItsOwnSilence) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 1000));
+  bench.now_us += 2'000'000;  // Twice the TTL passes while the process stands still.
+  bench.service->set_time(bench.now_us);
+  bench.service->on_loop_gap(200);
+  keep_alive(bench, 5);  // It lay unread in the socket.
+  bench.service->on_tick();
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+TEST(SessionExpiryTest, ARefusedExpiryIsProposedAgain) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 200));
+  for (int i = 0; i < 30; ++i) {
+    bench.pass_ms(10);
+  }
+  ASSERT_EQ(bench.engine.proposals.size(), 1u);
+  bench.engine.refuse(*bench.service, Status{StatusCode::ResourceExhausted, "full"}, NodeId{});
+  bench.pass_ms(10);
+  bench.pass_ms(10);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
+}
+
+TEST(SessionExpiryTest, ANewLeaderContinuesTtls) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 1000));
+  bench.pass_ms(900);
+  const ShardId shard = LockBench::shard_of_name("a");
+  bench.engine.follow(*bench.service, shard, NodeId{2});
+  bench.pass_ms(50);
+  bench.engine.lead(*bench.service, shard);
+  // TTL plus one election time (100 ms here) from the last keep-alive, not a fresh TTL.
+  for (int i = 0; i < 20 && bench.engine.proposals.empty(); ++i) {
+    bench.pass_ms(10);
+  }
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
+  EXPECT_GE(bench.now_us, 1'000'000u + 1'100'000u);
+}
+
+// Three lock services that pass each other's messages; node 1 leads, all apply the same log.
+class ThreeNodesTest : public testing::Test {
+ protected:
+  ThreeNodesTest() {
+    leader_.lead_all();
+    for (LockBench* bench : {&second_, &third_}) {
+      bench->engine.other_leader = NodeId{1};
+    }
+  }
+
+  void pass_ms(std::uint64_t ms) {
+    for (LockBench* bench : all_) {
+      bench->pass_ms(ms);
+    }
+    deliver();
+  }
+
+  void deliver() {
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t from = 0; from < 3; ++from) {
+        auto messages = std::exchange(all_[from]->engine.messages, {});
+        for (const auto& [to, bytes] : messages) {
+          if (!cut_.contains(static_cast<int>(to.value)) &&
+              !cut_.contains(static_cast<int>(from) + 1)) {
+            all_[to.value - 1]->service->on_peer_message(
+                NodeId{static_cast<std::uint32_t>(from + 1)}, bytes);
+          }
+        }
+      }
+    }
+  }
+
+  // What the leader proposed is decided on all three.
+  std::size_t decide() {
+    const std::size_t count = leader_.engine.proposals.size();
+    for (LockBench* bench : {&second_, &third_}) {
+      for (const auto& proposal : leader_.engine.proposals) {
+        bench->engine.proposals.push_back({proposal.shard, proposal.command, 0});
+      }
+      bench->decide();
+    }
+    leader_.decide();
+    return count;
+  }
+
+  const std::vector<NodeId> nodes_{NodeId{1}, NodeId{2}, NodeId{3}};
+  LockBench leader_{nodes_, NodeId{1}};
+  LockBench second_{nodes_, NodeId{2}};
+  LockBench third_{nodes_, NodeId{3}};
+  std::vector<LockBench*> all_{&leader_, &second_, &third_};
+  std::set<int> cut_;
+};
+
+TEST_F(ThreeNodesTest, ASessionThatAMajorityHearsLivesAlthoughItsLeaderDoesNot) {
+  leader_.acquire(5, 1, "a", 0, 500);
+  decide();
+  for (int i = 0; i < 300; ++i) {
+    pass_ms(10);
+    if (i % 15 == 0) {
+      keep_alive(second_, 5);
+      keep_alive(third_, 5);
+    }
+    ASSERT_TRUE(leader_.engine.proposals.empty()) << "after " << i << " ticks";
+  }
+  EXPECT_EQ(leader_.service->locks().usage().locks, 1u);
+}
+
+TEST_F(ThreeNodesTest, ASessionThatOnlyAMinorityHearsEnds) {
+  leader_.acquire(5, 1, "a", 0, 500);
+  decide();
+  std::size_t proposed = 0;
+  for (int i = 0; i < 100; ++i) {
+    pass_ms(10);
+    keep_alive(third_, 5);
+    proposed += decide();
+  }
+  EXPECT_EQ(proposed, 1u);
+  EXPECT_EQ(leader_.service->locks().usage().locks, 0u);
+}
+
+TEST_F(ThreeNodesTest, SilenceOfAllEndsASessionWithinAFewTicks) {
+  leader_.acquire(5, 1, "a", 0, 500);
+  decide();
+  int ticks = 0;
+  while (decide() == 0 && ticks < 200) {
+    pass_ms(10);
+    ++ticks;
+  }
+  EXPECT_GE(ticks, 50);
+  EXPECT_LE(ticks, 62);
+}
+
+TEST_F(ThreeNodesTest, WithoutAnswersNothingEnds) {
+  leader_.acquire(5, 1, "a", 0, 500);
+  decide();
+  cut_ = {2, 3};
+  for (int i = 0; i < 200; ++i) {
+    pass_ms(10);
+    ASSERT_TRUE(leader_.engine.proposals.empty());
+  }
+  cut_ = {3};
+  std::size_t proposed = 0;
+  for (int i = 0; i < 60; ++i) {
+    pass_ms(10);
+    proposed += decide();
+  }
+  EXPECT_EQ(proposed, 1u);
+}
+
+TEST_F(ThreeNodesTest, HostileMessagesAreDroppedAndCounted) {
+  const auto dropped = [&] {
+    return leader_.metrics.counter({"gcoord_server_peer_messages_bad_total", "", "", ""}).value();
+  };
+  std::vector<std::byte> message(10);
+  leader_.service->on_peer_message(NodeId{2}, message);
+  message.resize(16 + 24);
+  leader_.service->on_peer_message(NodeId{2}, message);  // Kind 0.
+  message[0] = std::byte{1};
+  message[4] = std::byte{2};  // Two cases are claimed, one is there.
+  leader_.service->on_peer_message(NodeId{2}, message);
+  message[4] = std::byte{1};
+  message[24] = std::byte{0xff};  // A shard that does not exist: answered with "cannot tell".
+  leader_.service->on_peer_message(NodeId{2}, message);
+  leader_.service->on_peer_message(NodeId{9}, message);  // Not a node of the cluster.
+  EXPECT_EQ(dropped(), 4u);
+}
+
+}  // namespace
+}  // namespace gcoord::server

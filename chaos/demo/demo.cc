@@ -1,0 +1,321 @@
+#include "chaos/demo/demo.h"
+
+#include "chaos/demo/demo_summary.h"
+#include "chaos/demo/final_sweep.h"
+#include "chaos/demo/history_checker.h"
+#include "chaos/demo/interrupt.h"
+#include "chaos/process/cluster_watch.h"
+#include "chaos/process/local_cluster.h"
+#include "chaos/process/resource_usage.h"
+#include "chaos/process/scratch_directory.h"
+#include "gcoord/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+namespace gcoord::chaos {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kNodes = 3;
+constexpr std::chrono::seconds kStartTimeout{60};
+constexpr std::chrono::seconds kFailoverTimeout{30};
+
+// Beyond a worker's own deadlines: whatever is under way at the end is answered by then.
+constexpr std::chrono::seconds kWorkerEnd{60};
+
+// For every forgotten lock to expire, election and back-off included.
+constexpr std::chrono::seconds kSweepWait{15};
+constexpr std::chrono::seconds kAgreeTimeout{30};
+constexpr std::chrono::seconds kStopTimeout{10};
+
+double milliseconds_since(Clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
+}
+
+Status interrupted() {
+  return Status{StatusCode::Cancelled, "interrupted"};
+}
+
+class Demo {
+ public:
+  Demo(const DemoOptions& options, const std::filesystem::path& directory, LocalCluster cluster)
+      : options_(options), directory_(directory), cluster_(std::move(cluster)) {}
+
+  Result<DemoResult> run() {
+    GCOORD_TRY_STATUS(start_cluster());
+    GCOORD_TRY_STATUS(start_workers());
+    GCOORD_TRY_STATUS(kill_one());
+    GCOORD_TRY_STATUS(restart_it());
+    GCOORD_TRY_STATUS(await_workers());
+    GCOORD_TRY_STATUS(judge_history());
+    GCOORD_TRY_STATUS(compare_all_replicas());
+    GCOORD_TRY_STATUS(fill_node_table());
+    return result_;
+  }
+
+  // Ends what is left in order, so that a directory that is kept is one of a clean stop.
+  void stop() {
+    workers_.clear();
+    client_.reset();
+    cluster_.stop_all(kStopTimeout);
+  }
+
+ private:
+  template <typename... Arguments>
+  void step(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+    std::printf("%u. %s\n", ++step_count_, text.c_str());
+    std::fflush(stdout);
+  }
+
+  template <typename... Arguments>
+  void detail(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    const std::string text = fmt::format(format, std::forward<Arguments>(arguments)...);
+    std::printf("   %s\n", text.c_str());
+    std::fflush(stdout);
+  }
+
+  std::vector<std::uint32_t> node_ids() const {
+    std::vector<std::uint32_t> ids;
+    for (std::uint32_t id = 1; id <= kNodes; ++id) {
+      if (cluster_.running(id)) {
+        ids.push_back(id);
+      }
+    }
+    return ids;
+  }
+
+  AllLedOptions all_led(std::chrono::milliseconds timeout) const {
+    return {.node_ids = node_ids(), .shards = options_.shards, .timeout = timeout};
+  }
+
+  // The first fault is what the demo reports; the counters tell the rest.
+  void fault(std::string text) {
+    if (result_.first_fault.empty()) {
+      result_.first_fault = std::move(text);
+    }
+  }
+
+  Status start_cluster() {
+    step("start {} nodes on loopback with {} shards each", kNodes, options_.shards);
+    const auto began = Clock::now();
+    GCOORD_TRY_STATUS(cluster_.start_all(kStartTimeout));
+    detail("ready after {:.0f} ms", milliseconds_since(began));
+    client::ClientOptions client_options;
+    client_options.endpoints = cluster_.endpoints();
+    client_options.client_name = "gcoord-demo";
+    auto client = client::Client::connect(client_options);
+    if (!client.ok()) {
+      return from_client(client.status());
+    }
+    client_ = std::make_unique<client::Client>(std::move(client).value());
+    if (const auto all = client_->wait_for_all_nodes(kStartTimeout); !all.ok()) {
+      return from_client(all);
+    }
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
+    GCOORD_TRY(const auto status, node_status(*client_, 1));
+    result_.nodes = kNodes;
+    result_.shards = status.value("shards", 0u);
+    result_.stepper = status.value("stepper", std::string{});
+    result_.durability = status.value("durability", std::string{});
+    result_.start_ms = static_cast<double>(led.count());
+    detail("all shards have a leader after {} ms", led.count());
+    return Status{};
+  }
+
+  std::filesystem::path history_file(std::uint32_t worker) const {
+    return directory_ / fmt::format("history-{}.jsonl", worker);
+  }
+
+  Status start_workers() {
+    step(
+        "load: {} client processes, {} requests at once in each, for {:.0f} s: lock, wait, "
+        "release, expiry",
+        options_.clients,
+        options_.lanes,
+        std::chrono::duration<double>(options_.length).count());
+    std::string endpoints;
+    for (const std::string& endpoint : cluster_.endpoints()) {
+      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
+    }
+    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
+      ChildOptions child;
+      child.arguments = {options_.self.string(),
+                         "worker",
+                         "--endpoints",
+                         endpoints,
+                         "--history",
+                         history_file(number).string(),
+                         "--number",
+                         std::to_string(number),
+                         "--lanes",
+                         std::to_string(options_.lanes),
+                         "--seed",
+                         std::to_string(std::random_device{}()),
+                         "--length-ms",
+                         std::to_string(options_.length.count())};
+      child.capture_output = true;
+      child.error_file = (directory_ / "workers.log").string();
+      child.group = true;
+      GCOORD_TRY(auto worker, ChildProcess::start(child));
+      workers_.push_back(std::move(worker));
+    }
+    for (ChildProcess& worker : workers_) {
+      if (worker.read_line(kStartTimeout) != "ready") {
+        return Status{StatusCode::Unavailable, "a client process did not start; see workers.log"};
+      }
+    }
+    load_began_ = Clock::now();
+    return Status{};
+  }
+
+  Status kill_one() {
+    if (!interrupt_.wait_until(load_began_ + options_.length * 2 / 5)) {
+      return interrupted();
+    }
+    auto ids = node_ids();
+    GCOORD_TRY(const auto leaders, leader_counts(*client_, ids));
+    const auto most = std::max_element(leaders.begin(), leaders.end());
+    result_.killed_node = ids[static_cast<std::size_t>(most - leaders.begin())];
+    result_.killed_leaders = *most;
+    step("kill -9 of node {}, which leads {} shards", result_.killed_node, *most);
+    const auto began = Clock::now();
+    cluster_.kill(result_.killed_node);
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kFailoverTimeout)));
+    result_.failover_ms = static_cast<double>(led.count());
+    detail("all shards have a leader again after {} ms", led.count());
+    return Status{};
+  }
+
+  Status restart_it() {
+    if (!interrupt_.wait_until(load_began_ + options_.length * 3 / 5)) {
+      return interrupted();
+    }
+    step("start node {} again on what it had", result_.killed_node);
+    const auto began = Clock::now();
+    GCOORD_TRY_STATUS(cluster_.spawn(result_.killed_node));
+    GCOORD_TRY_STATUS(cluster_.wait_ready(result_.killed_node, kStartTimeout));
+    result_.restart_ms = milliseconds_since(began);
+    detail("it serves after {:.0f} ms", result_.restart_ms);
+    return Status{};
+  }
+
+  Status await_workers() {
+    if (!interrupt_.wait_until(load_began_ + options_.length)) {
+      return interrupted();
+    }
+    result_.seconds = std::chrono::duration<double>(options_.length).count();
+    for (ChildProcess& worker : workers_) {
+      const auto status = worker.wait_for(kWorkerEnd);
+      if (status != 0) {
+        return Status{StatusCode::Aborted,
+                      "a client process ended with " +
+                          (status.has_value() ? std::to_string(*status) : "no end in sight") +
+                          "; see workers.log"};
+      }
+    }
+    return Status{};
+  }
+
+  Status judge_history() {
+    std::vector<Operation> history;
+    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
+      GCOORD_TRY_STATUS(read_history(history_file(number), history));
+    }
+    summarize_history(history, result_);
+    step("judge {} operations; then take every name once more", history.size());
+    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history, kSweepWait));
+    for (Operation& operation : sweep.operations) {
+      history.push_back(std::move(operation));
+    }
+    const Verdicts verdicts = check_history(history);
+    result_.double_grants = verdicts.double_grants;
+    result_.names_stuck = sweep.stuck.size();
+    result_.lost_acks = verdicts.lost_acks + sweep.stuck.size();
+    if (!verdicts.hold()) {
+      fault(verdicts.first_fault);
+    }
+    if (!sweep.stuck.empty()) {
+      fault("nobody could take " + sweep.stuck.front() + " although its holders are gone");
+    }
+    if (result_.grants == 0 || result_.waited_grants == 0 || result_.expiries == 0) {
+      fault("the load did not lock, wait and expire, so nothing was shown");
+    }
+    detail("{} double grants, {} lost acknowledgements", result_.double_grants, result_.lost_acks);
+    return Status{};
+  }
+
+  Status compare_all_replicas() {
+    step("compare the replicas of every shard");
+    GCOORD_TRY(const auto agreement, compare_replicas(*client_, all_led(kAgreeTimeout)));
+    result_.shards_compared = agreement.shards_compared;
+    result_.shards_different = agreement.shards_different + agreement.shards_behind;
+    result_.roots_agree = agreement.agree() && agreement.shards_compared == options_.shards;
+    if (!result_.roots_agree) {
+      fault(fmt::format("replicas differ in {} shards and lag in {}, first in shard {}",
+                        agreement.shards_different,
+                        agreement.shards_behind,
+                        agreement.first_different));
+    }
+    detail("{} shards on {} nodes: {}",
+           agreement.shards_compared,
+           kNodes,
+           result_.roots_agree ? "equal" : "NOT equal");
+    return Status{};
+  }
+
+  Status fill_node_table() {
+    for (const std::uint32_t id : node_ids()) {
+      GCOORD_TRY(const auto status, node_status(*client_, id));
+      GCOORD_TRY(const auto usage, resource_usage(cluster_.pid(id)));
+      result_.node_rows.push_back(
+          {.node_id = id,
+           .client_address = cluster_.endpoints()[id - 1],
+           .leaders = status.value("leaders", 0u),
+           .resident_mib = static_cast<double>(usage.resident_bytes) / (1024.0 * 1024.0),
+           .cpu_seconds = std::chrono::duration<double>(usage.cpu).count(),
+           .incarnation = status.value("incarnation", 0u)});
+    }
+    return Status{};
+  }
+
+  const DemoOptions& options_;
+  const std::filesystem::path& directory_;
+  LocalCluster cluster_;
+  Interrupt interrupt_;
+  std::unique_ptr<client::Client> client_;
+  std::vector<ChildProcess> workers_;
+  Clock::time_point load_began_;
+  std::uint32_t step_count_ = 0;
+  DemoResult result_;
+};
+
+}  // namespace
+
+Result<DemoResult> run_demo(const DemoOptions& options) {
+  GCOORD_TRY(auto scratch, ScratchDirectory::make(options.directory, "gcoord-demo"));
+  LocalClusterOptions cluster_options;
+  cluster_options.program = options.gcoordd;
+  cluster_options.directory = scratch.path();
+  cluster_options.node_count = kNodes;
+  cluster_options.shards = options.shards;
+  GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
+  Demo demo{options, scratch.path(), std::move(cluster)};
+  auto result = demo.run();
+  demo.stop();
+  const bool cancelled = !result.ok() && result.status().code() == StatusCode::Cancelled;
+  const bool failed = !cancelled && (!result.ok() || !result.value().passed());
+  if (options.keep || failed) {
+    scratch.keep();
+    std::printf("   kept: %s\n", scratch.path().c_str());
+  }
+  return result;
+}
+
+}  // namespace gcoord::chaos

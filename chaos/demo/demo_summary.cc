@@ -1,0 +1,147 @@
+#include "chaos/demo/demo_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace gcoord::chaos {
+
+namespace {
+
+double percentile_ms(const std::vector<std::uint64_t>& sorted_ns, double share) {
+  if (sorted_ns.empty()) {
+    return 0;
+  }
+  const auto rank = std::ceil(share * static_cast<double>(sorted_ns.size()));
+  const auto index = std::min(static_cast<std::size_t>(rank), sorted_ns.size()) - 1;
+  return static_cast<double>(sorted_ns[index]) / 1e6;
+}
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
+
+// Locks that somebody forgot about and somebody else got later: each of them expired.
+std::uint64_t count_expiries(const std::vector<Operation>& operations) {
+  std::vector<const Operation*> abandoned;
+  std::unordered_map<std::string, std::uint64_t> highest;
+  for (const Operation& operation : operations) {
+    if (operation.op == Op::Abandon) {
+      abandoned.push_back(&operation);
+    } else if (operation.op == Op::Acquire && operation.outcome == Outcome::Ok) {
+      std::uint64_t& token = highest[operation.key];
+      token = std::max(token, operation.token);
+    }
+  }
+  return static_cast<std::uint64_t>(
+      std::count_if(abandoned.begin(), abandoned.end(), [&](const Operation* operation) {
+        return highest[operation->key] > operation->token;
+      }));
+}
+
+}  // namespace
+
+void summarize_history(const std::vector<Operation>& operations, DemoResult& result) {
+  std::vector<std::uint64_t> acquire_ns;
+  result.operations = operations.size();
+  for (const Operation& operation : operations) {
+    const bool ok = operation.outcome == Outcome::Ok;
+    result.unknown += operation.outcome == Outcome::Unknown ? 1u : 0u;
+    result.sessions_lost += operation.op == Op::SessionLost ? 1u : 0u;
+    result.releases += ok && operation.op == Op::Release ? 1u : 0u;
+    if (ok && operation.op == Op::Acquire) {
+      ++result.grants;
+      result.waited_grants += operation.kind == AcquireKind::Wait ? 1u : 0u;
+      if (operation.kind == AcquireKind::Lock) {
+        acquire_ns.push_back(operation.return_ns - operation.call_ns);
+      }
+    }
+  }
+  std::sort(acquire_ns.begin(), acquire_ns.end());
+  result.acquire_p50_ms = percentile_ms(acquire_ns, 0.5);
+  result.acquire_p99_ms = percentile_ms(acquire_ns, 0.99);
+  result.expiries = count_expiries(operations);
+  result.commits_per_s =
+      static_cast<double>(result.grants + result.releases + result.expiries) / result.seconds;
+}
+
+nlohmann::ordered_json to_json(const DemoResult& result) {
+  return {{"nodes", result.nodes},
+          {"shards", result.shards},
+          {"stepper", result.stepper},
+          {"durability", result.durability},
+          {"start_ms", rounded(result.start_ms)},
+          {"seconds", rounded(result.seconds)},
+          {"operations", result.operations},
+          {"grants", result.grants},
+          {"waited_grants", result.waited_grants},
+          {"releases", result.releases},
+          {"expiries", result.expiries},
+          {"unknown", result.unknown},
+          {"sessions_lost", result.sessions_lost},
+          {"commits_per_s", rounded(result.commits_per_s)},
+          {"acquire_p50_ms", rounded(result.acquire_p50_ms)},
+          {"acquire_p99_ms", rounded(result.acquire_p99_ms)},
+          {"killed_node", result.killed_node},
+          {"killed_leaders", result.killed_leaders},
+          {"failover_ms", rounded(result.failover_ms)},
+          {"restart_ms", rounded(result.restart_ms)},
+          {"double_grants", result.double_grants},
+          {"lost_acks", result.lost_acks},
+          {"names_stuck", result.names_stuck},
+          {"shards_compared", result.shards_compared},
+          {"shards_different", result.shards_different},
+          {"roots_agree", result.roots_agree},
+          {"passed", result.passed()},
+          {"fault", result.first_fault}};
+}
+
+std::string to_text(const DemoResult& result) {
+  std::string text = fmt::format("\n  {:>4}  {:<21} {:>8} {:>12} {:>10} {:>7}\n",
+                                 "node",
+                                 "clients at",
+                                 "leads",
+                                 "incarnation",
+                                 "RSS MiB",
+                                 "CPU s");
+  for (const NodeRow& row : result.node_rows) {
+    text += fmt::format("  {:>4}  {:<21} {:>8} {:>12} {:>10.1f} {:>7.2f}\n",
+                        row.node_id,
+                        row.client_address,
+                        row.leaders,
+                        row.incarnation,
+                        row.resident_mib,
+                        row.cpu_seconds);
+  }
+  text += fmt::format(
+      "\n  {:.0f} commits/s over {:.1f} s, each on stable storage of two nodes before its answer\n"
+      "  acquire p50 {:.2f} ms, p99 {:.2f} ms; {} grants, {} of them after waiting in line, {} "
+      "expiries\n"
+      "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; it was back in "
+      "{:.0f} ms\n",
+      result.commits_per_s,
+      result.seconds,
+      result.acquire_p50_ms,
+      result.acquire_p99_ms,
+      result.grants,
+      result.waited_grants,
+      result.expiries,
+      result.killed_leaders,
+      result.killed_node,
+      result.failover_ms,
+      result.restart_ms);
+  text += fmt::format(
+      "checked: {} operations: {} double grants, {} lost acknowledgements; replicas of {} of {} "
+      "shards agree: {}\n",
+      result.operations,
+      result.double_grants,
+      result.lost_acks,
+      result.shards_compared - result.shards_different,
+      result.shards,
+      result.passed() ? "every check held" : "FAILED: " + result.first_fault);
+  return text;
+}
+
+}  // namespace gcoord::chaos

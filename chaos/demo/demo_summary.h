@@ -1,0 +1,25 @@
+// Figures out of a merged history, and the demo's result as JSON and as a few lines for people.
+// Pure.
+#pragma once
+
+#include "chaos/demo/demo.h"
+#include "chaos/demo/history.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+
+// Counts, rates and percentiles of the load; `result.seconds` is read, the rest of them written.
+// An acquire that did not wait in line is what the percentiles are of.
+void summarize_history(const std::vector<Operation>& operations, DemoResult& result);
+
+// The object of the demo's last line.
+nlohmann::ordered_json to_json(const DemoResult& result);
+
+// The node table, the figures, and the "checked" line.
+std::string to_text(const DemoResult& result);
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,152 @@
+#include "chaos/process/cluster_watch.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <thread>
+
+namespace gcoord::chaos {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+std::chrono::milliseconds elapsed(Clock::time_point since) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
+}
+
+Result<json> parsed(client::Result<std::string> text) {
+  if (!text.ok()) {
+    return from_client(text.status());
+  }
+  json value = json::parse(text.value(), nullptr, false);
+  if (value.is_discarded()) {
+    return Status{StatusCode::Internal, "a node answered with what is not JSON"};
+  }
+  return value;
+}
+
+struct ReplicaState {
+  std::uint64_t applied = 0;
+  std::string hash;
+};
+
+// Replicas of consecutive shards from `first` as one node sees them; a page, not all of them.
+Result<std::vector<ReplicaState>> replica_page(client::Client& client,
+                                               std::uint32_t node_id,
+                                               std::uint32_t first,
+                                               std::uint32_t count) {
+  GCOORD_TRY(const json page, parsed(client.shard_list(node_id, first, count)));
+  std::vector<ReplicaState> rows;
+  for (const json& row : page.value("rows", json::array())) {
+    rows.push_back({std::stoull(row.value("applied", std::string{"0"})),
+                    row.value("state_hash", std::string{})});
+  }
+  if (rows.empty()) {
+    return Status{StatusCode::Internal, "a node listed no shards"};
+  }
+  return rows;
+}
+
+// One pass over the shards [first, first + count) of all nodes; returns how many it compared.
+Result<std::uint32_t> compare_page(client::Client& client,
+                                   const AllLedOptions& options,
+                                   std::uint32_t first,
+                                   ReplicaAgreement& agreement) {
+  std::vector<std::vector<ReplicaState>> nodes;
+  std::size_t count = options.shards - first;
+  for (const std::uint32_t node_id : options.node_ids) {
+    GCOORD_TRY(auto rows, replica_page(client, node_id, first, static_cast<std::uint32_t>(count)));
+    count = std::min(count, rows.size());
+    nodes.push_back(std::move(rows));
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    bool behind = false;
+    bool different = false;
+    for (const auto& node : nodes) {
+      behind |= node[row].applied != nodes[0][row].applied;
+      different |= node[row].hash != nodes[0][row].hash;
+    }
+    const bool broken = different && !behind;
+    if (broken && agreement.shards_different == 0) {
+      agreement.first_different = first + static_cast<std::uint32_t>(row);
+    }
+    agreement.shards_behind += behind ? 1u : 0u;
+    agreement.shards_different += broken ? 1u : 0u;
+  }
+  agreement.shards_compared += static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(count);
+}
+
+Result<ReplicaAgreement> compare_once(client::Client& client, const AllLedOptions& options) {
+  ReplicaAgreement agreement;
+  for (std::uint32_t first = 0; first < options.shards;) {
+    GCOORD_TRY(const std::uint32_t count, compare_page(client, options, first, agreement));
+    first += count;
+  }
+  return agreement;
+}
+
+}  // namespace
+
+Status from_client(const client::Status& status) {
+  if (status.ok()) {
+    return Status{};
+  }
+  return Status{static_cast<StatusCode>(status.code()), status.message(), status.detail()};
+}
+
+Result<json> node_status(client::Client& client, std::uint32_t node_id) {
+  return parsed(client.node_status(node_id));
+}
+
+Result<std::vector<std::uint32_t>> leader_counts(client::Client& client,
+                                                 const std::vector<std::uint32_t>& node_ids) {
+  std::vector<std::uint32_t> counts;
+  for (const std::uint32_t node_id : node_ids) {
+    GCOORD_TRY(const json status, node_status(client, node_id));
+    counts.push_back(status.value("leaders", 0u));
+  }
+  return counts;
+}
+
+Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
+                                               Clock::time_point since,
+                                               const AllLedOptions& options) {
+  const auto deadline = Clock::now() + options.timeout;
+  std::string seen = "no answer";
+  while (Clock::now() < deadline) {
+    const auto counts = leader_counts(client, options.node_ids);
+    const auto now = elapsed(since);
+    if (counts.ok()) {
+      const auto& each = counts.value();
+      const std::uint64_t led = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
+      if (led == options.shards) {
+        return now;
+      }
+      seen = std::to_string(led) + " of " + std::to_string(options.shards) + " shards led";
+    } else {
+      seen = counts.status().to_string();
+    }
+    std::this_thread::sleep_for(options.poll_interval);
+  }
+  return Status{StatusCode::DeadlineExceeded,
+                "not every shard has a leader after " + std::to_string(options.timeout.count()) +
+                    " ms: " + seen};
+}
+
+Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOptions& options) {
+  const auto deadline = Clock::now() + options.timeout;
+  for (;;) {
+    GCOORD_TRY(const ReplicaAgreement agreement, compare_once(client, options));
+    // What differs at equal indices stays different; only those behind may still catch up.
+    if (agreement.shards_behind == 0 || agreement.shards_different > 0 ||
+        Clock::now() >= deadline) {
+      return agreement;
+    }
+    std::this_thread::sleep_for(options.poll_interval);
+  }
+}
+
+}  // namespace gcoord::chaos

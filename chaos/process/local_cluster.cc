@@ -1,0 +1,176 @@
+#include "chaos/process/local_cluster.h"
+
+#include "chaos/process/free_ports.h"
+
+#include <csignal>
+#include <deque>
+#include <fstream>
+
+namespace gcoord::chaos {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string loopback(std::uint16_t port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
+
+std::chrono::milliseconds left_until(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return std::max(left, std::chrono::milliseconds{0});
+}
+
+std::string last_lines(const std::filesystem::path& file) {
+  constexpr std::size_t kShown = 5;
+  std::deque<std::string> lines;
+  std::ifstream in{file};
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    if (lines.size() > kShown) {
+      lines.pop_front();
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) {
+    text += "\n    " + line;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
+  GCOORD_ASSERT(options.node_count > 0);
+  if (!std::filesystem::exists(options.program)) {
+    return Status{StatusCode::NotFound,
+                  options.program.string() + " is not built; ./gcoord build gcoordd makes it"};
+  }
+  GCOORD_TRY(const auto ports, free_ports(options.node_count * std::size_t{3}));
+  LocalCluster cluster{std::move(options)};
+  for (std::size_t first = 0; first < ports.size(); first += 3) {
+    cluster.nodes_.push_back({ports[first], ports[first + 1], ports[first + 2], {}});
+  }
+  return cluster;
+}
+
+LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) {
+  GCOORD_ASSERT(node_id >= 1);
+  GCOORD_ASSERT(node_id <= nodes_.size());
+  return nodes_[node_id - 1];
+}
+
+const LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) const {
+  return const_cast<LocalCluster*>(this)->node(node_id);
+}
+
+std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
+  return options_.directory / ("node-" + std::to_string(node_id) + ".log");
+}
+
+std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
+  const Node& self = node(node_id);
+  const auto folder = options_.directory / ("node-" + std::to_string(node_id));
+  std::vector<std::string> list = {options_.program.string(),
+                                   "--node-id",
+                                   std::to_string(node_id),
+                                   "--cluster-name",
+                                   "local",
+                                   "--listen-client",
+                                   loopback(self.client_port),
+                                   "--listen-peer",
+                                   loopback(self.peer_port),
+                                   "--listen-metrics",
+                                   loopback(self.metrics_port),
+                                   "--data-dir",
+                                   folder.string(),
+                                   "--shards",
+                                   std::to_string(options_.shards)};
+  for (std::uint32_t other = 1; other <= options_.node_count; ++other) {
+    const Node& peer = node(other);
+    list.push_back("--peer");
+    list.push_back(std::to_string(other) + "=" + loopback(peer.peer_port) + "," +
+                   loopback(peer.client_port));
+  }
+  list.insert(list.end(), options_.node_arguments.begin(), options_.node_arguments.end());
+  return list;
+}
+
+Status LocalCluster::spawn(std::uint32_t node_id) {
+  ChildOptions child;
+  child.arguments = arguments(node_id);
+  child.capture_output = true;
+  child.error_file = log_file(node_id).string();
+  child.group = true;  // Ctrl-C reaches the caller, which then ends its nodes in order.
+  GCOORD_TRY(auto process, ChildProcess::start(child));
+  node(node_id).process.clear();
+  node(node_id).process.push_back(std::move(process));
+  return Status{};
+}
+
+Status LocalCluster::wait_ready(std::uint32_t node_id, std::chrono::milliseconds timeout) {
+  GCOORD_ASSERT(!node(node_id).process.empty());
+  const auto line = node(node_id).process.front().read_line(timeout);
+  if (!line.has_value() || line->rfind("gcoordd ready", 0) != 0) {
+    return Status{StatusCode::Unavailable,
+                  "node " + std::to_string(node_id) +
+                      " did not become ready; its log says:" + last_lines(log_file(node_id))};
+  }
+  return Status{};
+}
+
+Status LocalCluster::start_all(std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  for (std::uint32_t id = 1; id <= options_.node_count; ++id) {
+    GCOORD_TRY_STATUS(spawn(id));
+  }
+  for (std::uint32_t id = 1; id <= options_.node_count; ++id) {
+    GCOORD_TRY_STATUS(wait_ready(id, left_until(deadline)));
+  }
+  return Status{};
+}
+
+void LocalCluster::kill(std::uint32_t node_id) {
+  node(node_id).process.clear();
+}
+
+std::uint32_t LocalCluster::stop_all(std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  for (Node& each : nodes_) {
+    for (ChildProcess& process : each.process) {
+      process.signal(SIGTERM);
+    }
+  }
+  std::uint32_t clean = 0;
+  for (Node& each : nodes_) {
+    for (ChildProcess& process : each.process) {
+      clean += process.wait_for(left_until(deadline)) == 0 ? 1u : 0u;
+    }
+    each.process.clear();
+  }
+  return clean;
+}
+
+bool LocalCluster::running(std::uint32_t node_id) const {
+  const Node& self = node(node_id);
+  return !self.process.empty() && self.process.front().running();
+}
+
+pid_t LocalCluster::pid(std::uint32_t node_id) const {
+  const Node& self = node(node_id);
+  return self.process.empty() ? -1 : self.process.front().pid();
+}
+
+std::uint16_t LocalCluster::metrics_port(std::uint32_t node_id) const {
+  return node(node_id).metrics_port;
+}
+
+std::vector<std::string> LocalCluster::endpoints() const {
+  std::vector<std::string> list;
+  for (const Node& each : nodes_) {
+    list.push_back(loopback(each.client_port));
+  }
+  return list;
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,79 @@
+// A cluster of gcoordd processes on loopback, for the demo and the benches.
+//
+// The nodes are children of the calling thread: they die with it, and each is signalled by its own
+// process id only. Node ids are 1 to node_count. Their data directories and logs lie in one
+// directory of the caller's. One thread.
+#pragma once
+
+#include "common/child_process.h"
+#include "common/status.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+
+struct LocalClusterOptions {
+  std::filesystem::path program;    // gcoordd.
+  std::filesystem::path directory;  // Exists; gets node-1/, node-1.log and so on.
+  std::uint32_t node_count = 3;
+  std::uint32_t shards = 65'536;
+  std::vector<std::string> node_arguments;  // Further flags for every node.
+};
+
+class LocalCluster {
+ public:
+  // Chooses ports; starts nothing.
+  static Result<LocalCluster> plan(LocalClusterOptions options);
+
+  // Starts every node, then waits until each says that it is ready.
+  Status start_all(std::chrono::milliseconds timeout);
+
+  // Starts one and returns; wait_ready says when it serves. The failure of a node carries the last
+  // lines of its log.
+  Status spawn(std::uint32_t node_id);
+  Status wait_ready(std::uint32_t node_id, std::chrono::milliseconds timeout);
+
+  // SIGKILL; the process is gone when this returns.
+  void kill(std::uint32_t node_id);
+
+  // SIGTERM to all, SIGKILL to those that are left at the timeout. How many ended by themselves
+  // with exit code 0.
+  std::uint32_t stop_all(std::chrono::milliseconds timeout);
+
+  bool running(std::uint32_t node_id) const;
+  pid_t pid(std::uint32_t node_id) const;
+  std::uint16_t metrics_port(std::uint32_t node_id) const;
+
+  // "127.0.0.1:port" of the client ports, by rising node id.
+  std::vector<std::string> endpoints() const;
+
+  std::uint32_t node_count() const { return options_.node_count; }
+
+  std::uint32_t shards() const { return options_.shards; }
+
+  const std::filesystem::path& directory() const { return options_.directory; }
+
+ private:
+  struct Node {
+    std::uint16_t client_port = 0;
+    std::uint16_t peer_port = 0;
+    std::uint16_t metrics_port = 0;
+    std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.
+  };
+
+  explicit LocalCluster(LocalClusterOptions options) : options_(std::move(options)) {}
+
+  Node& node(std::uint32_t node_id);
+  const Node& node(std::uint32_t node_id) const;
+  std::vector<std::string> arguments(std::uint32_t node_id) const;
+  std::filesystem::path log_file(std::uint32_t node_id) const;
+
+  LocalClusterOptions options_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,108 @@
+// gcoord-sim: runs seeds of the simulated world and says which of them broke what.
+#include "chaos/sim/sim_world.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace {
+
+using gcoord::chaos::SimResult;
+using gcoord::chaos::SimWorld;
+
+struct Totals {
+  std::uint64_t seeds = 0;
+  std::uint64_t violations = 0;
+  std::uint64_t replays_unequal = 0;
+  std::uint64_t applied = 0;
+  std::uint64_t elections = 0;
+  std::uint64_t messages = 0;
+  gcoord::chaos::SimCounts counts;
+};
+
+void add(Totals& totals, const SimResult& result) {
+  ++totals.seeds;
+  totals.applied += result.applied;
+  totals.elections += result.elections;
+  totals.messages += result.messages;
+  totals.counts.steps += result.counts.steps;
+  totals.counts.proposals += result.counts.proposals;
+  totals.counts.reads += result.counts.reads;
+  totals.counts.partitions += result.counts.partitions;
+  totals.counts.restarts += result.counts.restarts;
+  totals.counts.pauses += result.counts.pauses;
+  totals.counts.power_losses += result.counts.power_losses;
+  totals.counts.reconfigurations += result.counts.reconfigurations;
+  totals.counts.transfers += result.counts.transfers;
+  totals.counts.checkpoints += result.counts.checkpoints;
+  totals.counts.snapshots += result.counts.snapshots;
+  totals.counts.mute_steps += result.counts.mute_steps;
+}
+
+nlohmann::json as_json(const Totals& totals) {
+  const auto& counts = totals.counts;
+  return {{"seeds", totals.seeds},
+          {"violations", totals.violations},
+          {"replays_unequal", totals.replays_unequal},
+          {"applied", totals.applied},
+          {"elections", totals.elections},
+          {"messages", totals.messages},
+          {"steps", counts.steps},
+          {"proposals", counts.proposals},
+          {"reads", counts.reads},
+          {"snapshots", counts.snapshots},
+          {"checkpoints", counts.checkpoints},
+          {"mute_steps", counts.mute_steps},
+          {"faults",
+           {{"partitions", counts.partitions},
+            {"restarts", counts.restarts},
+            {"pauses", counts.pauses},
+            {"power_losses", counts.power_losses},
+            {"reconfigurations", counts.reconfigurations},
+            {"transfers", counts.transfers}}}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Runs seeds of a simulated gcoord cluster under faults and checks the invariants of Raft at "
+      "every step."};
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 100;
+  std::uint64_t replay_every = 100;
+  bool json = false;
+  app.add_option("--first", first, "First seed")->capture_default_str();
+  app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
+  app.add_option("--replay-every", replay_every, "Run every n-th seed twice and compare (0: never)")
+      ->capture_default_str();
+  app.add_flag("--json", json, "Print one JSON object on the last line");
+  CLI11_PARSE(app, argc, argv);
+
+  Totals totals;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    const SimResult result = SimWorld(gcoord::chaos::options_of_seed(seed)).run();
+    add(totals, result);
+    if (!result.violation.empty()) {
+      ++totals.violations;
+      std::printf(
+          "seed %llu: %s\n", static_cast<unsigned long long>(seed), result.violation.c_str());
+    }
+    const bool replay = replay_every != 0 && seed % replay_every == 0;
+    if (replay && SimWorld(gcoord::chaos::options_of_seed(seed)).run().digest != result.digest) {
+      ++totals.replays_unequal;
+      std::printf("seed %llu: a second run differs\n", static_cast<unsigned long long>(seed));
+    }
+  }
+  if (json) {
+    std::printf("%s\n", as_json(totals).dump().c_str());
+  } else {
+    std::printf("%llu seeds, %llu violations, %llu decisions applied, %llu elections\n",
+                static_cast<unsigned long long>(totals.seeds),
+                static_cast<unsigned long long>(totals.violations),
+                static_cast<unsigned long long>(totals.applied),
+                static_cast<unsigned long long>(totals.elections));
+  }
+  return totals.violations == 0 && totals.replays_unequal == 0 ? 0 : 1;
+}

@@ -1,0 +1,58 @@
+// What one simulated run consists of. Everything else follows from the seed.
+#pragma once
+
+#include "consensus/liveness.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+struct SimOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t node_count = 3;
+  std::uint32_t shard_count = 16;
+  std::uint32_t chaos_ticks = 1500;  // Faults and load.
+  std::uint32_t heal_ticks = 1200;   // No faults: every shard must converge within this time.
+
+  // A short election timeout makes many elections; the margin covers the drift below and the grain
+  // of the clocks: (34 + 1) * 1.04 <= (40 - 1) * 0.96.
+  consensus::Timing timing{
+      .election_ticks = 40, .resend_ticks = 4, .stagger_ticks = 2, .lease_margin_ticks = 6};
+  std::uint32_t drift_ppm = 40'000;
+
+  // Chances per million, drawn once per tick for the whole world.
+  std::uint32_t partition_ppm = 12'000;
+  std::uint32_t heal_ppm = 20'000;
+  std::uint32_t restart_ppm = 8'000;
+  std::uint32_t pause_ppm = 8'000;
+  std::uint32_t power_loss_ppm = 500;  // All nodes at once.
+  std::uint32_t reconfigure_ppm = 10'000;
+  std::uint32_t transfer_ppm = 20'000;
+};
+
+// The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6
+// nodes.
+inline SimOptions options_of_seed(std::uint64_t seed) {
+  SimOptions options;
+  options.seed = seed;
+  options.node_count = 3 + (seed % 3 == 0 ? 2u : 0u) + (seed % 17 == 0 ? 1u : 0u);
+  return options;
+}
+
+// How often each kind of fault and of load happened.
+struct SimCounts {
+  std::uint64_t steps = 0;
+  std::uint64_t proposals = 0;
+  std::uint64_t reads = 0;
+  std::uint64_t partitions = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t pauses = 0;
+  std::uint64_t power_losses = 0;
+  std::uint64_t reconfigurations = 0;
+  std::uint64_t transfers = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t snapshots = 0;
+  std::uint64_t mute_steps = 0;  // Of leaders whose log had no room for their term.
+};
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,77 @@
+// What every command of gcoordctl is given, and how the commands hang together.
+//
+// Each verb group is one file with one function that adds its subcommands to the parser; a
+// subcommand's body runs after parsing and returns the exit code. Bodies talk to the cluster only
+// through the client library. One thread.
+#pragma once
+
+#include "cli/output.h"
+#include "gcoord/client.h"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+// Options of every command.
+struct Globals {
+  std::string endpoints;  // Comma-separated; --endpoints, else GCOORD_ENDPOINTS, else loopback.
+  std::string output = "table";
+  std::string timeout = "5s";
+};
+
+// The parser's results, and the doors to the cluster.
+class Context {
+ public:
+  using Body = std::function<int(Context&)>;
+
+  Globals& globals() { return globals_; }
+
+  // The command line named this body.
+  void choose(Body body) { body_ = std::move(body); }
+
+  // Runs it; the exit code.
+  int run();
+
+  const Output& output() const { return output_; }
+
+  std::chrono::milliseconds timeout() const { return timeout_; }
+
+  // On failure the error has been printed and exit_code() says what to return.
+  std::optional<client::Client> connect();
+
+  int exit_code() const { return exit_code_; }
+
+  // Prints a failure of the client library with what is known of each node.
+  int fail(const client::Client& client, const client::Status& status) const;
+
+  int fail(const Status& status) const { return output_.fail(status); }
+
+  // A time that the user gave; prints the error when it cannot be read.
+  std::optional<std::chrono::milliseconds> duration(const std::string& flag,
+                                                    const std::string& text);
+
+  client::ClientOptions client_options() const;
+
+ private:
+  Globals globals_;
+  Body body_;
+  Output output_{Format::Tables};
+  std::chrono::milliseconds timeout_{5000};
+  int exit_code_ = 0;
+};
+
+// One per file of verbs.
+void add_status_commands(CLI::App& app, Context& context);
+void add_shard_commands(CLI::App& app, Context& context);
+void add_lock_commands(CLI::App& app, Context& context);
+void add_lock_run_command(CLI::App& lock, Context& context);
+void add_quorum_commands(CLI::App& app, Context& context);
+void add_bench_commands(CLI::App& app, Context& context);
+void add_completion_command(CLI::App& app, Context& context);
+
+}  // namespace gcoord::cli

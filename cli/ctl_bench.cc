@@ -1,0 +1,106 @@
+// gcoordctl bench lock: lock and unlock as fast as the cluster answers, and what that was.
+#include "cli/command.h"
+#include "cli/lock_load.h"
+#include "rpc/error_codes.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct BenchOptions {
+  std::uint32_t clients = 16;
+  std::uint32_t pipeline = 1;
+  std::string seconds = "5";
+  std::string names = "distinct";
+  std::string ttl = "10s";
+  std::string history;
+};
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
+
+double ms(std::uint32_t us) {
+  return us / 1000.0;
+}
+
+Json results_json(const BenchOptions& options, const LockLoadResults& results) {
+  const double rate =
+      results.seconds > 0 ? static_cast<double>(results.pairs) / results.seconds : 0;
+  return {{"clients", options.clients},
+          {"pipeline", options.pipeline},
+          {"names", options.names},
+          {"seconds", rounded(results.seconds)},
+          {"pairs", std::to_string(results.pairs)},
+          {"pairs_per_s", rounded(rate)},
+          {"acquire_p50_ms", ms(percentile(results.acquire_us, 50))},
+          {"acquire_p99_ms", ms(percentile(results.acquire_us, 99))},
+          {"acquire_max_ms", ms(percentile(results.acquire_us, 100))},
+          {"release_p50_ms", ms(percentile(results.release_us, 50))},
+          {"release_p99_ms", ms(percentile(results.release_us, 99))},
+          {"errors", std::to_string(results.errors)},
+          {"first_error", results.first_error}};
+}
+
+int bench_lock(Context& context, const BenchOptions& options) {
+  const auto length = context.duration("--seconds", options.seconds + "s");
+  const auto ttl = context.duration("--ttl", options.ttl);
+  if (!length.has_value() || !ttl.has_value()) {
+    return context.exit_code();
+  }
+  std::unique_ptr<History> history;
+  if (!options.history.empty()) {
+    auto opened = History::open(options.history);
+    if (!opened.ok()) {
+      return context.fail(opened.status());
+    }
+    history = std::move(opened).value();
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
+  static_cast<void>(others.ok());
+  LockLoadOptions load_options;
+  load_options.clients = options.clients;
+  load_options.pipeline = options.pipeline;
+  load_options.shared_name = options.names == "shared";
+  load_options.ttl = *ttl;
+  LockLoad load(load_options, history.get());
+  if (const client::Status opened = load.open(*client); !opened.ok()) {
+    return context.fail(*client, opened);
+  }
+  const LockLoadResults results = load.run(*length);
+  context.output().print_facts(results_json(options, results));
+  return static_cast<int>(results.pairs > 0 ? rpc::ExitCode::Ok : rpc::ExitCode::Unavailable);
+}
+
+}  // namespace
+
+void add_bench_commands(CLI::App& app, Context& context) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* bench = app.add_subcommand("bench", "measure the cluster")->require_subcommand(1);
+  CLI::App* lock = bench->add_subcommand("lock", "lock and unlock in a closed loop");
+  lock->add_option("--clients", options->clients, "sessions (default 16)")
+      ->check(CLI::Range(1u, 100'000u))
+      ->type_name("N");
+  lock->add_option("--pipeline", options->pipeline, "locks that each keeps under way (default 1)")
+      ->check(CLI::Range(1u, 1'000u))
+      ->type_name("P");
+  lock->add_option("--seconds", options->seconds, "how long (default 5)")->type_name("S");
+  lock->add_option("--names", options->names, "distinct or shared (default distinct)")
+      ->check(CLI::IsMember({"distinct", "shared"}));
+  lock->add_option("--ttl", options->ttl, "of the sessions (default 10s)")->type_name("TIME");
+  lock->add_option("--history", options->history, "write every operation as a line of JSON")
+      ->type_name("FILE");
+  lock->callback([&context, options] {
+    context.choose([options](Context& chosen) { return bench_lock(chosen, *options); });
+  });
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,242 @@
+// gcoordctl lock acquire | release | get | ls | check.
+#include "cli/command.h"
+#include "cli/duration.h"
+#include "rpc/error_codes.h"
+
+#include <chrono>
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct LockOptions {
+  std::string name;
+  std::string ttl = "10s";
+  std::string wait;
+  bool try_only = false;
+  bool waiters = false;
+  std::uint64_t token = 0;
+  std::uint64_t session = 0;
+  std::string prefix;
+  std::uint32_t limit = 1000;
+};
+
+// Sequences of an attached session rise by the wall clock, so that two tools never share one.
+std::uint64_t wall_clock_sequence() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+Json lock_json(const client::LockDescription& lock) {
+  Json waiters = Json::array();
+  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
+    const client::Waiter& waiter = lock.waiters[place];
+    waiters.push_back({{"position", place + 1},
+                       {"session", std::to_string(waiter.session_id)},
+                       {"sequence", std::to_string(waiter.sequence)},
+                       {"waited_ms", waiter.waited.count()}});
+  }
+  return {{"name", lock.name},
+          {"shard", lock.shard},
+          {"session", std::to_string(lock.holder_session)},
+          {"token", std::to_string(lock.token)},
+          {"acquired_index", std::to_string(lock.acquired_index)},
+          {"ttl_ms", lock.ttl_left.count()},
+          {"waiter_count", lock.waiter_count},
+          {"waiters", waiters}};
+}
+
+int acquire(Context& context, const LockOptions& options) {
+  const auto ttl = context.duration("--ttl", options.ttl);
+  client::AcquireOptions how;
+  if (options.try_only) {
+    how.wait = std::chrono::milliseconds(0);
+  } else if (!options.wait.empty()) {
+    const auto wait = context.duration("--wait", options.wait);
+    if (!wait.has_value()) {
+      return context.exit_code();
+    }
+    how.wait = *wait;
+  }
+  if (!ttl.has_value()) {
+    return context.exit_code();
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto session = client->open_session({*ttl, {}});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  auto lock = session.value().acquire(options.name, how);
+  if (!lock.ok()) {
+    return context.fail(*client, lock.status());
+  }
+  // Both stay: the lock lives with its session, and the session for its TTL.
+  const auto remaining = session.value().ttl();
+  const Json json = {{"name", options.name},
+                     {"token", std::to_string(lock.value().fence())},
+                     {"session", std::to_string(session.value().id())},
+                     {"epoch", std::to_string(lock.value().epoch())},
+                     {"ttl_ms", remaining.count()}};
+  lock.value().detach();
+  session.value().detach();
+  context.output().print_facts(json);
+  return 0;
+}
+
+int release(Context& context, const LockOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  client::AttachOptions attach;
+  attach.session_id = options.session;
+  attach.first_sequence = wall_clock_sequence();
+  auto session = client->attach_session(attach);
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  const client::Status status = session.value().release(options.name, options.token);
+  session.value().detach();
+  if (!status.ok()) {
+    return context.fail(*client, status);
+  }
+  context.output().print_facts(
+      {{"name", options.name}, {"token", std::to_string(options.token)}, {"released", true}});
+  return 0;
+}
+
+int get(Context& context, const LockOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto lock = client->get(options.name, options.waiters);
+  if (!lock.ok()) {
+    return context.fail(*client, lock.status());
+  }
+  context.output().print_facts(lock_json(lock.value()));
+  return 0;
+}
+
+int list(Context& context, const LockOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  Json locks = Json::array();
+  Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}};
+  client::ListOptions query{options.prefix, "", 0, options.waiters};
+  do {
+    query.limit =
+        std::min<std::uint32_t>(500, options.limit - static_cast<std::uint32_t>(locks.size()));
+    const auto page = client->list(query);
+    if (!page.ok()) {
+      return context.fail(*client, page.status());
+    }
+    for (const client::LockDescription& lock : page.value().locks) {
+      locks.push_back(lock_json(lock));
+      table.rows.push_back({lock.name,
+                            std::to_string(lock.token),
+                            std::to_string(lock.holder_session),
+                            std::to_string(lock.ttl_left.count()),
+                            std::to_string(lock.waiter_count),
+                            std::to_string(lock.shard)});
+    }
+    query.cursor = page.value().next_cursor;
+  } while (!query.cursor.empty() && locks.size() < options.limit);
+  context.output().print({{"locks", locks}, {"complete", query.cursor.empty()}}, table);
+  return 0;
+}
+
+int check(Context& context, const LockOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto verdict = client->check(options.name, options.token);
+  if (!verdict.ok()) {
+    return context.fail(*client, verdict.status());
+  }
+  const bool valid = verdict.value() == client::Verdict::Valid;
+  const char* text = valid ? "VALID" : verdict.value() == client::Verdict::Stale ? "STALE" : "FREE";
+  context.output().print_facts({{"name", options.name},
+                                {"token", std::to_string(options.token)},
+                                {"verdict", text},
+                                {"valid", valid}});
+  return static_cast<int>(valid ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+}
+
+CLI::App* add_verb(CLI::App& lock,
+                   Context& context,
+                   const std::shared_ptr<LockOptions>& options,
+                   const std::string& verb,
+                   const std::string& help,
+                   int (*body)(Context&, const LockOptions&)) {
+  CLI::App* app = lock.add_subcommand(verb, help);
+  app->callback([&context, options, body] {
+    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
+  });
+  return app;
+}
+
+void add_name(CLI::App& app, LockOptions& options) {
+  app.add_option("NAME", options.name, "name of the lock")->required();
+}
+
+void add_token(CLI::App& app, LockOptions& options) {
+  app.add_option("--token", options.token, "fencing token that the acquire printed")
+      ->required()
+      ->type_name("T");
+}
+
+}  // namespace
+
+void add_lock_commands(CLI::App& app, Context& context) {
+  auto options = std::make_shared<LockOptions>();
+  CLI::App* lock = app.add_subcommand("lock", "acquire, release and look at locks");
+  lock->require_subcommand(1);
+
+  CLI::App* verb = add_verb(*lock,
+                            context,
+                            options,
+                            "acquire",
+                            "take a lock that lives for its TTL; wait unless told otherwise",
+                            acquire);
+  add_name(*verb, *options);
+  verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
+  CLI::Option* wait =
+      verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
+  verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+
+  verb = add_verb(*lock, context, options, "release", "give a lock back", release);
+  add_name(*verb, *options);
+  add_token(*verb, *options);
+  verb->add_option("--session", options->session, "session that the acquire printed")
+      ->required()
+      ->type_name("S");
+
+  verb = add_verb(*lock, context, options, "get", "show who holds a lock", get);
+  add_name(*verb, *options);
+  verb->add_flag("--waiters", options->waiters, "name the waiters too");
+
+  verb = add_verb(*lock, context, options, "ls", "list the locks that are held", list);
+  verb->add_option("PREFIX", options->prefix, "only names that begin so");
+  verb->add_flag("--waiters", options->waiters, "name the waiters too");
+  verb->add_option("--limit", options->limit, "at most so many (default 1000)")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->type_name("N");
+
+  verb = add_verb(
+      *lock, context, options, "check", "exit 0 if the token is valid, 1 if it is stale", check);
+  add_name(*verb, *options);
+  add_token(*verb, *options);
+
+  add_lock_run_command(*lock, context);
+}
+
+}  // namespace gcoord::cli

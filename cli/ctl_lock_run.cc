@@ -1,0 +1,295 @@
+// gcoordctl lock run NAME -- CMD: runs a command while holding a lock.
+//
+// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION. When the session is in
+// danger of being lost, the command gets SIGTERM, and SIGKILL before the lock can pass on: the
+// client's deadline is conservative, so both happen while the lock is still held. The exit code is
+// the command's (128 + signal when it was killed), 6 when the lock was lost. SIGINT and SIGTERM
+// while waiting end the wait; while the command runs they are passed on to it. The command runs in
+// a process group of its own, so that signals reach what it started too; on a terminal it is the
+// foreground group, as under a shell.
+#include "cli/command.h"
+#include "common/child_process.h"
+#include "rpc/error_codes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+#include <iostream>
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct RunOptions {
+  std::string name;
+  std::string ttl = "10s";
+  std::string wait;
+  bool try_only = false;
+  std::vector<std::string> command;
+};
+
+constexpr int kLockLostExit = static_cast<int>(rpc::ExitCode::Conflict);
+
+// How much of a lease is left when the command is told to stop: a third of the TTL, which is the
+// time between two keep-alives, for its own cleaning up; half of that is left at SIGKILL.
+milliseconds term_margin(milliseconds ttl) {
+  return ttl / 3;
+}
+
+milliseconds kill_margin(milliseconds ttl) {
+  return ttl / 6;
+}
+
+// SIGINT and SIGTERM as a file descriptor. Made before any thread starts, so all threads block
+// them.
+class SignalFd {
+ public:
+  SignalFd() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  ~SignalFd() { ::close(fd_); }
+
+  SignalFd(const SignalFd&) = delete;
+  SignalFd& operator=(const SignalFd&) = delete;
+
+  int fd() const { return fd_; }
+
+  // The signal that came in, or 0.
+  int take() const {
+    signalfd_siginfo arrived{};
+    const bool any = ::read(fd_, &arrived, sizeof(arrived)) == sizeof(arrived);
+    return any ? static_cast<int>(arrived.ssi_signo) : 0;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Lends the terminal to the command's process group, and takes it back.
+class ForegroundGroup {
+ public:
+  explicit ForegroundGroup(pid_t group) {
+    if (::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {
+      ::signal(SIGTTOU, SIG_IGN);
+      lent_ = ::tcsetpgrp(STDIN_FILENO, group) == 0;
+    }
+  }
+
+  ~ForegroundGroup() {
+    if (lent_) {
+      ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    }
+  }
+
+  ForegroundGroup(const ForegroundGroup&) = delete;
+  ForegroundGroup& operator=(const ForegroundGroup&) = delete;
+
+ private:
+  bool lent_ = false;
+};
+
+// A pipe that a callback on the client's thread uses to wake the main thread.
+class Waker {
+ public:
+  Waker() { ok_ = ::pipe2(fds_, O_CLOEXEC | O_NONBLOCK) == 0; }
+
+  ~Waker() {
+    if (ok_) {
+      ::close(fds_[0]);
+      ::close(fds_[1]);
+    }
+  }
+
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
+
+  int fd() const { return fds_[0]; }
+
+  void wake() const {
+    const char byte = 0;
+    [[maybe_unused]] const ssize_t written = ::write(fds_[1], &byte, 1);
+  }
+
+  void drain() const {
+    char bytes[64];
+    while (::read(fds_[0], bytes, sizeof(bytes)) > 0) {
+    }
+  }
+
+ private:
+  int fds_[2] = {-1, -1};
+  bool ok_ = false;
+};
+
+bool wait_readable(std::vector<int> fds, milliseconds timeout) {
+  std::vector<pollfd> polled;
+  for (const int fd : fds) {
+    polled.push_back({fd, POLLIN, 0});
+  }
+  const auto ms = std::clamp<long long>(timeout.count(), 0, 1 << 30);
+  return ::poll(polled.data(), polled.size(), static_cast<int>(ms)) > 0;
+}
+
+// Waits for the grant, or for a signal that ends the wait; 0 is "granted".
+struct Waited {
+  std::optional<client::Result<client::Grant>> granted;
+  int signal = 0;
+};
+
+Waited wait_for_grant(client::Session& session,
+                      const RunOptions& options,
+                      const client::AcquireOptions& how,
+                      const SignalFd& signals) {
+  auto waker = std::make_shared<Waker>();
+  auto promise = std::make_shared<std::promise<client::Result<client::Grant>>>();
+  auto future = promise->get_future();
+  session.acquire_async(options.name, how, [promise, waker](client::Result<client::Grant> grant) {
+    promise->set_value(std::move(grant));
+    waker->wake();
+  });
+  Waited waited;
+  while (true) {
+    wait_readable({waker->fd(), signals.fd()}, std::chrono::hours(1));
+    if (future.wait_for(milliseconds(0)) == std::future_status::ready) {
+      waited.granted = future.get();
+      return waited;
+    }
+    waited.signal = signals.take();
+    if (waited.signal != 0) {
+      return waited;
+    }
+  }
+}
+
+// Watches over a running command until it has ended; true if the lock was lost before.
+bool supervise(ChildProcess& child, const client::Session& session, const SignalFd& signals) {
+  const milliseconds ttl = session.ttl();
+  bool told = false;
+  bool lost = false;
+  while (child.running()) {
+    const milliseconds left = session.remaining();
+    if (left <= kill_margin(ttl)) {
+      std::cerr << "gcoordctl: the session is lost; the command is killed\n";
+      child.kill_now();
+      return true;
+    }
+    if (left <= term_margin(ttl) && !told) {
+      std::cerr << "gcoordctl: the session cannot be kept alive; the command is told to stop\n";
+      child.signal(SIGTERM);
+      told = true;
+      lost = true;
+    }
+    const milliseconds next = left - (told ? kill_margin(ttl) : term_margin(ttl));
+    wait_readable({child.exit_fd(), signals.fd()}, std::max(next, milliseconds(1)));
+    if (const int arrived = signals.take(); arrived != 0) {
+      child.signal(arrived);
+    }
+    child.wait_for(milliseconds(0));
+  }
+  return lost;
+}
+
+int run_command(Context& context,
+                client::Session& session,
+                const RunOptions& options,
+                const client::Grant& grant,
+                const SignalFd& signals) {
+  ChildOptions how;
+  how.arguments = options.command;
+  how.environment = {{"GCOORD_LOCK_NAME", options.name},
+                     {"GCOORD_LOCK_TOKEN", std::to_string(grant.token)},
+                     {"GCOORD_SESSION", std::to_string(session.id())}};
+  how.group = true;
+  auto child = ChildProcess::start(how);
+  if (!child.ok()) {
+    return context.fail(child.status());
+  }
+  const ForegroundGroup foreground(child.value().pid());
+  const bool lost = supervise(child.value(), session, signals);
+  const int code = child.value().wait();
+  if (lost) {
+    std::cerr << "gcoordctl: the lock on '" << options.name << "' was lost\n";
+    return kLockLostExit;
+  }
+  return code;
+}
+
+int run(Context& context, const RunOptions& options) {
+  const auto ttl = context.duration("--ttl", options.ttl);
+  client::AcquireOptions how;
+  if (options.try_only) {
+    how.wait = milliseconds(0);
+  } else if (!options.wait.empty()) {
+    const auto wait = context.duration("--wait", options.wait);
+    if (!wait.has_value()) {
+      return context.exit_code();
+    }
+    how.wait = *wait;
+  }
+  if (!ttl.has_value()) {
+    return context.exit_code();
+  }
+  const SignalFd signals;
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto session = client->open_session({*ttl, {}});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  const Waited waited = wait_for_grant(session.value(), options, how, signals);
+  if (waited.signal != 0) {
+    const client::Status closed = session.value().close();
+    std::cerr << "gcoordctl: stopped waiting for '" << options.name << "'"
+              << (closed.ok() ? "" : "; its place is given up when its session ends") << "\n";
+    return 128 + waited.signal;
+  }
+  if (!waited.granted->ok()) {
+    return context.fail(*client, waited.granted->status());
+  }
+  const client::Grant grant = waited.granted->value();
+  const int code = run_command(context, session.value(), options, grant, signals);
+  const client::Status released = session.value().release(options.name, grant.token);
+  const client::Status closed = session.value().close();
+  if (!released.ok() && !closed.ok()) {
+    std::cerr << "gcoordctl: the lock could not be released; it ends with its session: "
+              << released.to_string() << "\n";
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_lock_run_command(CLI::App& lock, Context& context) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* app = lock.add_subcommand("run", "run a command while holding a lock");
+  app->add_option("NAME", options->name, "name of the lock")->required();
+  app->add_option("COMMAND", options->command, "after --: the command and its arguments")
+      ->required();
+  app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
+      ->type_name("TIME");
+  CLI::Option* wait =
+      app->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
+  app->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  app->callback([&context, options] {
+    context.choose([options](Context& chosen) { return run(chosen, *options); });
+  });
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,126 @@
+// gcoordctl shard ls | show: replicas of shards as the nodes see them.
+#include "cli/command.h"
+#include "rpc/error_codes.h"
+
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct ShardOptions {
+  std::uint32_t node = 0;  // 0: for ls the first that is connected, for show all.
+  std::uint32_t first = 0;
+  std::uint32_t limit = 20;
+  std::uint32_t shard = 0;
+};
+
+std::string text_of(const Json& row, const char* field) {
+  const Json value = row.value(field, Json{});
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void add_row(Table& table, const Json& row, const std::string& node) {
+  table.rows.push_back({text_of(row, "shard"),
+                        node,
+                        text_of(row, "role"),
+                        text_of(row, "term"),
+                        text_of(row, "leader"),
+                        text_of(row, "commit"),
+                        text_of(row, "applied"),
+                        text_of(row, "last"),
+                        text_of(row, "locks"),
+                        text_of(row, "state_hash")});
+}
+
+Table empty_table() {
+  return {
+      {"SHARD", "NODE", "ROLE", "TERM", "LEADER", "COMMIT", "APPLIED", "LAST", "LOCKS", "STATE"},
+      {}};
+}
+
+std::uint32_t any_node(const client::Client& client) {
+  for (const client::NodeView& node : client.cluster().nodes) {
+    if (node.connected) {
+      return node.node_id;
+    }
+  }
+  return 0;
+}
+
+int list_shards(Context& context, const ShardOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const std::uint32_t node = options.node != 0 ? options.node : any_node(*client);
+  const auto listed = client->shard_list(node, options.first, options.limit);
+  if (!listed.ok()) {
+    return context.fail(*client, listed.status());
+  }
+  const Json json = Json::parse(listed.value(), nullptr, false);
+  Table table = empty_table();
+  for (const Json& row : json.value("rows", Json::array())) {
+    add_row(table, row, std::to_string(node));
+  }
+  context.output().print(json, table);
+  return 0;
+}
+
+int show_shard(Context& context, const ShardOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  if (options.shard >= client->cluster().shard_count) {
+    return context.fail(rpc::make_error(rpc::ErrorCode::ShardOutOfRange,
+                                        "shard " + std::to_string(options.shard) + " of " +
+                                            std::to_string(client->cluster().shard_count)));
+  }
+  const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
+  static_cast<void>(others.ok());
+  Json replicas = Json::array();
+  Table table = empty_table();
+  client::Status last_failure;
+  for (const client::NodeView& node : client->cluster().nodes) {
+    if ((options.node != 0 && options.node != node.node_id) || !node.connected) {
+      continue;
+    }
+    const auto shown = client->shard_show(node.node_id, options.shard);
+    if (!shown.ok()) {
+      last_failure = shown.status();
+      continue;
+    }
+    replicas.push_back(Json::parse(shown.value(), nullptr, false));
+    add_row(table, replicas.back(), std::to_string(node.node_id));
+  }
+  if (replicas.empty() && !last_failure.ok()) {
+    return context.fail(*client, last_failure);
+  }
+  context.output().print(Json{{"shard", options.shard}, {"replicas", replicas}}, table);
+  return replicas.empty() ? static_cast<int>(rpc::ExitCode::Unreachable) : 0;
+}
+
+}  // namespace
+
+void add_shard_commands(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ShardOptions>();
+  CLI::App* shard = app.add_subcommand("shard", "look at shards")->require_subcommand(1);
+  CLI::App* ls = shard->add_subcommand("ls", "list the replicas of one node");
+  ls->add_option("--node", options->node, "which node to ask")->type_name("ID");
+  ls->add_option("--first", options->first, "first shard")->type_name("SHARD");
+  ls->add_option("--limit", options->limit, "how many (default 20)")
+      ->check(CLI::Range(1u, 2048u))
+      ->type_name("N");
+  ls->callback([&context, options] {
+    context.choose([options](Context& chosen) { return list_shards(chosen, *options); });
+  });
+  CLI::App* show = shard->add_subcommand("show", "show all replicas of a shard");
+  show->add_option("SHARD", options->shard, "number of the shard")->required();
+  show->add_option("--node", options->node, "ask only this node")->type_name("ID");
+  show->callback([&context, options] {
+    context.choose([options](Context& chosen) { return show_shard(chosen, *options); });
+  });
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,108 @@
+// gcoordctl status: what every node of the cluster says of itself, and which ones say nothing.
+#include "cli/command.h"
+
+#include <algorithm>
+
+namespace gcoord::cli {
+
+namespace {
+
+// How long the nodes beyond the first get to answer: a status must not hang on a dead node.
+constexpr std::chrono::milliseconds kOthersTimeout{1000};
+
+std::string text_of(const Json& node, const char* field) {
+  if (!node.contains(field)) {
+    return "-";
+  }
+  return node[field].is_string() ? node[field].get<std::string>() : node[field].dump();
+}
+
+Json describe(client::Client& client, const client::NodeView& node) {
+  Json json = {{"node", node.node_id}, {"endpoint", node.address}};
+  if (!node.connected) {
+    json["reachable"] = false;
+    json["error"] = node.last_error.empty() ? "not connected" : node.last_error;
+    return json;
+  }
+  const auto status = client.node_status(node.node_id);
+  json["reachable"] = status.ok();
+  if (!status.ok()) {
+    json["error"] = status.status().to_string();
+    return json;
+  }
+  const Json told = Json::parse(status.value(), nullptr, false);
+  if (told.is_object()) {
+    json.update(told);
+  }
+  return json;
+}
+
+Table table_of(const Json& nodes) {
+  Table table{{"NODE",
+               "ENDPOINT",
+               "REACHABLE",
+               "LEADS",
+               "LOCKS",
+               "WAITERS",
+               "SESSIONS",
+               "INCARNATION",
+               "PEERS",
+               "VERSION"},
+              {}};
+  for (const Json& node : nodes) {
+    std::string peers = "-";
+    if (node.contains("peers")) {
+      const auto up = std::count_if(node["peers"].begin(), node["peers"].end(), [](const Json& p) {
+        return p.value("live", false);
+      });
+      peers = std::to_string(up) + "/" + std::to_string(node["peers"].size());
+    }
+    table.rows.push_back({text_of(node, "node"),
+                          text_of(node, "endpoint"),
+                          node.value("reachable", false) ? "yes" : text_of(node, "error"),
+                          text_of(node, "leaders"),
+                          text_of(node, "locks"),
+                          text_of(node, "waiters"),
+                          text_of(node, "sessions"),
+                          text_of(node, "incarnation"),
+                          peers,
+                          text_of(node, "version")});
+  }
+  return table;
+}
+
+int show_status(Context& context) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  // An unreachable node is a line of the answer, not a failure of it.
+  const auto others = client->wait_for_all_nodes(std::min(context.timeout(), kOthersTimeout));
+  static_cast<void>(others.ok());
+  client::ClusterView cluster = client->cluster();
+  std::sort(cluster.nodes.begin(), cluster.nodes.end(), [](const auto& a, const auto& b) {
+    return a.node_id < b.node_id;
+  });
+  Json nodes = Json::array();
+  for (const client::NodeView& node : cluster.nodes) {
+    nodes.push_back(describe(*client, node));
+  }
+  const Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
+                     {"shards", cluster.shard_count},
+                     {"tick_ms", cluster.tick.count()},
+                     {"election_ms", cluster.election_timeout.count()},
+                     {"durability", "durable"},
+                     {"nodes", nodes}};
+  context.output().print(json, table_of(nodes));
+  return 0;
+}
+
+}  // namespace
+
+void add_status_commands(CLI::App& app, Context& context) {
+  app.add_subcommand("status", "show every node of the cluster")->callback([&context] {
+    context.choose(show_status);
+  });
+}
+
+}  // namespace gcoord::cli

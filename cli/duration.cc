@@ -1,0 +1,28 @@
+#include "cli/duration.h"
+
+#include <charconv>
+#include <cstdint>
+
+namespace gcoord::cli {
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
+  std::uint32_t amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  if (error != std::errc{}) {
+    return std::nullopt;
+  }
+  const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
+  const std::int64_t factor = unit == "ms"  ? 1
+                              : unit == "s" ? 1000
+                              : unit == "m" ? 60'000
+                              : unit == "h" ? 3'600'000
+                                            : 0;
+  constexpr std::int64_t kDayMs = 86'400'000;
+  const std::int64_t ms = std::int64_t{amount} * factor;
+  if (factor == 0 || ms > kDayMs) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(ms);
+}
+
+}  // namespace gcoord::cli

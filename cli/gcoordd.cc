@@ -1,0 +1,131 @@
+// gcoordd: one node of a gcoord cluster. Parses, opens, runs; all else is in server/.
+//
+// stdout gets one line when the node serves: "gcoordd ready: client HOST:PORT peer HOST:PORT
+// metrics HOST:PORT"; everything else is on stderr. Exit codes are those of rpc/error_codes.h.
+#include "rpc/error_codes.h"
+#include "server/node.h"
+#include "server/options.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace gcoord {
+namespace {
+
+int fail(const Status& status) {
+  std::cerr << "gcoordd: " << status.to_string() << "\n";
+  return static_cast<int>(rpc::exit_code(status));
+}
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void start_logging(const server::NodeOptions& options) {
+  auto logger = spdlog::stderr_color_mt("gcoordd");
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ node " + std::to_string(options.node.value) +
+                      ": %v");
+  logger->set_level(spdlog::level::from_str(options.log_level));
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(logger);
+}
+
+// The data directory of `dev` without --data-dir: made here, removed at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = std::filesystem::temp_directory_path() / "gcoord-dev-XXXXXX";
+    path_ = ::mkdtemp(pattern.data()) == nullptr ? std::string{} : pattern;
+  }
+
+  ~TemporaryDirectory() {
+    if (!path_.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string at(const server::Endpoint& endpoint, std::uint16_t port) {
+  return port == 0 ? "off" : server::to_string({endpoint.host, port});
+}
+
+void say_ready(const server::Invocation& invocation, const server::NodePorts& ports) {
+  const server::NodeOptions& options = invocation.options;
+  const std::string client = at(options.listen_client, ports.client);
+  std::cout << "gcoordd ready: client " << client << " peer " << at(options.listen_peer, ports.peer)
+            << " metrics " << at(options.listen_metrics, ports.metrics) << std::endl;
+  if (invocation.verb == server::Verb::Dev) {
+    const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
+    std::cerr << "One node for development; its data is "
+              << (invocation.data_dir_temporary ? "removed when it ends"
+                                                : "kept in " + options.data_dir)
+              << ". Try:\n  gcoordctl " << flag << "lock acquire my-first-lock --ttl 30s\n";
+  }
+}
+
+int run(const server::Invocation& invocation) {
+  server::NodeOptions options = invocation.options;
+  std::optional<TemporaryDirectory> temporary;
+  if (invocation.data_dir_temporary) {
+    temporary.emplace();
+    if (temporary->path().empty()) {
+      return fail(rpc::make_error(rpc::ErrorCode::DirectoryUnusable,
+                                  "no temporary directory can be made; give --data-dir"));
+    }
+    options.data_dir = temporary->path();
+  }
+  start_logging(options);
+  auto node = server::Node::open(options);
+  if (!node.ok()) {
+    return fail(node.status());
+  }
+  server::Invocation shown = invocation;
+  shown.options = options;
+  say_ready(shown, node.value()->ports());
+  const Status status = node.value()->run();
+  return status.ok() ? 0 : fail(status);
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  // A client that goes away is an error code of its socket, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto invocation = server::parse_invocation(arguments, environment);
+  if (!invocation.ok()) {
+    return fail(invocation.status());
+  }
+  switch (invocation.value().verb) {
+    case server::Verb::Help:
+    case server::Verb::Version:
+      std::cout << invocation.value().text;
+      return 0;
+    case server::Verb::Run:
+    case server::Verb::Dev:
+      break;
+  }
+  return run(invocation.value());
+}
+
+}  // namespace
+}  // namespace gcoord
+
+int main(int argc, char** argv) {
+  return gcoord::main_of(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,53 @@
+// How gcoordctl speaks: one value per command, as a table for people or as JSON for programs.
+//
+// stdout carries the value and nothing else; stderr carries talk. With -o json every command prints
+// one JSON object in one line, errors too: {"error": {"code", "status", "message", "evidence"}}.
+// Integers over 32 bits are strings. One thread.
+#pragma once
+
+#include "common/status.h"
+#include "gcoord/status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::cli {
+
+using Json = nlohmann::ordered_json;
+
+enum class Format : std::uint8_t { Tables, JsonLines };
+
+// A table: columns are as wide as their widest cell; the last one is not padded.
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+class Output {
+ public:
+  explicit Output(Format format) : format_(format) {}
+
+  Format format() const { return format_; }
+
+  // The command's value: the JSON, or the table made of the same facts.
+  void print(const Json& json, const Table& table) const;
+
+  // For commands with one row of facts: "name value" lines instead of a table.
+  void print_facts(const Json& json) const;
+
+  // An error; returns the program's exit code for it. `evidence` is per endpoint, if any.
+  int fail(const Status& status, const std::vector<std::string>& evidence = {}) const;
+  int fail(const client::Status& status, const std::vector<std::string>& evidence = {}) const;
+
+ private:
+  Format format_;
+};
+
+// The client library's Status as the product's own.
+Status to_status(const client::Status& status);
+
+}  // namespace gcoord::cli

@@ -1,0 +1,226 @@
+// gcoordctl against `gcoordd dev`: exit codes, JSON shapes, and what each verb does.
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class GcoordctlTest : public testing::Test {
+ protected:
+  DevNode node_;
+  Ctl ctl_ = node_.ctl();
+};
+
+TEST_F(GcoordctlTest, AcquirePrintsTokenSessionEpochAndTtl) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "5s"});
+  EXPECT_EQ(grant["name"], "a");
+  EXPECT_TRUE(grant["token"].is_string());
+  EXPECT_TRUE(grant["session"].is_string());
+  EXPECT_TRUE(grant["epoch"].is_string());
+  EXPECT_EQ(grant["ttl_ms"], 5000);
+}
+
+TEST_F(GcoordctlTest, AnAcquiredLockIsCheckedReleasedAndThenStale) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string token = grant["token"];
+  const std::string session = grant["session"];
+  EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", token})["verdict"], "VALID");
+  const auto held = ctl_.json({"lock", "get", "a"});
+  EXPECT_EQ(held["token"], token);
+  EXPECT_EQ(held["session"], session);
+  ctl_.json({"lock", "release", "a", "--token", token, "--session", session});
+  EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", token}, 1)["valid"], false);
+  const auto next = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  EXPECT_GT(std::stoull(next["token"].get<std::string>()), std::stoull(token));
+  EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", token}, 1)["verdict"], "STALE");
+}
+
+TEST_F(GcoordctlTest, TryOnAHeldLockExitsWithConflict) {
+  ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const auto error = ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"];
+  EXPECT_EQ(error["code"], "GC6001");
+  EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("token"));
+}
+
+TEST_F(GcoordctlTest, AWaitThatRunsOutExitsWithConflictAndLeavesNoWaiter) {
+  ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--wait", "200ms"}, 6)["error"]["code"], "GC6005");
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
+}
+
+TEST_F(GcoordctlTest, ALockPassesOnWhenItsTtlIsOver) {
+  ctl_.json({"lock", "acquire", "a", "--ttl", "300ms"});
+  const auto next = ctl_.json({"lock", "acquire", "a", "--wait", "30s", "--ttl", "5s"});
+  EXPECT_EQ(next["token"], "2");
+}
+
+TEST_F(GcoordctlTest, ReleaseWithAnotherTokenChangesNothing) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string session = grant["session"];
+  const auto error =
+      ctl_.json({"lock", "release", "a", "--token", "999", "--session", session}, 1)["error"];
+  EXPECT_EQ(error["code"], "GC6003");
+  ctl_.json({"lock", "check", "a", "--token", grant["token"]});
+}
+
+TEST_F(GcoordctlTest, GetOfAnAbsentLockIsANegativeAnswer) {
+  EXPECT_EQ(ctl_.json({"lock", "get", "nobody"}, 1)["error"]["code"], "GC6016");
+}
+
+TEST_F(GcoordctlTest, ListShowsLocksByPrefix) {
+  for (const std::string name : {"job/1", "job/2", "other"}) {
+    ctl_.json({"lock", "acquire", name, "--ttl", "60s"});
+  }
+  const auto all = ctl_.json({"lock", "ls"});
+  EXPECT_EQ(all["locks"].size(), 3u);
+  EXPECT_EQ(all["complete"], true);
+  EXPECT_EQ(ctl_.json({"lock", "ls", "job/"})["locks"].size(), 2u);
+  const auto cut = ctl_.json({"lock", "ls", "--limit", "1"});
+  EXPECT_EQ(cut["locks"].size(), 1u);
+  EXPECT_EQ(cut["complete"], false);
+  const Finished table = ctl_({"lock", "ls", "other"});
+  EXPECT_THAT(table.out, HasSubstr("NAME"));
+  EXPECT_THAT(table.out, HasSubstr("other"));
+}
+
+TEST_F(GcoordctlTest, WaitersAreListedInQueueOrder) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
+  nlohmann::json held;
+  do {
+    held = ctl_.json({"lock", "get", "a", "--waiters"});
+  } while (held["waiter_count"] == 0);
+  ASSERT_EQ(held["waiters"].size(), 1u);
+  EXPECT_EQ(held["waiters"][0]["position"], 1);
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(waiter.wait_for(kPatience), 0);
+  const auto granted = nlohmann::json::parse(waiter.read_all(kPatience), nullptr, false);
+  EXPECT_EQ(granted["session"], held["waiters"][0]["session"]);
+}
+
+TEST_F(GcoordctlTest, StatusDescribesTheNode) {
+  const auto status = ctl_.json({"status"});
+  EXPECT_EQ(status["shards"], 16);
+  EXPECT_TRUE(status["cluster_id"].is_string());
+  ASSERT_EQ(status["nodes"].size(), 1u);
+  const auto node = status["nodes"][0];
+  EXPECT_EQ(node["reachable"], true);
+  EXPECT_EQ(node["durability"], "durable");
+  EXPECT_EQ(node["stepper"], "cpu");
+  EXPECT_EQ(node["incarnation"], 1);
+  EXPECT_THAT(ctl_({"status"}).out, HasSubstr("LEADS"));
+}
+
+TEST_F(GcoordctlTest, ShardsAreListedAndShown) {
+  const auto list = ctl_.json({"shard", "ls", "--first", "4", "--limit", "3"});
+  ASSERT_EQ(list["rows"].size(), 3u);
+  EXPECT_EQ(list["rows"][0]["shard"], 4);
+  const auto shown = ctl_.json({"shard", "show", "5"});
+  ASSERT_EQ(shown["replicas"].size(), 1u);
+  EXPECT_EQ(shown["replicas"][0]["configuration"]["members"][0]["node"], 1);
+  EXPECT_TRUE(shown["replicas"][0]["state_hash"].is_string());
+  EXPECT_EQ(ctl_.json({"shard", "show", "16"}, 2)["error"]["code"], "GC1112");
+}
+
+TEST_F(GcoordctlTest, BadNamesAndTimesAreWrongUsage) {
+  EXPECT_EQ(ctl_.json({"lock", "acquire", ""}, 2)["error"]["code"], "GC1101");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", std::string(2000, 'x')}, 2)["error"]["code"], "GC1102");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--ttl", "5"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--ttl", "1ms"}, 2)["error"]["code"], "GC1104");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--try", "--wait", "1s"}, 2)["error"]["code"],
+            "GC1001");
+  EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", "0"}, 2)["error"]["code"], "GC1107");
+  EXPECT_EQ(ctl_.json({"no-such-verb"}, 2)["error"]["code"], "GC1001");
+}
+
+TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string file = (directory.path() / "history.jsonl").string();
+  const auto result = ctl_.json(
+      {"bench", "lock", "--clients", "4", "--pipeline", "2", "--seconds", "1", "--history", file});
+  EXPECT_GT(std::stoull(result["pairs"].get<std::string>()), 0u);
+  EXPECT_EQ(result["errors"], "0");
+  std::ifstream lines(file);
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(lines, line)) {
+    const auto entry = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(entry.is_object()) << line;
+    for (const char* field :
+         {"process", "op", "key", "args", "call", "return", "outcome", "token"}) {
+      ASSERT_TRUE(entry.contains(field)) << field;
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 2 * std::stoull(result["pairs"].get<std::string>()));
+}
+
+TEST_F(GcoordctlTest, SharedNamesAreLockedOneAtATime) {
+  const auto result =
+      ctl_.json({"bench", "lock", "--clients", "8", "--names", "shared", "--seconds", "1"});
+  EXPECT_GT(std::stoull(result["pairs"].get<std::string>()), 0u);
+  EXPECT_EQ(result["errors"], "0");
+}
+
+TEST(GcoordctlAloneTest, UnreachableNodesAreNamedWithTheirEvidence) {
+  const Ctl ctl("127.0.0.1:1,127.0.0.1:2");
+  const auto error = ctl.json({"--timeout", "2s", "status"}, 3)["error"];
+  EXPECT_EQ(error["code"], "GC3001");
+  EXPECT_EQ(error["evidence"].size(), 2u);
+  const Finished table = ctl({"status"});
+  EXPECT_EQ(table.code, 3);
+  EXPECT_TRUE(table.out.empty());
+  EXPECT_THAT(table.err, HasSubstr("GC3001"));
+}
+
+TEST(GcoordctlAloneTest, QuorumEvalAnswersLikeTheProduct) {
+  const Ctl ctl("127.0.0.1:1");
+  const auto eval = [&](std::vector<std::string> more, int code = 0) {
+    more.insert(more.begin(), {"quorum", "eval"});
+    return ctl.json(more, code);
+  };
+  EXPECT_EQ(eval({"--voters", "1,2,3", "--votes", "1=yes,2=yes"})["result"], "won");
+  EXPECT_EQ(eval({"--voters", "1,2,3", "--votes", "1=yes"})["result"], "pending");
+  EXPECT_EQ(eval({"--voters", "1,2,3", "--votes", "1=no,2=no"}, 1)["result"], "lost");
+  EXPECT_EQ(eval({"--voters", "1:1,2:1,3:3", "--votes", "3=yes"})["result"], "won");
+  EXPECT_EQ(eval({"--voters", "1,2,3", "--outgoing", "4,5", "--votes", "1=yes,2=yes"})["result"],
+            "pending");
+  EXPECT_EQ(eval({"--voters", "1,2,3", "--acknowledged", "1=10,2=8,3=5"})["commit_index"], "8");
+  EXPECT_EQ(eval({"--voters",
+                  "1,2,3",
+                  "--outgoing",
+                  "1,4",
+                  "--learners",
+                  "5",
+                  "--acknowledged",
+                  "1=10,2=8,4=3,5=99"})["commit_index"],
+            "3");
+  EXPECT_EQ(eval({"--voters", "1,1"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(eval({"--voters", "1,2", "--votes", "3=yes"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(eval({"--voters", "1,2", "--learners", "2"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(eval({"--voters", "1:300"}, 2)["error"]["code"], "GC1001");
+}
+
+TEST(GcoordctlAloneTest, CompletionKnowsEveryVerb) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const Finished script = run("gcoordctl", {"completion", shell});
+    EXPECT_EQ(script.code, 0);
+    for (const std::string word : {"acquire", "quorum", "bench", "--endpoints"}) {
+      EXPECT_THAT(script.out, HasSubstr(word)) << shell;
+    }
+  }
+  EXPECT_EQ(run("gcoordctl", {"completion", "tcsh"}).code, 2);
+}
+
+TEST(GcoordctlAloneTest, VersionAndHelpAreAnswers) {
+  EXPECT_EQ(run("gcoordctl", {"version"}).code, 0);
+  const Finished help = run("gcoordctl", {"lock", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("acquire"));
+}
+
+}  // namespace
+}  // namespace gcoord::cli

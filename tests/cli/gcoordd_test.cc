@@ -1,0 +1,204 @@
+// gcoordd as a process: refusals, restarts, metrics, and three nodes together.
+#include "chaos/process/local_cluster.h"
+#include "tests/cli/programs.h"
+
+#include <asio/ip/tcp.hpp>
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    text += (text.empty() ? "" : ",") + part;
+  }
+  return text;
+}
+
+// The answer of an HTTP server, header included.
+std::string http_get(const std::string& endpoint, const std::string& path) {
+  asio::ip::tcp::iostream stream;
+  stream.expires_after(kPatience);
+  stream.connect(endpoint.substr(0, endpoint.find(':')), endpoint.substr(endpoint.find(':') + 1));
+  stream << "GET " << path << " HTTP/1.0\r\nHost: node\r\n\r\n" << std::flush;
+  std::ostringstream answer;
+  answer << stream.rdbuf();
+  return answer.str();
+}
+
+class ThreeNodesProcessTest : public testing::Test {
+ protected:
+  ThreeNodesProcessTest() {
+    chaos::LocalClusterOptions options;
+    options.program = chaos::program_beside("gcoordd");
+    options.directory = directory_.path();
+    options.shards = 64;
+    options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
+    auto planned = chaos::LocalCluster::plan(options);
+    EXPECT_TRUE(planned.ok()) << planned.status().to_string();
+    cluster_.emplace(std::move(planned).value());
+    const Status started = cluster_->start_all(kPatience);
+    EXPECT_TRUE(started.ok()) << started.to_string();
+    ctl_.emplace(joined(cluster_->endpoints()));
+  }
+
+  // A grant that waits for leaders to be elected.
+  nlohmann::json acquire(const std::string& name) {
+    return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", "60s"});
+  }
+
+  chaos::ScratchDirectory directory_ = scratch();
+  std::optional<chaos::LocalCluster> cluster_;
+  std::optional<Ctl> ctl_;
+};
+
+TEST_F(ThreeNodesProcessTest, ALockSurvivesTheDeathOfAnyNode) {
+  const auto grant = acquire("a");
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_->kill(node);
+    const auto verdict =
+        ctl_->json({"--timeout", "30s", "lock", "check", "a", "--token", grant["token"]});
+    EXPECT_EQ(verdict["verdict"], "VALID") << "without node " << node;
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+    const Status ready = cluster_->wait_ready(node, kPatience);
+    ASSERT_TRUE(ready.ok()) << ready.to_string();
+  }
+}
+
+TEST_F(ThreeNodesProcessTest, ALockSurvivesTheDeathOfAllNodesAtOnce) {
+  const auto grant = acquire("a");
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_->kill(node);
+  }
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+  }
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+  }
+  const auto verdict =
+      ctl_->json({"--timeout", "30s", "lock", "check", "a", "--token", grant["token"]});
+  EXPECT_EQ(verdict["verdict"], "VALID");
+}
+
+TEST_F(ThreeNodesProcessTest, WithoutAMajorityNothingIsGranted) {
+  acquire("a");
+  cluster_->kill(1);
+  cluster_->kill(2);
+  const Finished refused =
+      (*ctl_)({"-o", "json", "--timeout", "3s", "lock", "acquire", "b", "--try"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_TRUE(refused.json().contains("error"));
+}
+
+TEST_F(ThreeNodesProcessTest, StatusShowsDeadNodesAndLiveOnes) {
+  acquire("a");
+  cluster_->kill(2);
+  const auto status = ctl_->json({"status"});
+  ASSERT_EQ(status["nodes"].size(), 3u);
+  EXPECT_EQ(status["nodes"][0]["reachable"], true);
+  EXPECT_EQ(status["nodes"][1]["reachable"], false);
+  EXPECT_EQ(status["nodes"][2]["reachable"], true);
+}
+
+TEST_F(ThreeNodesProcessTest, NodesEndCleanlyOnSigterm) {
+  acquire("a");
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
+TEST(GcoorddTest, ASecondDaemonOnADirectoryIsRefused) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string data = (directory.path() / "data").string();
+  DevNode first({"--data-dir", data});
+  const Finished second = run(
+      "gcoordd", {"dev", "--listen-client", "127.0.0.1:0", "--shards", "16", "--data-dir", data});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("GC2001"));
+}
+
+TEST(GcoorddTest, ADirectoryOfAnotherClusterIsRefused) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string data = (directory.path() / "data").string();
+  {
+    DevNode first({"--data-dir", data});
+    first.process().signal(SIGTERM);
+    EXPECT_EQ(first.process().wait_for(kPatience), 0);
+  }
+  const std::vector<std::string> base = {
+      "dev", "--listen-client", "127.0.0.1:0", "--data-dir", data};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return run("gcoordd", more);
+  };
+  const Finished shards = with({"--shards", "32"});
+  EXPECT_EQ(shards.code, 2);
+  EXPECT_THAT(shards.err, HasSubstr("shard"));
+  const Finished cluster = with({"--shards", "16", "--cluster-name", "other"});
+  EXPECT_EQ(cluster.code, 2);
+  EXPECT_THAT(cluster.err, HasSubstr("cluster"));
+  const Finished node = with({"--shards", "16", "--node-id", "9"});
+  EXPECT_EQ(node.code, 2);
+  EXPECT_THAT(node.err, HasSubstr("node"));
+}
+
+TEST(GcoorddTest, LocksSurviveARestartAndTokensGoOn) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string data = (directory.path() / "data").string();
+  std::string token;
+  {
+    DevNode node({"--data-dir", data});
+    token = node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"})["token"];
+    node.process().kill_now();
+  }
+  DevNode node({"--data-dir", data});
+  EXPECT_EQ(node.ctl().json({"lock", "check", "a", "--token", token})["verdict"], "VALID");
+  EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
+}
+
+TEST(GcoorddTest, MetricsAreExposed) {
+  DevNode node({"--listen-metrics", "127.0.0.1:0"});
+  node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string page = http_get(node.metrics(), "/metrics");
+  for (const std::string name : {"gcoord_server_requests_total",
+                                 "gcoord_server_turn_duration_us_bucket",
+                                 "gcoord_server_command_duration_us_count",
+                                 "gcoord_server_locks 1"}) {
+    EXPECT_THAT(page, HasSubstr(name));
+  }
+  EXPECT_THAT(page, testing::Not(HasSubstr("shard=")));
+}
+
+TEST(GcoorddTest, TraceWritesTransitionsAsJsonLines) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string file = (directory.path() / "trace.jsonl").string();
+  {
+    DevNode node({"--trace", file});
+    node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
+    node.process().signal(SIGTERM);
+    EXPECT_EQ(node.process().wait_for(kPatience), 0);
+  }
+  std::ifstream lines(file);
+  std::string line;
+  bool elected = false;
+  while (std::getline(lines, line)) {
+    const auto transition = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(transition.is_object()) << line;
+    elected = elected || transition["role"] == "leader";
+  }
+  EXPECT_TRUE(elected);
+}
+
+TEST(GcoorddTest, WrongUsageSaysWhatToDo) {
+  const Finished finished = run("gcoordd", {"--tick-ms", "0", "--data-dir", "d"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_TRUE(finished.out.empty());
+  EXPECT_THAT(finished.err, HasSubstr("--tick-ms: '0' is not a whole number from 1 to 1000"));
+}
+
+}  // namespace
+}  // namespace gcoord::cli

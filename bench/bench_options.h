@@ -1,0 +1,32 @@
+// What every benchmark of whole clusters is told, and what it answers.
+//
+// A benchmark talks on stderr, returns one JSON object, and leaves keeping and printing it to
+// main.cc. Blocking; minutes rather than seconds.
+#pragma once
+
+#include "common/status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+
+namespace gcoord::bench {
+
+struct BenchOptions {
+  // For data directories and logs. Must lie on a real disk, the same for all that is compared.
+  std::filesystem::path directory;
+  std::filesystem::path gcoordd;
+  std::uint32_t shards = 65'536;
+  std::uint32_t runs = 3;
+  std::chrono::milliseconds measured{5000};
+  std::uint32_t clients = 256;
+};
+
+using BenchResult = Result<nlohmann::ordered_json>;
+
+// Long enough for a million shards on a slow disk.
+inline constexpr std::chrono::minutes kStartTimeout{2};
+
+}  // namespace gcoord::bench

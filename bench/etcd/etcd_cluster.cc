@@ -1,0 +1,67 @@
+#include "bench/etcd/etcd_cluster.h"
+
+#include "chaos/process/free_ports.h"
+
+namespace gcoord::bench {
+
+namespace {
+
+std::string node_name(std::size_t index) {
+  return "etcd-" + std::to_string(index + 1);
+}
+
+}  // namespace
+
+Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
+                                       std::uint32_t node_count) {
+  GCOORD_TRY(const auto ports, chaos::free_ports(std::size_t{node_count} * 2));
+  EtcdCluster cluster;
+  std::vector<std::string> peer_urls;
+  std::string members;
+  for (std::size_t index = 0; index < node_count; ++index) {
+    cluster.endpoints_.push_back("127.0.0.1:" + std::to_string(ports[2 * index]));
+    peer_urls.push_back("http://127.0.0.1:" + std::to_string(ports[2 * index + 1]));
+    members += (index == 0 ? "" : ",") + node_name(index) + "=" + peer_urls[index];
+  }
+  for (std::size_t index = 0; index < node_count; ++index) {
+    const std::string client_url = "http://" + cluster.endpoints_[index];
+    ChildOptions child;
+    child.arguments = {"etcd",
+                       "--name",
+                       node_name(index),
+                       "--data-dir",
+                       (directory / node_name(index)).string(),
+                       "--listen-client-urls",
+                       client_url,
+                       "--advertise-client-urls",
+                       client_url,
+                       "--listen-peer-urls",
+                       peer_urls[index],
+                       "--initial-advertise-peer-urls",
+                       peer_urls[index],
+                       "--initial-cluster",
+                       members,
+                       "--initial-cluster-state",
+                       "new",
+                       "--logger",
+                       "zap",
+                       "--log-level",
+                       "error"};
+    child.output_file = (directory / (node_name(index) + ".log")).string();
+    child.error_file = child.output_file;
+    child.group = true;
+    GCOORD_TRY(auto process, ChildProcess::start(child));
+    cluster.nodes_.push_back(std::move(process));
+  }
+  return cluster;
+}
+
+std::vector<pid_t> EtcdCluster::pids() const {
+  std::vector<pid_t> list;
+  for (const ChildProcess& node : nodes_) {
+    list.push_back(node.pid());
+  }
+  return list;
+}
+
+}  // namespace gcoord::bench

@@ -1,0 +1,36 @@
+// Three etcd processes on loopback, as their packages' defaults have them: the yardstick.
+//
+// Nothing is tuned against etcd: heartbeats, election timeout, snapshots and fsync are its
+// defaults; only its log level is lowered. Children of the calling thread. One thread.
+#pragma once
+
+#include "common/child_process.h"
+#include "common/status.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gcoord::bench {
+
+class EtcdCluster {
+ public:
+  // NotFound when there is no etcd in PATH (Debian: etcd-server). The nodes elect in their own
+  // time; EtcdTarget waits for that.
+  static Result<EtcdCluster> start(const std::filesystem::path& directory,
+                                   std::uint32_t node_count);
+
+  // "127.0.0.1:port" of the client ports.
+  const std::vector<std::string>& endpoints() const { return endpoints_; }
+
+  std::vector<pid_t> pids() const;
+
+ private:
+  EtcdCluster() = default;
+
+  std::vector<std::string> endpoints_;
+  std::vector<ChildProcess> nodes_;
+};
+
+}  // namespace gcoord::bench

@@ -1,0 +1,143 @@
+// gcoord-bench: benchmarks of whole clusters on this machine, with raw results kept.
+//
+// stderr talks; with --json the last line on stdout is the result as one object. Exit codes: 0
+// measured, 1 something failed, 2 usage.
+#include "bench/failover.h"
+#include "bench/idle.h"
+#include "bench/pairs.h"
+#include "bench/report/machine.h"
+#include "bench/report/results_file.h"
+#include "bench/scale.h"
+#include "bench/step.h"
+#include "bench/vs_etcd.h"
+#include "chaos/process/own_path.h"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <string>
+
+namespace gcoord::bench {
+namespace {
+
+struct Benchmark {
+  const char* name;
+  const char* what;
+  BenchResult (*run)(const BenchOptions&);
+  std::uint32_t shards;
+};
+
+constexpr std::uint32_t kDefaultShards = 65'536;
+constexpr std::uint32_t kMillionShards = 1u << 20;
+
+constexpr Benchmark kBenchmarks[] = {
+    {"vs-etcd",
+     "lock+unlock pairs per second and latency beside etcd",
+     &bench_vs_etcd,
+     kDefaultShards},
+    {"pairs",
+     "lock+unlock pairs per second of gcoord alone, by number of clients",
+     &bench_pairs,
+     kDefaultShards},
+    {"idle",
+     "CPU and peer messages of a cluster nobody asks anything",
+     &bench_idle,
+     kDefaultShards},
+    {"scale", "start time and memory with a million shards per node", &bench_scale, kMillionShards},
+    {"failover",
+     "time until all shards are led again after a kill -9",
+     &bench_failover,
+     kDefaultShards},
+    {"step",
+     "shard-steps and commits per second of the pure step on one core",
+     &bench_step,
+     kDefaultShards},
+};
+
+struct Arguments {
+  BenchOptions options;
+  bool json = false;
+  bool keep_result = true;
+  double seconds = 5;
+  std::string results_directory = "bench/results";
+};
+
+int run(const Benchmark& benchmark, Arguments& arguments) {
+  BenchOptions& options = arguments.options;
+  options.measured = std::chrono::milliseconds{static_cast<long long>(arguments.seconds * 1000)};
+  std::error_code ignored;
+  std::filesystem::create_directories(options.directory, ignored);
+  options.directory = std::filesystem::absolute(options.directory, ignored);
+  nlohmann::ordered_json result = {{"name", benchmark.name},
+                                   {"machine", describe_machine(options.directory)}};
+  auto measured = benchmark.run(options);
+  if (!measured.ok()) {
+    std::fprintf(stderr, "gcoord-bench: %s\n", measured.status().to_string().c_str());
+    return 1;
+  }
+  result.update(measured.value());
+  if (arguments.keep_result) {
+    const auto path = keep_result(arguments.results_directory, benchmark.name, result);
+    std::fprintf(stderr,
+                 "%s\n",
+                 path.ok() ? ("kept in " + path.value().string()).c_str()
+                           : path.status().to_string().c_str());
+  }
+  std::cout << (arguments.json ? result.dump() : result.dump(2)) << std::endl;
+  return 0;
+}
+
+void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
+  BenchOptions& options = arguments.options;
+  command.add_flag("--json", arguments.json, "print the result as one object on the last line");
+  command.add_option("--runs", options.runs, "runs; medians are reported")
+      ->check(CLI::Range(1, 100));
+  command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
+      ->check(CLI::Range(0.1, 600.0));
+  command.add_option("--clients", options.clients, "concurrent clients")
+      ->check(CLI::Range(1, 100'000));
+  command
+      .add_option("--shards",
+                  options.shards,
+                  "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
+      ->check(CLI::Range(2048, 1 << 24));
+  command.add_option("--directory", options.directory, "where clusters keep their files");
+  command.add_option("--results", arguments.results_directory, "where the result is kept");
+  command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");
+}
+
+int main_of(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"benchmarks of whole gcoord clusters on this machine", "gcoord-bench"};
+  app.require_subcommand(1);
+  Arguments arguments;
+  arguments.options.gcoordd = chaos::program_beside("gcoordd");
+  arguments.options.directory = "build/bench";
+  arguments.options.shards = 0;
+  for (const Benchmark& benchmark : kBenchmarks) {
+    add_options(*app.add_subcommand(benchmark.name, benchmark.what), benchmark, arguments);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const Benchmark& benchmark : kBenchmarks) {
+    if (app.got_subcommand(benchmark.name)) {
+      arguments.options.shards =
+          arguments.options.shards == 0 ? benchmark.shards : arguments.options.shards;
+      return run(benchmark, arguments);
+    }
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace gcoord::bench
+
+int main(int argc, char** argv) {
+  return gcoord::bench::main_of(argc, argv);
+}

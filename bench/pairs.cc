@@ -1,0 +1,62 @@
+#include "bench/pairs.h"
+
+#include "bench/load/gcoord_target.h"
+#include "bench/load/load_report.h"
+#include "bench/node_samples.h"
+#include "bench/report/results_file.h"
+#include "bench/running_cluster.h"
+
+namespace gcoord::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// One client shows the latency, the last ones how far batches carry.
+std::vector<std::uint32_t> client_counts(std::uint32_t most) {
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t count = 1; count < most; count *= 4) {
+    counts.push_back(count);
+  }
+  counts.push_back(most);
+  return counts;
+}
+
+Result<ordered_json> measure(RunningCluster& cluster,
+                             const BenchOptions& options,
+                             std::uint32_t clients) {
+  GCOORD_TRY(const auto before, sample_nodes(cluster));
+  GCOORD_TRY(const LoadResult result,
+             run_gcoord({.endpoints = cluster.nodes().endpoints(),
+                         .clients = clients,
+                         .name_prefix = "pairs-" + std::to_string(clients)},
+                        {.measured = options.measured}));
+  GCOORD_TRY(const auto after, sample_nodes(cluster));
+  GCOORD_TRY(ordered_json json, report_load(result, "gcoord", clients));
+  ordered_json nodes = ordered_json::array();
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    nodes.push_back(node_rates(before[k], after[k]));
+  }
+  json["clients"] = clients;
+  json["nodes"] = std::move(nodes);
+  return json;
+}
+
+}  // namespace
+
+BenchResult bench_pairs(const BenchOptions& options) {
+  GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
+  ordered_json loads = ordered_json::array();
+  for (const std::uint32_t clients : client_counts(options.clients)) {
+    GCOORD_TRY(ordered_json load, measure(*cluster, options, clients));
+    loads.push_back(std::move(load));
+  }
+  const double most = loads.back()["pairs_per_s"];
+  return ordered_json{{"acknowledged", "on stable storage (fdatasync) of a quorum of three nodes"},
+                      {"seconds", std::chrono::duration<double>(options.measured).count()},
+                      {"shards", options.shards},
+                      {"loads", std::move(loads)},
+                      {"pairs_per_s", most}};
+}
+
+}  // namespace gcoord::bench

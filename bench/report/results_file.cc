@@ -1,0 +1,51 @@
+#include "bench/report/results_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+
+namespace gcoord::bench {
+
+namespace {
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+  return text;
+}
+
+}  // namespace
+
+Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
+                                          std::string_view name,
+                                          const nlohmann::ordered_json& result) {
+  std::error_code ignored;
+  std::filesystem::create_directories(directory, ignored);
+  const auto path = directory / (std::string{name} + "-" + today() + ".json");
+  std::ofstream out{path};
+  out << result.dump(2) << "\n";
+  out.close();
+  if (!out) {
+    return Status{StatusCode::Unavailable, "cannot write " + path.string()};
+  }
+  return path;
+}
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) {
+    return 0;
+  }
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace gcoord::bench

@@ -1,0 +1,24 @@
+// Where results are kept: bench/results/<name>-<date>.json, one object, indented for review.
+#pragma once
+
+#include "common/status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string_view>
+
+namespace gcoord::bench {
+
+// Writes the file and returns its path. A second run on one day replaces the first.
+Result<std::filesystem::path> keep_result(const std::filesystem::path& directory,
+                                          std::string_view name,
+                                          const nlohmann::ordered_json& result);
+
+// Rounds for people: three digits behind the point.
+double rounded(double value);
+
+// The middle of the values, or the mean of the two middle ones; 0 when there are none.
+double median(std::vector<double> values);
+
+}  // namespace gcoord::bench

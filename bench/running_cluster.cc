@@ -1,0 +1,78 @@
+#include "bench/running_cluster.h"
+
+#include "chaos/process/cluster_watch.h"
+
+#include <cstdio>
+
+namespace gcoord::bench {
+
+namespace {
+
+// For stopping: nodes write nothing then that a benchmark would miss.
+constexpr std::chrono::seconds kStopTimeout{10};
+
+}  // namespace
+
+RunningCluster::RunningCluster(chaos::ScratchDirectory scratch, chaos::LocalCluster nodes)
+    : scratch_(std::move(scratch)), nodes_(std::move(nodes)) {}
+
+Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions& options,
+                                                              std::uint32_t shards) {
+  GCOORD_TRY(auto scratch, chaos::ScratchDirectory::make(options.directory, "gcoord"));
+  chaos::LocalClusterOptions cluster;
+  cluster.program = options.gcoordd;
+  cluster.directory = scratch.path();
+  cluster.shards = shards;
+  cluster.node_arguments = {"--log-level", "warn"};
+  GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
+  std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};
+  GCOORD_TRY_STATUS(running->open());
+  return running;
+}
+
+Status RunningCluster::open() {
+  const auto began = std::chrono::steady_clock::now();
+  GCOORD_TRY_STATUS(nodes_.start_all(kStartTimeout));
+  ready_after_ = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  client::ClientOptions options;
+  options.endpoints = nodes_.endpoints();
+  options.client_name = "gcoord-bench-watcher";
+  options.wait_for_cluster = true;
+  auto connected = client::Client::connect(options);
+  if (!connected.ok()) {
+    return chaos::from_client(connected.status());
+  }
+  watcher_ = std::make_unique<client::Client>(std::move(connected).value());
+  if (const auto all = watcher_->wait_for_all_nodes(std::chrono::seconds{10}); !all.ok()) {
+    return chaos::from_client(all);
+  }
+  GCOORD_TRY(led_after_,
+             chaos::wait_all_led(*watcher_,
+                                 began,
+                                 {.node_ids = node_ids(),
+                                  .shards = nodes_.shards(),
+                                  .timeout = kStartTimeout,
+                                  .poll_interval = std::chrono::milliseconds{20}}));
+  std::fprintf(stderr,
+               "  three nodes, %u shards: ready after %lld ms, all led after %lld ms\n",
+               nodes_.shards(),
+               static_cast<long long>(ready_after_.count()),
+               static_cast<long long>(led_after_.count()));
+  return Status{};
+}
+
+RunningCluster::~RunningCluster() {
+  watcher_.reset();
+  nodes_.stop_all(kStopTimeout);
+}
+
+std::vector<std::uint32_t> RunningCluster::node_ids() const {
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t id = 1; id <= nodes_.node_count(); ++id) {
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace gcoord::bench

@@ -1,0 +1,51 @@
+// Three gcoordd nodes in a fresh directory, all shards led, with a client that watches them.
+// Gone with its object. One thread.
+#pragma once
+
+#include "bench/bench_options.h"
+#include "chaos/process/local_cluster.h"
+#include "chaos/process/scratch_directory.h"
+#include "common/status.h"
+#include "gcoord/client.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gcoord::bench {
+
+class RunningCluster {
+ public:
+  static Result<std::unique_ptr<RunningCluster>> start(const BenchOptions& options,
+                                                       std::uint32_t shards);
+
+  ~RunningCluster();
+  RunningCluster(const RunningCluster&) = delete;
+  RunningCluster& operator=(const RunningCluster&) = delete;
+
+  chaos::LocalCluster& nodes() { return nodes_; }
+
+  const chaos::LocalCluster& nodes() const { return nodes_; }
+
+  client::Client& watcher() { return *watcher_; }
+
+  // From the start of the first process until all were ready, and until all shards were led.
+  std::chrono::milliseconds ready_after() const { return ready_after_; }
+
+  std::chrono::milliseconds led_after() const { return led_after_; }
+
+  std::vector<std::uint32_t> node_ids() const;
+
+ private:
+  RunningCluster(chaos::ScratchDirectory scratch, chaos::LocalCluster nodes);
+  Status open();
+
+  chaos::ScratchDirectory scratch_;
+  chaos::LocalCluster nodes_;
+  std::unique_ptr<client::Client> watcher_;
+  std::chrono::milliseconds ready_after_{0};
+  std::chrono::milliseconds led_after_{0};
+};
+
+}  // namespace gcoord::bench

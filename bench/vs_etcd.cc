@@ -1,0 +1,177 @@
+#include "bench/vs_etcd.h"
+
+#include "bench/etcd/etcd_cluster.h"
+#include "bench/etcd/etcd_target.h"
+#include "bench/load/gcoord_target.h"
+#include "bench/load/load_report.h"
+#include "bench/report/results_file.h"
+#include "bench/running_cluster.h"
+#include "chaos/process/scratch_directory.h"
+
+#include <cstdio>
+
+namespace gcoord::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint32_t kNodes = 3;
+
+struct EtcdWay {
+  EtcdRecipe recipe;
+  EtcdSpread spread;
+  std::uint32_t connections;
+};
+
+// One connection to each node or all to the leader, few or many: whichever serves etcd best.
+constexpr EtcdWay kWays[] = {{EtcdRecipe::Transaction, EtcdSpread::Leader, 1},
+                             {EtcdRecipe::Transaction, EtcdSpread::Leader, 16},
+                             {EtcdRecipe::Transaction, EtcdSpread::Even, 3},
+                             {EtcdRecipe::Transaction, EtcdSpread::Even, 48},
+                             {EtcdRecipe::LockService, EtcdSpread::Leader, 1},
+                             {EtcdRecipe::LockService, EtcdSpread::Leader, 16},
+                             {EtcdRecipe::LockService, EtcdSpread::Even, 48}};
+
+ordered_json way_json(const EtcdWay& way) {
+  return {{"recipe", way.recipe == EtcdRecipe::Transaction ? "transaction" : "v3lock"},
+          {"endpoints", way.spread == EtcdSpread::Leader ? "leader" : "all"},
+          {"connections", way.connections}};
+}
+
+// Both systems in turn, each in a fresh cluster of its own that is gone when the other runs.
+class Comparison {
+ public:
+  explicit Comparison(const BenchOptions& options) : options_(options) {}
+
+  BenchResult run() {
+    GCOORD_TRY(const ordered_json tried, choose_ways());
+    ordered_json runs = ordered_json::array();
+    for (std::uint32_t number = 0; number < options_.runs; ++number) {
+      std::fprintf(stderr, "run %u of %u\n", number + 1, options_.runs);
+      GCOORD_TRY(ordered_json gcoord, run_gcoord_once());
+      GCOORD_TRY(ordered_json etcd, run_etcd_once());
+      runs.push_back({{"gcoord", std::move(gcoord)}, {"etcd", std::move(etcd)}});
+    }
+    return summary(runs, tried);
+  }
+
+ private:
+  LoadOptions load() const { return {.measured = options_.measured}; }
+
+  Result<ordered_json> measure_etcd(const EtcdCluster& cluster,
+                                    const EtcdWay& way,
+                                    std::uint32_t clients,
+                                    const LoadOptions& length) {
+    EtcdOptions target;
+    target.endpoints = cluster.endpoints();
+    target.clients = clients;
+    target.connections = std::min(way.connections, clients);
+    target.recipe = way.recipe;
+    target.spread = way.spread;
+    target.name_prefix = "bench-" + std::to_string(++prefix_count_);
+    GCOORD_TRY(const LoadResult result, run_etcd(target, length));
+    return report_load(result, "etcd", clients);
+  }
+
+  // Tries every way briefly; many clients and one client may each have another best one.
+  Result<ordered_json> choose_ways() {
+    std::fprintf(stderr, "etcd: which way serves it best?\n");
+    GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
+    GCOORD_TRY(const auto cluster, EtcdCluster::start(scratch.path(), kNodes));
+    const LoadOptions brief{.warm_up = std::chrono::seconds{1},
+                            .measured = std::chrono::seconds{2}};
+    ordered_json tried = ordered_json::array();
+    double best_pairs = 0;
+    double best_p50 = 0;
+    for (const EtcdWay& way : kWays) {
+      GCOORD_TRY(ordered_json many, measure_etcd(cluster, way, options_.clients, brief));
+      GCOORD_TRY(ordered_json one, measure_etcd(cluster, way, 1, brief));
+      if (many["pairs_per_s"] > best_pairs) {
+        best_pairs = many["pairs_per_s"];
+        many_way_ = way;
+      }
+      if (best_p50 == 0 || one["pair_p50_ms"] < best_p50) {
+        best_p50 = one["pair_p50_ms"];
+        one_way_ = way;
+      }
+      tried.push_back({{"way", way_json(way)}, {"many", many}, {"one", one}});
+    }
+    return tried;
+  }
+
+  Result<ordered_json> run_etcd_once() {
+    GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
+    GCOORD_TRY(const auto cluster, EtcdCluster::start(scratch.path(), kNodes));
+    GCOORD_TRY(ordered_json one, measure_etcd(cluster, one_way_, 1, load()));
+    GCOORD_TRY(ordered_json many, measure_etcd(cluster, many_way_, options_.clients, load()));
+    return ordered_json{{"many", std::move(many)}, {"one", std::move(one)}};
+  }
+
+  Result<ordered_json> measure_gcoord(const RunningCluster& cluster, std::uint32_t clients) {
+    GcoordOptions target;
+    target.endpoints = cluster.nodes().endpoints();
+    target.clients = clients;
+    target.name_prefix = "bench-" + std::to_string(++prefix_count_);
+    GCOORD_TRY(const LoadResult result, run_gcoord(target, load()));
+    return report_load(result, "gcoord", clients);
+  }
+
+  Result<ordered_json> run_gcoord_once() {
+    GCOORD_TRY(const auto cluster, RunningCluster::start(options_, options_.shards));
+    GCOORD_TRY(ordered_json one, measure_gcoord(*cluster, 1));
+    GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients));
+    return ordered_json{{"many", std::move(many)}, {"one", std::move(one)}};
+  }
+
+  static double median_of(const ordered_json& runs,
+                          const char* system,
+                          const char* load,
+                          const char* field) {
+    std::vector<double> values;
+    for (const ordered_json& run : runs) {
+      values.push_back(run[system][load][field].get<double>());
+    }
+    return median(std::move(values));
+  }
+
+  static double ratio_of(const ordered_json& runs, const char* load, const char* field) {
+    return median_of(runs, "gcoord", load, field) / median_of(runs, "etcd", load, field);
+  }
+
+  ordered_json summary(const ordered_json& runs, const ordered_json& tried) const {
+    ordered_json result = {
+        {"acknowledged", "on stable storage (fdatasync) of a quorum of three nodes, both systems"},
+        {"etcd_client", "gRPC C++, asynchronous, one thread; the best of etcd_tried"},
+        {"etcd_way_many", way_json(many_way_)},
+        {"etcd_way_one", way_json(one_way_)},
+        {"clients", options_.clients},
+        {"seconds", std::chrono::duration<double>(options_.measured).count()},
+        {"shards", options_.shards},
+        {"etcd_tried", tried},
+        {"runs", runs}};
+    for (const char* system : {"gcoord", "etcd"}) {
+      const std::string name{system};
+      result[name + "_pairs_per_s"] = rounded(median_of(runs, system, "many", "pairs_per_s"));
+      result[name + "_p50_ms"] = rounded(median_of(runs, system, "one", "pair_p50_ms"));
+      result[name + "_lock_p50_ms"] = rounded(median_of(runs, system, "one", "lock_p50_ms"));
+    }
+    result["lock_p50_ratio"] = rounded(ratio_of(runs, "one", "lock_p50_ms"));
+    result["pairs_ratio"] = rounded(ratio_of(runs, "many", "pairs_per_s"));
+    result["p50_ratio"] = rounded(ratio_of(runs, "one", "pair_p50_ms"));
+    return result;
+  }
+
+  const BenchOptions& options_;
+  EtcdWay many_way_ = kWays[0];
+  EtcdWay one_way_ = kWays[0];
+  std::uint32_t prefix_count_ = 0;  // Every measurement takes names that none took before.
+};
+
+}  // namespace
+
+BenchResult bench_vs_etcd(const BenchOptions& options) {
+  return Comparison{options}.run();
+}
+
+}  // namespace gcoord::bench

@@ -88,7 +88,7 @@ TEST_F(LockRunTest, ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
   ChildProcess holder = ctl_.start(shell(
       "trap 'echo told' TERM; echo go; while true; do sleep 600 & wait $!; done", {"--ttl", "1s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");
-  node_.process().kill_now();
+  node_.child().kill_now();
   EXPECT_EQ(holder.read_line(kPatience), "told");
   EXPECT_EQ(holder.wait_for(kPatience), 6);
 }

@@ -160,7 +160,10 @@ GCOORD_HD inline std::uint32_t random_ticks(const StepRow& r, std::uint32_t boun
 GCOORD_HD inline Tick first_campaign(const StepRow& r) {
   const std::uint32_t stagger = r.input.timing.stagger_ticks;
   const Tick from = max_id(r.input.tick, r.input.vote_after);
-  return from + (1 + live_rank(r) * stagger + random_ticks(r, stagger));
+  // The nodes of a new cluster come to life one by one; those that come last get their share, too.
+  const bool first_ever = r.hot().term.value == 0;
+  const std::uint32_t rank = first_ever ? rank_of(r, r.hot().self_slot) : live_rank(r);
+  return from + (1 + rank * stagger + random_ticks(r, stagger));
 }
 
 // Campaigns in a row without a leader after which the retries are not spread any wider.

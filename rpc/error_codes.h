@@ -74,6 +74,8 @@ enum class ErrorCode : std::uint32_t {
   NodeIdDuplicate = 3005,
   PeerForeign = 3006,
   PeerVersion = 3007,
+  DirectoryRefused = 3008,
+  SettingsDiffer = 3009,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,

@@ -125,8 +125,8 @@ Status EngineDisk::replay_log(const EngineOptions& options,
   return Status{};
 }
 
-void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote) {
-  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote});
+void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
+  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
 }
 
 void EngineDisk::submit() {

@@ -83,6 +83,7 @@ class LockService final : public Service {
   void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
+  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;
   void on_loop_gap(std::uint64_t ticks) override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;

@@ -1,4 +1,5 @@
 // Outcomes: what the engine decided becomes answers to clients; and what time makes due.
+#include "locks/lock_snapshot.h"
 #include "server/client_address.h"
 #include "server/lock_service.h"
 
@@ -186,6 +187,10 @@ Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
     return Status{};
   }
   return locks_.deserialize(shard, bytes, now_);
+}
+
+bool LockService::plausible(ShardId, std::span<const std::byte> bytes) const {
+  return bytes.empty() || locks::parse_snapshot(bytes).ok();
 }
 
 std::uint64_t LockService::state_hash(ShardId shard) const {

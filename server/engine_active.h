@@ -119,6 +119,7 @@ class ActiveRows {
   std::vector<QueuedMessage> messages_;
   std::size_t messages_left_ = 0;  // Not taken yet.
   std::vector<std::byte> extents_;
+  std::size_t extent_bytes_left_ = 0;
 };
 
 }  // namespace gcoord::server

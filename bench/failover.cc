@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 namespace gcoord::bench {
 
@@ -15,31 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-// After the start, for leaderships to spread over the nodes, and then to rest.
-constexpr std::chrono::seconds kBalanceTimeout{60};
-constexpr std::chrono::seconds kSettle{2};
-
-// Every node leads a third, give or take a tenth of it.
-bool balanced(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
-  const std::uint32_t third = shards / 3;
-  return std::all_of(counts.begin(), counts.end(), [third](std::uint32_t count) {
-    return count >= third - third / 10 && count <= third + third / 10;
-  });
-}
-
-Status await_balance(RunningCluster& cluster, std::uint32_t shards) {
-  const auto until = Clock::now() + kBalanceTimeout;
-  while (Clock::now() < until) {
-    GCOORD_TRY(const auto counts, chaos::leader_counts(cluster.watcher(), cluster.node_ids()));
-    if (balanced(counts, shards)) {
-      std::this_thread::sleep_for(kSettle);
-      return Status{};
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds{200});
-  }
-  return Status{StatusCode::DeadlineExceeded, "the nodes did not come to lead a third each"};
-}
 
 // The node whose share of the leaderships is nearest to a third.
 std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
@@ -53,7 +27,7 @@ std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint
 
 Result<ordered_json> kill_once(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
-  GCOORD_TRY_STATUS(await_balance(*cluster, options.shards));
+  GCOORD_TRY_STATUS(cluster->await_balance());
   auto ids = cluster->node_ids();
   GCOORD_TRY(const auto counts, chaos::leader_counts(cluster->watcher(), ids));
   const std::size_t victim = nearest_to_third(counts, options.shards);

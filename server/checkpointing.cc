@@ -201,7 +201,16 @@ void Checkpointing::take_result() {
   }
 }
 
+bool Checkpointing::shrink() {
+  if (state_ != State::Idle || !std::exchange(grown_, false)) {
+    return false;
+  }
+  batch_ = ledger::CheckpointBatch{};
+  return true;
+}
+
 void Checkpointing::end(const Status& status) {
+  grown_ = true;
   const bool failed = !status.ok();
   if (failed) {
     dirty_.unite(taken_);

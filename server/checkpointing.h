@@ -69,6 +69,9 @@ class Checkpointing {
   // How the last checkpoint ended, once.
   std::optional<Status> take_end() { return std::exchange(end_, std::nullopt); }
 
+  // Gives back what a large checkpoint made grow, once after each. True if there was one.
+  bool shrink();
+
   // When advance() has something to do by time; ~0: never.
   std::uint64_t next_due_ms() const;
 
@@ -91,6 +94,7 @@ class Checkpointing {
   State state_ = State::Idle;
   bool requested_ = false;
   bool last_slice_ = false;
+  bool grown_ = false;    // A checkpoint ended since the last shrink().
   bool resumed_ = false;  // Held rows have not been looked at since a slice was written.
   ShardBits dirty_;       // Changed since taken_ was taken.
   ShardBits taken_;       // What the present, or last, checkpoint holds.

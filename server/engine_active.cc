@@ -137,6 +137,22 @@ void ActiveRows::end_turn() {
   }
 }
 
+bool ActiveRows::shrink() {
+  const bool idle = !waiting() && messages_left_ == 0 && free_works_.size() == works_.size();
+  if (!idle || works_.size() <= kWorksKept) {
+    return false;
+  }
+  works_.clear();
+  works_.shrink_to_fit();
+  free_works_ = {};
+  next_ = {};
+  now_ = {};
+  now_taken_ = 0;
+  messages_ = {};
+  extents_ = {};
+  return true;
+}
+
 // Moves what is left to the front, in the order of each row.
 void ActiveRows::keep_messages_left() {
   std::vector<QueuedMessage> left;

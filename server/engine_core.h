@@ -42,6 +42,11 @@ class ReplicaEngine::Core {
   void transfer(ShardId shard, NodeId to);
   bool send_peer_message(NodeId to, std::span<const std::byte> message);
 
+  bool shrink() {
+    const bool rows = rows_.shrink();
+    return checkpointing_->shrink() || rows;
+  }
+
   void request_checkpoint() { checkpointing_->request(); }
 
   std::size_t turn();

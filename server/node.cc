@@ -16,6 +16,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/signal_set.hpp>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -205,6 +206,7 @@ class Node::Impl {
     turns_.add();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
+      idle_ = false;
       turn_us_.observe_us(boot_time_us() - before_us);
     } else if (engine_->arm()) {
       sleep();
@@ -249,9 +251,17 @@ class Node::Impl {
       const NodeView view = engine_->view();
       log_.on_look(view);
       announce();
+      release_memory();
       if (!stopping_) {
         leader_transfers_.add(balance_.sweep(view));
       }
+    }
+  }
+
+  // After an election of a million shards, most of what the heap grew by is free but still held.
+  void release_memory() {
+    if (std::exchange(idle_, true) && engine_->shrink()) {
+      ::malloc_trim(0);
     }
   }
 
@@ -332,6 +342,7 @@ class Node::Impl {
   std::vector<asio::posix::stream_descriptor*> unwatched_;
   asio::signal_set signals_;
   bool stopping_ = false;
+  bool idle_ = true;  // Nothing was done since the last sweep.
   std::string stop_reason_;
   std::uint64_t next_sweep_ms_ = 0;
   NodeLog log_;

@@ -19,8 +19,11 @@ ErrorCode check_sequence(const RequestSlot& slot) {
   if (slot.sequence == 0) {
     return ErrorCode::SequenceZero;
   }
-  const bool acked = slot.acked_below >= 1 && slot.acked_below <= slot.sequence;
-  return acked ? ErrorCode::None : ErrorCode::AckedAboveSequence;
+  if (slot.acked_below == 0 || slot.acked_below > slot.sequence) {
+    return ErrorCode::AckedAboveSequence;
+  }
+  const bool near = slot.sequence - slot.acked_below <= kSequenceAheadMax;
+  return near ? ErrorCode::None : ErrorCode::SequenceTooFar;
 }
 
 // What every request that changes a lock has: a session, its sequence, a name.

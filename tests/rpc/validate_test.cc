@@ -34,6 +34,11 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
   EXPECT_EQ(after([](RequestSlot& s) { s.sequence = 0; }), ErrorCode::SequenceZero);
   EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 6; }), ErrorCode::AckedAboveSequence);
   EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 0; }), ErrorCode::AckedAboveSequence);
+  const auto ahead = [](std::uint64_t distance) {
+    return after([distance](RequestSlot& s) { s.sequence = s.acked_below + distance; });
+  };
+  EXPECT_EQ(ahead(kSequenceAheadMax), ErrorCode::None);
+  EXPECT_EQ(ahead(kSequenceAheadMax + 1), ErrorCode::SequenceTooFar);
   EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMin - 1; }), ErrorCode::TtlTooShort);
   EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMax + 1; }), ErrorCode::TtlTooLong);
   EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kWaitMsMax + 1; }), ErrorCode::WaitTooLong);

@@ -52,6 +52,10 @@ enum class ReplyFlag : std::uint8_t {
   // LockAcquire: this session held the lock before; the token is the old one. LockCancel with
   // AcquireGranted: the same of the acquire in question, so that there is nothing to release.
   AlreadyHeld = 1,
+  // LockList: locks were left out, because nobody is known to lead their shard or the node could
+  // not
+  // confirm that it does.
+  Partial = 2,
 };
 
 // In RequestSlot::shard of CloseSession: every shard that the asked node leads.

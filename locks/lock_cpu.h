@@ -73,6 +73,7 @@ enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions };
 // A held lock, for reads. The name is a copy.
 struct HeldLock {
   std::string name;
+  ShardId shard;
   NameHash name_hash;
   SessionId holder;
   FencingToken token;
@@ -87,13 +88,6 @@ struct QueuedWaiter {
   SessionId session;
   RequestSequence sequence;
   LogIndex enqueued_at;
-};
-
-// Locks of one shard in byte order of their names, from after `after` on.
-struct LockListQuery {
-  std::string_view prefix;
-  std::string_view after;  // Exclusive; empty: from the start.
-  std::size_t limit = 100;
 };
 
 class LockCpu {
@@ -125,7 +119,19 @@ class LockCpu {
 
   void check_batch(std::span<const TokenCheck> requests, std::span<TokenVerdict> verdicts) const;
   std::optional<HeldLock> get(ShardId shard, NameHash name) const;
-  std::vector<HeldLock> list(ShardId shard, const LockListQuery& query) const;
+
+  // For a walk over all held locks of the node in the order of their rows, which can stop and go on
+  // anywhere: the last row that may hold one, and the lock of a row, if it is one that `wanted`
+  // says yes to. A lock that is released and taken again may be met twice or not at all.
+  LockRow row_last() const { return LockRow{lock_memory_.counts.fresh}; }
+
+  template <typename Wanted>
+  std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
+    const LockRecord& lock = tables_.locks[row];
+    return lock.holder.value != 0 && wanted(lock.shard) ? std::optional{describe(row)}
+                                                        : std::nullopt;
+  }
+
   // Waiters of a lock from the given place on, at most `limit`.
   std::vector<QueuedWaiter> waiters(ShardId shard,
                                     NameHash name,
@@ -177,7 +183,7 @@ class LockCpu {
   void follow(const LockReply& reply, ShardId shard, Tick now);
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
-  HeldLock describe(LockRow row, std::string name) const;
+  HeldLock describe(LockRow row) const;
 
   LockOptions options_;
   ColumnArena shard_columns_;

@@ -4,12 +4,18 @@
 #include "common/name_hash.h"
 #include "rpc/session_messages.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 namespace gcoord::server {
 
 namespace {
+
+// What rpc/validate.h admits, locks::encode() must be able to write.
+static_assert(rpc::kSequenceAheadMax == locks::kSequenceAheadMax);
+static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
+static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -306,19 +312,39 @@ void LockService::on_keep_alive(ConnectionId connection,
   if (!sessions.ok()) {
     return send_error(connection, request, ErrorCode::PayloadMalformed);
   }
-  std::vector<locks::RenewOutcome> outcomes(sessions.value().size());
-  locks_.clock().renew_all(sessions.value(), now_, outcomes);
+  std::vector<SessionId> each_once = std::move(sessions).value();
+  std::ranges::sort(each_once, {}, &SessionId::value);
+  const auto [first, last] = std::ranges::unique(each_once);
+  each_once.erase(first, last);
   std::vector<rpc::KeepAliveEntry> missed;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+  for (const SessionId session : each_once) {
     // Renewed is the rule and is not said: what is missed matters.
-    if (outcomes[i].code != locks::RenewCode::Renewed) {
-      const bool lost = outcomes[i].code == locks::RenewCode::Lost;
-      missed.push_back({sessions.value()[i],
-                        lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered,
-                        0});
+    const locks::RenewCode code = renew(session);
+    if (code != locks::RenewCode::Renewed) {
+      const bool lost = code == locks::RenewCode::Lost;
+      const auto state = lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered;
+      missed.push_back({session, state, 0});
     }
   }
   send(connection, rpc::reply_to(request), rpc::encode_keep_alive_reply(missed));
+}
+
+// A session that is registered in many shards is renewed once a tick, however often it is asked
+// for: a second time in the same tick changes nothing, and might cost a walk over a million rows.
+locks::RenewCode LockService::renew(SessionId session) {
+  constexpr std::uint32_t kManyRegistrations = 64;
+  if (renewed_at_ != now_) {
+    renewed_at_ = now_;
+    renewed_.clear();
+  }
+  if (renewed_.contains(session.value)) {
+    return locks::RenewCode::Renewed;
+  }
+  const locks::RenewOutcome outcome = locks_.clock().renew(session, now_);
+  if (outcome.registration_count > kManyRegistrations) {
+    renewed_.insert(session.value);
+  }
+  return outcome.code;
 }
 
 // Ends the session in every shard of the request that is led here and knows it.

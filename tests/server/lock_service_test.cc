@@ -271,6 +271,83 @@ TEST(LockServiceTest, ListPagesThroughAllLocksOnce) {
   EXPECT_EQ(seen, std::multiset<std::string>(names.begin(), names.end()));
 }
 
+TEST(LockServiceTest, ReadsThatWaitForTheirConfirmationAreBoundedInMemory) {
+  LockBench bench;
+  bench.lead_all();
+  const std::string name(rpc::kNameBytesMax, 'n');
+  const std::vector<rpc::TokenCheck> checks(1'000, rpc::TokenCheck{name, FencingToken{1}});
+  const std::vector<std::byte> batch = rpc::encode_check_batch(checks);
+  std::vector<std::uint64_t> asked;
+  for (std::size_t bytes = 0; bytes < 2 * kReadBytesMax; bytes += batch.size()) {
+    asked.push_back(bench.send(bench.slot(RequestKind::LockCheckBatch), batch));
+    ASSERT_LE(bench.service->read_bytes(), kReadBytesMax);
+  }
+  EXPECT_EQ(bench.sink.take(asked.back()).slot.detail, number(ErrorCode::Overloaded));
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_EQ(bench.sink.take(asked.front()).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.service->read_bytes(), 0u);
+}
+
+TEST(LockServiceTest, ASessionNamedManyTimesIsRenewedOnceAndAnsweredOnce) {
+  LockBench bench;
+  bench.lead_all();
+  const std::vector<SessionId> sessions(rpc::kKeepAliveSessionsMax, SessionId{5});
+  const auto id = bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(sessions));
+  const auto entries = rpc::decode_keep_alive_reply(bench.sink.take(id).payload);
+  ASSERT_TRUE(entries.ok());
+  EXPECT_EQ(entries.value().size(), 1u);
+}
+
+TEST(LockServiceTest, AListLooksAtABoundedNumberOfLocksAndGoesOnFromThere) {
+  LockBench bench;
+  bench.lead_all();
+  constexpr std::uint64_t kLocks = 3 * kListRowsLookedAt / 2;
+  for (std::uint64_t i = 1; i <= kLocks; ++i) {
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{5}, RequestSequence{i}, RequestSequence{i}};
+    acquire.ttl_ms = 1000;
+    const std::string name = (i == kLocks ? "last/" : "lock/") + std::to_string(i);
+    rpc::RequestSlot slot = rpc::to_slot(acquire);
+    slot.shard = LockBench::shard_of_name(name).value;
+    bench.send(slot, name);
+  }
+  bench.decide();
+  bench.sink.replies.clear();
+  const auto page_at = [&](const std::string& cursor) {
+    const rpc::ListQuery query{"last/", cursor, 100};
+    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(query));
+    bench.engine.confirm_reads(*bench.service);
+    return rpc::decode_list_page(bench.sink.take(id).payload).value();
+  };
+  const rpc::ListPage first = page_at("");
+  EXPECT_TRUE(first.rows.empty());
+  ASSERT_FALSE(first.next_cursor.empty());
+  const rpc::ListPage second = page_at(first.next_cursor);
+  EXPECT_EQ(second.rows.size(), 1u);
+  EXPECT_TRUE(second.next_cursor.empty());
+}
+
+TEST(LockServiceTest, AListSaysWhenItHadToLeaveLocksOut) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  const auto list = [&](const Status& confirmed) {
+    const auto id =
+        bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(rpc::ListQuery{}));
+    bench.engine.confirm_reads(*bench.service, confirmed, NodeId{2});
+    const KeptReply reply = bench.sink.take(id);
+    return std::pair{rpc::decode_list_page(reply.payload).value().rows.size(),
+                     reply.slot.has(rpc::ReplyFlag::Partial)};
+  };
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{1}, false));
+  EXPECT_EQ(list(Status{StatusCode::Unavailable, "leadership ended"}),
+            std::pair(std::size_t{0}, true));
+  bench.engine.follow(*bench.service, LockBench::shard_of_name("a"), NodeId{2});
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{0}, false)) << "node 2 lists it";
+  bench.engine.other_leader = NodeId{};
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{0}, true)) << "nobody lists it";
+}
+
 TEST(LockServiceTest, SessionIdsNameNodeAndIncarnation) {
   LockBench bench;
   rpc::RequestSlot open = bench.slot(RequestKind::OpenSession);
@@ -291,6 +368,14 @@ TEST(LockServiceTest, MalformedRequestsAreRefusedWithTheirNumber) {
   const auto kind = static_cast<RequestKind>(999);
   EXPECT_EQ(bench.sink.take(bench.send(bench.slot(kind), "")).slot.detail,
             number(ErrorCode::KindUnknown));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+TEST(LockServiceTest, ASequenceFarAboveItsAcknowledgementIsRefusedBeforeTheLog) {
+  LockBench bench;
+  bench.lead_all();
+  const auto far = bench.acquire(5, std::uint64_t{1} << 33, "a");
+  EXPECT_EQ(bench.sink.take(far).slot.detail, number(ErrorCode::SequenceTooFar));
   EXPECT_TRUE(bench.engine.proposals.empty());
 }
 
@@ -325,6 +410,24 @@ TEST(LockServiceTest, CancelAnswersBothTheWaitAndItself) {
   EXPECT_EQ(bench.sink.take(waiting).slot.detail, number(ErrorCode::WaitCancelled));
   cancel.session = 5;
   EXPECT_EQ(bench.decided(bench.send(cancel, "a")).slot.detail, number(ErrorCode::AcquireGranted));
+}
+
+TEST(LockServiceTest, CancelOfAnAcquireOfAHeldLockSaysThatNothingIsToBeGivenBack) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  EXPECT_TRUE(bench.decided(bench.acquire(5, 2, "a")).slot.has(rpc::ReplyFlag::AlreadyHeld));
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 5;
+  cancel.sequence = 2;
+  cancel.acked_below = 1;
+  cancel.shard = LockBench::shard_of_name("a").value;
+  const auto second = bench.decided(bench.send(cancel, "a"));
+  EXPECT_EQ(second.slot.detail, number(ErrorCode::AcquireGranted));
+  EXPECT_EQ(second.slot.token, held.slot.token);
+  EXPECT_TRUE(second.slot.has(rpc::ReplyFlag::AlreadyHeld));
+  cancel.sequence = 1;
+  EXPECT_FALSE(bench.decided(bench.send(cancel, "a")).slot.has(rpc::ReplyFlag::AlreadyHeld));
 }
 
 TEST(LockServiceTest, LeaderMapTellsWhatIsKnown) {

@@ -40,6 +40,7 @@ struct LockLimits {
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;
+  std::uint32_t requests_max = 64u << 20;  // Waiters and kept replies: 64 bytes each, 4 GB.
 };
 
 struct LockOptions {
@@ -68,7 +69,7 @@ struct LockDemand {
   std::uint32_t name_blocks = 0;
 };
 
-enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions };
+enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions, Requests };
 
 // A held lock, for reads. The name is a copy.
 struct HeldLock {
@@ -111,7 +112,9 @@ class LockCpu {
   void reserve(const LockDemand& demand);
   static LockDemand demand_of(const LockCommand& command);
 
-  // Which cap a command of a client would exceed, for the leader before it proposes.
+  // Which cap a command of a client would exceed, for the leader before it proposes. None for a
+  // request that is remembered already, since it takes nothing more; and for releases, which give
+  // back.
   LockLimit would_exceed(ShardId shard, const LockCommand& command) const;
 
   // Reads of the applied state.
@@ -183,6 +186,7 @@ class LockCpu {
   void follow(const LockReply& reply, ShardId shard, Tick now);
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
+  bool remembers(ShardId shard, const LockCommand& command) const;
   HeldLock describe(LockRow row) const;
 
   LockOptions options_;

@@ -45,6 +45,9 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
+  // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
+  // The token makes it happen once, and a repetition answers that nothing is held under it.
+  ByToken = 4,
 };
 
 // Never renumber: bits of ReplySlot::flags.

@@ -50,6 +50,8 @@ ErrorCode error_of_limit(locks::LockLimit limit) {
       return ErrorCode::WaitersExhausted;
     case locks::LockLimit::Sessions:
       return ErrorCode::SessionsExhausted;
+    case locks::LockLimit::Requests:
+      return ErrorCode::RepliesExhausted;
     case locks::LockLimit::None:
       break;
   }
@@ -281,7 +283,8 @@ void LockService::on_release(ConnectionId connection,
                                                           release.caller.sequence,
                                                           release.caller.acked_below,
                                                           hash,
-                                                          release.token});
+                                                          release.token,
+                                                          release.by_token});
   submit(connection, request, shard_of(hash, options_.limits.shard_count), command);
 }
 

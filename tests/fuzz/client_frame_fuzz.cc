@@ -64,7 +64,8 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
                                        caller.sequence,
                                        caller.acked_below,
                                        hash_name(name),
-                                       FencingToken{slot.token}}));
+                                       FencingToken{slot.token},
+                                       slot.has(RequestFlag::ByToken)}));
   } else if (slot.kind == RequestKind::LockCancel) {
     judge_command(locks::make_cancel_wait(caller.session, caller.sequence, false));
   }

@@ -13,7 +13,7 @@ namespace {
 
 LockCommand acquire_of(std::uint64_t session, std::string_view name, bool wait) {
   return make_acquire({.session = SessionId{session},
-                       .sequence = RequestSequence{1},
+                       .sequence = RequestSequence{99},
                        .name = name,
                        .wait = wait,
                        .ttl_ms = 1000});
@@ -43,6 +43,26 @@ TEST(LockCpu, LeaderIsToldWhichCapACommandWouldExceed) {
   EXPECT_EQ(limit(acquire_of(3, "a", false)), LockLimit::None);
   EXPECT_EQ(limit(make_register_session(SessionId{4}, 10)), LockLimit::Sessions);
   EXPECT_EQ(limit(make_close_session(SessionId{4}, RequestSequence{1})), LockLimit::None);
+}
+
+// A resend that was told "too many waiters" gave up although it stood in the queue.
+TEST(LockCpu, ARequestThatIsRememberedExceedsNoCap) {
+  LockHarness shard{
+      {.shard_count = 4, .rows_initial = 1, .limits = {.waiters_max = 1, .requests_max = 2}}};
+  const auto limit = [&](std::uint64_t session, std::uint64_t sequence, std::string_view name) {
+    return shard.locks.would_exceed(shard.shard,
+                                    make_acquire({.session = SessionId{session},
+                                                  .sequence = RequestSequence{sequence},
+                                                  .name = name,
+                                                  .wait = true,
+                                                  .ttl_ms = 1000}));
+  };
+  shard.acquire(1, 1, "a");
+  shard.wait(2, 1, "a");
+  EXPECT_EQ(limit(2, 1, "a"), LockLimit::None);
+  EXPECT_EQ(limit(2, 2, "a"), LockLimit::Waiters);
+  EXPECT_EQ(limit(2, 2, "b"), LockLimit::Requests);
+  EXPECT_EQ(limit(1, 1, "b"), LockLimit::None);
 }
 
 TEST(LockCpu, GetTellsHolderTokenAndWhenItWasGranted) {

@@ -53,6 +53,22 @@ TEST(Validate, AReleaseOrCheckNeedsAToken) {
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockCheck; }), ErrorCode::TokenZero);
 }
 
+TEST(Validate, AReleaseByTokenHasNoNumbers) {
+  const auto by_token = [](std::uint64_t sequence) {
+    return after([sequence](RequestSlot& s) {
+      s = to_slot(LockRelease{.caller = {SessionId{1}, RequestSequence{sequence}, {}},
+                              .token = FencingToken{7},
+                              .by_token = true});
+    });
+  };
+  EXPECT_EQ(by_token(0), ErrorCode::None);
+  EXPECT_EQ(by_token(1), ErrorCode::SlotInvalid);
+  EXPECT_EQ(after([](RequestSlot& s) {
+              s = to_slot(LockRelease{.token = FencingToken{7}, .by_token = true});
+            }),
+            ErrorCode::SessionZero);
+}
+
 TEST(Validate, OnlyCloseSessionMayNameAllShards) {
   const auto all = [](RequestKind kind) {
     return after([kind](RequestSlot& s) {

@@ -82,6 +82,21 @@ TEST(LockServiceTest, ReleaseWithAnotherTokenIsRefused) {
   EXPECT_NE(other.slot.code, StatusCode::Ok);
 }
 
+TEST(LockServiceTest, AReleaseByTokenLeavesTheOwnersNumbersAlone) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  rpc::RequestSlot release = rpc::to_slot(rpc::LockRelease{
+      .caller = {SessionId{5}, {}, {}}, .token = FencingToken{held.slot.token}, .by_token = true});
+  release.shard = LockBench::shard_of_name("a").value;
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.detail, number(ErrorCode::LockNotHeld));
+  const auto next = bench.decided(bench.acquire(5, 2, "a"));
+  EXPECT_EQ(next.slot.code, StatusCode::Ok);
+  EXPECT_GT(next.slot.token, held.slot.token);
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.detail, number(ErrorCode::TokenStale));
+}
+
 TEST(LockServiceTest, TimedWaitEndsAtItsTimeAndLeavesNoQueueEntry) {
   LockBench bench;
   bench.lead_all();
@@ -393,6 +408,22 @@ TEST(LockServiceTest, ClosingASessionFreesItsLocksInEveryShard) {
   EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
   EXPECT_EQ(bench.service->locks().usage().locks, 0u);
   EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, WhoKeepsAClosedSessionAliveIsToldThatItIsOver) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  rpc::RequestSlot close = bench.slot(RequestKind::CloseSession);
+  close.session = 5;
+  close.shard = rpc::kAllShards;
+  bench.decided(bench.send(close, ""));
+  const std::vector<SessionId> sessions{SessionId{5}};
+  const auto id = bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(sessions));
+  const auto entries = rpc::decode_keep_alive_reply(bench.sink.take(id).payload);
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries.value().size(), 1u);
+  EXPECT_EQ(entries.value()[0].state, rpc::KeepAliveState::Expired);
 }
 
 TEST(LockServiceTest, CancelAnswersBothTheWaitAndItself) {

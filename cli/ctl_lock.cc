@@ -3,7 +3,9 @@
 #include "cli/duration.h"
 #include "rpc/error_codes.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <memory>
 
 namespace gcoord::cli {
@@ -21,13 +23,6 @@ struct LockOptions {
   std::string prefix;
   std::uint32_t limit = 1000;
 };
-
-// Sequences of an attached session rise by the wall clock, so that two tools never share one.
-std::uint64_t wall_clock_sequence() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
 
 Json lock_json(const client::LockDescription& lock) {
   Json waiters = Json::array();
@@ -75,7 +70,12 @@ int acquire(Context& context, const LockOptions& options) {
   if (!lock.ok()) {
     return context.fail(*client, lock.status());
   }
-  // Both stay: the lock lives with its session, and the session for its TTL.
+  // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
+  // not from some keep-alive during the wait.
+  const client::Status renewed = session.value().renew();
+  if (!renewed.ok()) {
+    return context.fail(*client, renewed);
+  }
   const auto remaining = session.value().ttl();
   const Json json = {{"name", options.name},
                      {"token", std::to_string(lock.value().fence())},
@@ -95,7 +95,6 @@ int release(Context& context, const LockOptions& options) {
   }
   client::AttachOptions attach;
   attach.session_id = options.session;
-  attach.first_sequence = wall_clock_sequence();
   auto session = client->attach_session(attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
@@ -131,6 +130,7 @@ int list(Context& context, const LockOptions& options) {
   Json locks = Json::array();
   Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}};
   client::ListOptions query{options.prefix, "", 0, options.waiters};
+  bool complete = true;
   do {
     query.limit =
         std::min<std::uint32_t>(500, options.limit - static_cast<std::uint32_t>(locks.size()));
@@ -148,8 +148,13 @@ int list(Context& context, const LockOptions& options) {
                             std::to_string(lock.shard)});
     }
     query.cursor = page.value().next_cursor;
+    complete = complete && page.value().complete;
   } while (!query.cursor.empty() && locks.size() < options.limit);
-  context.output().print({{"locks", locks}, {"complete", query.cursor.empty()}}, table);
+  if (!complete) {
+    std::cerr
+        << "gcoordctl: locks may be missing: a node or the leader of a shard did not answer\n";
+  }
+  context.output().print({{"locks", locks}, {"complete", complete && query.cursor.empty()}}, table);
   return 0;
 }
 

@@ -207,7 +207,9 @@ void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {
 }
 
 bool Core::decide(const ReadyWait& wait, TimePoint now, Status& status) const {
-  const bool done = wait.what == WaitFor::AnyNode ? nodes_.ready_count() > 0 : nodes_.complete();
+  const bool done = wait.what == WaitFor::AnyNode    ? nodes_.ready_count() > 0
+                    : wait.what == WaitFor::AllNodes ? nodes_.complete()
+                                                     : nodes_.tried();
   if (done) {
     return true;
   }

@@ -30,7 +30,11 @@
 namespace gcoord::client {
 
 // Which nodes must be ready for a wait to end well.
-enum class WaitFor : std::uint8_t { AnyNode, AllNodes };
+enum class WaitFor : std::uint8_t {
+  AnyNode,
+  AllNodes,
+  EveryNodeTried,  // Ready, or tried and failed.
+};
 
 class Core : public std::enable_shared_from_this<Core> {
  public:

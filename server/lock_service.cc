@@ -264,13 +264,12 @@ void LockService::on_acquire(ConnectionId connection,
                              const rpc::RequestSlot& request,
                              std::string_view name) {
   const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
-  locks::LockCommand command = locks::make_acquire({acquire.caller.session,
-                                                    acquire.caller.sequence,
-                                                    acquire.caller.acked_below,
-                                                    name,
-                                                    acquire.wait_ms != 0,
-                                                    acquire.ttl_ms});
-  command.name_hash = hash_name(name);
+  const locks::LockCommand command = locks::make_acquire({acquire.caller.session,
+                                                          acquire.caller.sequence,
+                                                          acquire.caller.acked_below,
+                                                          name,
+                                                          acquire.wait_ms != 0,
+                                                          acquire.ttl_ms});
   submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
 }
 

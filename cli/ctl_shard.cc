@@ -57,6 +57,12 @@ std::uint32_t any_node(const client::Client& client) {
   return 0;
 }
 
+client::Status not_connected(const client::NodeView& node) {
+  return {client::StatusCode::Unavailable,
+          node.last_error.empty() ? "not connected" : node.last_error,
+          static_cast<std::uint32_t>(rpc::ErrorCode::Unreachable)};
+}
+
 int list_shards(Context& context, const ShardOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
@@ -96,11 +102,12 @@ int show_shard(Context& context, const ShardOptions& options) {
     if (!asked || node.node_id == 0) {
       continue;
     }
-    const auto shown = client->shard_show(node.node_id, options.shard);
+    const auto shown = node.connected ? client->shard_show(node.node_id, options.shard)
+                                      : client::Result<std::string>{not_connected(node)};
     if (!shown.ok()) {
       unreachable.push_back({{"node", node.node_id},
                              {"endpoint", node.address},
-                             {"error", shown.status().to_string()}});
+                             {"error", shown.status().message()}});
       add_silent_row(table, options.shard, unreachable.back());
       continue;
     }

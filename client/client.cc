@@ -4,6 +4,7 @@
 #include "client/calls.h"
 #include "client/session_impl.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -25,6 +26,9 @@ class Client::Impl {
 };
 
 namespace {
+
+// How long a list waits for nodes that neither answer nor refuse; without them it is not complete.
+constexpr std::chrono::milliseconds kListPatience{1000};
 
 // "2:rest": whose cursor it is, and the node's own part.
 struct ListPosition {
@@ -157,7 +161,8 @@ Result<LockPage> Client::list(const ListOptions& options) {
   const ListPosition start = parse_cursor(options.cursor);
   Core& core = *impl_->core();
   if (start.node == 0) {
-    static_cast<void>(wait_until(core, WaitFor::EveryNodeTried, core.options().connect_timeout));
+    const auto patience = std::min(core.options().connect_timeout, kListPatience);
+    static_cast<void>(wait_until(core, WaitFor::EveryNodeTried, patience));
   }
   std::vector<NodeView> nodes = cluster().nodes;
   // An endpoint without a number is another address of a node, or of none.
@@ -167,6 +172,10 @@ Result<LockPage> Client::list(const ListOptions& options) {
   bool answered = start.node != 0;
   bool complete = true;
   for (const NodeView& node : nodes) {
+    if (!node.connected) {
+      complete = false;
+      continue;
+    }
     ListOptions at_node = options;
     at_node.cursor = node.node_id == start.node ? start.cursor : std::string{};
     auto page = await<Result<LockPage>>(core, [&](auto callback) {

@@ -33,6 +33,7 @@ namespace gcoord::client {
 enum class WaitFor : std::uint8_t {
   AnyNode,
   AllNodes,
+  Majority,        // Or all were tried.
   EveryNodeTried,  // Ready, or tried and failed.
 };
 
@@ -89,6 +90,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void drain_mailbox();
   void settle();
   void check_waits(TimePoint now);
+  bool arrived(WaitFor what) const;
   bool decide(const ReadyWait& wait, TimePoint now, Status& status) const;
   void end_waits();
   void begin_stop();

@@ -167,7 +167,7 @@ void SessionImpl::renew(Session::StatusCallback callback) {
     }
     // A client that has just connected may not have reached a majority yet.
     core->wait_for(
-        WaitFor::EveryNodeTried, core->request_deadline(), [core, record, callback](const Status&) {
+        WaitFor::Majority, core->request_deadline(), [core, record, callback](const Status&) {
           core->keeper().renew(record, callback);
         });
   };

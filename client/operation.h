@@ -77,6 +77,9 @@ struct Operation {
 
 using OperationPtr = std::unique_ptr<Operation>;
 
+// Ends the session in one shard, or in all that a node leads (rpc::kAllShards; set the target).
+OperationPtr close_operation(SessionId session, std::uint32_t shard, TimePoint deadline);
+
 // The operations under way, by request id. An id names one place and one use of it, so an answer
 // that comes too late finds nobody.
 class OperationTable {

@@ -193,14 +193,6 @@ void SessionImpl::close(Session::StatusCallback callback) {
   }
 }
 
-OperationPtr SessionImpl::close_operation(const Core& core, SessionId session) {
-  auto operation = std::make_unique<Operation>();
-  operation->slot.kind = rpc::RequestKind::CloseSession;
-  operation->slot.session = session.value;
-  operation->deadline = core.request_deadline();
-  return operation;
-}
-
 void SessionImpl::send_close(Core& core,
                              const SessionRecord& session,
                              const std::set<std::uint32_t>& acquiring,
@@ -227,8 +219,8 @@ void SessionImpl::send_close(Core& core,
   // Every node ends what it leads; a node that cannot be reached leads nothing for long.
   for (const NodeView& view : core.nodes().views()) {
     if (view.connected) {
-      OperationPtr operation = close_operation(core, session.id);
-      operation->slot.shard = rpc::kAllShards;
+      OperationPtr operation =
+          close_operation(session.id, rpc::kAllShards, core.request_deadline());
       operation->target = Target::OneNode;
       operation->node = NodeId{view.node_id};
       operation->try_once = true;
@@ -238,9 +230,7 @@ void SessionImpl::send_close(Core& core,
   // A node closes what it knows of; an acquire that is still on its way would register the session
   // after that and hold its lock for a TTL. Its shard is closed behind it, in the log's order.
   for (const std::uint32_t shard : acquiring) {
-    OperationPtr operation = close_operation(core, session.id);
-    operation->slot.shard = shard;
-    submit(std::move(operation));
+    submit(close_operation(session.id, shard, core.request_deadline()));
   }
   answered(failure(rpc::ErrorCode::Unreachable, core.nodes().evidence()));
 }

@@ -46,7 +46,6 @@ class SessionImpl {
   TimePoint remaining() const;
 
  private:
-  static OperationPtr close_operation(const Core& core, SessionId session);
   static void send_close(Core& core,
                          const SessionRecord& session,
                          const std::set<std::uint32_t>& acquiring,

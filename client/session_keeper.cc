@@ -6,6 +6,7 @@
 #include "rpc/session_messages.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -35,7 +36,17 @@ void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, rpc::Erro
   session->certain_until_ns.store(0, std::memory_order_relaxed);
   session->ended.store(true, std::memory_order_relaxed);
   forget(session);
+  // What is on its way would register a lost session anew and hold its lock for a TTL. A session
+  // that its holder closes is closed by SessionImpl, which waits for the answers.
+  std::set<std::uint32_t> acquiring;
+  if (reason == rpc::ErrorCode::SessionExpired) {
+    acquiring = dispatcher_.acquiring_shards(*session);
+  }
   dispatcher_.fail_session(*session, reason);
+  const TimePoint deadline = options_.clock->now() + TimePoint{options_.request_timeout};
+  for (const std::uint32_t shard : acquiring) {
+    dispatcher_.submit(close_operation(session->id, shard, deadline));
+  }
 }
 
 void SessionKeeper::forget(const std::shared_ptr<SessionRecord>& session) {

@@ -125,6 +125,8 @@ TEST_F(SessionLife, EndsWaitingCallsWhenItExpires) {
   clock_->advance(9s);
   EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailSessionExpired);
   EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+  const auto close = cluster_.wait_for(RequestKind::CloseSession, 1)[0];
+  EXPECT_EQ(close.slot.shard, acquire.slot.shard) << "or the acquire registers it once more";
 }
 
 TEST_F(SessionLife, IsLostWhenAShardSaysThatItExpired) {

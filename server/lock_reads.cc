@@ -70,7 +70,8 @@ void LockReads::refuse(const Group& group, rpc::ErrorCode error) {
 
 void LockReads::start(ConnectionId connection,
                       const rpc::RequestSlot& request,
-                      std::span<const std::byte> payload) {
+                      std::span<const std::byte> payload,
+                      Tick now) {
   if (request.kind == rpc::RequestKind::LockCheck || request.kind == rpc::RequestKind::LockGet) {
     start_single(connection, request, payload);
     return;
@@ -79,21 +80,35 @@ void LockReads::start(ConnectionId connection,
   group.connection = connection;
   group.request = request;
   group.payload.assign(payload.begin(), payload.end());
-  if (request.kind == rpc::RequestKind::LockCheckBatch) {
-    const auto checks = rpc::decode_check_batch(group.payload);
-    if (!checks.ok()) {
-      refuse(group, rpc::ErrorCode::PayloadMalformed);
-      return;
-    }
-    group.shards = shards_of_batch(checks.value());
-  } else {
-    const auto query = rpc::decode_list_query(group.payload);
-    if (!query.ok() || !decode_cursor(query.value().cursor, group.row_first)) {
-      refuse(group, rpc::ErrorCode::PayloadMalformed);
-      return;
-    }
-    choose_list_shards(query.value(), group);
+  if (request.kind == rpc::RequestKind::LockList) {
+    start_list(std::move(group), now);
+    return;
   }
+  const auto checks = rpc::decode_check_batch(group.payload);
+  if (!checks.ok()) {
+    refuse(group, rpc::ErrorCode::PayloadMalformed);
+    return;
+  }
+  group.shards = shards_of_batch(checks.value());
+  start_group(std::move(group));
+}
+
+void LockReads::start_list(Group group, Tick now) {
+  const auto query = rpc::decode_list_query(group.payload);
+  if (!query.ok() || !decode_cursor(query.value().cursor, group.row_first)) {
+    refuse(group, rpc::ErrorCode::PayloadMalformed);
+    return;
+  }
+  if (listed_at_ != now) {
+    listed_at_ = now;
+    rows_listed_ = 0;
+  }
+  if (rows_listed_ >= kListRowsPerTick) {
+    refuse(group, rpc::ErrorCode::Overloaded);
+    return;
+  }
+  choose_list_shards(query.value(), group);
+  rows_listed_ += group.row_end - group.row_first;
   start_group(std::move(group));
 }
 

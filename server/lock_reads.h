@@ -30,6 +30,10 @@ namespace gcoord::server {
 // Rows that one list request looks at: about two milliseconds of the loop when all are held.
 inline constexpr std::uint32_t kListRowsLookedAt = 20'000;
 
+// And that all of them together look at in a tick: one frame may hold 16,000 list requests. Beyond
+// it they are refused, and come again later.
+inline constexpr std::uint32_t kListRowsPerTick = 2 * kListRowsLookedAt;
+
 // Memory of the reads that wait for their confirmation. 60 of the largest batches; beyond it reads
 // are refused until some are answered.
 inline constexpr std::size_t kReadBytesMax = std::size_t{64} << 20;
@@ -62,7 +66,8 @@ class LockReads {
   // A request of kind LockCheck, LockCheckBatch, LockGet or LockList whose fields were checked.
   void start(ConnectionId connection,
              const rpc::RequestSlot& request,
-             std::span<const std::byte> payload);
+             std::span<const std::byte> payload,
+             Tick now);
 
   // One shard of a group was confirmed, or could not be. Answers when it was the last.
   void on_confirmed(
@@ -91,6 +96,7 @@ class LockReads {
   void start_single(ConnectionId connection,
                     const rpc::RequestSlot& request,
                     std::span<const std::byte> payload);
+  void start_list(Group group, Tick now);
   void start_group(Group group);
   std::set<std::uint32_t> shards_of_batch(const std::vector<rpc::TokenCheck>& checks) const;
   void choose_list_shards(const rpc::ListQuery& query, Group& group) const;
@@ -112,6 +118,8 @@ class LockReads {
   std::unordered_map<std::uint64_t, Group> groups_;
   std::uint64_t group_last_ = 0;
   std::size_t held_bytes_ = 0;  // Sum over groups_.
+  Tick listed_at_;
+  std::uint32_t rows_listed_ = 0;  // In the tick listed_at_.
 };
 
 // The cursor of LockList: the next row to look at, 0 at the end. Opaque to clients, and of one life

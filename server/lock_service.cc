@@ -189,7 +189,7 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LockCheckBatch:
     case RequestKind::LockGet:
     case RequestKind::LockList:
-      return reads_.start(connection, request, payload);
+      return reads_.start(connection, request, payload, now_);
     case RequestKind::OpenSession:
       return on_open_session(connection, request);
     case RequestKind::KeepAlive:

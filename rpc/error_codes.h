@@ -120,6 +120,7 @@ enum class ErrorCode : std::uint32_t {
   SessionClosed = 6018,
   SequenceForgotten = 6019,
   SessionWindowFull = 6020,
+  RepliesExhausted = 6021,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

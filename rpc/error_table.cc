@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 95> kTable = {{
+constexpr std::array<ErrorEntry, 96> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -300,6 +300,9 @@ constexpr std::array<ErrorEntry, 95> kTable = {{
     {ErrorCode::SessionWindowFull, "SessionWindowFull", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the session waits for too many locks of one shard",
      "Wait for fewer locks at once"},
+    {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the node remembers as many requests as it allows",
+     "Close sessions that are done, or raise the node's limit"},
 }};
 // clang-format on
 

@@ -28,6 +28,8 @@ void LockService::apply(const AppliedEntry& entry) {
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision =
       locks_.apply_bytes(entry.shard, entry.index, entry.payload, now_, events);
+  metrics_.sessions->set(locks_.tables().sessions.counts->used);
+  metrics_.locks->set(locks_.tables().locks.counts->used);
   if (entry.cookie != 0) {
     answer(pending_.take(entry.cookie), entry, decision);
   }
@@ -233,9 +235,6 @@ void LockService::on_tick() {
   ticked_ = now_;
   end_overdue_waits();
   expiry_.on_tick(now_);
-  const locks::LockUsage usage = locks_.usage();
-  metrics_.sessions->set(static_cast<std::int64_t>(usage.sessions));
-  metrics_.locks->set(static_cast<std::int64_t>(usage.locks));
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {

@@ -99,11 +99,27 @@ TEST_F(ThreeNodesProcessTest, WithoutAMajorityNothingIsGranted) {
 TEST_F(ThreeNodesProcessTest, StatusShowsDeadNodesAndLiveOnes) {
   acquire("a");
   cluster_->kill(2);
-  const auto status = ctl_->json({"status"});
+  const auto status = ctl_->json({"status"}, 3);  // SERVICES.md O3: all that is known, and not 0.
   ASSERT_EQ(status["nodes"].size(), 3u);
   EXPECT_EQ(status["nodes"][0]["reachable"], true);
   EXPECT_EQ(status["nodes"][1]["reachable"], false);
   EXPECT_EQ(status["nodes"][2]["reachable"], true);
+  const auto shard = ctl_->json({"shard", "show", "5"}, 3);
+  EXPECT_EQ(shard["replicas"].size(), 2u);
+  ASSERT_EQ(shard["unreachable"].size(), 1u);
+  EXPECT_EQ(shard["unreachable"][0]["node"], 2);
+}
+
+TEST_F(ThreeNodesProcessTest, AListFromOneEndpointShowsTheLocksOfAllNodes) {
+  for (int i = 0; i < 12; ++i) {
+    acquire("lock" + std::to_string(i));
+  }
+  const std::string first = cluster_->endpoints().front();
+  const auto all = Ctl(first).json({"lock", "ls"});
+  EXPECT_EQ(all["locks"].size(), 12u);
+  EXPECT_EQ(all["complete"], true);
+  cluster_->kill(2);
+  EXPECT_EQ(Ctl(first).json({"lock", "ls"})["complete"], false);
 }
 
 TEST_F(ThreeNodesProcessTest, NodesEndCleanlyOnSigterm) {

@@ -2,6 +2,7 @@
 //
 // stderr talks; with --json the last line on stdout is the result as one object. Exit codes: 0
 // measured, 1 something failed, 2 usage.
+#include "bench/channel/channel.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/pairs.h"
@@ -41,6 +42,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"pairs",
      "lock+unlock pairs per second of gcoord alone, by number of clients",
      &bench_pairs,
+     kDefaultShards},
+    {"channel",
+     "slots, bytes and round trips of channels between devices: --device cuda:0,cuda:1",
+     &bench_channel,
      kDefaultShards},
     {"idle",
      "CPU and peer messages of a cluster nobody asks anything",
@@ -104,6 +109,8 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                   options.shards,
                   "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
       ->check(CLI::Range(2048, 1 << 24));
+  command.add_option(
+      "--device", options.device, "what runs: cpu, or cuda:N; for channel also cuda:N,cuda:M");
   command.add_option("--directory", options.directory, "where clusters keep their files");
   command.add_option("--results", arguments.results_directory, "where the result is kept");
   command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");

@@ -1,10 +1,15 @@
-// The one place where netcore chooses memory orders (ORDERING.md rules O1, O2, O11).
+// The one place where netcore chooses memory orders (ORDERING.md rules O1, O2, O3, O11).
 //
-// Ring code names an intent (publish, observe, own) and takes the orders as a policy type, so that
-// the same code runs over host threads now and over system-scope device atomics later: the device
-// policy will sit beside this one in memory_order_device.h. Swapping in a weaker policy in a test
-// shows that a missing order is caught.
+// Ring code names an intent (publish, observe, own, packet) and takes the orders from here: from
+// HostOrder for rings between host threads, from SystemOrder where one end may be a GPU, another
+// process or both. SystemOrder runs on host and device alike (common/memory_device.h has PTX and
+// twin side by side), so ThreadSanitizer judges on CPUs the order that devices use. Swapping in a
+// weaker policy in a test shows that a missing order is caught.
 #pragma once
+
+#include "common/hd.h"
+#include "common/memory_device.h"
+#include "netcore/packet.h"
 
 #include <atomic>
 #include <cstdint>
@@ -27,6 +32,47 @@ struct HostOrder {
   static std::uint64_t own(std::uint64_t& cursor) {
     return std::atomic_ref<std::uint64_t>{cursor}.load(std::memory_order_relaxed);
   }
+};
+
+struct SystemOrder {
+  // As HostOrder, at system scope.
+  GCOORD_HD static void publish(std::uint64_t& cursor, std::uint64_t value) {
+    store_release_system(&cursor, value);
+  }
+
+  GCOORD_HD static std::uint64_t observe(std::uint64_t& cursor) {
+    return load_acquire_system(&cursor);
+  }
+
+  GCOORD_HD static std::uint64_t own(std::uint64_t& cursor) { return load_relaxed_system(&cursor); }
+
+  // A word that stands alone: an abort flag, an epoch, a fault. Pairs with raise().
+  GCOORD_HD static std::uint64_t peek(const std::uint64_t& word) {
+    return load_relaxed_system(&word);
+  }
+
+  GCOORD_HD static void raise(std::uint64_t& word, std::uint64_t value) {
+    store_relaxed_system(&word, value);
+  }
+
+  // A packet validates itself by its stamp (O3) and says nothing about other memory. Pairs with
+  // take().
+  GCOORD_HD static void put(Packet& place, const Packet& packet) {
+    store_words_system(reinterpret_cast<Words128*>(&place), words_of(packet));
+  }
+
+  GCOORD_HD static Packet take(const Packet& place) {
+    return packet_of(load_words_system(reinterpret_cast<const Words128*>(&place)));
+  }
+
+  // take() of a packet that speaks for other memory. Pairs with before_put() and put().
+  GCOORD_HD static Packet take_ordered(const Packet& place) {
+    return packet_of(load_words_acquire_system(reinterpret_cast<const Words128*>(&place)));
+  }
+
+  // O1: after the group's sync and before put(), by the thread that puts, when the packet speaks
+  // for other memory (payload written, places read). Pairs with take_ordered().
+  GCOORD_HD static void before_put() { fence_system(); }
 };
 
 }  // namespace gcoord::netcore

@@ -1,0 +1,87 @@
+// A group of threads that work on one thing in step: a warp on a device, one thread on the host.
+//
+// Code written against these functions runs unchanged in both places: the host's group has one
+// member, so its votes and exchanges are identities. On a device all 32 lanes of a warp call each
+// function together, with converged control flow; branches between calls depend only on values that
+// the whole group shares (a ballot, a broadcast). Nothing waits for another group.
+//
+// Why a warp and not a block: a warp needs no barrier in memory to agree, so a function that works
+// in a group costs a vote where a block would cost a round trip through its multiprocessor. Why not
+// a thread: 32 neighbours store and load whole lines together, one alone moves a quarter of one.
+// Refused: cooperative_groups, whose objects the host's compilers do not know.
+#pragma once
+
+#include "common/hd.h"
+
+#include <cstdint>
+
+namespace gcoord {
+
+// Members of the group: 32 or 1. A function and not a constant, because both passes of nvcc see the
+// same types: nothing may be laid out by it.
+GCOORD_HD inline std::uint32_t warp_lanes() {
+#if defined(__CUDA_ARCH__)
+  return 32;
+#else
+  return 1;
+#endif
+}
+
+// This thread's number in its group, below warp_lanes(). Blocks are one-dimensional and a multiple
+// of 32 threads; a partial warp would never meet in warp_sync().
+GCOORD_HD inline std::uint32_t warp_rank() {
+#if defined(__CUDA_ARCH__)
+  return threadIdx.x % 32;
+#else
+  return 0;
+#endif
+}
+
+// Every member arrives before any leaves; what members wrote before is visible to the others after,
+// and ordered before what one of them then releases to other devices (ORDERING.md O1: cumulative).
+GCOORD_HD inline void warp_sync() {
+#if defined(__CUDA_ARCH__)
+  __syncwarp();
+#endif
+}
+
+// Bit i is member i's answer; every member gets the same word, so a branch on it stays converged.
+GCOORD_HD inline std::uint32_t warp_ballot(bool answer) {
+#if defined(__CUDA_ARCH__)
+  return __ballot_sync(0xffffffffu, answer ? 1 : 0);
+#else
+  return answer ? 1 : 0;
+#endif
+}
+
+// Member `from`'s word, to all. `from` is below warp_lanes() and equal for all.
+GCOORD_HD inline std::uint32_t warp_broadcast(std::uint32_t value, std::uint32_t from) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
+#else
+  return from == 0 ? value : 0;
+#endif
+}
+
+// As above, of a 64-bit word.
+GCOORD_HD inline std::uint64_t warp_broadcast(std::uint64_t value, std::uint32_t from) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
+#else
+  return from == 0 ? value : 0;
+#endif
+}
+
+// How many of the lowest bits are set before the first that is not; at most `limit`. Of a ballot:
+// how many members in a row, from the first, said yes. Of a power of two less one: its exponent.
+GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t limit) {
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t first_zero = bits == ~0u ? 32u : static_cast<std::uint32_t>(__ffs(~bits)) - 1;
+#else
+  const std::uint32_t first_zero =
+      bits == ~0u ? 32u : static_cast<std::uint32_t>(__builtin_ctz(~bits));
+#endif
+  return first_zero < limit ? first_zero : limit;
+}
+
+}  // namespace gcoord

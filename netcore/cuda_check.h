@@ -1,0 +1,47 @@
+// CUDA's answers as Status: for the few host files that call the runtime. Host only.
+//
+// A text names the call and CUDA's own words; the code says whether trying elsewhere can help
+// (Unavailable: no driver or device; ResourceExhausted: no memory; Internal: everything else, after
+// which the device's context is not to be trusted).
+//
+// CUDA reports an asynchronous error of a kernel at whatever call comes next, so an Internal answer
+// says that something failed before or in this call, not that this call is to blame. The owner
+// stops the node or rebuilds the device's state from the log; it never retries.
+#pragma once
+
+#include "common/status.h"
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+namespace gcoord::netcore {
+
+// `call` is the text of the call, for the message.
+inline Status cuda_status(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) {
+    return {};
+  }
+  StatusCode kind = StatusCode::Internal;
+  switch (code) {
+    case cudaErrorMemoryAllocation:
+      kind = StatusCode::ResourceExhausted;
+      break;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInvalidDevice:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorSystemNotReady:
+      kind = StatusCode::Unavailable;
+      break;
+    default:
+      break;
+  }
+  return {kind, std::string{call} + ": " + cudaGetErrorString(code)};
+}
+
+}  // namespace gcoord::netcore
+
+// GCOORD_CUDA_TRY(cudaSetDevice(0)): returns the failure to the caller, if any.
+#define GCOORD_CUDA_TRY(call) GCOORD_TRY_STATUS(::gcoord::netcore::cuda_status((call), #call))

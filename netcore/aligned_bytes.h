@@ -88,6 +88,13 @@ class FrameBuffer {
 
   void clear() { pop(size()); }
 
+  // Gives the memory back if nothing waits in it.
+  void shrink() {
+    if (empty()) {
+      bytes_ = AlignedBytes{};
+    }
+  }
+
  private:
   AlignedBytes bytes_;
   std::size_t front_ = 0;

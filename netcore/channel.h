@@ -63,6 +63,13 @@ class Channel {
   // The first `count` frames of the last `collect` have left.
   void taken(std::size_t count);
 
+  // Gives back the memory of queues in which nothing waits.
+  void shrink() {
+    for (FrameBuffer& queue : queues_) {
+      queue.shrink();
+    }
+  }
+
   // Bytes accepted by `send` that have not left.
   std::size_t unsent_bytes() const { return unsent_bytes_; }
 

@@ -144,6 +144,14 @@ void PeerNetwork::Core::flush() {
   }
 }
 
+void PeerNetwork::Core::shrink() {
+  for (Peer& peer : peers_) {
+    if (peer.channel.has_value()) {
+      peer.channel->shrink();
+    }
+  }
+}
+
 void PeerNetwork::Core::flush_peer(Peer& peer) {
   std::array<std::span<const std::byte>, kGatherFrames> frames;
   for (;;) {

@@ -33,6 +33,7 @@ class PeerNetwork::Core final : public LinkEvents {
   std::uint64_t next_deadline_ms() const;
   void progress(std::uint64_t now_ms, Sink& sink);
   void flush();
+  void shrink();
   std::uint32_t credit(NodeId peer, Band band) const;
   bool send(NodeId peer,
             Band band,

@@ -117,6 +117,10 @@ void PeerNetwork::heartbeat(NodeId peer, const Heartbeat& heartbeat) {
   core_->heartbeat(peer, heartbeat);
 }
 
+void PeerNetwork::shrink() {
+  core_->shrink();
+}
+
 void PeerNetwork::tell_durable(std::uint64_t durable) {
   core_->tell_durable(durable);
 }

@@ -126,6 +126,9 @@ class PeerNetwork {
   // that all bands of a turn leave together.
   void flush();
 
+  // Gives back what send queues grew by in a burst; the next sends allocate again.
+  void shrink();
+
   // Slots that `send` would take now; 0 while the peer is down. The reserve for control is already
   // taken off. Unknown peers have none.
   std::uint32_t credit(NodeId peer, Band band) const;

@@ -42,10 +42,7 @@ class ReplicaEngine::Core {
   void transfer(ShardId shard, NodeId to);
   bool send_peer_message(NodeId to, std::span<const std::byte> message);
 
-  bool shrink() {
-    const bool rows = rows_.shrink();
-    return checkpointing_->shrink() || rows;
-  }
+  bool shrink();
 
   void request_checkpoint() { checkpointing_->request(); }
 

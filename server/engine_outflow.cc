@@ -99,6 +99,13 @@ void EngineOutflow::clear() {
   }
 }
 
+void EngineOutflow::shrink() {
+  for (Peer& peer : peers_) {
+    peer = Peer{.node = peer.node};
+  }
+  payloads_ = {};
+}
+
 EngineOutflow::Peer* EngineOutflow::find(NodeId node) {
   const auto peer = std::find_if(
       peers_.begin(), peers_.end(), [node](const Peer& known) { return known.node == node; });

@@ -35,6 +35,8 @@ class EngineOutflow {
   void send(netcore::PeerNetwork& network);
   // Forgets everything: the engine stopped.
   void clear();
+  // The same, and gives back the memory.
+  void shrink();
 
  private:
   struct Extent {

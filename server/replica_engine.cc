@@ -82,6 +82,18 @@ bool ReplicaEngine::shrink() {
   return core_->shrink();
 }
 
+bool ReplicaEngine::Core::shrink() {
+  const bool rows = rows_.shrink();
+  const bool checkpoint = checkpointing_->shrink();
+  if (rows || checkpoint) {
+    outflow_.shrink();
+    network_->shrink();
+    stalled_.shrink_to_fit();
+    applies_.shrink_to_fit();
+  }
+  return rows || checkpoint;
+}
+
 void ReplicaEngine::request_checkpoint() {
   core_->request_checkpoint();
 }

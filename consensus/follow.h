@@ -154,7 +154,7 @@ GCOORD_HD inline void install_snapshot(const StepRow& r,
 
 GCOORD_HD inline void on_snapshot(const StepRow& r,
                                   const Message& m,
-                                  const Inbox& in,
+                                  const InboxHead& in,
                                   std::uint32_t k) {
   const bool plausible = m.index.value < kPlausibleMax && m.log_term <= m.term &&
                          m.log_term.value != 0 &&

@@ -90,7 +90,9 @@ enum class Cause : std::uint8_t {
   VoteLost = 9,
 };
 
-struct Outbox {
+// One row of output apart from its messages, which go wherever the caller of the step says
+// (message_tiles.h).
+struct OutboxHead {
   std::uint32_t message_count = 0;
   std::uint8_t again = 0;  // The row wants another step in the next turn.
   // 1 + number of the inbox message whose snapshot was taken over.
@@ -110,7 +112,6 @@ struct Outbox {
   LogIndex read_index;
   StorageRequest storage;
   ApplyRequest apply;
-  Message message[kOutboxMessages];
 
   // Takes back to "nothing"; message slots beyond message_count are never read.
   GCOORD_HD void clear() {
@@ -135,11 +136,11 @@ struct Outbox {
   }
 
   GCOORD_HD void want_again(bool wanted) { again = wanted ? std::uint8_t{1} : again; }
+};
 
-  GCOORD_HD void push(const Message& outgoing) {
-    GCOORD_ASSERT(message_count < kOutboxMessages);
-    message[message_count++] = outgoing;
-  }
+// One row of output as an owner on the host keeps it.
+struct Outbox : OutboxHead {
+  Message message[kOutboxMessages];
 };
 
 }  // namespace gcoord::consensus

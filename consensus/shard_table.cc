@@ -1,27 +1,9 @@
 #include "consensus/shard_table.h"
 
-#include "common/random.h"
 #include "consensus/recover.h"
-
-#include <cstring>
+#include "consensus/row_digest.h"
 
 namespace gcoord::consensus {
-namespace {
-
-// Folds the bytes of one element into a digest, eight at a time; every element's size is a multiple
-// of eight.
-template <typename T>
-std::uint64_t fold(std::uint64_t digest, const T& element) {
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
-  std::uint64_t words[sizeof(T) / sizeof(std::uint64_t)];
-  std::memcpy(words, &element, sizeof element);
-  for (const std::uint64_t word : words) {
-    digest = mix64(digest ^ word);
-  }
-  return digest;
-}
-
-}  // namespace
 
 std::size_t shard_columns_bytes(std::uint32_t row_count, std::uint32_t slot_count) {
   const std::size_t rows = row_count;
@@ -53,18 +35,7 @@ ShardColumns carve_shard_columns(ColumnArena& arena,
 }
 
 std::uint64_t row_digest(const ShardColumns& columns, std::uint32_t row) {
-  const ShardRef shard(columns, row);
-  std::uint64_t digest = row;
-  digest = fold(digest, shard.hot());
-  digest = fold(digest, shard.log());
-  digest = fold(digest, shard.runs());
-  digest = fold(digest, shard.storage());
-  digest = fold(digest, shard.election());
-  digest = fold(digest, shard.configuration());
-  for (std::uint32_t slot = 0; slot < columns.slot_count; ++slot) {
-    digest = fold(digest, shard.progress(slot));
-  }
-  return digest;
+  return row_digest(ShardRef(columns, row));
 }
 
 }  // namespace gcoord::consensus

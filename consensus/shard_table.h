@@ -147,6 +147,7 @@ static_assert(sizeof(Progress) == 24);
 struct ShardColumns {
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
+  std::uint32_t first_shard = 0;  // The shard of row 0; not 0 where only some rows are at hand.
   Hot* hot = nullptr;
   Log* log = nullptr;
   LogRuns* runs = nullptr;
@@ -164,7 +165,7 @@ class ShardRef {
     GCOORD_ASSERT(row < columns.row_count);
   }
 
-  GCOORD_HD ShardId shard() const { return ShardId{row_}; }
+  GCOORD_HD ShardId shard() const { return ShardId{columns_.first_shard + row_}; }
 
   GCOORD_HD std::uint32_t slot_count() const { return columns_.slot_count; }
 

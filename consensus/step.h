@@ -25,8 +25,8 @@ namespace gcoord::consensus {
 // `input.tick` (exclusive end), or Tick{0} if it holds none. Valid for reads that arrived before
 // the tick was read.
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
-  Outbox unused;
-  return lease_end(StepRow{shard, input, unused});
+  OutboxHead unused;
+  return lease_end(StepRow{shard, input, unused, MessageSink{}});
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
@@ -42,7 +42,7 @@ GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
   storage.durable_vote = ack.vote;
 }
 
-GCOORD_HD inline void on_applied(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
   Log& log = r.log();
   if (in.applied > log.applied) {
     GCOORD_ASSERT(in.applied <= log.commit);
@@ -66,8 +66,11 @@ GCOORD_HD inline bool plausible(const StepRow& r, const Message& m) {
          m.log_term.value < kPlausibleMax;
 }
 
-GCOORD_HD inline void on_message(const StepRow& r, const Inbox& in, std::uint32_t k) {
-  const Message& m = in.message[k];
+// m is message k of the inbox.
+GCOORD_HD inline void on_message(const StepRow& r,
+                                 const InboxHead& in,
+                                 const Message& m,
+                                 std::uint32_t k) {
   if (!plausible(r, m)) {
     ++r.out.dropped;
     return;
@@ -110,7 +113,7 @@ GCOORD_HD inline void on_snapshot_failed(const StepRow& r, NodeId node) {
 }
 
 // What the owner of the shard asks for, as opposed to what peers say.
-GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void on_local(const StepRow& r, const InboxHead& in) {
   if (in.snapshot_failed.value != 0) {
     on_snapshot_failed(r, in.snapshot_failed);
   }
@@ -127,7 +130,7 @@ GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
 
 // Draws every conclusion that the inputs of this step allow. A new read round takes the place of an
 // open one before that is looked at: one outbox answers one round.
-GCOORD_HD inline void conclude(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void conclude(const StepRow& r, const InboxHead& in) {
   tally(r);
   if (r.is_leader()) {
     if (mute(r)) {
@@ -144,15 +147,23 @@ GCOORD_HD inline void conclude(const StepRow& r, const Inbox& in) {
   }
 }
 
-// Steps one row. `out` is cleared first. Asserts the row's invariants at the end.
-GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
+// Steps one row. `messages[k]` is message k of the inbox, by reference or by value, for k below
+// in.message_count; `out` is cleared first. Asserts the row's invariants at the end.
+template <typename Messages>
+GCOORD_HD inline void step_with(ShardRef shard,
+                                const InboxHead& in,
+                                const Messages& messages,
+                                OutboxHead& out,
+                                const MessageSink& sink,
+                                const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const StepRow r{shard, input, out};
+  const StepRow r{shard, input, out, sink};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   for (std::uint32_t k = 0; k < in.message_count; ++k) {
-    on_message(r, in, k);
+    const Message& m = messages[k];
+    on_message(r, in, m, k);
   }
   run_timers(r, in);
   on_local(r, in);
@@ -162,6 +173,12 @@ GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const S
   }
   emit(r, in);
   assert_invariants(r);
+}
+
+// The same over an inbox and an outbox with their messages beside them.
+GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
+  const Message* messages = in.message;
+  step_with(shard, in, messages, out, sink_of(out.message, kOutboxMessages), input);
 }
 
 }  // namespace gcoord::consensus

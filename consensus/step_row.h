@@ -4,6 +4,7 @@
 
 #include "common/random.h"
 #include "consensus/log_runs.h"
+#include "consensus/message_tiles.h"
 #include "consensus/outbox.h"
 #include "consensus/quorum.h"
 #include "consensus/shard_table.h"
@@ -17,7 +18,8 @@ inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
 struct StepRow {
   ShardRef shard;
   const StepInput& input;
-  Outbox& out;
+  OutboxHead& out;
+  MessageSink sink;
 
   GCOORD_HD Hot& hot() const { return shard.hot(); }
 
@@ -44,6 +46,12 @@ struct StepRow {
   }
 
   GCOORD_HD NodeId node(std::uint32_t slot) const { return configuration().node[slot]; }
+
+  // The next message of the outbox.
+  GCOORD_HD void push(const Message& outgoing) const {
+    sink.store(out.message_count, outgoing);
+    ++out.message_count;
+  }
 };
 
 // Whether this replica votes by the configuration applied here.

@@ -96,7 +96,7 @@ GCOORD_HD inline void rest(const StepRow& r) {
   hot.deadline = r.input.tick + r.input.timing.resend_ticks;
 }
 
-GCOORD_HD inline void run_timers(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
   Hot& hot = r.hot();
   if (r.is_leader()) {
     leader_timers(r);

@@ -58,6 +58,7 @@ GCOORD_HD inline void become_follower(const StepRow& r, Term term, Cause cause) 
   hot.deadline = kTickNever;
   r.election().granted = 0;
   r.election().rejected = 0;
+  r.election().transfer_expires = Tick{};
 }
 
 // Accepts the sender of an Append or Snapshot of the present term as leader, in its node's present
@@ -80,6 +81,7 @@ GCOORD_HD inline void record_leader(const StepRow& r, NodeId leader) {
   hot.flags = static_cast<std::uint8_t>(hot.flags & ~kRowTransferVote);
   r.election().granted = 0;
   r.election().rejected = 0;
+  r.election().transfer_expires = Tick{};
   r.election().campaign_count = 0;
   r.election().resigned_term = Term{};  // The peers follow somebody, or will be told by it.
 }
@@ -145,9 +147,12 @@ GCOORD_HD inline void append_noop(const StepRow& r) {
   }
 }
 
+// A free slot stays empty: whoever takes it later is reset then (apply_configuration).
 GCOORD_HD inline void reset_progress(const StepRow& r, std::uint32_t slot) {
   r.progress(slot) = Progress{};
-  r.progress(slot).next = r.log().last + 1;
+  if (r.is_member(slot)) {
+    r.progress(slot).next = r.log().last + 1;
+  }
 }
 
 GCOORD_HD inline void become_leader(const StepRow& r) {

@@ -95,11 +95,11 @@ struct MessagePlace {
   std::uint32_t chunk_stride = 0;
 
   // The chunk that names shard, kind, sender and receiver: enough to pass over a message that is
-  // meant for somebody else.
-  GCOORD_HD NodeId receiver() const {
+  // meant for somebody else. The other fields are as in a fresh message.
+  GCOORD_HD Message header() const {
     Message m;
     copy_chunk(&m, start);
-    return m.to;
+    return m;
   }
 
   GCOORD_HD Message load() const {

@@ -16,18 +16,7 @@ std::size_t shard_columns_bytes(std::uint32_t row_count, std::uint32_t slot_coun
 ShardColumns carve_shard_columns(ColumnArena& arena,
                                  std::uint32_t row_count,
                                  std::uint32_t slot_count) {
-  GCOORD_ASSERT(slot_count >= 1);
-  GCOORD_ASSERT(slot_count <= kReplicaSlots);
-  ShardColumns columns;
-  columns.row_count = row_count;
-  columns.slot_count = slot_count;
-  columns.hot = arena.column<Hot>(row_count);
-  columns.log = arena.column<Log>(row_count);
-  columns.runs = arena.column<LogRuns>(row_count);
-  columns.storage = arena.column<Storage>(row_count);
-  columns.election = arena.column<Election>(row_count);
-  columns.configuration = arena.column<Configuration>(row_count);
-  columns.progress = arena.column<Progress>(static_cast<std::size_t>(row_count) * slot_count);
+  const ShardColumns columns = place_shard_columns(arena, row_count, slot_count);
   for (std::uint32_t row = 0; row < row_count; ++row) {
     recover(ShardRef(columns, row), RecoveredShard{}, NodeId{});
   }

@@ -194,6 +194,26 @@ class ShardRef {
 // Bytes that the columns of row_count rows take.
 std::size_t shard_columns_bytes(std::uint32_t row_count, std::uint32_t slot_count);
 
+// Carves the columns out of an arena, host or device, and leaves them zero-filled, which is no
+// valid row.
+template <typename Arena>
+ShardColumns place_shard_columns(Arena& arena, std::uint32_t row_count, std::uint32_t slot_count) {
+  GCOORD_ASSERT(slot_count >= 1);
+  GCOORD_ASSERT(slot_count <= kReplicaSlots);
+  ShardColumns columns;
+  columns.row_count = row_count;
+  columns.slot_count = slot_count;
+  columns.hot = arena.template column<Hot>(row_count);
+  columns.log = arena.template column<Log>(row_count);
+  columns.runs = arena.template column<LogRuns>(row_count);
+  columns.storage = arena.template column<Storage>(row_count);
+  columns.election = arena.template column<Election>(row_count);
+  columns.configuration = arena.template column<Configuration>(row_count);
+  columns.progress =
+      arena.template column<Progress>(static_cast<std::size_t>(row_count) * slot_count);
+  return columns;
+}
+
 // Carves the columns out of the arena and resets every row to "empty log, no configuration". 1 <=
 // slot_count <= 8.
 ShardColumns carve_shard_columns(ColumnArena& arena,

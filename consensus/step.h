@@ -150,12 +150,12 @@ GCOORD_HD inline void conclude(const StepRow& r, const InboxHead& in) {
 // Steps one row. `messages[k]` is message k of the inbox, by reference or by value, for k below
 // in.message_count; `out` is cleared first. Asserts the row's invariants at the end.
 template <typename Messages>
-GCOORD_HD inline void step_with(ShardRef shard,
-                                const InboxHead& in,
-                                const Messages& messages,
-                                OutboxHead& out,
-                                const MessageSink& sink,
-                                const StepInput& input) {
+GCOORD_HD_FLAT void step_with(ShardRef shard,
+                              const InboxHead& in,
+                              const Messages& messages,
+                              OutboxHead& out,
+                              const MessageSink& sink,
+                              const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
   const StepRow r{shard, input, out, sink};

@@ -1,0 +1,80 @@
+#include "chaos/resident/active_list_device.h"
+#include "chaos/resident/resident_launch.h"
+
+namespace gcoord::chaos {
+namespace {
+
+constexpr std::uint32_t kStepThreads = 128;
+
+// Blocks of the step per node: a few for each of the 132 multiprocessors of an H200, whatever the
+// number of rows, so that an idle turn does not pay for a grid as large as the table.
+constexpr std::uint32_t kStepBlocks = 132 * 2;
+
+__global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
+  start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+__global__ void __launch_bounds__(kScanThreads)
+    scan_rows(const __grid_constant__ DeviceWorldView world,
+              const __grid_constant__ ResidentTurn turn) {
+  __shared__ ScanCounts counts;
+  scan_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, counts);
+}
+
+__global__ void __launch_bounds__(kStepThreads)
+    step_rows(const __grid_constant__ DeviceWorldView world,
+              const __grid_constant__ ResidentTurn turn) {
+  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
+    step_place(world, turn, blockIdx.y, place);
+  }
+  if (first == 0) {
+    close_turn(world.active, turn.number, blockIdx.y);
+  }
+}
+
+__global__ void digest_rows(const __grid_constant__ DeviceWorldView world,
+                            std::uint32_t node,
+                            std::uint64_t* digest) {
+  digest_place(world, node, blockIdx.x * blockDim.x + threadIdx.x, digest);
+}
+
+__global__ void copy_one_row(const __grid_constant__ DeviceWorldView world,
+                             std::uint32_t node,
+                             std::uint32_t row,
+                             consensus::RowCopy* out) {
+  consensus::load_row(world.table[node], row, *out);
+}
+
+std::uint32_t blocks_for(const DeviceWorldView& world, std::uint32_t rows_per_block) {
+  return (world.view.shape.shard_count + rows_per_block - 1) / rows_per_block;
+}
+
+}  // namespace
+
+void launch_start(const DeviceWorldView& world) {
+  start_rows<<<dim3(blocks_for(world, kStepThreads), kResidentNodes), kStepThreads>>>(world);
+}
+
+void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn) {
+  scan_rows<<<dim3(blocks_for(world, kScanRows), kResidentNodes), kScanThreads>>>(world, turn);
+}
+
+void launch_steps(const DeviceWorldView& world, const ResidentTurn& turn) {
+  const std::uint32_t blocks = std::min(kStepBlocks, blocks_for(world, kStepThreads));
+  step_rows<<<dim3(blocks, kResidentNodes), kStepThreads>>>(world, turn);
+}
+
+void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest) {
+  digest_rows<<<blocks_for(world, kStepThreads), kStepThreads>>>(world, node, digest);
+}
+
+void launch_row(const DeviceWorldView& world,
+                std::uint32_t node,
+                std::uint32_t row,
+                consensus::RowCopy* out) {
+  copy_one_row<<<1, 1>>>(world, node, row, out);
+}
+
+}  // namespace gcoord::chaos

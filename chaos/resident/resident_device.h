@@ -1,0 +1,102 @@
+// The same cluster in device memory, as its kernels see it.
+//
+// What: packed tables instead of columns, the list of rows that want a turn, and what one thread
+// of each kernel does. Why a list: rows that want nothing cost the scan of eight bytes and a few
+// flags; the rest is dense work. Within a block of the scan, leaders come first, so that the lanes
+// of a warp mostly do the same. POD views, passed by value; host and device, so that g++ compiles
+// what runs on the device.
+#pragma once
+
+#include "chaos/resident/resident_digest.h"
+#include "chaos/resident/resident_start.h"
+#include "chaos/resident/resident_turn.h"
+#include "common/hd.h"
+#include "consensus/packed_table.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// Rows that want a turn, by node. Two counts each, used in turns: one is filled while the other is
+// cleared for the next turn.
+struct ActiveRows {
+  std::uint32_t* row[kResidentNodes]{};
+  std::uint32_t* count = nullptr;  // [2][kResidentNodes]
+  std::uint64_t* steps = nullptr;  // Rows stepped so far, by node.
+
+  GCOORD_HD std::uint32_t& count_of(std::uint64_t turn, std::uint32_t node) const {
+    return count[turn % 2 * kResidentNodes + node];
+  }
+};
+
+struct DeviceWorldView {
+  ResidentView view;
+  consensus::PackedTable table[kResidentNodes];
+  ActiveRows active;
+};
+
+// How a row counts in the scan.
+enum class Activity : std::uint32_t { None = 0, Leader = 1, Other = 2 };
+
+GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
+                                      const ResidentTurn& turn,
+                                      std::uint32_t node,
+                                      std::uint32_t row) {
+  if (row >= world.view.shape.shard_count) {
+    return Activity::None;
+  }
+  const consensus::PackedTable& table = world.table[node];
+  if (!wants_turn(world.view, turn, node, row, table.deadline[row])) {
+    return Activity::None;
+  }
+  const bool leads = consensus::role_of(table.packed[row]) == consensus::Role::Leader;
+  return leads ? Activity::Leader : Activity::Other;
+}
+
+// Steps the row in one place of the active list.
+GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
+                               const ResidentTurn& turn,
+                               std::uint32_t node,
+                               std::uint32_t place) {
+  const std::uint32_t row = world.active.row[node][place];
+  const consensus::PackedTable& table = world.table[node];
+  const consensus::StepInput input = step_input_of(turn.node[node]);
+  consensus::RowCopy copy;
+  consensus::load_row(table, row, copy);
+  turn_row(RowTurn{world.view, turn, input, node, row, place},
+           consensus::ref_of(copy, ShardId{row}, kResidentNodes));
+  consensus::store_row(table, row, copy);
+}
+
+// After a turn: counts its rows and clears the count of the next one. One thread per node.
+GCOORD_HD inline void close_turn(const ActiveRows& active, std::uint64_t turn, std::uint32_t node) {
+  active.steps[node] += active.count_of(turn, node);
+  active.count_of(turn + 1, node) = 0;
+}
+
+GCOORD_HD inline void start_place(const DeviceWorldView& world,
+                                  std::uint32_t node,
+                                  std::uint32_t row) {
+  if (row >= world.view.shape.shard_count) {
+    return;
+  }
+  consensus::RowCopy copy;
+  const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kResidentNodes);
+  start_row(shard, NodeId{node + 1});
+  consensus::store_row(world.table[node], row, copy);
+}
+
+GCOORD_HD inline void digest_place(const DeviceWorldView& world,
+                                   std::uint32_t node,
+                                   std::uint32_t row,
+                                   std::uint64_t* digest) {
+  if (row >= world.view.shape.shard_count) {
+    return;
+  }
+  consensus::RowCopy copy;
+  consensus::load_row(world.table[node], row, copy);
+  digest[row] =
+      resident_digest(world.view, node, row, consensus::ref_of(copy, ShardId{row}, kResidentNodes));
+}
+
+}  // namespace gcoord::chaos

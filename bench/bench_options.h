@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace gcoord::bench {
 
@@ -22,6 +23,7 @@ struct BenchOptions {
   std::uint32_t runs = 3;
   std::chrono::milliseconds measured{5000};
   std::uint32_t clients = 256;
+  std::string device = "cpu";  // What runs the step: cpu, or cuda:N.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

@@ -52,7 +52,7 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_failover,
      kDefaultShards},
     {"step",
-     "shard-steps and commits per second of the pure step on one core",
+     "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
      kDefaultShards},
 };
@@ -104,6 +104,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                   options.shards,
                   "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
       ->check(CLI::Range(2048, 1 << 24));
+  command.add_option("--device", options.device, "what runs the step: cpu, or cuda:N (step only)");
   command.add_option("--directory", options.directory, "where clusters keep their files");
   command.add_option("--results", arguments.results_directory, "where the result is kept");
   command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");

@@ -1,5 +1,5 @@
-// Compacts the rows of one block that want a turn into the list of all that do: ballots within a
-// warp, a prefix sum over the block's warps, one atomic addition per block.
+// Compacts the rows of one block that want a turn into the list of all that do: prefix sums within
+// each warp and over the block's warps, and one atomic addition per block.
 //
 // Device code only; included by .cu files. Called by all threads of a block of kScanThreads with
 // the same arguments but `thread`. Lists are in no order across blocks; within one, leaders come
@@ -14,48 +14,62 @@
 namespace gcoord::chaos {
 
 inline constexpr std::uint32_t kScanThreads = 256;
-inline constexpr std::uint32_t kScanRowsPerThread = 4;  // Loads in flight that hide memory latency.
 inline constexpr std::uint32_t kScanRows = kScanThreads * kScanRowsPerThread;
 inline constexpr std::uint32_t kWarpLanes = 32;
-inline constexpr std::uint32_t kScanGroups = kScanRows / kWarpLanes;
-static_assert(kScanGroups == kWarpLanes);  // One warp adds them up.
+inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
 
-// Rows of a group (32 neighbouring rows) before the prefix sum, and their first place after it.
+// Two counts of at most kScanRows in one word: leaders in the upper half, others in the lower one.
+inline constexpr std::uint32_t kLeaderShift = 16;
+static_assert(kScanRows < 1u << kLeaderShift);
+
+// What the threads of a block tell each other.
 struct ScanCounts {
-  std::uint32_t leaders[kScanGroups];
-  std::uint32_t others[kScanGroups];
+  std::uint32_t warp[kScanWarps];  // Active rows of each warp, as two counts.
+  std::uint32_t first;             // The block's first place in the list.
 };
 
-// The sum over lower lanes, and in `total` the sum over all.
-GCOORD_DEVICE inline std::uint32_t sum_below(std::uint32_t value, std::uint32_t& total) {
-  constexpr std::uint32_t kAllLanes = ~0u;
-  const std::uint32_t lane = threadIdx.x % kWarpLanes;
-  std::uint32_t sum = value;
-  for (std::uint32_t distance = 1; distance < kWarpLanes; distance *= 2) {
-    const std::uint32_t below = __shfl_up_sync(kAllLanes, sum, distance);
-    sum += lane >= distance ? below : 0;
-  }
-  total = __shfl_sync(kAllLanes, sum, kWarpLanes - 1);
-  return sum - value;
+GCOORD_DEVICE inline std::uint32_t counted(Activity activity) {
+  return activity == Activity::None ? 0 : activity == Activity::Leader ? 1u << kLeaderShift : 1u;
 }
 
-// By the first warp: turns counts into places and takes room for them in the list.
-GCOORD_DEVICE inline void place_groups(const ActiveRows& active,
-                                       std::uint64_t turn,
-                                       std::uint32_t node,
-                                       ScanCounts& counts) {
-  const std::uint32_t lane = threadIdx.x;
-  std::uint32_t leaders = 0;
-  std::uint32_t others = 0;
-  const std::uint32_t leader_place = sum_below(counts.leaders[lane], leaders);
-  const std::uint32_t other_place = sum_below(counts.others[lane], others);
-  std::uint32_t first = 0;
-  if (lane == 0) {
-    first = atomicAdd(&active.count_of(turn, node), leaders + others);
+// The sum over this lane and the lower ones.
+GCOORD_DEVICE inline std::uint32_t sum_up_to(std::uint32_t value) {
+  const std::uint32_t lane = threadIdx.x % kWarpLanes;
+  for (std::uint32_t distance = 1; distance < kWarpLanes; distance *= 2) {
+    const std::uint32_t below = __shfl_up_sync(~0u, value, distance);
+    value += lane >= distance ? below : 0;
   }
-  first = __shfl_sync(~0u, first, 0);
-  counts.leaders[lane] = first + leader_place;
-  counts.others[lane] = first + leaders + other_place;
+  return value;
+}
+
+// Turns a thread's two counts into its two first places in the list. All threads of the block call
+// it.
+GCOORD_DEVICE inline void places_of(const ActiveRows& active,
+                                    std::uint64_t turn,
+                                    std::uint32_t node,
+                                    std::uint32_t own,
+                                    ScanCounts& counts,
+                                    std::uint32_t (&place)[2]) {
+  const std::uint32_t warp = threadIdx.x / kWarpLanes;
+  const std::uint32_t up_to = sum_up_to(own);
+  if (threadIdx.x % kWarpLanes == kWarpLanes - 1) {
+    counts.warp[warp] = up_to;
+  }
+  __syncthreads();
+  std::uint32_t before = up_to - own;
+  std::uint32_t all = 0;
+  for (std::uint32_t k = 0; k < kScanWarps; ++k) {
+    before += k < warp ? counts.warp[k] : 0;
+    all += counts.warp[k];
+  }
+  const std::uint32_t leaders = all >> kLeaderShift;
+  const std::uint32_t lower_half = (1u << kLeaderShift) - 1;
+  if (threadIdx.x == 0) {
+    counts.first = atomicAdd(&active.count_of(turn, node), leaders + (all & lower_half));
+  }
+  __syncthreads();
+  place[0] = counts.first + (before >> kLeaderShift);
+  place[1] = counts.first + leaders + (before & lower_half);
 }
 
 GCOORD_DEVICE inline void scan_block(const DeviceWorldView& world,
@@ -63,39 +77,24 @@ GCOORD_DEVICE inline void scan_block(const DeviceWorldView& world,
                                      std::uint32_t node,
                                      std::uint32_t first_row,
                                      ScanCounts& counts) {
-  const std::uint32_t lane = threadIdx.x % kWarpLanes;
-  const std::uint32_t lower_lanes = (1u << lane) - 1;
-  Activity activity[kScanRowsPerThread];
-  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-    activity[k] = activity_of(world, turn, node, first_row + k * kScanThreads + threadIdx.x);
-  }
-  bool any = false;
-  std::uint32_t leaders[kScanRowsPerThread];
-  std::uint32_t others[kScanRowsPerThread];
-  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-    leaders[k] = __ballot_sync(~0u, activity[k] == Activity::Leader);
-    others[k] = __ballot_sync(~0u, activity[k] == Activity::Other);
-    any = any || (leaders[k] | others[k]) != 0;
-    if (lane == 0) {
-      const std::uint32_t group = (k * kScanThreads + threadIdx.x) / kWarpLanes;
-      counts.leaders[group] = __popc(leaders[k]);
-      counts.others[group] = __popc(others[k]);
+  const std::uint32_t row = first_row + threadIdx.x * kScanRowsPerThread;
+  const bool scanned = row < world.view.shape.shard_count;
+  Activity activity[kScanRowsPerThread] = {};
+  std::uint32_t own = 0;
+  if (scanned && !four_rest(world, turn, node, row)) {
+    for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+      activity[k] = activity_of(world, turn, node, row + k);
+      own += counted(activity[k]);
     }
   }
-  if (__syncthreads_or(any ? 1 : 0) == 0) {
+  if (__syncthreads_or(own != 0 ? 1 : 0) == 0) {
     return;
   }
-  if (threadIdx.x < kWarpLanes) {
-    place_groups(world.active, turn.number, node, counts);
-  }
-  __syncthreads();
+  std::uint32_t place[2];
+  places_of(world.active, turn.number, node, own, counts, place);
   for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-    const std::uint32_t row = first_row + k * kScanThreads + threadIdx.x;
-    const std::uint32_t group = (k * kScanThreads + threadIdx.x) / kWarpLanes;
-    if (activity[k] == Activity::Leader) {
-      world.active.row[node][counts.leaders[group] + __popc(leaders[k] & lower_lanes)] = row;
-    } else if (activity[k] == Activity::Other) {
-      world.active.row[node][counts.others[group] + __popc(others[k] & lower_lanes)] = row;
+    if (activity[k] != Activity::None) {
+      world.active.row[node][place[activity[k] == Activity::Leader ? 0 : 1]++] = row + k;
     }
   }
 }

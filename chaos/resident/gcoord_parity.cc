@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   gcoord::chaos::ParityOptions options;
   options.threads = std::max(1u, std::thread::hardware_concurrency());
   bool json = false;
-  app.add_option("--device", options.device, "Device number; -1: a second host world")
+  app.add_option("--device", options.device, "Device number; -1: its host twin")
       ->capture_default_str();
   app.add_option("--shards", options.shard_count, "Shards of a cluster")->capture_default_str();
   app.add_option("--turns", options.turns_per_seed, "Turns of one seed")->capture_default_str();

@@ -122,7 +122,7 @@ class ParitySeed {
 Result<std::unique_ptr<ResidentWorld>> other_world(const ParityOptions& options,
                                                    const ResidentShape& shape) {
   if (options.device < 0) {
-    return make_host_world(shape, 1);
+    return make_packed_world(shape, shape.shard_count);
   }
   return make_device_world(options.device, shape, shape.shard_count);
 }
@@ -131,7 +131,7 @@ Result<std::unique_ptr<ResidentWorld>> other_world(const ParityOptions& options,
 
 Result<ParityReport> run_parity(const ParityOptions& options) {
   ParityReport report;
-  report.other = options.device < 0 ? "host" : "cuda:" + std::to_string(options.device);
+  report.other = options.device < 0 ? "its packed twin" : "cuda:" + std::to_string(options.device);
   ResidentShape shape = kShape;
   shape.shard_count = options.shard_count;
   const auto began = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@
 namespace gcoord::chaos {
 
 struct ParityOptions {
-  int device = 0;  // -1: the other world is a host world too, with one thread.
+  int device = 0;  // -1: the host twin of a device instead.
   std::uint32_t shard_count = 262'144;
   std::uint32_t turns_per_seed = 400;
   std::uint64_t first_seed = 1;

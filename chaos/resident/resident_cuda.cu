@@ -1,4 +1,7 @@
 #include "chaos/resident/active_list_device.h"
+#ifndef GCOORD_MIN_BLOCKS
+#define GCOORD_MIN_BLOCKS 2
+#endif
 #include "chaos/resident/resident_launch.h"
 
 namespace gcoord::chaos {
@@ -6,9 +9,9 @@ namespace {
 
 constexpr std::uint32_t kStepThreads = 128;
 
-// Blocks of the step per node: a few for each of the 132 multiprocessors of an H200, whatever the
-// number of rows, so that an idle turn does not pay for a grid as large as the table.
-constexpr std::uint32_t kStepBlocks = 132 * 2;
+// Blocks of the step for all nodes: what the 132 multiprocessors of an H200 hold at once, whatever
+// the number of rows, so that an idle turn does not pay for a grid as large as the table.
+constexpr std::uint32_t kStepBlocks = 132 * GCOORD_MIN_BLOCKS / kResidentNodes;
 
 __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
   start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
@@ -21,7 +24,7 @@ __global__ void __launch_bounds__(kScanThreads)
   scan_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, counts);
 }
 
-__global__ void __launch_bounds__(kStepThreads)
+__global__ void __launch_bounds__(kStepThreads, GCOORD_MIN_BLOCKS)
     step_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
   const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);

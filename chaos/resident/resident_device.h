@@ -11,9 +11,11 @@
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
 #include "common/hd.h"
+#include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace gcoord::chaos {
 
@@ -37,6 +39,41 @@ struct DeviceWorldView {
 
 // How a row counts in the scan.
 enum class Activity : std::uint32_t { None = 0, Leader = 1, Other = 2 };
+
+// Neighbouring rows that one thread scans: their flags are one 32-bit word each.
+inline constexpr std::uint32_t kScanRowsPerThread = 4;
+
+GCOORD_HD inline std::uint32_t flags_of_four(const std::uint8_t* flags, std::uint32_t row) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, __builtin_assume_aligned(flags + row, sizeof word), sizeof word);
+  return word;
+}
+
+// Whether none of four neighbouring rows can want this turn, by a few wide loads. `row` is a
+// multiple of four; columns are padded to whole lines, so the last ones may lie beyond the table.
+GCOORD_HD inline bool four_rest(const DeviceWorldView& world,
+                                const ResidentTurn& turn,
+                                std::uint32_t node,
+                                std::uint32_t row) {
+  const ResidentView& view = world.view;
+  const NodeTurn& now = turn.node[node];
+  std::uint32_t calls = (now.wake_all | now.restart) | turn.rates.first_leaders | turn.rates.wake;
+  calls |= flags_of_four(view.node[node].due, row);
+  calls |= flags_of_four(outgoing_of(view, node, turn.number).receivers, row);
+  const std::uint32_t bit = 0x01010101u << node;
+  for (std::uint32_t age = 1; age < view.shape.ages && age <= turn.number; ++age) {
+    for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
+      const Outgoing& outgoing = outgoing_of(view, other, turn.number - age);
+      calls |= other == node ? 0u : flags_of_four(outgoing.receivers, row) & bit;
+    }
+  }
+  consensus::MessageChunk deadline[2];
+  consensus::copy_chunk(&deadline[0], world.table[node].deadline + row);
+  consensus::copy_chunk(&deadline[1], world.table[node].deadline + row + 2);
+  const std::uint64_t tick = now.input.tick.value;
+  return calls == 0 && deadline[0].word[0] > tick && deadline[0].word[1] > tick &&
+         deadline[1].word[0] > tick && deadline[1].word[1] > tick;
+}
 
 GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
                                       const ResidentTurn& turn,

@@ -53,6 +53,10 @@ class ResidentWorld {
 
 std::unique_ptr<ResidentWorld> make_host_world(const ResidentShape& shape, std::uint32_t threads);
 
+// The host twin of a device world: packed rows, lists of active rows, one thread.
+std::unique_ptr<ResidentWorld> make_packed_world(const ResidentShape& shape,
+                                                 std::uint32_t wide_count);
+
 // `wide_count` bounds the rows of a node that may be exceptional at once. Unavailable where there
 // is no device or the build has no CUDA.
 Result<std::unique_ptr<ResidentWorld>> make_device_world(int device,

@@ -90,8 +90,8 @@ enum class Cause : std::uint8_t {
   VoteLost = 9,
 };
 
-// One row of output apart from its messages, which go wherever the caller of the step says
-// (message_tiles.h).
+// One row of output apart from its arrays, which go wherever the caller of the step says
+// (step_row.h).
 struct OutboxHead {
   std::uint32_t message_count = 0;
   std::uint8_t again = 0;  // The row wants another step in the next turn.
@@ -102,12 +102,10 @@ struct OutboxHead {
   ProposalVerdict configuration = ProposalVerdict::None;
   ReadVerdict read = ReadVerdict::None;
   std::uint8_t reserved = 0;
-  std::uint32_t dropped = 0;        // Messages that could not be true; count them.
-  Appended accepted;                // Proposals.
-  Appended own_entry;               // The leader's no-op or the end of a joint configuration.
-  LogIndex configuration_index;     // Where a proposed configuration went.
-  LogIndex stored[kInboxMessages];  // First entry to keep from Append k, up to its last one; 0:
-                                    // keep none.
+  std::uint32_t dropped = 0;     // Messages that could not be true; count them.
+  Appended accepted;             // Proposals.
+  Appended own_entry;            // The leader's no-op or the end of a joint configuration.
+  LogIndex configuration_index;  // Where a proposed configuration went.
   std::uint64_t read_sequence = 0;
   LogIndex read_index;
   StorageRequest storage;
@@ -126,9 +124,6 @@ struct OutboxHead {
     accepted = Appended{};
     own_entry = Appended{};
     configuration_index = LogIndex{};
-    for (auto& first : stored) {
-      first = LogIndex{};
-    }
     read_sequence = 0;
     read_index = LogIndex{};
     storage = StorageRequest{};
@@ -140,7 +135,16 @@ struct OutboxHead {
 
 // One row of output as an owner on the host keeps it.
 struct Outbox : OutboxHead {
+  // First entry to keep from Append k, up to its last one; 0: keep none.
+  LogIndex stored[kInboxMessages];
   Message message[kOutboxMessages];
+
+  GCOORD_HD void clear() {
+    OutboxHead::clear();
+    for (LogIndex& first : stored) {
+      first = LogIndex{};
+    }
+  }
 };
 
 }  // namespace gcoord::consensus

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "common/hd.h"
-#include "consensus/row_copy.h"
+#include "consensus/shard_table.h"
 
 #include <cstdint>
 
@@ -149,14 +149,14 @@ GCOORD_HD constexpr std::uint8_t wide_slot(std::uint32_t slot) {
   return slot == kNarrowSlotNone ? kSlotNone : static_cast<std::uint8_t>(slot);
 }
 
-GCOORD_HD inline void pack_hot(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const Hot& hot = row.hot;
+GCOORD_HD inline void pack_hot(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Hot& hot = row.hot();
   packed.term = hot.term.value;
   packed.leader = packer.narrow<std::uint16_t>(hot.leader.value);
   packed.vote = packer.narrow<std::uint16_t>(hot.vote.value);
   packed.leader_incarnation = hot.leader_incarnation.value;
   packer.require(hot.flags < 1u << 6);
-  const Storage& storage = row.storage;
+  const Storage& storage = row.storage();
   const std::uint32_t pending =
       storage.request_pending | storage.snapshot_pending << 1 | storage.apply_pending << 2;
   packed.bits =
@@ -165,8 +165,8 @@ GCOORD_HD inline void pack_hot(RowPacker& packer, const RowCopy& row, PackedRow&
                                  hot.flags << kPackedFlagsShift | pending << kPackedPendingShift);
 }
 
-GCOORD_HD inline void pack_log(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const Log& log = row.log;
+GCOORD_HD inline void pack_log(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Log& log = row.log();
   const std::uint64_t last = log.last.value;
   packed.last = last;
   packed.floor_back = packer.back<std::uint32_t>(last, log.floor.value);
@@ -176,30 +176,30 @@ GCOORD_HD inline void pack_log(RowPacker& packer, const RowCopy& row, PackedRow&
   packed.configuration_back =
       packer.back_or_zero<std::uint32_t>(last, log.configuration_pending.value);
   packed.floor_term_back =
-      packer.back_or_zero<std::uint16_t>(row.hot.term.value, log.floor_term.value);
+      packer.back_or_zero<std::uint16_t>(row.hot().term.value, log.floor_term.value);
   packer.require(log.run_count <= kPackedRuns);
-  packer.require(log.run_count == 0 || row.runs.start_offset[0] == 1);
-  packed.run_start = log.run_count > 1 ? row.runs.start_offset[1] : 0;
+  packer.require(log.run_count == 0 || row.runs().start_offset[0] == 1);
+  packed.run_start = log.run_count > 1 ? row.runs().start_offset[1] : 0;
   packed.run_term[0] =
-      log.run_count > 0 ? packer.narrow<std::uint16_t>(row.runs.term_offset[0]) : 0;
+      log.run_count > 0 ? packer.narrow<std::uint16_t>(row.runs().term_offset[0]) : 0;
   packed.run_term[1] =
-      log.run_count > 1 ? packer.narrow<std::uint16_t>(row.runs.term_offset[1]) : 0;
+      log.run_count > 1 ? packer.narrow<std::uint16_t>(row.runs().term_offset[1]) : 0;
 }
 
-GCOORD_HD inline void pack_storage(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const Storage& storage = row.storage;
-  const std::uint64_t last = row.log.last.value;
+GCOORD_HD inline void pack_storage(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Storage& storage = row.storage();
+  const std::uint64_t last = row.log().last.value;
   packed.durable_back = packer.back<std::uint16_t>(last, storage.durable.value);
   packed.persist_back = packer.back<std::uint16_t>(last + 1, storage.persist_from.value);
   packed.pending_back = packer.back<std::uint16_t>(last, storage.pending_last.value);
   packed.durable_term_back =
-      packer.back_or_zero<std::uint16_t>(row.hot.term.value, storage.durable_term.value);
+      packer.back_or_zero<std::uint16_t>(row.hot().term.value, storage.durable_term.value);
   packed.durable_vote = packer.narrow<std::uint16_t>(storage.durable_vote.value);
 }
 
-GCOORD_HD inline void pack_election(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const Election& e = row.election;
-  const std::uint64_t ahead = row.hot.term.value + kTermAhead;
+GCOORD_HD inline void pack_election(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Election& e = row.election();
+  const std::uint64_t ahead = row.hot().term.value + kTermAhead;
   packer.require(e.leader_since.value >> kTickBits == 0);
   packed.leader_since = e.leader_since.value | static_cast<std::uint64_t>(e.campaign_count)
                                                    << kTickBits;
@@ -214,7 +214,7 @@ GCOORD_HD inline void pack_election(RowPacker& packer, const RowCopy& row, Packe
   packed.append_reject = e.append_reject;
   packed.answer = e.answer;
   packed.confirmed = e.confirmed;
-  packed.slots = static_cast<std::uint16_t>(narrow_slot(e.transfer_target) | row.log.run_count
+  packed.slots = static_cast<std::uint16_t>(narrow_slot(e.transfer_target) | row.log().run_count
                                                                                  << kRunCountShift);
   const std::uint64_t rare = e.transfer_expires.value | e.read_index.value | e.read_sequence |
                              e.reject_index.value | e.reject_term.value | e.append_context |
@@ -223,8 +223,8 @@ GCOORD_HD inline void pack_election(RowPacker& packer, const RowCopy& row, Packe
 }
 
 // Weights of one or none; no joint half. Runs after pack_election, which begins `slots`.
-GCOORD_HD inline void pack_configuration(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const Configuration& configuration = row.configuration;
+GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Configuration& configuration = row.configuration();
   packed.voters = configuration.voters;
   packed.learners = configuration.learners;
   packer.require((configuration.voters_outgoing | configuration.learners_next |
@@ -242,10 +242,15 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, const RowCopy& row, 
   packer.require(more == 0 && (configuration.members() >> kPackedSlots) == 0);
 }
 
-GCOORD_HD inline void pack_progress(RowPacker& packer, const RowCopy& row, PackedRow& packed) {
-  const std::uint64_t last = row.log.last.value;
-  for (std::uint32_t slot = 0; slot < kPackedSlots; ++slot) {
-    const Progress& progress = row.progress[slot];
+// Slots that the row has and a packed one holds.
+GCOORD_HD inline std::uint32_t packed_slots(ShardRef row) {
+  return row.slot_count() < kPackedSlots ? row.slot_count() : kPackedSlots;
+}
+
+GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const std::uint64_t last = row.log().last.value;
+  for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
+    const Progress& progress = row.progress(slot);
     PackedProgress& narrow = packed.progress[slot];
     narrow.match_back = packer.back_or_zero<std::uint32_t>(last, progress.match.value);
     narrow.next_back = packer.back_or_zero<std::uint32_t>(last + 1, progress.next.value);
@@ -257,10 +262,10 @@ GCOORD_HD inline void pack_progress(RowPacker& packer, const RowCopy& row, Packe
 }
 
 // Slots beyond the packed ones, which only a table with more slots has, must be empty.
-GCOORD_HD inline bool more_slots_empty(const RowCopy& row, std::uint32_t slot_count) {
+GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   std::uint64_t more = 0;
-  for (std::uint32_t slot = kPackedSlots; slot < slot_count; ++slot) {
-    const Progress& progress = row.progress[slot];
+  for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
+    const Progress& progress = row.progress(slot);
     more |= progress.match.value | progress.next.value | progress.acked_session | progress.flags |
             static_cast<std::uint64_t>(progress.state);
   }
@@ -268,7 +273,7 @@ GCOORD_HD inline bool more_slots_empty(const RowCopy& row, std::uint32_t slot_co
 }
 
 // Packs a row; false if it does not fit, and then `packed` says nothing.
-GCOORD_HD inline bool pack(const RowCopy& row, std::uint32_t slot_count, PackedRow& packed) {
+GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   RowPacker packer;
   pack_hot(packer, row, packed);
   pack_log(packer, row, packed);
@@ -276,13 +281,13 @@ GCOORD_HD inline bool pack(const RowCopy& row, std::uint32_t slot_count, PackedR
   pack_election(packer, row, packed);
   pack_configuration(packer, row, packed);
   pack_progress(packer, row, packed);
-  return packer.fits() && more_slots_empty(row, slot_count);
+  return packer.fits() && more_slots_empty(row);
 }
 
 // --- Unpacking. Each function writes what its namesake above read.
 
-GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, RowCopy& row) {
-  Hot& hot = row.hot;
+GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, ShardRef row) {
+  Hot& hot = row.hot();
   hot = Hot{};
   hot.deadline = deadline;
   hot.term = Term{packed.term};
@@ -294,8 +299,8 @@ GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, RowCopy
   hot.flags = static_cast<std::uint8_t>(packed.bits >> kPackedFlagsShift & 63u);
 }
 
-GCOORD_HD inline void unpack_log(const PackedRow& packed, RowCopy& row) {
-  Log& log = row.log;
+GCOORD_HD inline void unpack_log(const PackedRow& packed, ShardRef row) {
+  Log& log = row.log();
   log = Log{};
   log.last = LogIndex{packed.last};
   log.commit = log.last - packed.commit_back;
@@ -305,19 +310,19 @@ GCOORD_HD inline void unpack_log(const PackedRow& packed, RowCopy& row) {
   log.verified = LogIndex{unpack_back(packed.last, packed.verified_back)};
   log.configuration_pending = LogIndex{unpack_back(packed.last, packed.configuration_back)};
   log.run_count = packed.slots >> kRunCountShift & 3u;
-  row.runs.start_offset[0] = log.run_count > 0 ? 1 : 0;
-  row.runs.start_offset[1] = packed.run_start;
+  row.runs().start_offset[0] = log.run_count > 0 ? 1 : 0;
+  row.runs().start_offset[1] = packed.run_start;
   for (std::uint32_t k = 0; k < kPackedRuns; ++k) {
-    row.runs.term_offset[k] = packed.run_term[k];
+    row.runs().term_offset[k] = packed.run_term[k];
   }
 }
 
-GCOORD_HD inline void unpack_storage(const PackedRow& packed, RowCopy& row) {
-  Storage& storage = row.storage;
+GCOORD_HD inline void unpack_storage(const PackedRow& packed, ShardRef row) {
+  Storage& storage = row.storage();
   storage = Storage{};
-  storage.durable = row.log.last - packed.durable_back;
-  storage.persist_from = row.log.last + 1 - packed.persist_back;
-  storage.pending_last = row.log.last - packed.pending_back;
+  storage.durable = row.log().last - packed.durable_back;
+  storage.persist_from = row.log().last + 1 - packed.persist_back;
+  storage.pending_last = row.log().last - packed.pending_back;
   storage.durable_term = Term{unpack_back(packed.term, packed.durable_term_back)};
   storage.durable_vote = NodeId{packed.durable_vote};
   const std::uint32_t pending = packed.bits >> kPackedPendingShift;
@@ -326,8 +331,8 @@ GCOORD_HD inline void unpack_storage(const PackedRow& packed, RowCopy& row) {
   storage.apply_pending = static_cast<std::uint8_t>(pending >> 2 & 1u);
 }
 
-GCOORD_HD inline void unpack_election(const PackedRow& packed, RowCopy& row) {
-  Election& e = row.election;
+GCOORD_HD inline void unpack_election(const PackedRow& packed, ShardRef row) {
+  Election& e = row.election();
   e = Election{};
   const std::uint64_t ahead = packed.term + kTermAhead;
   e.leader_since = Tick{packed.leader_since & ((std::uint64_t{1} << kTickBits) - 1)};
@@ -346,8 +351,8 @@ GCOORD_HD inline void unpack_election(const PackedRow& packed, RowCopy& row) {
   e.transfer_target = wide_slot(packed.slots & 15u);
 }
 
-GCOORD_HD inline void unpack_configuration(const PackedRow& packed, RowCopy& row) {
-  Configuration& configuration = row.configuration;
+GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row) {
+  Configuration& configuration = row.configuration();
   configuration = Configuration{};
   configuration.voters = packed.voters;
   configuration.learners = packed.learners;
@@ -358,12 +363,10 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, RowCopy& row
   }
 }
 
-GCOORD_HD inline void unpack_progress(const PackedRow& packed,
-                                      std::uint32_t slot_count,
-                                      RowCopy& row) {
-  for (std::uint32_t slot = 0; slot < kPackedSlots; ++slot) {
+GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
+  for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
     const PackedProgress& narrow = packed.progress[slot];
-    Progress& progress = row.progress[slot];
+    Progress& progress = row.progress(slot);
     progress.match = LogIndex{unpack_back(packed.last, narrow.match_back)};
     progress.next = LogIndex{unpack_back(packed.last + 1, narrow.next_back)};
     progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
@@ -372,24 +375,21 @@ GCOORD_HD inline void unpack_progress(const PackedRow& packed,
         static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 7u);
     progress.reserved = 0;
   }
-  for (std::uint32_t slot = kPackedSlots; slot < slot_count; ++slot) {
-    row.progress[slot] = Progress{};
+  for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
+    row.progress(slot) = Progress{};
   }
 }
 
-// Gives back the row that was packed; `packed` is not wide. Runs that are not meant, and slots
-// beyond slot_count, stay as they are in `row`.
-GCOORD_HD inline void unpack(const PackedRow& packed,
-                             Tick deadline,
-                             std::uint32_t slot_count,
-                             RowCopy& row) {
+// Gives back the row that was packed; `packed` is not wide. Runs that are not meant stay as they
+// are in `row`.
+GCOORD_HD inline void unpack(const PackedRow& packed, Tick deadline, ShardRef row) {
   GCOORD_ASSERT(!is_wide(packed));
   unpack_hot(packed, deadline, row);
   unpack_log(packed, row);
   unpack_storage(packed, row);
   unpack_election(packed, row);
   unpack_configuration(packed, row);
-  unpack_progress(packed, slot_count, row);
+  unpack_progress(packed, row);
 }
 
 }  // namespace gcoord::consensus

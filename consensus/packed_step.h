@@ -31,11 +31,11 @@ GCOORD_HD inline void step_packed(const PackedTable& table,
                                   const StepInput& input) {
   GCOORD_ASSERT(k < batch.count);
   const std::uint32_t row = batch.rows[k];
-  RowCopy copy;
-  load_row(table, row, copy);
-  step(ref_of(copy, ShardId{row}, table.slot_count), batch.in[k], batch.out[k], input);
-  store_row(table, row, copy);
-  batch.after[k] = copy;
+  RowCopy& copy = batch.after[k];
+  const ShardRef shard = ref_of(copy, ShardId{row}, table.slot_count);
+  load_row(table, row, shard);
+  step(shard, batch.in[k], batch.out[k], input);
+  store_row(table, row, shard);
 }
 
 }  // namespace gcoord::consensus

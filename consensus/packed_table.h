@@ -15,6 +15,7 @@
 #include "common/device_atomic.h"
 #include "common/hd.h"
 #include "consensus/packed_row.h"
+#include "consensus/row_copy.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -83,15 +84,15 @@ GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to) {
   }
 }
 
-GCOORD_HD inline void load_row(const PackedTable& table, std::uint32_t row, RowCopy& copy) {
+GCOORD_HD inline void load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
   GCOORD_ASSERT(row < table.row_count);
   PackedRow packed;
   copy_packed(table.packed[row], packed);
   if (!is_wide(packed)) {
-    unpack(packed, table.deadline[row], table.slot_count, copy);
+    unpack(packed, table.deadline[row], to);
     return;
   }
-  copy_row(ShardRef(table.wide, static_cast<std::uint32_t>(packed.term)), copy);
+  copy_row(ShardRef(table.wide, static_cast<std::uint32_t>(packed.term)), to);
 }
 
 // A free place of the pool, which is searched from a word that depends on the row; row_count of the
@@ -119,28 +120,28 @@ GCOORD_HD inline void release_wide(const PackedTable& table, std::uint32_t place
 GCOORD_HD inline bool store_wide(const PackedTable& table,
                                  std::uint32_t row,
                                  const PackedRow& before,
-                                 const RowCopy& copy) {
+                                 ShardRef from) {
   const std::uint32_t place =
       is_wide(before) ? static_cast<std::uint32_t>(before.term) : claim_wide(table, row);
   if (place == table.wide.row_count) {
     relaxed_add(*table.exhausted, 1);
     return false;
   }
-  copy_row(copy, ShardRef(table.wide, place));
+  copy_row(from, ShardRef(table.wide, place));
   PackedRow& packed = table.packed[row];
   packed.term = place;
-  packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(copy.hot.role)
+  packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(from.hot().role)
                                                              << kPackedRoleShift);
   return true;
 }
 
 // Stores a row. False if it is wide and the pool is full: then nothing was stored.
-GCOORD_HD inline bool store_row(const PackedTable& table, std::uint32_t row, const RowCopy& copy) {
+GCOORD_HD inline bool store_row(const PackedTable& table, std::uint32_t row, ShardRef from) {
   GCOORD_ASSERT(row < table.row_count);
   PackedRow& stored = table.packed[row];
   PackedRow packed;
-  if (!pack(copy, table.slot_count, packed)) {
-    if (!store_wide(table, row, stored, copy)) {
+  if (!pack(from, packed)) {
+    if (!store_wide(table, row, stored, from)) {
       return false;
     }
   } else {
@@ -149,7 +150,7 @@ GCOORD_HD inline bool store_row(const PackedTable& table, std::uint32_t row, con
     }
     copy_packed(packed, stored);
   }
-  table.deadline[row] = copy.hot.deadline;
+  table.deadline[row] = from.hot().deadline;
   return true;
 }
 

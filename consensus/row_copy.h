@@ -1,10 +1,12 @@
-// All columns of one row, side by side: what a device thread steps, and what travels between a
-// device and the host.
+// Rows outside their table: as one value that travels, or as the parts that a thread works on.
 //
-// Why: a thread that steps a row touches its fields tens of times. In columns of 32 to 96 bytes the
-// lanes of a warp touch different lines each time; a copy lives in the thread's registers and local
-// memory, which the lanes share line by line. Plain values, no pointers. The owner loads the copy,
-// steps it through `ref_of` and stores it back before anybody else looks at the row. Host and
+// What: RowCopy is all columns of a row side by side, for the way between a device and the host.
+// `ref_of` makes a table of one out of parts that lie anywhere, so that the step sees no
+// difference. Why parts: a thread that steps a row touches its fields tens of times, and in columns
+// the lanes of a warp touch different lines each time. As locals of their own, the parts without
+// arrays become registers; one struct of all of them would stay in memory for the sake of its
+// arrays. Contract: plain values, no pointers; the owner loads the parts, steps them and stores
+// them back before anybody else looks at the row. Parts must outlive the reference. Host and
 // device.
 #pragma once
 
@@ -28,47 +30,63 @@ struct RowCopy {
 
 static_assert(sizeof(RowCopy) == 568);
 
-// The copy as a row of a table of one: the step sees no difference. The copy must outlive the
-// reference.
-GCOORD_HD inline ShardRef ref_of(RowCopy& copy, ShardId shard, std::uint32_t slot_count) {
+// The parts of one row; progress has slot_count elements.
+struct RowParts {
+  Hot& hot;
+  Log& log;
+  LogRuns& runs;
+  Storage& storage;
+  Election& election;
+  Configuration& configuration;
+  Progress* progress;
+};
+
+GCOORD_HD inline ShardRef ref_of(const RowParts& parts, ShardId shard, std::uint32_t slot_count) {
   ShardColumns columns;
   columns.row_count = 1;
   columns.slot_count = slot_count;
   columns.first_shard = shard.value;
-  columns.hot = &copy.hot;
-  columns.log = &copy.log;
-  columns.runs = &copy.runs;
-  columns.storage = &copy.storage;
-  columns.election = &copy.election;
-  columns.configuration = &copy.configuration;
-  columns.progress = copy.progress;
+  columns.hot = &parts.hot;
+  columns.log = &parts.log;
+  columns.runs = &parts.runs;
+  columns.storage = &parts.storage;
+  columns.election = &parts.election;
+  columns.configuration = &parts.configuration;
+  columns.progress = parts.progress;
   return {columns, 0};
 }
 
-// Takes a row out of its columns. Slots that the table does not have are empty in the copy.
-GCOORD_HD inline void copy_row(ShardRef from, RowCopy& to) {
-  to.hot = from.hot();
-  to.log = from.log();
-  to.runs = from.runs();
-  to.storage = from.storage();
-  to.election = from.election();
-  to.configuration = from.configuration();
-  for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
-    to.progress[slot] = slot < from.slot_count() ? from.progress(slot) : Progress{};
+GCOORD_HD inline ShardRef ref_of(RowCopy& copy, ShardId shard, std::uint32_t slot_count) {
+  return ref_of(RowParts{copy.hot,
+                         copy.log,
+                         copy.runs,
+                         copy.storage,
+                         copy.election,
+                         copy.configuration,
+                         copy.progress},
+                shard,
+                slot_count);
+}
+
+// Copies a row between two tables of equally many slots.
+GCOORD_HD inline void copy_row(ShardRef from, ShardRef to) {
+  GCOORD_ASSERT(from.slot_count() == to.slot_count());
+  to.hot() = from.hot();
+  to.log() = from.log();
+  to.runs() = from.runs();
+  to.storage() = from.storage();
+  to.election() = from.election();
+  to.configuration() = from.configuration();
+  for (std::uint32_t slot = 0; slot < to.slot_count(); ++slot) {
+    to.progress(slot) = from.progress(slot);
   }
 }
 
-// Puts a copy into columns.
-GCOORD_HD inline void copy_row(const RowCopy& from, ShardRef to) {
-  to.hot() = from.hot;
-  to.log() = from.log;
-  to.runs() = from.runs;
-  to.storage() = from.storage;
-  to.election() = from.election;
-  to.configuration() = from.configuration;
-  for (std::uint32_t slot = 0; slot < to.slot_count(); ++slot) {
-    to.progress(slot) = from.progress[slot];
-  }
+// A row as one value; slots that its table does not have are empty.
+GCOORD_HD inline RowCopy copy_of(ShardRef from) {
+  RowCopy copy{};
+  copy_row(from, ref_of(copy, from.shard(), from.slot_count()));
+  return copy;
 }
 
 }  // namespace gcoord::consensus

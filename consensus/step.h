@@ -26,7 +26,8 @@ namespace gcoord::consensus {
 // the tick was read.
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
-  return lease_end(StepRow{shard, input, unused, MessageSink{}});
+  const StepArrays none;
+  return lease_end(StepRow{shard, input, unused, none});
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
@@ -52,7 +53,7 @@ GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
     r.storage().apply_pending = 0;
   }
   if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
-    apply_configuration(r, in.configuration);
+    apply_configuration(r, *r.arrays.configuration);
   }
   if (in.compact_to.value != 0) {
     compact(log, r.runs(), min_id(in.compact_to, log.applied));
@@ -121,7 +122,7 @@ GCOORD_HD inline void on_local(const StepRow& r, const InboxHead& in) {
     start_transfer(r, in.transfer_to);
   }
   if (in.configuration_input == ConfigurationInput::Proposed) {
-    propose_configuration(r, in.configuration);
+    propose_configuration(r, *r.arrays.configuration);
   }
   if (in.proposal_count != 0) {
     propose(r, in.proposal_count);
@@ -154,11 +155,11 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const InboxHead& in,
                               const Messages& messages,
                               OutboxHead& out,
-                              const MessageSink& sink,
+                              const StepArrays& arrays,
                               const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const StepRow r{shard, input, out, sink};
+  const StepRow r{shard, input, out, arrays};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   for (std::uint32_t k = 0; k < in.message_count; ++k) {
@@ -178,7 +179,9 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
 // The same over an inbox and an outbox with their messages beside them.
 GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
   const Message* messages = in.message;
-  step_with(shard, in, messages, out, sink_of(out.message, kOutboxMessages), input);
+  out.clear();
+  const StepArrays arrays{&in.configuration, out.stored, sink_of(out.message, kOutboxMessages)};
+  step_with(shard, in, messages, out, arrays, input);
 }
 
 }  // namespace gcoord::consensus

@@ -15,11 +15,20 @@ namespace gcoord::consensus {
 // sight.
 inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
 
+// The parts of inbox and outbox that are arrays. Whoever calls the step says where they lie: beside
+// the rest on the host, in tiles and in the thread's own memory on a device, where an array that is
+// indexed at run time would pull every field beside it out of the registers.
+struct StepArrays {
+  const Configuration* configuration = nullptr;  // Of the inbox.
+  LogIndex* stored = nullptr;  // Of the outbox: zero for every message of the inbox.
+  MessageSink sink;            // The outbox's messages.
+};
+
 struct StepRow {
   ShardRef shard;
   const StepInput& input;
   OutboxHead& out;
-  MessageSink sink;
+  const StepArrays& arrays;
 
   GCOORD_HD Hot& hot() const { return shard.hot(); }
 
@@ -49,7 +58,7 @@ struct StepRow {
 
   // The next message of the outbox.
   GCOORD_HD void push(const Message& outgoing) const {
-    sink.store(out.message_count, outgoing);
+    arrays.sink.store(out.message_count, outgoing);
     ++out.message_count;
   }
 };

@@ -93,9 +93,7 @@ class CudaStepper final : public Stepper {
     const PackedTable packed =
         carve_packed_table(arena, table_.row_count, table_.slot_count, places);
     for (std::uint32_t row = 0; row < table_.row_count; ++row) {
-      RowCopy copy;
-      copy_row(ShardRef(mirror_, row), copy);
-      GCOORD_ASSERT(store_row(packed, row, copy));
+      GCOORD_ASSERT(store_row(packed, row, ShardRef(mirror_, row)));
     }
     return copy_packed_table(packed, table_);
   }
@@ -123,7 +121,7 @@ class CudaStepper final : public Stepper {
     GCOORD_TRY_STATUS(copy_to_host(out.data(), memory_.out, rows.size()));
     GCOORD_TRY_STATUS(copy_to_host(after_.data(), memory_.after, rows.size()));
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      copy_row(after_[k], ShardRef(mirror_, rows[k]));
+      copy_row(ref_of(after_[k], ShardId{rows[k]}, mirror_.slot_count), ShardRef(mirror_, rows[k]));
     }
     return Status{};
   }

@@ -102,10 +102,12 @@ class ParitySeed {
   Status count_rows(ParityReport& report) {
     for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
       for (std::uint32_t row = 0; row < host_digest_.size(); ++row) {
-        GCOORD_TRY(const consensus::RowCopy copy, host_->row(node, row));
+        GCOORD_TRY(consensus::RowCopy copy, host_->row(node, row));
         consensus::PackedRow packed;
         report.leaders += copy.hot.role == consensus::Role::Leader ? 1u : 0u;
-        report.wide_rows += consensus::pack(copy, kResidentNodes, packed) ? 0u : 1u;
+        report.wide_rows +=
+            consensus::pack(consensus::ref_of(copy, ShardId{row}, kResidentNodes), packed) ? 0u
+                                                                                           : 1u;
       }
     }
     return Status{};

@@ -54,9 +54,7 @@ class HostWorld final : public ResidentWorld {
   }
 
   Result<consensus::RowCopy> row(std::uint32_t node, std::uint32_t row) override {
-    consensus::RowCopy copy;
-    consensus::copy_row({columns_[node], row}, copy);
-    return copy;
+    return consensus::copy_of({columns_[node], row});
   }
 
   Status services(std::uint32_t node, std::vector<Service>& out) override {

@@ -47,7 +47,7 @@ __global__ void copy_one_row(const __grid_constant__ DeviceWorldView world,
                              std::uint32_t node,
                              std::uint32_t row,
                              consensus::RowCopy* out) {
-  consensus::load_row(world.table[node], row, *out);
+  copy_place(world, node, row, *out);
 }
 
 std::uint32_t blocks_for(const DeviceWorldView& world, std::uint32_t rows_per_block) {

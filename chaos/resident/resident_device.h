@@ -98,11 +98,27 @@ GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
   const std::uint32_t row = world.active.row[node][place];
   const consensus::PackedTable& table = world.table[node];
   const consensus::StepInput input = step_input_of(turn.node[node]);
-  consensus::RowCopy copy;
-  consensus::load_row(table, row, copy);
-  turn_row(RowTurn{world.view, turn, input, node, row, place},
-           consensus::ref_of(copy, ShardId{row}, kResidentNodes));
-  consensus::store_row(table, row, copy);
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::LogRuns runs;
+  consensus::Storage storage;
+  consensus::Election election;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kResidentNodes];
+  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
+  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{row}, kResidentNodes);
+  consensus::load_row(table, row, shard);
+  turn_row(RowTurn{world.view, turn, input, node, row, place}, shard);
+  consensus::store_row(table, row, shard);
+}
+
+// Takes one row out, whole.
+GCOORD_HD inline void copy_place(const DeviceWorldView& world,
+                                 std::uint32_t node,
+                                 std::uint32_t row,
+                                 consensus::RowCopy& out) {
+  out = consensus::RowCopy{};
+  consensus::load_row(world.table[node], row, consensus::ref_of(out, ShardId{row}, kResidentNodes));
 }
 
 // After a turn: counts its rows and clears the count of the next one. One thread per node.
@@ -120,7 +136,7 @@ GCOORD_HD inline void start_place(const DeviceWorldView& world,
   consensus::RowCopy copy;
   const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kResidentNodes);
   start_row(shard, NodeId{node + 1});
-  consensus::store_row(world.table[node], row, copy);
+  consensus::store_row(world.table[node], row, shard);
 }
 
 GCOORD_HD inline void digest_place(const DeviceWorldView& world,
@@ -131,9 +147,9 @@ GCOORD_HD inline void digest_place(const DeviceWorldView& world,
     return;
   }
   consensus::RowCopy copy;
-  consensus::load_row(world.table[node], row, copy);
-  digest[row] =
-      resident_digest(world.view, node, row, consensus::ref_of(copy, ShardId{row}, kResidentNodes));
+  const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kResidentNodes);
+  consensus::load_row(world.table[node], row, shard);
+  digest[row] = resident_digest(world.view, node, row, shard);
 }
 
 }  // namespace gcoord::chaos

@@ -51,7 +51,7 @@ class PackedWorld final : public ResidentWorld {
 
   Result<consensus::RowCopy> row(std::uint32_t node, std::uint32_t row) override {
     consensus::RowCopy copy;
-    consensus::load_row(memory_.world.table[node], row, copy);
+    copy_place(memory_.world, node, row, copy);
     return copy;
   }
 

@@ -38,14 +38,20 @@ struct RowTurn {
   GCOORD_HD Entry& entry(LogIndex index) const { return log_entry(view, node, row, index); }
 };
 
-// The inbox of one step, with its messages where their senders left them.
-struct Intake {
-  consensus::InboxHead head;
+// The messages of one inbox, where their senders left them.
+struct ArrivedMessages {
   consensus::MessagePlace at[consensus::kInboxMessages];
   const Entry* extent[consensus::kInboxMessages];
-  const Shipment* shipment = nullptr;
 
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const { return at[k].load(); }
+};
+
+// The inbox of one step, its arrays apart from its plain fields (consensus/step_row.h).
+struct Intake {
+  consensus::InboxHead& head;
+  consensus::Configuration& configuration;
+  ArrivedMessages& arrived;
+  const Shipment*& shipment;
 };
 
 // --- Who wants a turn
@@ -95,7 +101,7 @@ GCOORD_HD inline bool wants_turn(const ResidentView& view,
 // --- Gathering
 
 // What storage and service answered to the row's last turn.
-GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, Intake& intake) {
+GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
   const std::uint8_t due = t.view.node[t.node].due[t.row];
   intake.head.woken = t.turn.node[t.node].wake_all | ((due & kDueWoken) != 0 ? 1 : 0);
   if ((due & kDueNote) == 0) {
@@ -108,7 +114,7 @@ GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, Int
   if (note.configuration != 0) {
     intake.head.configuration_input = consensus::ConfigurationInput::Applied;
     intake.head.configuration_index = note.applied;
-    intake.head.configuration = configuration_of(note.configuration - 1, shard.configuration());
+    intake.configuration = configuration_of(note.configuration - 1, shard.configuration());
   }
 }
 
@@ -132,8 +138,11 @@ GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
 
 // Takes message k of a sender's place, if it is for us, comes now and there is room. Only one
 // snapshot fits an inbox, and none beside another configuration; the network loses the others.
-GCOORD_HD inline void take_message(
-    const RowTurn& t, const Outgoing& from, std::uint32_t place, std::uint32_t k, Intake& intake) {
+GCOORD_HD inline void take_message(const RowTurn& t,
+                                   const Outgoing& from,
+                                   std::uint32_t place,
+                                   std::uint32_t k,
+                                   const Intake& intake) {
   const consensus::MessageSink lies = from.messages.sink(place);
   const consensus::MessagePlace message{lies.chunk(k, 0), lies.chunk_stride};
   if (message.header().to != t.input.self ||
@@ -146,14 +155,14 @@ GCOORD_HD inline void take_message(
     }
     intake.shipment = &from.shipment[place];
     intake.head.configuration_input = consensus::ConfigurationInput::Installed;
-    intake.head.configuration = intake.shipment->configuration;
+    intake.configuration = intake.shipment->configuration;
   }
   const std::uint32_t at = intake.head.message_count++;
-  intake.at[at] = message;
-  intake.extent[at] = extent_of(t.view, from, t.node, place);
+  intake.arrived.at[at] = message;
+  intake.arrived.extent[at] = extent_of(t.view, from, t.node, place);
 }
 
-GCOORD_HD inline void take_messages(const RowTurn& t, Intake& intake) {
+GCOORD_HD inline void take_messages(const RowTurn& t, const Intake& intake) {
   const std::uint64_t number = t.turn.number;
   for (std::uint32_t age = 1; age < t.view.shape.ages && age <= number; ++age) {
     for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
@@ -178,7 +187,9 @@ GCOORD_HD inline bool happens(std::uint64_t word, std::uint32_t which, std::uint
 
 // Requests that come to every row by chance. A leader learns of a snapshot that could not be sent
 // as soon as it asks for one of a node that is silent; here all are sent.
-GCOORD_HD inline void take_wishes(const RowTurn& t, consensus::ShardRef shard, Intake& intake) {
+GCOORD_HD inline void take_wishes(const RowTurn& t,
+                                  consensus::ShardRef shard,
+                                  const Intake& intake) {
   const ResidentRates& rates = t.rates();
   if (rates.by_chance == 0) {
     return;
@@ -196,7 +207,7 @@ GCOORD_HD inline void take_wishes(const RowTurn& t, consensus::ShardRef shard, I
     const auto choice = static_cast<std::uint32_t>((two >> 48) % kConfigurationChoices);
     in.configuration_input = consensus::ConfigurationInput::Proposed;
     in.configuration_index = LogIndex{choice};
-    in.configuration = configuration_of(choice, shard.configuration());
+    intake.configuration = configuration_of(choice, shard.configuration());
   }
   if (happens(two, 2, rates.compact)) {
     in.compact_to = shard.log().applied;
@@ -204,7 +215,7 @@ GCOORD_HD inline void take_wishes(const RowTurn& t, consensus::ShardRef shard, I
 }
 
 // The log has log_slots entries; what would be overwritten soon is forgotten in time.
-GCOORD_HD inline void take_feed(const RowTurn& t, consensus::ShardRef shard, Intake& intake) {
+GCOORD_HD inline void take_feed(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
   const consensus::Log& log = shard.log();
   if (log.last - log.floor >= t.view.shape.log_slots / 2) {
     intake.head.compact_to = max_id(log.applied, intake.head.applied);
@@ -229,16 +240,16 @@ GCOORD_HD inline Entry command(const RowTurn& t, LogIndex index) {
 
 GCOORD_HD inline void store_payloads(const RowTurn& t,
                                      const Intake& intake,
-                                     const consensus::OutboxHead& out) {
+                                     const LogIndex* stored) {
   for (std::uint32_t k = 0; k < intake.head.message_count; ++k) {
-    if (out.stored[k].value == 0) {
+    if (stored[k].value == 0) {
       continue;
     }
-    const consensus::Message m = intake[k];
+    const consensus::Message m = intake.arrived[k];
     for (std::uint32_t at = 0; at < m.count; ++at) {
       const LogIndex index = m.index + (at + 1);
-      if (index >= out.stored[k]) {
-        t.entry(index) = intake.extent[k][at];
+      if (index >= stored[k]) {
+        t.entry(index) = intake.arrived.extent[k][at];
       }
     }
   }
@@ -324,8 +335,9 @@ GCOORD_HD inline void apply(const RowTurn& t, const consensus::ApplyRequest& req
 GCOORD_HD inline void carry_out(const RowTurn& t,
                                 consensus::ShardRef shard,
                                 const Intake& intake,
+                                const LogIndex* stored,
                                 const consensus::OutboxHead& out) {
-  store_payloads(t, intake, out);
+  store_payloads(t, intake, stored);
   if (out.snapshot_installed != 0) {
     t.service() = intake.shipment->service;
   }
@@ -355,7 +367,11 @@ GCOORD_HD inline void restart(const RowTurn& t, consensus::ShardRef shard) {
 }
 
 GCOORD_HD_FLAT void turn_row(const RowTurn& t, consensus::ShardRef shard) {
-  Intake intake;
+  consensus::InboxHead head;
+  consensus::Configuration configuration;
+  ArrivedMessages arrived;
+  const Shipment* shipment = nullptr;
+  const Intake intake{head, configuration, arrived, shipment};
   take_note(t, shard, intake);
   const bool restarts = t.turn.node[t.node].restart != 0;
   if (!restarts) {
@@ -363,13 +379,14 @@ GCOORD_HD_FLAT void turn_row(const RowTurn& t, consensus::ShardRef shard) {
     take_wishes(t, shard, intake);
     take_feed(t, shard, intake);
   }
+  LogIndex stored[consensus::kInboxMessages];
   consensus::OutboxHead out;
-  const consensus::MessageSink sink = t.outgoing().messages.sink(t.place);
-  consensus::step_with(shard, intake.head, intake, out, sink, t.input);
+  const consensus::StepArrays arrays{&configuration, stored, t.outgoing().messages.sink(t.place)};
+  consensus::step_with(shard, head, arrived, out, arrays, t.input);
   if (restarts) {
     restart(t, shard);
   } else {
-    carry_out(t, shard, intake, out);
+    carry_out(t, shard, intake, stored, out);
   }
 }
 

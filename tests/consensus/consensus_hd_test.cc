@@ -91,12 +91,13 @@ HD_TEST(PackedRow, GivesBackAnOrdinaryRow) {
   RowCopy row = ordinary_row(draw);
   add_ordinary_parts(draw, row);
   PackedRow packed;
-  HD_EXPECT(pack(row, kReplicaSlots, packed));
-  RowCopy again;
-  unpack(packed, row.hot.deadline, kReplicaSlots, again);
+  const ShardRef shard = ref_of(row, ShardId{1}, kReplicaSlots);
+  HD_EXPECT(pack(shard, packed));
+  RowCopy copy{};
+  const ShardRef again = ref_of(copy, ShardId{1}, kReplicaSlots);
+  unpack(packed, row.hot.deadline, again);
   HD_EXPECT(role_of(packed) == row.hot.role);
-  HD_EXPECT(row_digest(ref_of(row, ShardId{1}, kReplicaSlots)) ==
-            row_digest(ref_of(again, ShardId{1}, kReplicaSlots)));
+  HD_EXPECT(row_digest(shard) == row_digest(again));
 }
 
 // Every way of being exceptional, one at a time.
@@ -144,7 +145,7 @@ HD_TEST(PackedRow, RefusesWhatItCannotSay) {
       break;
   }
   PackedRow packed;
-  HD_EXPECT(!pack(row, kReplicaSlots, packed));
+  HD_EXPECT(!pack(ref_of(row, ShardId{1}, kReplicaSlots), packed));
 }
 
 HD_TEST(MessageTiles, GiveBackEveryMessageOfEveryPlace) {

@@ -12,3 +12,11 @@
 #define GCOORD_DEVICE
 #define GCOORD_HD_FLAT inline
 #endif
+
+// Before a loop over the slots of a row: on a device its iterations become straight code, so that
+// what they index lies in registers. Hosts decide for themselves.
+#if defined(__CUDA_ARCH__)
+#define GCOORD_UNROLL _Pragma("unroll")
+#else
+#define GCOORD_UNROLL
+#endif

@@ -31,11 +31,31 @@ static_assert(kMessageChunks == 4);
 // Places of one tile: the lanes of a warp.
 inline constexpr std::uint32_t kTilePlaces = 32;
 
-// Copies one chunk between places that are both aligned; compiles to one wide access.
-GCOORD_HD inline void copy_chunk(void* to, const void* from) {
-  std::memcpy(__builtin_assume_aligned(to, sizeof(MessageChunk)),
-              __builtin_assume_aligned(from, sizeof(MessageChunk)),
-              sizeof(MessageChunk));
+// One chunk between aligned memory and two words; compiles to one wide access.
+GCOORD_HD inline MessageChunk load_chunk(const void* from) {
+  const auto* source =
+      static_cast<const std::byte*>(__builtin_assume_aligned(from, sizeof(MessageChunk)));
+  MessageChunk chunk{};
+  std::memcpy(&chunk.word[0], source, sizeof chunk.word[0]);
+  std::memcpy(&chunk.word[1], source + sizeof chunk.word[0], sizeof chunk.word[1]);
+  return chunk;
+}
+
+GCOORD_HD inline void store_chunk(void* to, std::uint64_t low, std::uint64_t high) {
+  auto* target = static_cast<std::byte*>(__builtin_assume_aligned(to, sizeof(MessageChunk)));
+  std::memcpy(target, &low, sizeof low);
+  std::memcpy(target + sizeof low, &high, sizeof high);
+}
+
+// The first two words of a message, field by field: a message that is copied as bytes would have to
+// lie in memory, and a thread's memory is far away. Little-endian, as in memory (message.h).
+GCOORD_HD inline std::uint64_t first_word(const Message& m) {
+  return m.shard.value | static_cast<std::uint64_t>(m.kind) << 32 |
+         static_cast<std::uint64_t>(m.flags) << 40 | static_cast<std::uint64_t>(m.count) << 48;
+}
+
+GCOORD_HD inline std::uint64_t second_word(const Message& m) {
+  return m.from.value | static_cast<std::uint64_t>(m.to.value) << 32;
 }
 
 // Where one row's messages go: message k has its chunk c at
@@ -52,12 +72,12 @@ struct MessageSink {
     return start + chunks * sizeof(MessageChunk);
   }
 
-  GCOORD_HD void store(std::uint32_t k, const Message& message) const {
+  GCOORD_HD void store(std::uint32_t k, const Message& m) const {
     GCOORD_ASSERT(k < message_count_max);
-    const auto* bytes = reinterpret_cast<const std::byte*>(&message);
-    for (std::uint32_t c = 0; c < kMessageChunks; ++c) {
-      copy_chunk(chunk(k, c), bytes + c * sizeof(MessageChunk));
-    }
+    store_chunk(chunk(k, 0), first_word(m), second_word(m));
+    store_chunk(chunk(k, 1), m.term.value, m.index.value);
+    store_chunk(chunk(k, 2), m.log_term.value, m.commit.value);
+    store_chunk(chunk(k, 3), m.entry_term, m.context);
   }
 };
 
@@ -94,21 +114,37 @@ struct MessagePlace {
   const std::byte* start = nullptr;
   std::uint32_t chunk_stride = 0;
 
-  // The chunk that names shard, kind, sender and receiver: enough to pass over a message that is
-  // meant for somebody else. The other fields are as in a fresh message.
-  GCOORD_HD Message header() const {
-    Message m;
-    copy_chunk(&m, start);
-    return m;
+  GCOORD_HD MessageChunk chunk(std::uint32_t c) const {
+    return load_chunk(start + static_cast<std::size_t>(c) * chunk_stride * sizeof(MessageChunk));
+  }
+
+  // Kind and receiver without the rest: enough to pass over a message for somebody else.
+  GCOORD_HD MessageKind kind() const {
+    return static_cast<MessageKind>(chunk(0).word[0] >> 32 & 0xffu);
+  }
+
+  GCOORD_HD NodeId receiver() const {
+    return NodeId{static_cast<std::uint32_t>(chunk(0).word[1] >> 32)};
   }
 
   GCOORD_HD Message load() const {
+    const MessageChunk names = chunk(0);
+    const MessageChunk position = chunk(1);
+    const MessageChunk decided = chunk(2);
+    const MessageChunk rest = chunk(3);
     Message m;
-    auto* bytes = reinterpret_cast<std::byte*>(&m);
-    for (std::uint32_t c = 0; c < kMessageChunks; ++c) {
-      copy_chunk(bytes + c * sizeof(MessageChunk),
-                 start + static_cast<std::size_t>(c) * chunk_stride * sizeof(MessageChunk));
-    }
+    m.shard = ShardId{static_cast<std::uint32_t>(names.word[0])};
+    m.kind = static_cast<MessageKind>(names.word[0] >> 32 & 0xffu);
+    m.flags = static_cast<std::uint8_t>(names.word[0] >> 40);
+    m.count = static_cast<std::uint16_t>(names.word[0] >> 48);
+    m.from = NodeId{static_cast<std::uint32_t>(names.word[1])};
+    m.to = NodeId{static_cast<std::uint32_t>(names.word[1] >> 32)};
+    m.term = Term{position.word[0]};
+    m.index = LogIndex{position.word[1]};
+    m.log_term = Term{decided.word[0]};
+    m.commit = LogIndex{decided.word[1]};
+    m.entry_term = rest.word[0];
+    m.context = rest.word[1];
     return m;
   }
 };

@@ -229,6 +229,7 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
   packed.learners = configuration.learners;
   packer.require((configuration.voters_outgoing | configuration.learners_next |
                   configuration.auto_leave) == 0);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kPackedSlots; ++slot) {
     packed.node[slot] = packer.narrow<std::uint16_t>(configuration.node[slot].value);
     packer.require(configuration.weight[slot] <= 1);
@@ -236,6 +237,7 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
                                                                  << (kWeightShift + slot));
   }
   std::uint32_t more = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = kPackedSlots; slot < kReplicaSlots; ++slot) {
     more |= configuration.node[slot].value | configuration.weight[slot];
   }
@@ -249,6 +251,7 @@ GCOORD_HD inline std::uint32_t packed_slots(ShardRef row) {
 
 GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const std::uint64_t last = row.log().last.value;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
     const Progress& progress = row.progress(slot);
     PackedProgress& narrow = packed.progress[slot];
@@ -264,6 +267,7 @@ GCOORD_HD inline void pack_progress(RowPacker& packer, ShardRef row, PackedRow& 
 // Slots beyond the packed ones, which only a table with more slots has, must be empty.
 GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   std::uint64_t more = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
     const Progress& progress = row.progress(slot);
     more |= progress.match.value | progress.next.value | progress.acked_session | progress.flags |
@@ -312,6 +316,7 @@ GCOORD_HD inline void unpack_log(const PackedRow& packed, ShardRef row) {
   log.run_count = packed.slots >> kRunCountShift & 3u;
   row.runs().start_offset[0] = log.run_count > 0 ? 1 : 0;
   row.runs().start_offset[1] = packed.run_start;
+  GCOORD_UNROLL
   for (std::uint32_t k = 0; k < kPackedRuns; ++k) {
     row.runs().term_offset[k] = packed.run_term[k];
   }
@@ -356,6 +361,7 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row
   configuration = Configuration{};
   configuration.voters = packed.voters;
   configuration.learners = packed.learners;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kPackedSlots; ++slot) {
     configuration.node[slot] = NodeId{packed.node[slot]};
     configuration.weight[slot] =
@@ -364,6 +370,7 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row
 }
 
 GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
     const PackedProgress& narrow = packed.progress[slot];
     Progress& progress = row.progress(slot);
@@ -375,6 +382,7 @@ GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
         static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 7u);
     progress.reserved = 0;
   }
+  GCOORD_UNROLL
   for (std::uint32_t slot = kPackedSlots; slot < row.slot_count(); ++slot) {
     row.progress(slot) = Progress{};
   }

@@ -14,12 +14,12 @@
 #include "common/column_arena.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
+#include "consensus/message_tiles.h"
 #include "consensus/packed_row.h"
 #include "consensus/row_copy.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::consensus {
 
@@ -74,13 +74,12 @@ PackedTable carve_packed_table(Arena& arena,
 
 // Copies 128 bytes as eight wide accesses.
 GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to) {
-  constexpr std::size_t kChunk = 16;
   const auto* source = reinterpret_cast<const std::byte*>(&from);
   auto* target = reinterpret_cast<std::byte*>(&to);
-  for (std::size_t at = 0; at < sizeof(PackedRow); at += kChunk) {
-    std::memcpy(__builtin_assume_aligned(target + at, kChunk),
-                __builtin_assume_aligned(source + at, kChunk),
-                kChunk);
+  GCOORD_UNROLL
+  for (std::uint32_t c = 0; c < sizeof(PackedRow) / sizeof(MessageChunk); ++c) {
+    const MessageChunk chunk = load_chunk(source + c * sizeof(MessageChunk));
+    store_chunk(target + c * sizeof(MessageChunk), chunk.word[0], chunk.word[1]);
   }
 }
 

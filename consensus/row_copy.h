@@ -77,6 +77,7 @@ GCOORD_HD inline void copy_row(ShardRef from, ShardRef to) {
   to.storage() = from.storage();
   to.election() = from.election();
   to.configuration() = from.configuration();
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < to.slot_count(); ++slot) {
     to.progress(slot) = from.progress(slot);
   }

@@ -88,6 +88,7 @@ GCOORD_HD inline bool acknowledged(const StepRow& r, std::uint32_t slot, const P
 // Members whose node is alive both ways, this one included.
 GCOORD_HD inline SlotMask live_members(const StepRow& r) {
   SlotMask mask = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr && peer->live != 0) {
@@ -100,6 +101,7 @@ GCOORD_HD inline SlotMask live_members(const StepRow& r) {
 // Leader: members that are alive and bound to this leader, this one included.
 GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
   SlotMask mask = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer)) {

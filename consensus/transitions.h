@@ -8,6 +8,7 @@ namespace gcoord::consensus {
 // Marks what the peers were sent as outdated: the commit index, the log or the read round moved on.
 // A probe under way stays alone until it is answered.
 GCOORD_HD inline void outdate_progress(const StepRow& r, std::uint8_t flags) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
     const bool probing = progress.state != ProgressState::Replicate;
@@ -21,6 +22,7 @@ GCOORD_HD inline void end_leadership(const StepRow& r) {
   Election& election = r.election();
   election.resigned_term = r.hot().term;
   election.confirmed = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).flags = 0;
   }
@@ -114,6 +116,7 @@ GCOORD_HD inline void begin_campaign(const StepRow& r, Role role, Cause cause) {
   election.campaign_count =
       election.campaign_count == 255 ? 255 : static_cast<std::uint8_t>(election.campaign_count + 1);
   r.out.cause = cause;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).flags = 0;
   }
@@ -172,6 +175,7 @@ GCOORD_HD inline void become_leader(const StepRow& r) {
   election.read_sequence = 0;
   election.read_index = LogIndex{};
   election.campaign_count = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     reset_progress(r, slot);
   }

@@ -67,12 +67,11 @@ GCOORD_HD inline bool four_rest(const DeviceWorldView& world,
       calls |= other == node ? 0u : flags_of_four(outgoing.receivers, row) & bit;
     }
   }
-  consensus::MessageChunk deadline[2];
-  consensus::copy_chunk(&deadline[0], world.table[node].deadline + row);
-  consensus::copy_chunk(&deadline[1], world.table[node].deadline + row + 2);
+  const consensus::MessageChunk one = consensus::load_chunk(world.table[node].deadline + row);
+  const consensus::MessageChunk two = consensus::load_chunk(world.table[node].deadline + row + 2);
   const std::uint64_t tick = now.input.tick.value;
-  return calls == 0 && deadline[0].word[0] > tick && deadline[0].word[1] > tick &&
-         deadline[1].word[0] > tick && deadline[1].word[1] > tick;
+  return calls == 0 && one.word[0] > tick && one.word[1] > tick && two.word[0] > tick &&
+         two.word[1] > tick;
 }
 
 GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,

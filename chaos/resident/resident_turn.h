@@ -145,11 +145,11 @@ GCOORD_HD inline void take_message(const RowTurn& t,
                                    const Intake& intake) {
   const consensus::MessageSink lies = from.messages.sink(place);
   const consensus::MessagePlace message{lies.chunk(k, 0), lies.chunk_stride};
-  if (message.header().to != t.input.self ||
+  if (message.receiver() != t.input.self ||
       intake.head.message_count == consensus::kInboxMessages) {
     return;
   }
-  if (message.header().kind == consensus::MessageKind::Snapshot) {
+  if (message.kind() == consensus::MessageKind::Snapshot) {
     if (intake.head.configuration_input != consensus::ConfigurationInput::None) {
       return;
     }

@@ -168,8 +168,30 @@ HD_TEST(MessageTiles, GiveBackEveryMessageOfEveryPlace) {
     const Message read = lies.load();
     HD_EXPECT(read.shard == sent[k].shard && read.to == sent[k].to);
     HD_EXPECT(read.index == sent[k].index && read.context == sent[k].context);
-    HD_EXPECT(lies.header().to == sent[k].to);
+    HD_EXPECT(lies.receiver() == sent[k].to && lies.kind() == sent[k].kind);
   }
+}
+
+// Chunks side by side are a message as it lies in memory and on the wire.
+HD_TEST(MessageTiles, FillAnArrayOfMessages) {
+  Draw draw(seed);
+  Message sent;
+  sent.shard = ShardId{draw.below(1u << 31)};
+  sent.kind = static_cast<MessageKind>(draw.below(12));
+  sent.flags = static_cast<std::uint8_t>(draw.below(256));
+  sent.count = static_cast<std::uint16_t>(draw.below(1u << 16));
+  sent.from = NodeId{draw.below(1u << 31)};
+  sent.to = NodeId{draw.below(1u << 31)};
+  sent.term = Term{draw.word()};
+  sent.commit = LogIndex{draw.word()};
+  sent.entry_term = draw.word();
+  Message lies;
+  sink_of(&lies, 1).store(0, sent);
+  HD_EXPECT(lies.shard == sent.shard && lies.kind == sent.kind && lies.flags == sent.flags);
+  HD_EXPECT(lies.count == sent.count && lies.from == sent.from && lies.to == sent.to);
+  HD_EXPECT(lies.term == sent.term && lies.index == sent.index);
+  HD_EXPECT(lies.log_term == sent.log_term && lies.commit == sent.commit);
+  HD_EXPECT(lies.entry_term == sent.entry_term && lies.context == sent.context);
 }
 
 // The quorum of weights, counted voter by voter.

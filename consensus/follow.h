@@ -89,7 +89,7 @@ GCOORD_HD inline bool take_entries(const StepRow& r, const Message& m, std::uint
   } else if (decided >= first) {
     log.configuration_pending = max_id(log.configuration_pending, decided);
   }
-  r.arrays.stored[k] = first;
+  r.arrays.stored[static_cast<std::size_t>(k) * r.arrays.stored_stride] = first;
   return true;
 }
 

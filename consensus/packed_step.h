@@ -33,9 +33,9 @@ GCOORD_HD inline void step_packed(const PackedTable& table,
   const std::uint32_t row = batch.rows[k];
   RowCopy& copy = batch.after[k];
   const ShardRef shard = ref_of(copy, ShardId{row}, table.slot_count);
-  load_row(table, row, shard);
+  const std::uint32_t wide_place = load_row(table, row, shard);
   step(shard, batch.in[k], batch.out[k], input);
-  store_row(table, row, shard);
+  store_row(table, row, wide_place, shard);
 }
 
 }  // namespace gcoord::consensus

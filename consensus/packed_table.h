@@ -83,15 +83,21 @@ GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to) {
   }
 }
 
-GCOORD_HD inline void load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
+// The place of a row that has none in the pool.
+inline constexpr std::uint32_t kNotWide = ~0u;
+
+// Loads a row; returns its place in the pool, for store_row.
+GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
   GCOORD_ASSERT(row < table.row_count);
   PackedRow packed;
   copy_packed(table.packed[row], packed);
   if (!is_wide(packed)) {
     unpack(packed, table.deadline[row], to);
-    return;
+    return kNotWide;
   }
-  copy_row(ShardRef(table.wide, static_cast<std::uint32_t>(packed.term)), to);
+  const auto place = static_cast<std::uint32_t>(packed.term);
+  copy_row(ShardRef(table.wide, place), to);
+  return place;
 }
 
 // A free place of the pool, which is searched from a word that depends on the row; row_count of the
@@ -115,13 +121,11 @@ GCOORD_HD inline void release_wide(const PackedTable& table, std::uint32_t place
   relaxed_clear(table.wide_taken[place / kWordBits], 1u << place % kWordBits);
 }
 
-// Stores a row in the form that fits it. `packed` is the row as it was stored before.
 GCOORD_HD inline bool store_wide(const PackedTable& table,
                                  std::uint32_t row,
-                                 const PackedRow& before,
+                                 std::uint32_t wide_place,
                                  ShardRef from) {
-  const std::uint32_t place =
-      is_wide(before) ? static_cast<std::uint32_t>(before.term) : claim_wide(table, row);
+  const std::uint32_t place = wide_place != kNotWide ? wide_place : claim_wide(table, row);
   if (place == table.wide.row_count) {
     relaxed_add(*table.exhausted, 1);
     return false;
@@ -134,20 +138,23 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
   return true;
 }
 
-// Stores a row. False if it is wide and the pool is full: then nothing was stored.
-GCOORD_HD inline bool store_row(const PackedTable& table, std::uint32_t row, ShardRef from) {
+// Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
+// wide and the pool is full: then nothing was stored.
+GCOORD_HD inline bool store_row(const PackedTable& table,
+                                std::uint32_t row,
+                                std::uint32_t wide_place,
+                                ShardRef from) {
   GCOORD_ASSERT(row < table.row_count);
-  PackedRow& stored = table.packed[row];
   PackedRow packed;
   if (!pack(from, packed)) {
-    if (!store_wide(table, row, stored, from)) {
+    if (!store_wide(table, row, wide_place, from)) {
       return false;
     }
   } else {
-    if (is_wide(stored)) {
-      release_wide(table, static_cast<std::uint32_t>(stored.term));
+    if (wide_place != kNotWide) {
+      release_wide(table, wide_place);
     }
-    copy_packed(packed, stored);
+    copy_packed(packed, table.packed[row]);
   }
   table.deadline[row] = from.hot().deadline;
   return true;

@@ -180,7 +180,9 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
 GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
   const Message* messages = in.message;
   out.clear();
-  const StepArrays arrays{&in.configuration, out.stored, sink_of(out.message, kOutboxMessages)};
+  const StepArrays arrays{.configuration = &in.configuration,
+                          .stored = out.stored,
+                          .sink = sink_of(out.message, kOutboxMessages)};
   step_with(shard, in, messages, out, arrays, input);
 }
 

@@ -20,8 +20,10 @@ inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
 // indexed at run time would pull every field beside it out of the registers.
 struct StepArrays {
   const Configuration* configuration = nullptr;  // Of the inbox.
-  LogIndex* stored = nullptr;  // Of the outbox: zero for every message of the inbox.
-  MessageSink sink;            // The outbox's messages.
+  // Of the outbox: zero for every message of the inbox, stored_stride apart.
+  LogIndex* stored = nullptr;
+  std::uint32_t stored_stride = 1;
+  MessageSink sink;  // The outbox's messages.
 };
 
 struct StepRow {

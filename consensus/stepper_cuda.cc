@@ -93,7 +93,7 @@ class CudaStepper final : public Stepper {
     const PackedTable packed =
         carve_packed_table(arena, table_.row_count, table_.slot_count, places);
     for (std::uint32_t row = 0; row < table_.row_count; ++row) {
-      GCOORD_ASSERT(store_row(packed, row, ShardRef(mirror_, row)));
+      GCOORD_ASSERT(store_row(packed, row, kNotWide, ShardRef(mirror_, row)));
     }
     return copy_packed_table(packed, table_);
   }

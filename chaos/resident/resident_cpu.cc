@@ -1,3 +1,4 @@
+#include "chaos/resident/resident_carry_out.h"
 #include "chaos/resident/resident_digest.h"
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
@@ -80,7 +81,10 @@ class HostWorld final : public ResidentWorld {
     if (!wants_turn(view_, turn, node, row, shard.hot().deadline)) {
       return false;
     }
-    turn_row(RowTurn{view_, turn, input, node, row, row}, shard);
+    const RowTurn t{view_, turn, input, node, row, row};
+    gather_row(t);
+    step_row(t, shard);
+    carry_out_row(t);
     return true;
   }
 

@@ -8,10 +8,13 @@ namespace gcoord::chaos {
 namespace {
 
 constexpr std::uint32_t kStepThreads = 128;
+constexpr std::uint32_t kMultiprocessors = 132;  // Of an H200; others only run with another tail.
 
-// Blocks of the step for all nodes: what the 132 multiprocessors of an H200 hold at once, whatever
-// the number of rows, so that an idle turn does not pay for a grid as large as the table.
-constexpr std::uint32_t kStepBlocks = 132 * GCOORD_MIN_BLOCKS / kResidentNodes;
+// Blocks that a multiprocessor holds at once: few of the step, whose threads need many registers,
+// more of the parts that wait for memory. Grids are as large as that, whatever the number of rows,
+// so that an idle turn does not pay for a grid as large as the table.
+constexpr std::uint32_t kStepBlocks = GCOORD_MIN_BLOCKS;
+constexpr std::uint32_t kPartBlocks = 8;
 
 __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
   start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
@@ -24,13 +27,33 @@ __global__ void __launch_bounds__(kScanThreads)
   scan_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, counts);
 }
 
-__global__ void __launch_bounds__(kStepThreads, GCOORD_MIN_BLOCKS)
+__global__ void __launch_bounds__(kStepThreads, kPartBlocks)
+    gather_rows(const __grid_constant__ DeviceWorldView world,
+                const __grid_constant__ ResidentTurn turn) {
+  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
+    gather_place(world, turn, blockIdx.y, place);
+  }
+}
+
+__global__ void __launch_bounds__(kStepThreads, kStepBlocks)
     step_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
   const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
     step_place(world, turn, blockIdx.y, place);
+  }
+}
+
+__global__ void __launch_bounds__(kStepThreads, kPartBlocks)
+    carry_out_rows(const __grid_constant__ DeviceWorldView world,
+                   const __grid_constant__ ResidentTurn turn) {
+  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
+    carry_out_place(world, turn, blockIdx.y, place);
   }
   if (first == 0) {
     close_turn(world.active, turn.number, blockIdx.y);
@@ -64,9 +87,15 @@ void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn) {
   scan_rows<<<dim3(blocks_for(world, kScanRows), kResidentNodes), kScanThreads>>>(world, turn);
 }
 
-void launch_steps(const DeviceWorldView& world, const ResidentTurn& turn) {
-  const std::uint32_t blocks = std::min(kStepBlocks, blocks_for(world, kStepThreads));
-  step_rows<<<dim3(blocks, kResidentNodes), kStepThreads>>>(world, turn);
+void launch_parts(const DeviceWorldView& world, const ResidentTurn& turn) {
+  const std::uint32_t all = blocks_for(world, kStepThreads);
+  const std::uint32_t steps = kMultiprocessors * kStepBlocks / kResidentNodes;
+  const std::uint32_t parts = kMultiprocessors * kPartBlocks / kResidentNodes;
+  const dim3 step_grid(std::min(steps, all), kResidentNodes);
+  const dim3 part_grid(std::min(parts, all), kResidentNodes);
+  gather_rows<<<part_grid, kStepThreads>>>(world, turn);
+  step_rows<<<step_grid, kStepThreads>>>(world, turn);
+  carry_out_rows<<<part_grid, kStepThreads>>>(world, turn);
 }
 
 void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest) {

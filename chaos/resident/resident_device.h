@@ -7,6 +7,7 @@
 // what runs on the device.
 #pragma once
 
+#include "chaos/resident/resident_carry_out.h"
 #include "chaos/resident/resident_digest.h"
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
@@ -89,7 +90,15 @@ GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
   return leads ? Activity::Leader : Activity::Other;
 }
 
-// Steps the row in one place of the active list.
+// The three parts of a turn for the row in one place of the active list.
+GCOORD_HD inline void gather_place(const DeviceWorldView& world,
+                                   const ResidentTurn& turn,
+                                   std::uint32_t node,
+                                   std::uint32_t place) {
+  const consensus::StepInput& input = turn.node[node].input;
+  gather_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
+}
+
 GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
                                const ResidentTurn& turn,
                                std::uint32_t node,
@@ -106,9 +115,17 @@ GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
   consensus::Progress progress[kResidentNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{row}, kResidentNodes);
-  consensus::load_row(table, row, shard);
-  turn_row(RowTurn{world.view, turn, input, node, row, place}, shard);
-  consensus::store_row(table, row, shard);
+  const std::uint32_t wide_place = consensus::load_row(table, row, shard);
+  step_row(RowTurn{world.view, turn, input, node, row, place}, shard);
+  consensus::store_row(table, row, wide_place, shard);
+}
+
+GCOORD_HD inline void carry_out_place(const DeviceWorldView& world,
+                                      const ResidentTurn& turn,
+                                      std::uint32_t node,
+                                      std::uint32_t place) {
+  const consensus::StepInput& input = turn.node[node].input;
+  carry_out_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
 }
 
 // Takes one row out, whole.
@@ -135,7 +152,7 @@ GCOORD_HD inline void start_place(const DeviceWorldView& world,
   consensus::RowCopy copy;
   const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kResidentNodes);
   start_row(shard, NodeId{node + 1});
-  consensus::store_row(world.table[node], row, shard);
+  consensus::store_row(world.table[node], row, consensus::kNotWide, shard);
 }
 
 GCOORD_HD inline void digest_place(const DeviceWorldView& world,

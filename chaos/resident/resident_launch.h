@@ -16,8 +16,8 @@ void launch_start(const DeviceWorldView& world);
 // Builds the lists of rows that want the turn.
 void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn);
 
-// Steps the rows of the lists.
-void launch_steps(const DeviceWorldView& world, const ResidentTurn& turn);
+// The turn of the rows of the lists, in three kernels.
+void launch_parts(const DeviceWorldView& world, const ResidentTurn& turn);
 
 // One number per row of a node, to device memory.
 void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest);

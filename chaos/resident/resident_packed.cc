@@ -25,7 +25,9 @@ class PackedWorld final : public ResidentWorld {
     }
     for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
       for (std::uint32_t k = 0; k < world.active.count_of(turn.number, node); ++k) {
+        gather_place(world, turn, node, k);
         step_place(world, turn, node, k);
+        carry_out_place(world, turn, node, k);
       }
       close_turn(world.active, turn.number, node);
     }

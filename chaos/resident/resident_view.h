@@ -79,6 +79,29 @@ struct Outgoing {
   std::uint8_t* receivers = nullptr;      // By row: a bit per node that is spoken to.
 };
 
+// What the parts of one row's turn tell each other (resident_turn.h), by place; planes lie
+// place_count apart. Meant within one turn only.
+struct TurnScratch {
+  std::uint32_t* note_place = nullptr;    // Where the row's note of the last turn lies; kNoPlace.
+  std::uint8_t* arrived_count = nullptr;  // Messages of the inbox.
+  std::uint32_t* arrived = nullptr;       // A plane per message of the inbox: an arrived_code.
+  LogIndex* stored = nullptr;             // A plane per message of the inbox: Outbox::stored.
+  std::uint32_t* accepted_count = nullptr;
+  LogIndex* accepted_first = nullptr;  // Meant where accepted_count is above 0.
+  std::uint8_t* rare = nullptr;        // kRare*
+  consensus::Appended* own_entry = nullptr;
+  LogIndex* configuration_index = nullptr;
+  std::uint32_t* configuration_choice = nullptr;
+};
+
+inline constexpr std::uint32_t kNoPlace = ~0u;
+
+// What seldom happens in a turn.
+inline constexpr std::uint8_t kRareOwnEntry = 1;
+inline constexpr std::uint8_t kRareConfiguration = 2;  // One was accepted.
+inline constexpr std::uint8_t kRareSnapshot = 4;       // One was installed.
+inline constexpr std::uint8_t kRareRestart = 8;        // Nothing of the outbox is carried out.
+
 // Row flags: why a row wants its next turn.
 inline constexpr std::uint8_t kDueNote = 1;   // A note lies in the last turn's Outgoing.
 inline constexpr std::uint8_t kDueAgain = 2;  // The step asked for it.
@@ -90,6 +113,7 @@ struct ResidentNode {
   std::uint8_t* due = nullptr;  // By row.
   Entry* log = nullptr;         // log_slots by row: entry i in slot i % log_slots.
   Service* service = nullptr;   // By row.
+  TurnScratch scratch;
 };
 
 // Sizes of such a cluster.
@@ -122,11 +146,23 @@ inline std::size_t outgoing_bytes(const ResidentShape& shape) {
          ColumnArena::bytes_for<std::uint8_t>(rows);
 }
 
+// Bytes per node of what the parts of a turn tell each other.
+inline std::size_t scratch_bytes(const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  return 3 * ColumnArena::bytes_for<std::uint32_t>(places) +
+         2 * ColumnArena::bytes_for<std::uint8_t>(places) +
+         2 * ColumnArena::bytes_for<LogIndex>(places) +
+         ColumnArena::bytes_for<consensus::Appended>(places) +
+         ColumnArena::bytes_for<std::uint32_t>(places * consensus::kInboxMessages) +
+         ColumnArena::bytes_for<LogIndex>(places * consensus::kInboxMessages);
+}
+
 inline std::size_t resident_bytes(const ResidentShape& shape) {
   const std::size_t rows = shape.shard_count;
-  const std::size_t node =
-      shape.ages * outgoing_bytes(shape) + ColumnArena::bytes_for<std::uint8_t>(rows) +
-      ColumnArena::bytes_for<Entry>(rows * shape.log_slots) + ColumnArena::bytes_for<Service>(rows);
+  const std::size_t node = scratch_bytes(shape) + shape.ages * outgoing_bytes(shape) +
+                           ColumnArena::bytes_for<std::uint8_t>(rows) +
+                           ColumnArena::bytes_for<Entry>(rows * shape.log_slots) +
+                           ColumnArena::bytes_for<Service>(rows);
   return kResidentNodes * node;
 }
 
@@ -147,6 +183,24 @@ Outgoing carve_outgoing(Arena& arena, const ResidentShape& shape) {
   return outgoing;
 }
 
+template <typename Arena>
+TurnScratch carve_scratch(Arena& arena, const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  const std::size_t planes = places * consensus::kInboxMessages;
+  TurnScratch scratch;
+  scratch.note_place = arena.template column<std::uint32_t>(places);
+  scratch.arrived_count = arena.template column<std::uint8_t>(places);
+  scratch.arrived = arena.template column<std::uint32_t>(planes);
+  scratch.stored = arena.template column<LogIndex>(planes);
+  scratch.accepted_count = arena.template column<std::uint32_t>(places);
+  scratch.accepted_first = arena.template column<LogIndex>(places);
+  scratch.rare = arena.template column<std::uint8_t>(places);
+  scratch.own_entry = arena.template column<consensus::Appended>(places);
+  scratch.configuration_index = arena.template column<LogIndex>(places);
+  scratch.configuration_choice = arena.template column<std::uint32_t>(places);
+  return scratch;
+}
+
 // Carves everything but the row tables out of zero-filled memory. Services start empty.
 template <typename Arena>
 ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
@@ -161,6 +215,7 @@ ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
     const std::size_t slots = static_cast<std::size_t>(shape.shard_count) * shape.log_slots;
     node.log = arena.template column<Entry>(slots);
     node.service = arena.template column<Service>(shape.shard_count);
+    node.scratch = carve_scratch(arena, shape);
   }
   return view;
 }

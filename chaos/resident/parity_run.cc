@@ -14,8 +14,8 @@
 namespace gcoord::chaos {
 namespace {
 
-// A log page of 256 entries: far beyond the 32 uncommitted ones that the drive allows.
-constexpr ResidentShape kShape{.ages = kResidentAges, .log_slots = 256, .entries_max = 4};
+// A log page of 128 entries: far beyond the 32 uncommitted ones that the drive allows.
+constexpr ResidentShape kShape{.ages = kResidentAges, .log_slots = 128, .entries_max = 4};
 
 std::string place(std::uint64_t seed, std::uint64_t turn, std::uint32_t node, std::uint32_t row) {
   return "seed " + std::to_string(seed) + ", turn " + std::to_string(turn) + ", node " +

@@ -15,8 +15,8 @@ namespace gcoord::chaos {
 
 struct ParityOptions {
   int device = 0;  // -1: the host twin of a device instead.
-  std::uint32_t shard_count = 262'144;
-  std::uint32_t turns_per_seed = 400;
+  std::uint32_t shard_count = 131'072;
+  std::uint32_t turns_per_seed = 1200;
   std::uint64_t first_seed = 1;
   std::uint64_t steps_wanted = 1'000'000'000;
   std::uint32_t threads = 1;

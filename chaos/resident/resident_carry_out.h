@@ -27,7 +27,7 @@ GCOORD_HD inline Entry command(const RowTurn& t, LogIndex index) {
 // Keeps what the step took over of the Appends that arrived, and the state of a snapshot.
 GCOORD_HD inline void store_arrived(const RowTurn& t, std::uint8_t rare) {
   const ArrivedMessages arrived{t};
-  const std::uint32_t count = t.scratch().arrived_count[t.place];
+  const std::uint32_t count = arrived.count();
   for (std::uint32_t k = 0; k < count; ++k) {
     const LogIndex stored = t.scratch().stored[t.plane(k)];
     const bool snapshot = (rare & kRareSnapshot) != 0;

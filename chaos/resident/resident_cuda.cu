@@ -1,7 +1,4 @@
 #include "chaos/resident/active_list_device.h"
-#ifndef GCOORD_MIN_BLOCKS
-#define GCOORD_MIN_BLOCKS 2
-#endif
 #include "chaos/resident/resident_launch.h"
 
 namespace gcoord::chaos {
@@ -13,8 +10,9 @@ constexpr std::uint32_t kMultiprocessors = 132;  // Of an H200; others only run 
 // Blocks that a multiprocessor holds at once: few of the step, whose threads need many registers,
 // more of the parts that wait for memory. Grids are as large as that, whatever the number of rows,
 // so that an idle turn does not pay for a grid as large as the table.
-constexpr std::uint32_t kStepBlocks = GCOORD_MIN_BLOCKS;
-constexpr std::uint32_t kPartBlocks = 8;
+constexpr std::uint32_t kStepBlocks = 3;
+constexpr std::uint32_t kPartThreads = 256;
+constexpr std::uint32_t kPartBlocks = 4;
 
 __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
   start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
@@ -27,7 +25,7 @@ __global__ void __launch_bounds__(kScanThreads)
   scan_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, counts);
 }
 
-__global__ void __launch_bounds__(kStepThreads, kPartBlocks)
+__global__ void __launch_bounds__(kPartThreads, kPartBlocks)
     gather_rows(const __grid_constant__ DeviceWorldView world,
                 const __grid_constant__ ResidentTurn turn) {
   const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
@@ -40,14 +38,12 @@ __global__ void __launch_bounds__(kStepThreads, kPartBlocks)
 __global__ void __launch_bounds__(kStepThreads, kStepBlocks)
     step_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
-  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
+  __shared__ RowArrays arrays[kStepThreads];
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
-    step_place(world, turn, blockIdx.y, place);
-  }
+  step_places(world, turn, blockIdx.y, first, gridDim.x * blockDim.x, arrays[threadIdx.x]);
 }
 
-__global__ void __launch_bounds__(kStepThreads, kPartBlocks)
+__global__ void __launch_bounds__(kPartThreads, kPartBlocks)
     carry_out_rows(const __grid_constant__ DeviceWorldView world,
                    const __grid_constant__ ResidentTurn turn) {
   const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
@@ -88,14 +84,13 @@ void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn) {
 }
 
 void launch_parts(const DeviceWorldView& world, const ResidentTurn& turn) {
-  const std::uint32_t all = blocks_for(world, kStepThreads);
   const std::uint32_t steps = kMultiprocessors * kStepBlocks / kResidentNodes;
   const std::uint32_t parts = kMultiprocessors * kPartBlocks / kResidentNodes;
-  const dim3 step_grid(std::min(steps, all), kResidentNodes);
-  const dim3 part_grid(std::min(parts, all), kResidentNodes);
-  gather_rows<<<part_grid, kStepThreads>>>(world, turn);
+  const dim3 step_grid(std::min(steps, blocks_for(world, kStepThreads)), kResidentNodes);
+  const dim3 part_grid(std::min(parts, blocks_for(world, kPartThreads)), kResidentNodes);
+  gather_rows<<<part_grid, kPartThreads>>>(world, turn);
   step_rows<<<step_grid, kStepThreads>>>(world, turn);
-  carry_out_rows<<<part_grid, kStepThreads>>>(world, turn);
+  carry_out_rows<<<part_grid, kPartThreads>>>(world, turn);
 }
 
 void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest) {

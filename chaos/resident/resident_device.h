@@ -12,6 +12,7 @@
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
 #include "common/hd.h"
+#include "common/prefetch.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
 
@@ -99,25 +100,73 @@ GCOORD_HD inline void gather_place(const DeviceWorldView& world,
   gather_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
 }
 
-GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
-                               const ResidentTurn& turn,
-                               std::uint32_t node,
-                               std::uint32_t place) {
-  const std::uint32_t row = world.active.row[node][place];
-  const consensus::PackedTable& table = world.table[node];
-  const consensus::StepInput input = step_input_of(turn.node[node]);
-  consensus::Hot hot;
-  consensus::Log log;
+// The parts of a row that are indexed at run time. A kernel keeps them in shared memory, because a
+// thread's own memory shares its cache with everything that is loaded. 27 words of eight bytes: an
+// odd number, so that the lanes of a warp find theirs in different banks.
+struct RowArrays {
   consensus::LogRuns runs;
-  consensus::Storage storage;
-  consensus::Election election;
   consensus::Configuration configuration;
   consensus::Progress progress[kResidentNodes];
-  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
-  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{row}, kResidentNodes);
-  const std::uint32_t wide_place = consensus::load_row(table, row, shard);
-  step_row(RowTurn{world.view, turn, input, node, row, place}, shard);
-  consensus::store_row(table, row, wide_place, shard);
+};
+
+static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
+
+// Asks for what the step of a later place begins with.
+GCOORD_HD inline void prefetch_place(const DeviceWorldView& world,
+                                     const ResidentTurn& turn,
+                                     std::uint32_t node,
+                                     std::uint32_t row,
+                                     std::uint32_t place) {
+  prefetch(&world.table[node].packed[row]);
+  prefetch(&world.table[node].deadline[row]);
+  const consensus::StepInput& input = turn.node[node].input;
+  const ArrivedMessages arrived{RowTurn{world.view, turn, input, node, row, place}};
+  const consensus::MessagePlace first = arrived.lies(0);
+  GCOORD_UNROLL
+  for (std::uint32_t c = 0; c < consensus::kMessageChunks; ++c) {
+    prefetch(first.start + c * first.chunk_stride * sizeof(consensus::MessageChunk));
+  }
+}
+
+// Steps the row in one place; `next` and `next_row` are what the thread steps after it.
+GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
+                               const ResidentTurn& turn,
+                               const RowTurn& t,
+                               std::uint32_t next_row,
+                               std::uint32_t next,
+                               RowArrays& arrays) {
+  const consensus::PackedTable& table = world.table[t.node];
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::Storage storage;
+  consensus::Election election;
+  const consensus::RowParts parts{
+      hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
+  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
+  const std::uint32_t wide_place = consensus::load_row(table, t.row, shard);
+  prefetch_place(world, turn, t.node, next_row, next);
+  step_row(t, shard);
+  consensus::store_row(table, t.row, wide_place, shard);
+}
+
+// Steps the rows in places first, first + stride, ... of the active list.
+GCOORD_HD_FLAT void step_places(const DeviceWorldView& world,
+                                const ResidentTurn& turn,
+                                std::uint32_t node,
+                                std::uint32_t first,
+                                std::uint32_t stride,
+                                RowArrays& arrays) {
+  const std::uint32_t count = world.active.count_of(turn.number, node);
+  const std::uint32_t* rows = world.active.row[node];
+  std::uint32_t row = first < count ? rows[first] : 0;
+  const consensus::StepInput input = step_input_of(turn.node[node]);
+  for (std::uint32_t place = first; place < count; place += stride) {
+    const std::uint32_t next = place + stride < count ? place + stride : place;
+    const std::uint32_t next_row = rows[next];
+    const RowTurn t{world.view, turn, input, node, row, place};
+    step_place(world, turn, t, next_row, next, arrays);
+    row = next_row;
+  }
 }
 
 GCOORD_HD inline void carry_out_place(const DeviceWorldView& world,

@@ -46,7 +46,7 @@ ResidentDriveOptions hostile_drive(std::uint64_t seed, std::uint32_t entries_max
                    .transfer = 130,
                    .configure = 200,
                    .compact = 1000,
-                   .wake = 32000,
+                   .wake = 52000,
                    .proposal_count = 2};
   options.turns_per_cut = 20;
   options.turns_per_restart = 60;

@@ -52,6 +52,19 @@ GCOORD_HD inline consensus::MessagePlace message_place(const Outgoing& from,
 struct ArrivedMessages {
   const RowTurn& t;
 
+  GCOORD_HD std::uint32_t count() const {
+    return t.scratch().arrived_count[t.place] & ~std::uint32_t{kArrivedSnapshot};
+  }
+
+  GCOORD_HD bool has_snapshot() const {
+    return (t.scratch().arrived_count[t.place] & kArrivedSnapshot) != 0;
+  }
+
+  GCOORD_HD consensus::MessagePlace lies(std::uint32_t k) const {
+    const Arrived arrived = at(k);
+    return message_place(from(arrived), arrived.place, arrived.k);
+  }
+
   GCOORD_HD Arrived at(std::uint32_t k) const {
     return arrived_of(t.scratch().arrived[t.plane(k)]);
   }
@@ -98,6 +111,7 @@ GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
 struct Gathered {
   std::uint32_t count = 0;
   bool configured = false;  // The inbox has its one configuration already.
+  bool snapshot = false;
 };
 
 // Takes one message, if it is for us, comes now and there is room. Only one snapshot fits an inbox,
@@ -115,6 +129,7 @@ GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, G
       return;
     }
     gathered.configured = true;
+    gathered.snapshot = true;
   }
   t.scratch().stored[t.plane(gathered.count)] = LogIndex{};
   t.scratch().arrived[t.plane(gathered.count)] = arrived_code(arrived);
@@ -158,7 +173,8 @@ GCOORD_HD inline void gather_row(const RowTurn& t) {
     }
   }
   t.scratch().note_place[t.place] = noted ? note_place : kNoPlace;
-  t.scratch().arrived_count[t.place] = static_cast<std::uint8_t>(gathered.count);
+  t.scratch().arrived_count[t.place] =
+      static_cast<std::uint8_t>(gathered.count | (gathered.snapshot ? kArrivedSnapshot : 0));
 }
 
 }  // namespace gcoord::chaos

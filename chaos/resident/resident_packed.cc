@@ -24,9 +24,13 @@ class PackedWorld final : public ResidentWorld {
       list_rows(turn, node);
     }
     for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
-      for (std::uint32_t k = 0; k < world.active.count_of(turn.number, node); ++k) {
+      const std::uint32_t count = world.active.count_of(turn.number, node);
+      for (std::uint32_t k = 0; k < count; ++k) {
         gather_place(world, turn, node, k);
-        step_place(world, turn, node, k);
+      }
+      RowArrays arrays;
+      step_places(world, turn, node, 0, 1, arrays);
+      for (std::uint32_t k = 0; k < count; ++k) {
         carry_out_place(world, turn, node, k);
       }
       close_turn(world.active, turn.number, node);

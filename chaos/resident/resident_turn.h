@@ -41,14 +41,13 @@ GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, con
 }
 
 // A snapshot brings its configuration along. Only one was let in.
-GCOORD_HD inline void take_arrived(const RowTurn& t,
-                                   const ArrivedMessages& arrived,
-                                   const Intake& intake) {
-  intake.head.message_count = t.scratch().arrived_count[t.place];
+GCOORD_HD inline void take_arrived(const ArrivedMessages& arrived, const Intake& intake) {
+  intake.head.message_count = arrived.count();
+  if (!arrived.has_snapshot()) {
+    return;
+  }
   for (std::uint32_t k = 0; k < intake.head.message_count; ++k) {
-    const Arrived one = arrived.at(k);
-    if (message_place(arrived.from(one), one.place, one.k).kind() ==
-        consensus::MessageKind::Snapshot) {
+    if (arrived.lies(k).kind() == consensus::MessageKind::Snapshot) {
       intake.head.configuration_input = consensus::ConfigurationInput::Installed;
       intake.configuration = arrived.shipment(k).configuration;
     }
@@ -173,7 +172,7 @@ GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
   take_note(t, shard, intake);
   const bool restarts = t.turn.node[t.node].restart != 0;
   if (!restarts) {
-    take_arrived(t, arrived, intake);
+    take_arrived(arrived, intake);
     take_wishes(t, shard, intake);
     take_feed(t, shard, intake);
   }

@@ -83,7 +83,7 @@ struct Outgoing {
 // place_count apart. Meant within one turn only.
 struct TurnScratch {
   std::uint32_t* note_place = nullptr;    // Where the row's note of the last turn lies; kNoPlace.
-  std::uint8_t* arrived_count = nullptr;  // Messages of the inbox.
+  std::uint8_t* arrived_count = nullptr;  // Messages of the inbox, and kArrivedSnapshot.
   std::uint32_t* arrived = nullptr;       // A plane per message of the inbox: an arrived_code.
   LogIndex* stored = nullptr;             // A plane per message of the inbox: Outbox::stored.
   std::uint32_t* accepted_count = nullptr;
@@ -95,6 +95,9 @@ struct TurnScratch {
 };
 
 inline constexpr std::uint32_t kNoPlace = ~0u;
+
+// One of the messages is a snapshot.
+inline constexpr std::uint8_t kArrivedSnapshot = 0x80;
 
 // What seldom happens in a turn.
 inline constexpr std::uint8_t kRareOwnEntry = 1;

@@ -2,6 +2,7 @@
 #include "consensus/message_tiles.h"
 #include "consensus/packed_row.h"
 #include "consensus/quorum.h"
+#include "consensus/row_copy.h"
 #include "consensus/row_digest.h"
 #include "tests/hd_test.h"
 

@@ -1,5 +1,8 @@
-#include "chaos/resident/active_list_device.h"
 #include "chaos/resident/resident_launch.h"
+
+#include "chaos/resident/active_list_device.h"
+
+#include <algorithm>
 
 namespace gcoord::chaos {
 namespace {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 namespace gcoord::bench {
 
@@ -15,8 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kSettle{3};
 
 // The node whose share of the leaderships is nearest to a third.
 std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
@@ -30,7 +27,7 @@ std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint
 
 Result<ordered_json> kill_once(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
-  std::this_thread::sleep_for(kSettle);
+  GCOORD_TRY_STATUS(cluster->await_balance());
   auto ids = cluster->node_ids();
   GCOORD_TRY(const auto counts, chaos::leader_counts(cluster->watcher(), ids));
   const std::size_t victim = nearest_to_third(counts, options.shards);

@@ -13,15 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// After the elections: the no-op entries are applied everywhere and the followers know it.
-constexpr std::chrono::seconds kSettle{5};
-
 // So few that per-shard costs vanish beside the per-node ones.
 constexpr std::uint32_t kFewShards = 64;
 
 Result<ordered_json> measure(const BenchOptions& options, std::uint32_t shards) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, shards));
-  std::this_thread::sleep_for(kSettle);
+  GCOORD_TRY_STATUS(cluster->await_balance());
   GCOORD_TRY(const auto before, sample_nodes(*cluster));
   std::this_thread::sleep_for(options.measured);
   GCOORD_TRY(const auto after, sample_nodes(*cluster));

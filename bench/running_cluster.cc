@@ -2,7 +2,9 @@
 
 #include "chaos/process/cluster_watch.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 namespace gcoord::bench {
 
@@ -10,6 +12,22 @@ namespace {
 
 // For stopping: nodes write nothing then that a benchmark would miss.
 constexpr std::chrono::seconds kStopTimeout{10};
+
+constexpr std::chrono::seconds kBalanceTimeout{180};
+constexpr std::chrono::milliseconds kBalancePoll{200};
+
+// After the last leader moved: followers know what is decided, memory is given back.
+constexpr std::chrono::seconds kRest{3};
+
+// Nodes keep a twentieth more than their share (server/leader_balance.h); a few shards more when
+// there are only few.
+bool balanced(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
+  const auto share = shards / static_cast<std::uint32_t>(counts.size());
+  const std::uint32_t slack = share / 10 + 4;
+  return std::all_of(counts.begin(), counts.end(), [share, slack](std::uint32_t count) {
+    return count + slack >= share && count <= share + slack;
+  });
+}
 
 }  // namespace
 
@@ -60,6 +78,19 @@ Status RunningCluster::open() {
                static_cast<long long>(ready_after_.count()),
                static_cast<long long>(led_after_.count()));
   return Status{};
+}
+
+Status RunningCluster::await_balance() {
+  const auto until = std::chrono::steady_clock::now() + kBalanceTimeout;
+  while (std::chrono::steady_clock::now() < until) {
+    GCOORD_TRY(const auto counts, chaos::leader_counts(*watcher_, node_ids()));
+    if (balanced(counts, nodes_.shards())) {
+      std::this_thread::sleep_for(kRest);
+      return Status{};
+    }
+    std::this_thread::sleep_for(kBalancePoll);
+  }
+  return Status{StatusCode::DeadlineExceeded, "the nodes did not come to lead an equal share each"};
 }
 
 RunningCluster::~RunningCluster() {

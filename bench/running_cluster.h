@@ -30,6 +30,9 @@ class RunningCluster {
 
   client::Client& watcher() { return *watcher_; }
 
+  // Waits until every node leads a third of the shards, give or take a tenth of it, and rests then.
+  Status await_balance();
+
   // From the start of the first process until all were ready, and until all shards were led.
   std::chrono::milliseconds ready_after() const { return ready_after_; }
 

@@ -14,7 +14,11 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kSettle{5};
+// An idle node still writes what changed into its checkpoint (every 30 s) and then gives memory
+// back: it is at rest when its resident set has stood still for so long.
+constexpr std::chrono::seconds kRestPoll{1};
+constexpr std::uint32_t kRestPolls = 12;
+constexpr std::uint32_t kRestPollsMax = 120;
 
 // The base of the subtraction that leaves what a shard costs.
 constexpr std::uint32_t kFewShards = 1024;
@@ -29,6 +33,21 @@ Result<std::uint64_t> resident_bytes(const RunningCluster& cluster) {
   return largest;
 }
 
+// The same, once it stands still.
+Result<std::uint64_t> resident_bytes_at_rest(RunningCluster& cluster) {
+  GCOORD_TRY_STATUS(cluster.await_balance());
+  GCOORD_TRY(std::uint64_t last, resident_bytes(cluster));
+  std::uint32_t still = 0;
+  for (std::uint32_t poll = 0; poll < kRestPollsMax && still < kRestPolls; ++poll) {
+    std::this_thread::sleep_for(kRestPoll);
+    GCOORD_TRY(const std::uint64_t now, resident_bytes(cluster));
+    const std::uint64_t change = now > last ? now - last : last - now;
+    still = change < last / 200 ? still + 1 : 0;
+    last = now;
+  }
+  return last;
+}
+
 // Ends one node as a crash does and starts it again on what it had.
 Result<double> restart_seconds(RunningCluster& cluster, std::uint32_t node_id) {
   cluster.nodes().kill(node_id);
@@ -40,8 +59,7 @@ Result<double> restart_seconds(RunningCluster& cluster, std::uint32_t node_id) {
 
 Result<std::uint64_t> base_bytes(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, kFewShards));
-  std::this_thread::sleep_for(kSettle);
-  return resident_bytes(*cluster);
+  return resident_bytes_at_rest(*cluster);
 }
 
 }  // namespace
@@ -49,8 +67,7 @@ Result<std::uint64_t> base_bytes(const BenchOptions& options) {
 BenchResult bench_scale(const BenchOptions& options) {
   GCOORD_TRY(const std::uint64_t base, base_bytes(options));
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
-  std::this_thread::sleep_for(kSettle);
-  GCOORD_TRY(const std::uint64_t full, resident_bytes(*cluster));
+  GCOORD_TRY(const std::uint64_t full, resident_bytes_at_rest(*cluster));
   GCOORD_TRY(const double restarted, restart_seconds(*cluster, 3));
   const double per_shard = (static_cast<double>(full) - static_cast<double>(base)) /
                            static_cast<double>(options.shards - kFewShards);

@@ -31,6 +31,11 @@ class Context {
 
   Globals& globals() { return globals_; }
 
+  // What stood after the first "--" of `lock run`, as it was given.
+  void set_child_command(std::vector<std::string> words) { child_command_ = std::move(words); }
+
+  const std::vector<std::string>& child_command() const { return child_command_; }
+
   // The command line named this body.
   void choose(Body body) { body_ = std::move(body); }
 
@@ -59,6 +64,7 @@ class Context {
 
  private:
   Globals globals_;
+  std::vector<std::string> child_command_;
   Body body_;
   Output output_{Format::Tables};
   std::chrono::milliseconds timeout_{5000};

@@ -3,7 +3,10 @@
 #include "cli/duration.h"
 #include "rpc/error_codes.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iostream>
+#include <iterator>
 #include <memory>
 
 namespace gcoord::cli {
@@ -21,13 +24,6 @@ struct LockOptions {
   std::string prefix;
   std::uint32_t limit = 1000;
 };
-
-// Sequences of an attached session rise by the wall clock, so that two tools never share one.
-std::uint64_t wall_clock_sequence() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
 
 Json lock_json(const client::LockDescription& lock) {
   Json waiters = Json::array();
@@ -75,8 +71,14 @@ int acquire(Context& context, const LockOptions& options) {
   if (!lock.ok()) {
     return context.fail(*client, lock.status());
   }
-  // Both stay: the lock lives with its session, and the session for its TTL.
-  const auto remaining = session.value().ttl();
+  // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
+  // not from some keep-alive during the wait.
+  const client::Status renewed = session.value().renew();
+  if (!renewed.ok() && !session.value().alive()) {
+    return context.fail(*client, renewed);
+  }
+  // Without a majority to say so, only what is left of the last time is certain.
+  const auto remaining = renewed.ok() ? session.value().ttl() : session.value().remaining();
   const Json json = {{"name", options.name},
                      {"token", std::to_string(lock.value().fence())},
                      {"session", std::to_string(session.value().id())},
@@ -95,7 +97,6 @@ int release(Context& context, const LockOptions& options) {
   }
   client::AttachOptions attach;
   attach.session_id = options.session;
-  attach.first_sequence = wall_clock_sequence();
   auto session = client->attach_session(attach);
   if (!session.ok()) {
     return context.fail(*client, session.status());
@@ -123,33 +124,58 @@ int get(Context& context, const LockOptions& options) {
   return 0;
 }
 
+// All pages, up to the limit. Nodes list in an order that means nothing, so the names are sorted.
+struct Listed {
+  std::vector<client::LockDescription> locks;
+  bool cut = false;      // The limit came first.
+  bool answered = true;  // By every node, for every shard.
+};
+
+client::Result<Listed> list_all(client::Client& client, const LockOptions& options) {
+  Listed listed;
+  client::ListOptions query{options.prefix, "", 0, options.waiters};
+  do {
+    query.limit = std::min<std::uint32_t>(
+        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+    auto page = client.list(query);
+    if (!page.ok()) {
+      return page.status();
+    }
+    std::ranges::move(page.value().locks, std::back_inserter(listed.locks));
+    query.cursor = page.value().next_cursor;
+    listed.answered = listed.answered && page.value().complete;
+  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
+  listed.cut = !query.cursor.empty();
+  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
+  return listed;
+}
+
 int list(Context& context, const LockOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
+  const auto listed = list_all(*client, options);
+  if (!listed.ok()) {
+    return context.fail(*client, listed.status());
+  }
   Json locks = Json::array();
-  Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}};
-  client::ListOptions query{options.prefix, "", 0, options.waiters};
-  do {
-    query.limit =
-        std::min<std::uint32_t>(500, options.limit - static_cast<std::uint32_t>(locks.size()));
-    const auto page = client->list(query);
-    if (!page.ok()) {
-      return context.fail(*client, page.status());
-    }
-    for (const client::LockDescription& lock : page.value().locks) {
-      locks.push_back(lock_json(lock));
-      table.rows.push_back({lock.name,
-                            std::to_string(lock.token),
-                            std::to_string(lock.holder_session),
-                            std::to_string(lock.ttl_left.count()),
-                            std::to_string(lock.waiter_count),
-                            std::to_string(lock.shard)});
-    }
-    query.cursor = page.value().next_cursor;
-  } while (!query.cursor.empty() && locks.size() < options.limit);
-  context.output().print({{"locks", locks}, {"complete", query.cursor.empty()}}, table);
+  Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}, ""};
+  for (const client::LockDescription& lock : listed.value().locks) {
+    locks.push_back(lock_json(lock));
+    table.rows.push_back({lock.name,
+                          std::to_string(lock.token),
+                          std::to_string(lock.holder_session),
+                          std::to_string(lock.ttl_left.count()),
+                          std::to_string(lock.waiter_count),
+                          std::to_string(lock.shard)});
+  }
+  if (!listed.value().answered) {
+    std::cerr
+        << "gcoordctl: locks may be missing: a node or the leader of a shard did not answer\n";
+  }
+  const bool complete = listed.value().answered && !listed.value().cut;
+  context.output().print({{"locks", locks}, {"complete", complete}}, table);
   return 0;
 }
 

@@ -3,10 +3,12 @@
 // The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION. When the session is in
 // danger of being lost, the command gets SIGTERM, and SIGKILL before the lock can pass on: the
 // client's deadline is conservative, so both happen while the lock is still held. The exit code is
-// the command's (128 + signal when it was killed), 6 when the lock was lost. SIGINT and SIGTERM
-// while waiting end the wait; while the command runs they are passed on to it. The command runs in
-// a process group of its own, so that signals reach what it started too; on a terminal it is the
-// foreground group, as under a shell.
+// the command's (128 + signal when it was killed), 6 when the lock was lost. Signals that end a
+// program end the wait; while the command runs they are passed on to it. The command runs in a
+// process group of its own, so that signals reach what it started too; on a terminal it is the
+// foreground group from its first instruction, as under a shell. When it is stopped (Ctrl-Z) this
+// program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
+// first "--" is the command, byte for byte.
 #include "cli/command.h"
 #include "common/child_process.h"
 #include "rpc/error_codes.h"
@@ -22,6 +24,7 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace gcoord::cli {
 
@@ -34,7 +37,6 @@ struct RunOptions {
   std::string ttl = "10s";
   std::string wait;
   bool try_only = false;
-  std::vector<std::string> command;
 };
 
 constexpr int kLockLostExit = static_cast<int>(rpc::ExitCode::Conflict);
@@ -49,15 +51,16 @@ milliseconds kill_margin(milliseconds ttl) {
   return ttl / 6;
 }
 
-// SIGINT and SIGTERM as a file descriptor. Made before any thread starts, so all threads block
-// them.
+// Signals as a file descriptor: those that end a program, Ctrl-Z from elsewhere than the terminal,
+// and the news that the command stopped. Made before any thread starts, so all threads block them.
 class SignalFd {
  public:
   SignalFd() {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD}) {
+      sigaddset(&set, signal);
+    }
     sigprocmask(SIG_BLOCK, &set, nullptr);
     fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }
@@ -80,24 +83,37 @@ class SignalFd {
   int fd_ = -1;
 };
 
-// Lends the terminal to the command's process group, and takes it back.
-class ForegroundGroup {
+// The terminal on stdin, which is lent to the command's process group while the command runs.
+class Terminal {
  public:
-  explicit ForegroundGroup(pid_t group) {
-    if (::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {
-      ::signal(SIGTTOU, SIG_IGN);
+  // Only a background group is stopped by giving the terminal away or taking it back, and this
+  // program is one while the command has it.
+  Terminal() { ::signal(SIGTTOU, SIG_IGN); }
+
+  ~Terminal() { take_back(); }
+
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  // Whether it is this program's to lend.
+  static bool ours() {
+    return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  }
+
+  // The command took it by itself as it started.
+  void note_lent() { lent_ = true; }
+
+  void lend(pid_t group) {
+    if (ours()) {
       lent_ = ::tcsetpgrp(STDIN_FILENO, group) == 0;
     }
   }
 
-  ~ForegroundGroup() {
-    if (lent_) {
+  void take_back() {
+    if (std::exchange(lent_, false)) {
       ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
     }
   }
-
-  ForegroundGroup(const ForegroundGroup&) = delete;
-  ForegroundGroup& operator=(const ForegroundGroup&) = delete;
 
  private:
   bool lent_ = false;
@@ -169,40 +185,91 @@ Waited wait_for_grant(client::Session& session,
       waited.granted = future.get();
       return waited;
     }
-    waited.signal = signals.take();
-    if (waited.signal != 0) {
+    const int arrived = signals.take();
+    if (arrived == SIGTSTP) {
+      ::raise(SIGSTOP);
+    } else if (arrived != 0 && arrived != SIGCHLD) {
+      waited.signal = arrived;
       return waited;
     }
   }
 }
 
-// Watches over a running command until it has ended; true if the lock was lost before.
-bool supervise(ChildProcess& child, const client::Session& session, const SignalFd& signals) {
-  const milliseconds ttl = session.ttl();
-  bool told = false;
-  bool lost = false;
-  while (child.running()) {
-    const milliseconds left = session.remaining();
-    if (left <= kill_margin(ttl)) {
-      std::cerr << "gcoordctl: the session is lost; the command is killed\n";
-      child.kill_now();
-      return true;
+// Watches over a running command until it has ended.
+class Watch {
+ public:
+  Watch(ChildProcess& child, const client::Session& session, Terminal& terminal)
+      : child_(child), session_(session), terminal_(terminal) {}
+
+  // True if the lock was lost, or could not be kept until the command ended.
+  bool until_end(const SignalFd& signals) {
+    while (child_.running()) {
+      const milliseconds left = session_.remaining();
+      if (left <= kill_margin(session_.ttl())) {
+        std::cerr << "gcoordctl: the session is lost; the command is killed\n";
+        child_.kill_now();
+        return true;
+      }
+      look_at_lease(left);
+      go_on();
+      wait_readable({child_.exit_fd(), signals.fd()}, until_next_look(left));
+      pass_on(signals);
+      child_.wait_for(milliseconds(0));
     }
-    if (left <= term_margin(ttl) && !told) {
-      std::cerr << "gcoordctl: the session cannot be kept alive; the command is told to stop\n";
-      child.signal(SIGTERM);
-      told = true;
-      lost = true;
-    }
-    const milliseconds next = left - (told ? kill_margin(ttl) : term_margin(ttl));
-    wait_readable({child.exit_fd(), signals.fd()}, std::max(next, milliseconds(1)));
-    if (const int arrived = signals.take(); arrived != 0) {
-      child.signal(arrived);
-    }
-    child.wait_for(milliseconds(0));
+    // Told to stop and then safe again: the lock was held all the time.
+    return told_ && session_.remaining() <= term_margin(session_.ttl());
   }
-  return lost;
-}
+
+ private:
+  void look_at_lease(milliseconds left) {
+    const bool in_danger = left <= term_margin(session_.ttl());
+    if (in_danger && !told_) {
+      std::cerr << "gcoordctl: the session cannot be kept alive; the command is told to stop\n";
+      child_.signal(SIGTERM);
+    } else if (!in_danger && told_) {
+      std::cerr << "gcoordctl: the session is safe again; the lock was held all the time\n";
+    }
+    told_ = in_danger;
+  }
+
+  milliseconds until_next_look(milliseconds left) const {
+    const milliseconds ttl = session_.ttl();
+    return std::max(left - (told_ ? kill_margin(ttl) : term_margin(ttl)), milliseconds(1));
+  }
+
+  void pass_on(const SignalFd& signals) {
+    while (const int arrived = signals.take()) {
+      if (arrived != SIGCHLD) {
+        child_.signal(arrived);
+      }
+    }
+    if (child_.take_stop()) {
+      stop_too();
+    }
+  }
+
+  // The shell that started this program sees a stopped job, and has its terminal. Nobody keeps the
+  // session alive now, but the command does nothing either.
+  void stop_too() {
+    terminal_.take_back();
+    ::raise(SIGSTOP);
+    stopped_ = true;
+  }
+
+  // After SIGCONT, and only if the lease was looked at since.
+  void go_on() {
+    if (std::exchange(stopped_, false)) {
+      terminal_.lend(child_.pid());
+      child_.signal(SIGCONT);
+    }
+  }
+
+  ChildProcess& child_;
+  const client::Session& session_;
+  Terminal& terminal_;
+  bool told_ = false;
+  bool stopped_ = false;
+};
 
 int run_command(Context& context,
                 client::Session& session,
@@ -210,17 +277,21 @@ int run_command(Context& context,
                 const client::Grant& grant,
                 const SignalFd& signals) {
   ChildOptions how;
-  how.arguments = options.command;
+  how.arguments = context.child_command();
   how.environment = {{"GCOORD_LOCK_NAME", options.name},
                      {"GCOORD_LOCK_TOKEN", std::to_string(grant.token)},
                      {"GCOORD_SESSION", std::to_string(session.id())}};
   how.group = true;
+  how.foreground = Terminal::ours();
+  Terminal terminal;
   auto child = ChildProcess::start(how);
+  if (how.foreground) {
+    terminal.note_lent();  // Also when there was no such program: it was lent before that showed.
+  }
   if (!child.ok()) {
     return context.fail(child.status());
   }
-  const ForegroundGroup foreground(child.value().pid());
-  const bool lost = supervise(child.value(), session, signals);
+  const bool lost = Watch(child.value(), session, terminal).until_end(signals);
   const int code = child.value().wait();
   if (lost) {
     std::cerr << "gcoordctl: the lock on '" << options.name << "' was lost\n";
@@ -230,6 +301,10 @@ int run_command(Context& context,
 }
 
 int run(Context& context, const RunOptions& options) {
+  if (context.child_command().empty()) {
+    return context.fail(rpc::make_error(rpc::ErrorCode::OptionMissing,
+                                        "the command, after --: lock run NAME -- CMD ARGUMENTS"));
+  }
   const auto ttl = context.duration("--ttl", options.ttl);
   client::AcquireOptions how;
   if (options.try_only) {
@@ -280,8 +355,7 @@ void add_lock_run_command(CLI::App& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* app = lock.add_subcommand("run", "run a command while holding a lock");
   app->add_option("NAME", options->name, "name of the lock")->required();
-  app->add_option("COMMAND", options->command, "after --: the command and its arguments")
-      ->required();
+  app->footer("After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS");
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
   CLI::Option* wait =

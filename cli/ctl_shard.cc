@@ -33,6 +33,15 @@ void add_row(Table& table, const Json& row, const std::string& node) {
                         text_of(row, "state_hash")});
 }
 
+// A node that said nothing; why not stands where its role would.
+void add_silent_row(Table& table, std::uint32_t shard, const Json& node) {
+  std::vector<std::string> row(table.columns.size(), "-");
+  row[0] = std::to_string(shard);
+  row[1] = text_of(node, "node");
+  row[2] = text_of(node, "error");
+  table.rows.push_back(std::move(row));
+}
+
 Table empty_table() {
   return {
       {"SHARD", "NODE", "ROLE", "TERM", "LEADER", "COMMIT", "APPLIED", "LAST", "LOCKS", "STATE"},
@@ -46,6 +55,12 @@ std::uint32_t any_node(const client::Client& client) {
     }
   }
   return 0;
+}
+
+client::Status not_connected(const client::NodeView& node) {
+  return {client::StatusCode::Unavailable,
+          node.last_error.empty() ? "not connected" : node.last_error,
+          static_cast<std::uint32_t>(rpc::ErrorCode::Unreachable)};
 }
 
 int list_shards(Context& context, const ShardOptions& options) {
@@ -80,25 +95,30 @@ int show_shard(Context& context, const ShardOptions& options) {
   const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
   static_cast<void>(others.ok());
   Json replicas = Json::array();
+  Json unreachable = Json::array();
   Table table = empty_table();
-  client::Status last_failure;
   for (const client::NodeView& node : client->cluster().nodes) {
-    if ((options.node != 0 && options.node != node.node_id) || !node.connected) {
+    const bool asked = options.node == 0 || options.node == node.node_id;
+    if (!asked || node.node_id == 0) {
       continue;
     }
-    const auto shown = client->shard_show(node.node_id, options.shard);
+    const auto shown = node.connected ? client->shard_show(node.node_id, options.shard)
+                                      : client::Result<std::string>{not_connected(node)};
     if (!shown.ok()) {
-      last_failure = shown.status();
+      unreachable.push_back({{"node", node.node_id},
+                             {"endpoint", node.address},
+                             {"error", shown.status().message()}});
+      add_silent_row(table, options.shard, unreachable.back());
       continue;
     }
     replicas.push_back(Json::parse(shown.value(), nullptr, false));
     add_row(table, replicas.back(), std::to_string(node.node_id));
   }
-  if (replicas.empty() && !last_failure.ok()) {
-    return context.fail(*client, last_failure);
-  }
-  context.output().print(Json{{"shard", options.shard}, {"replicas", replicas}}, table);
-  return replicas.empty() ? static_cast<int>(rpc::ExitCode::Unreachable) : 0;
+  const Json json = {
+      {"shard", options.shard}, {"replicas", replicas}, {"unreachable", unreachable}};
+  context.output().print(json, table);
+  const bool all = unreachable.empty() && !replicas.empty();
+  return static_cast<int>(all ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }
 
 }  // namespace

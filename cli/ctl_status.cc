@@ -1,5 +1,7 @@
-// gcoordctl status: what every node of the cluster says of itself, and which ones say nothing.
+// gcoordctl status: what every node of the cluster says of itself, and which ones say nothing. It
+// exits with 3 when there are such, after it has printed all that is known (SERVICES.md O3).
 #include "cli/command.h"
+#include "rpc/error_codes.h"
 
 #include <algorithm>
 
@@ -76,7 +78,7 @@ int show_status(Context& context) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  // An unreachable node is a line of the answer, not a failure of it.
+  // An unreachable node is a line of the answer first, and then the exit code.
   const auto others = client->wait_for_all_nodes(std::min(context.timeout(), kOthersTimeout));
   static_cast<void>(others.ok());
   client::ClusterView cluster = client->cluster();
@@ -84,17 +86,26 @@ int show_status(Context& context) {
     return a.node_id < b.node_id;
   });
   Json nodes = Json::array();
+  bool all_reachable = true;
   for (const client::NodeView& node : cluster.nodes) {
     nodes.push_back(describe(*client, node));
+    all_reachable = all_reachable && nodes.back().value("reachable", false);
   }
   const Json json = {{"cluster_id", std::to_string(cluster.cluster_id)},
                      {"shards", cluster.shard_count},
                      {"tick_ms", cluster.tick.count()},
                      {"election_ms", cluster.election_timeout.count()},
+                     {"ttl_min_ms", cluster.ttl_min.count()},
+                     {"ttl_max_ms", cluster.ttl_max.count()},
                      {"durability", "durable"},
                      {"nodes", nodes}};
-  context.output().print(json, table_of(nodes));
-  return 0;
+  Table table = table_of(nodes);
+  table.caption = "cluster " + std::to_string(cluster.cluster_id) + ", " +
+                  std::to_string(cluster.shard_count) + " shards, TTL " +
+                  std::to_string(cluster.ttl_min.count()) + " to " +
+                  std::to_string(cluster.ttl_max.count()) + " ms";
+  context.output().print(json, table);
+  return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }
 
 }  // namespace

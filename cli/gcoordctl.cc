@@ -3,9 +3,14 @@
 #include "rpc/error_codes.h"
 #include "server/version.h"
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::cli {
@@ -14,7 +19,8 @@ namespace {
 constexpr const char* kFooter =
     "Exit codes: 0 success, 1 a negative answer or failed check, 2 wrong usage, 3 unreachable,\n"
     "4 not allowed, 5 no leader or too busy, 6 held by another. stdout is data, stderr is talk.\n"
-    "Environment: GCOORD_ENDPOINTS (host:port,host:port,...), else 127.0.0.1:7400.";
+    "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
+    "GCOORD_ENDPOINTS (host:port,host:port,...; else 127.0.0.1:7400), --ttl from GCOORD_TTL.";
 
 void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--endpoints", globals.endpoints, "client ports of the cluster, comma-separated")
@@ -43,21 +49,74 @@ void fall_through(CLI::App& app) {
   }
 }
 
-bool wants_json(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
-    if ((arguments[i] == "-o" || arguments[i] == "--output") && arguments[i + 1] == "json") {
-      return true;
+// --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
+// excludes another option: a variable must not forbid what the user typed.
+void read_environment(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || option == app.get_help_ptr() ||
+        !option->get_excludes().empty()) {
+      continue;
     }
+    std::string variable = "GCOORD_" + option->get_lnames().front();
+    std::ranges::transform(variable, variable.begin(), [](char letter) {
+      return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+    });
+    option->envname(variable);
   }
-  return false;
+  for (CLI::App* each : app.get_subcommands({})) {
+    read_environment(*each);
+  }
 }
 
-int main_of(const std::vector<std::string>& arguments) {
+bool wants_json(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] == "-o" || arguments[i] == "--output") {
+      return arguments[i + 1] == "json";
+    }
+  }
+  const char* variable = std::getenv("GCOORD_OUTPUT");
+  return variable != nullptr && std::string_view{variable} == "json";
+}
+
+// Whether the first two words that are neither options nor their values are `lock run`. An option
+// that stands before a verb has a value, unless it asks for help.
+bool names_lock_run(std::span<const std::string> words) {
+  std::string verbs;
+  int count = 0;
+  for (std::size_t i = 0; i < words.size() && count < 2; ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with('-')) {
+      verbs += " " + word;
+      ++count;
+      continue;
+    }
+    const bool joined = word.find('=') != std::string::npos ||
+                        (!word.starts_with("--") && word.size() > 2);  // -ojson
+    const bool alone = word == "-h" || word == "--help";
+    i += joined || alone ? 0 : 1;
+  }
+  return verbs == " lock run";
+}
+
+// Takes the command of `lock run` out of the arguments before the parser sees them: it would take
+// its brackets and commas for lists, and its options for those of gcoordctl.
+std::vector<std::string> cut_child_command(std::vector<std::string>& arguments) {
+  const auto cut = std::ranges::find(arguments, "--");
+  if (cut == arguments.end() || !names_lock_run({arguments.begin(), cut})) {
+    return {};
+  }
+  std::vector<std::string> command(cut + 1, arguments.end());
+  arguments.erase(cut, arguments.end());
+  return command;
+}
+
+int main_of(std::vector<std::string> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"gcoordctl: talk to a gcoord cluster", "gcoordctl"};
   app.footer(kFooter);
   app.require_subcommand(1);
   Context context;
+  context.set_child_command(cut_child_command(arguments));
   add_globals(app, context.globals());
   add_status_commands(app, context);
   add_shard_commands(app, context);
@@ -67,6 +126,7 @@ int main_of(const std::vector<std::string>& arguments) {
   add_version_command(app, context);
   add_completion_command(app, context);
   fall_through(app);
+  read_environment(app);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);

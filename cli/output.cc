@@ -10,8 +10,13 @@ namespace gcoord::cli {
 
 namespace {
 
+// What the user typed may be any bytes, and is printed in errors.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string cell_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : text_of(value);
 }
 
 std::string code_text(std::uint32_t detail) {
@@ -35,7 +40,7 @@ void print_row(const std::vector<std::string>& cells, const std::vector<std::siz
 
 void Output::print(const Json& json, const Table& table) const {
   if (format_ == Format::JsonLines) {
-    std::cout << json.dump() << "\n";
+    std::cout << text_of(json) << "\n";
     return;
   }
   std::vector<std::size_t> widths(table.columns.size());
@@ -45,6 +50,9 @@ void Output::print(const Json& json, const Table& table) const {
       widths[column] = std::max(widths[column], row[column].size());
     }
   }
+  if (!table.caption.empty()) {
+    std::cout << table.caption << "\n";
+  }
   print_row(table.columns, widths);
   for (const auto& row : table.rows) {
     print_row(row, widths);
@@ -53,7 +61,7 @@ void Output::print(const Json& json, const Table& table) const {
 
 void Output::print_facts(const Json& json) const {
   if (format_ == Format::JsonLines) {
-    std::cout << json.dump() << "\n";
+    std::cout << text_of(json) << "\n";
     return;
   }
   std::size_t width = 0;
@@ -71,7 +79,7 @@ int Output::fail(const Status& status, const std::vector<std::string>& evidence)
                   {"status", status_code_name(status.code())},
                   {"message", status.message()},
                   {"evidence", evidence}};
-    std::cout << Json{{"error", error}}.dump() << "\n";
+    std::cout << text_of(Json{{"error", error}}) << "\n";
   } else {
     std::cerr << "gcoordctl: " << status.to_string() << "\n";
     for (const std::string& line : evidence) {

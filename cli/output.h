@@ -2,7 +2,8 @@
 //
 // stdout carries the value and nothing else; stderr carries talk. With -o json every command prints
 // one JSON object in one line, errors too: {"error": {"code", "status", "message", "evidence"}}.
-// Integers over 32 bits are strings. One thread.
+// Integers over 32 bits are strings; bytes of the user's that are not UTF-8 become U+FFFD. One
+// thread.
 #pragma once
 
 #include "common/status.h"
@@ -25,6 +26,7 @@ enum class Format : std::uint8_t { Tables, JsonLines };
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
+  std::string caption;  // A line above it, if any.
 };
 
 class Output {

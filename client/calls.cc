@@ -123,6 +123,7 @@ void list_node(Core& core,
     }
     LockPage page;
     page.next_cursor = decoded.value().next_cursor;
+    page.complete = !answer.slot.has(rpc::ReplyFlag::Partial);
     for (const rpc::LockRow& row : decoded.value().rows) {
       page.locks.push_back(description_of(row));
     }

@@ -4,6 +4,7 @@
 #include "client/calls.h"
 #include "client/session_impl.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -25,6 +26,9 @@ class Client::Impl {
 };
 
 namespace {
+
+// How long a list waits for nodes that neither answer nor refuse; without them it is not complete.
+constexpr std::chrono::milliseconds kListPatience{1000};
 
 // "2:rest": whose cursor it is, and the node's own part.
 struct ListPosition {
@@ -59,6 +63,16 @@ T read_on_thread(Core& core, Read read) {
     return read(core);
   }
   return future.get();
+}
+
+Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds timeout) {
+  return await<Status>(core, [&](auto callback) {
+    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
+    if (!core.post(
+            [&core, what, deadline, callback] { core.wait_for(what, deadline, callback); })) {
+      callback(failure(rpc::ErrorCode::ClientClosed));
+    }
+  });
 }
 
 ClusterView view_of(Core& core) {
@@ -145,29 +159,47 @@ Result<LockDescription> Client::get(std::string_view name, bool waiters) {
 
 Result<LockPage> Client::list(const ListOptions& options) {
   const ListPosition start = parse_cursor(options.cursor);
+  Core& core = *impl_->core();
+  if (start.node == 0) {
+    const auto patience = std::min(core.options().connect_timeout, kListPatience);
+    static_cast<void>(wait_until(core, WaitFor::EveryNodeTried, patience));
+  }
   std::vector<NodeView> nodes = cluster().nodes;
-  // One that is down leads nothing that others would not list soon.
-  std::erase_if(nodes,
-                [&](const NodeView& node) { return !node.connected || node.node_id < start.node; });
+  // An endpoint without a number is another address of a node, or of none.
+  std::erase_if(
+      nodes, [&](const NodeView& node) { return node.node_id == 0 || node.node_id < start.node; });
   Status status = failure(rpc::ErrorCode::Unreachable);
   bool answered = start.node != 0;
+  bool complete = true;
   for (const NodeView& node : nodes) {
+    if (!node.connected) {
+      complete = false;
+      continue;
+    }
     ListOptions at_node = options;
     at_node.cursor = node.node_id == start.node ? start.cursor : std::string{};
-    auto page = await<Result<LockPage>>(*impl_->core(), [&](auto callback) {
-      list_node(*impl_->core(), NodeId{node.node_id}, at_node, std::move(callback));
+    auto page = await<Result<LockPage>>(core, [&](auto callback) {
+      list_node(core, NodeId{node.node_id}, at_node, std::move(callback));
     });
     if (!page.ok()) {
       status = page.status();
+      complete = false;
       continue;
     }
     answered = true;
+    complete = complete && page.value().complete;
     if (!page.value().locks.empty() || !page.value().next_cursor.empty()) {
       page.value().next_cursor = next_position(page.value(), node, nodes.back());
+      page.value().complete = complete;
       return page;
     }
   }
-  return answered ? Result<LockPage>{LockPage{}} : Result<LockPage>{status};
+  if (!answered) {
+    return status;
+  }
+  LockPage last;
+  last.complete = complete;
+  return last;
 }
 
 Result<std::string> Client::node_status(std::uint32_t node_id) {
@@ -200,15 +232,7 @@ Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::
 }
 
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {
-  Core& core = *impl_->core();
-  return await<Status>(core, [&](auto callback) {
-    const TimePoint deadline = core.clock().now() + TimePoint{timeout};
-    if (!core.post([&core, deadline, callback] {
-          core.wait_for(WaitFor::AllNodes, deadline, callback);
-        })) {
-      callback(failure(rpc::ErrorCode::ClientClosed));
-    }
-  });
+  return wait_until(*impl_->core(), WaitFor::AllNodes, timeout);
 }
 
 ClusterView Client::cluster() const {

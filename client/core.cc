@@ -206,9 +206,23 @@ void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {
   waits_.push_back({what, false, deadline, std::move(callback)});
 }
 
+bool Core::arrived(WaitFor what) const {
+  switch (what) {
+    case WaitFor::AnyNode:
+      return nodes_.ready_count() > 0;
+    case WaitFor::AllNodes:
+      return nodes_.complete();
+    case WaitFor::Majority:
+      return nodes_.tried() || (nodes_.cluster() != nullptr &&
+                                nodes_.ready_count() > nodes_.cluster()->nodes.size() / 2);
+    case WaitFor::EveryNodeTried:
+      break;
+  }
+  return nodes_.tried();
+}
+
 bool Core::decide(const ReadyWait& wait, TimePoint now, Status& status) const {
-  const bool done = wait.what == WaitFor::AnyNode ? nodes_.ready_count() > 0 : nodes_.complete();
-  if (done) {
+  if (arrived(wait.what)) {
     return true;
   }
   if (now >= wait.deadline || (wait.give_up_early && nodes_.all_failed())) {

@@ -30,7 +30,12 @@
 namespace gcoord::client {
 
 // Which nodes must be ready for a wait to end well.
-enum class WaitFor : std::uint8_t { AnyNode, AllNodes };
+enum class WaitFor : std::uint8_t {
+  AnyNode,
+  AllNodes,
+  Majority,        // Or all were tried.
+  EveryNodeTried,  // Ready, or tried and failed.
+};
 
 class Core : public std::enable_shared_from_this<Core> {
  public:
@@ -85,6 +90,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void drain_mailbox();
   void settle();
   void check_waits(TimePoint now);
+  bool arrived(WaitFor what) const;
   bool decide(const ReadyWait& wait, TimePoint now, Status& status) const;
   void end_waits();
   void begin_stop();

@@ -29,9 +29,11 @@ bool passing(rpc::ErrorCode code) {
   }
 }
 
-// A release under another number finds its work done: the first one was executed.
+// A release that was sent again, under another number or under none, finds its work done: the first
+// one was executed.
 bool released_before(const Operation& operation, rpc::ErrorCode code) {
-  return operation.slot.kind == rpc::RequestKind::LockRelease &&
+  const bool again = operation.renumbered || (operation.by_token() && operation.outcome_unknown);
+  return again && operation.slot.kind == rpc::RequestKind::LockRelease &&
          (code == rpc::ErrorCode::LockNotHeld || code == rpc::ErrorCode::TokenStale ||
           code == rpc::ErrorCode::HolderOther);
 }
@@ -183,13 +185,15 @@ void Dispatcher::on_failure(std::uint64_t id,
     return redirect(id, operation, NodeId{slot.leader}, std::move(status));
   }
   if (passing(code)) {
+    operation.outcome_unknown =
+        operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
     leaders_.forget(ShardId{operation.slot.shard});
     return retry(id, operation, std::move(status));
   }
   if (forgotten && operation.numbered() && operation.sent_count > 1) {
     return renumber(id, operation, std::move(status));
   }
-  if (operation.renumbered && released_before(operation, code)) {
+  if (released_before(operation, code)) {
     return complete(id, Answer{{}, slot, {}});
   }
   const auto session = operation.session;
@@ -214,6 +218,13 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
   send(id, operation);
 }
 
+void Dispatcher::resume(std::uint64_t id, Operation& operation) {
+  if (operation.numbered() && operation.slot.sequence == 0) {
+    return begin(id, operation);
+  }
+  send(id, operation);
+}
+
 void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
   static_cast<void>(id);
   operation.last_failure = std::move(status);
@@ -228,11 +239,14 @@ void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
 void Dispatcher::renumber(std::uint64_t id, Operation& operation, Status status) {
   // The shard cannot say any more what came of it. Asking anew is safe: an acquire that had been
   // granted answers "already held" with its token, a release that had been done "not held".
-  const std::uint64_t sequence = operation.slot.sequence;
-  operation.last_failure = std::move(status);
-  operation.slot.sequence = 0;
-  operation.renumbered = true;
+  const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
+  const bool again = std::exchange(operation.renumbered, true);
   end_number(*operation.session, operation.slot.shard, sequence);
+  if (again) {
+    // Somebody else numbers this session's requests too, so the next number may be refused as well.
+    return retry(id, operation, std::move(status));
+  }
+  operation.last_failure = std::move(status);
   begin(id, operation);
 }
 
@@ -254,6 +268,7 @@ void Dispatcher::on_lost(NodeId node, const std::string& reason) {
     if (operation.try_once || operation.target == Target::OneNode) {
       return fail(id, std::move(lost));
     }
+    operation.outcome_unknown = true;
     operation.last_failure = std::move(lost);
     ++statistics_.retries;
     send(id, operation);

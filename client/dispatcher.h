@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -41,6 +42,10 @@ class Dispatcher {
 
   TimePoint next_event() const { return next_event_; }
 
+  // Shards where the session may yet be granted something: an acquire was sent there, or the cancel
+  // of one.
+  std::set<std::uint32_t> acquiring_shards(const SessionRecord& session);
+
   // Every operation of the session ends with this error.
   void fail_session(const SessionRecord& session, rpc::ErrorCode code);
 
@@ -65,6 +70,7 @@ class Dispatcher {
                   Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
   void retry(std::uint64_t id, Operation& operation, Status status);
+  void resume(std::uint64_t id, Operation& operation);
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
   void take_back(const Operation& acquire);

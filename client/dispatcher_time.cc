@@ -34,7 +34,7 @@ void Dispatcher::advance(TimePoint now) {
       return on_deadline(id, operation);
     }
     if (operation.phase == OperationPhase::Backoff && now >= operation.retry_at) {
-      return send(id, operation);
+      return resume(id, operation);
     }
     if (operation.phase == OperationPhase::Sent && !operation.waits() && now >= operation.look_at) {
       look_at_node(operation, now);
@@ -53,8 +53,8 @@ void Dispatcher::look_at_node(Operation& operation, TimePoint now) {
 }
 
 void Dispatcher::on_deadline(std::uint64_t id, Operation& operation) {
-  const bool may_be_granted =
-      operation.slot.kind == rpc::RequestKind::LockAcquire && operation.sent_count > 0;
+  const bool may_be_granted = operation.slot.kind == rpc::RequestKind::LockAcquire &&
+                              operation.sent_count > 0 && operation.slot.sequence != 0;
   Status late = why_late(operation);
   if (!may_be_granted) {
     return fail(id, std::move(late));
@@ -112,6 +112,19 @@ Status Dispatcher::why_late(const Operation& operation) const {
     evidence += "; before that: " + operation.last_failure.message();
   }
   return failure(rpc::ErrorCode::DeadlineExceeded, evidence);
+}
+
+std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& session) {
+  std::set<std::uint32_t> shards;
+  operations_.for_each([&](std::uint64_t, const Operation& operation) {
+    const bool sent =
+        operation.slot.kind == rpc::RequestKind::LockAcquire && operation.sent_count > 0;
+    const bool cancel = operation.slot.kind == rpc::RequestKind::LockCancel;
+    if (operation.session.get() == &session && (sent || cancel)) {
+      shards.insert(operation.slot.shard);
+    }
+  });
+  return shards;
 }
 
 void Dispatcher::fail_session(const SessionRecord& session, rpc::ErrorCode code) {

@@ -75,6 +75,13 @@ bool NodeSet::complete() const {
   return welcomed_ && ready_count() >= cluster_.nodes.size();
 }
 
+bool NodeSet::tried() const {
+  return welcomed_ && std::ranges::all_of(cluster_.nodes, [this](const rpc::NodeAddress& node) {
+           const Entry* entry = find(node.node);
+           return entry == nullptr || entry->phase == Phase::Ready || entry->failed;
+         });
+}
+
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
@@ -268,6 +275,11 @@ std::vector<NodeView> NodeSet::views() const {
                        .address = entry->address,
                        .connected = entry->phase == Phase::Ready,
                        .last_error = entry->failure});
+    }
+  }
+  for (const rpc::NodeAddress& node : cluster_.nodes) {
+    if (find(node.node) == nullptr) {
+      views.push_back({.node_id = node.node.value, .last_error = "its address is not known yet"});
     }
   }
   std::ranges::sort(views, {}, &NodeView::node_id);

@@ -60,6 +60,10 @@ class NodeSet {
   // All nodes of the cluster are ready; false before the first Welcome.
   bool complete() const;
 
+  // Every node of the cluster is ready, or was tried and failed, or has no known address; false
+  // before the first Welcome.
+  bool tried() const;
+
   // "127.0.0.1:7001: Connection refused; ...": why nodes that are not ready are not.
   std::string evidence() const;
   std::string evidence(NodeId node) const;
@@ -77,6 +81,7 @@ class NodeSet {
   // What the cluster said of itself; nullptr before the first Welcome.
   const rpc::Welcome* cluster() const { return welcomed_ ? &cluster_ : nullptr; }
 
+  // Endpoints and nodes of the cluster, those without a known address too.
   std::vector<NodeView> views() const;
 
   // Frames sent and connections lost since the start.

@@ -6,6 +6,15 @@
 
 namespace gcoord::client {
 
+OperationPtr close_operation(SessionId session, std::uint32_t shard, TimePoint deadline) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = rpc::RequestKind::CloseSession;
+  operation->slot.shard = shard;
+  operation->slot.session = session.value;
+  operation->deadline = deadline;
+  return operation;
+}
+
 std::uint64_t OperationTable::add(OperationPtr operation) {
   GCOORD_ASSERT(operation != nullptr);
   if (free_.empty()) {

@@ -61,17 +61,24 @@ struct Operation {
   std::uint32_t redirects = 0;   // In a row, without a back-off between.
   std::uint32_t sent_count = 0;  // More than 0: a node may have executed it.
   bool renumbered = false;       // An earlier number's outcome is not known.
+  bool outcome_unknown = false;  // A node took it and then could not say what came of it.
   Status last_failure;
 
   bool waits() const { return slot.has(rpc::RequestFlag::Wait); }
 
+  bool by_token() const { return slot.has(rpc::RequestFlag::ByToken); }
+
   // Whether it takes a number of its own from its session's window in the shard.
   bool numbered() const {
-    return slot.kind == rpc::RequestKind::LockAcquire || slot.kind == rpc::RequestKind::LockRelease;
+    return slot.kind == rpc::RequestKind::LockAcquire ||
+           (slot.kind == rpc::RequestKind::LockRelease && !by_token());
   }
 };
 
 using OperationPtr = std::unique_ptr<Operation>;
+
+// Ends the session in one shard, or in all that a node leads (rpc::kAllShards; set the target).
+OperationPtr close_operation(SessionId session, std::uint32_t shard, TimePoint deadline);
 
 // The operations under way, by request id. An id names one place and one use of it, so an answer
 // that comes too late finds nobody.

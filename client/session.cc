@@ -131,6 +131,10 @@ bool Session::alive() const {
   return impl_->alive();
 }
 
+Status Session::renew() {
+  return await<Status>(impl_->core(), [&](auto callback) { impl_->renew(std::move(callback)); });
+}
+
 Status Session::close() {
   return await<Status>(impl_->core(), [&](auto callback) { impl_->close(std::move(callback)); });
 }

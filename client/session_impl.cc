@@ -82,6 +82,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   record->id = SessionId{options.session_id};
   record->ttl_ms = protocol_ms(options.ttl);
   record->keep_alive = options.keep_alive;
+  record->attached = true;
   record->first_sequence = options.first_sequence;
   record->on_event = std::move(options.on_event);
   if (const auto code = check_ttl(record->ttl_ms); code != rpc::ErrorCode::None) {
@@ -149,11 +150,30 @@ void SessionImpl::release(std::string_view name,
   OperationPtr operation = name_operation(*core_, rpc::RequestKind::LockRelease, name);
   operation->slot.session = record_->id.value;
   operation->slot.token = token;
+  if (record_->attached) {
+    operation->slot.set(rpc::RequestFlag::ByToken);
+  }
   operation->session = record_;
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(answer.status);
   };
   core_->submit(std::move(operation));
+}
+
+void SessionImpl::renew(Session::StatusCallback callback) {
+  const auto command = [core = core_, record = record_, callback] {
+    if (record->ended.load(std::memory_order_relaxed)) {
+      return callback(failure(record->end_reason));
+    }
+    // A client that has just connected may not have reached a majority yet.
+    core->wait_for(
+        WaitFor::Majority, core->request_deadline(), [core, record, callback](const Status&) {
+          core->keeper().renew(record, callback);
+        });
+  };
+  if (!core_->post(command)) {
+    callback(failure(rpc::ErrorCode::ClientClosed));
+  }
 }
 
 void SessionImpl::close(Session::StatusCallback callback) {
@@ -164,15 +184,19 @@ void SessionImpl::close(Session::StatusCallback callback) {
     if (record->ended.load(std::memory_order_relaxed)) {
       return callback ? callback(failure(record->end_reason)) : void();
     }
+    const std::set<std::uint32_t> acquiring = core->dispatcher().acquiring_shards(*record);
     core->keeper().end(record, rpc::ErrorCode::SessionClosed);
-    send_close(*core, record->id.value, callback);
+    send_close(*core, *record, acquiring, callback);
   };
   if (!core_->post(command) && callback) {
     callback(failure(rpc::ErrorCode::ClientClosed));
   }
 }
 
-void SessionImpl::send_close(Core& core, std::uint64_t session, Session::StatusCallback callback) {
+void SessionImpl::send_close(Core& core,
+                             const SessionRecord& session,
+                             const std::set<std::uint32_t>& acquiring,
+                             Session::StatusCallback callback) {
   struct Count {
     std::size_t outstanding = 1;  // One for the loop itself.
     bool closed = false;
@@ -187,22 +211,26 @@ void SessionImpl::send_close(Core& core, std::uint64_t session, Session::StatusC
       callback(count->closed ? Status{} : count->failure);
     }
   };
-  // Every node ends what it leads; a node that cannot be reached leads nothing for long.
-  for (const NodeView& view : core.nodes().views()) {
-    if (!view.connected) {
-      continue;
-    }
-    auto operation = std::make_unique<Operation>();
-    operation->slot.kind = rpc::RequestKind::CloseSession;
-    operation->slot.shard = rpc::kAllShards;
-    operation->slot.session = session;
-    operation->target = Target::OneNode;
-    operation->node = NodeId{view.node_id};
-    operation->try_once = true;
-    operation->deadline = core.request_deadline();
+  const auto submit = [&](OperationPtr operation) {
     operation->callback = [answered](const Answer& answer) { answered(answer.status); };
     ++count->outstanding;
     core.dispatcher().submit(std::move(operation));
+  };
+  // Every node ends what it leads; a node that cannot be reached leads nothing for long.
+  for (const NodeView& view : core.nodes().views()) {
+    if (view.connected) {
+      OperationPtr operation =
+          close_operation(session.id, rpc::kAllShards, core.request_deadline());
+      operation->target = Target::OneNode;
+      operation->node = NodeId{view.node_id};
+      operation->try_once = true;
+      submit(std::move(operation));
+    }
+  }
+  // A node closes what it knows of; an acquire that is still on its way would register the session
+  // after that and hold its lock for a TTL. Its shard is closed behind it, in the log's order.
+  for (const std::uint32_t shard : acquiring) {
+    submit(close_operation(session.id, shard, core.request_deadline()));
   }
   answered(failure(rpc::ErrorCode::Unreachable, core.nodes().evidence()));
 }

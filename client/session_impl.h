@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string_view>
 
 namespace gcoord::client {
@@ -30,6 +31,9 @@ class SessionImpl {
   void acquire(std::string_view name, AcquireOptions options, Session::GrantCallback callback);
   void release(std::string_view name, std::uint64_t token, Session::StatusCallback callback);
 
+  // Ok once a majority of the nodes acknowledged a keep-alive that was sent after this call.
+  void renew(Session::StatusCallback callback);
+
   // Once; later calls succeed without doing anything. The callback may be empty.
   void close(Session::StatusCallback callback);
   void detach();
@@ -42,7 +46,10 @@ class SessionImpl {
   TimePoint remaining() const;
 
  private:
-  static void send_close(Core& core, std::uint64_t session, Session::StatusCallback callback);
+  static void send_close(Core& core,
+                         const SessionRecord& session,
+                         const std::set<std::uint32_t>& acquiring,
+                         Session::StatusCallback callback);
 
   std::shared_ptr<Core> core_;
   std::shared_ptr<SessionRecord> record_;

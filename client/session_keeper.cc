@@ -1,10 +1,12 @@
 #include "client/session_keeper.h"
 
+#include "client/failure.h"
 #include "rpc/limits.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -34,7 +36,17 @@ void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, rpc::Erro
   session->certain_until_ns.store(0, std::memory_order_relaxed);
   session->ended.store(true, std::memory_order_relaxed);
   forget(session);
+  // What is on its way would register a lost session anew and hold its lock for a TTL. A session
+  // that its holder closes is closed by SessionImpl, which waits for the answers.
+  std::set<std::uint32_t> acquiring;
+  if (reason == rpc::ErrorCode::SessionExpired) {
+    acquiring = dispatcher_.acquiring_shards(*session);
+  }
   dispatcher_.fail_session(*session, reason);
+  const TimePoint deadline = options_.clock->now() + TimePoint{options_.request_timeout};
+  for (const std::uint32_t shard : acquiring) {
+    dispatcher_.submit(close_operation(session->id, shard, deadline));
+  }
 }
 
 void SessionKeeper::forget(const std::shared_ptr<SessionRecord>& session) {
@@ -110,7 +122,42 @@ void SessionKeeper::send(NodeId node, TimePoint now) {
   }
 }
 
-void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part) {
+void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
+                          std::function<void(Status)> callback) {
+  struct Count {
+    std::size_t outstanding = 1;  // One for the loop itself.
+    std::size_t acknowledged = 0;
+    std::function<void(Status)> callback;  // Until it has run.
+  };
+
+  const auto count = std::make_shared<Count>();
+  count->callback = std::move(callback);
+  const std::size_t needed = nodes_.cluster()->nodes.size() / 2 + 1;
+  const auto answered = [count, needed, session](const Answer& answer) {
+    count->acknowledged += answer.status.ok() ? 1 : 0;
+    --count->outstanding;
+    const bool ended = session->ended.load(std::memory_order_relaxed);
+    const bool decided = ended || count->acknowledged >= needed || count->outstanding == 0;
+    if (!decided || !count->callback) {
+      return;
+    }
+    const Status status = ended ? failure(rpc::ErrorCode::SessionExpired)
+                          : count->acknowledged >= needed
+                              ? Status{}
+                              : failure(rpc::ErrorCode::QuorumUnavailable);
+    std::exchange(count->callback, {})(status);
+  };
+  const TimePoint now = options_.clock->now();
+  for (const NodeView& view : nodes_.views()) {
+    if (view.connected) {
+      ++count->outstanding;
+      send_part(NodeId{view.node_id}, now, Sessions{session}, answered);
+    }
+  }
+  answered(Answer{failure(rpc::ErrorCode::Unreachable, nodes_.evidence()), {}, {}});
+}
+
+void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part, Answered answered) {
   std::vector<SessionId> ids;
   ids.reserve(part.size());
   for (const auto& session : part) {
@@ -123,8 +170,11 @@ void SessionKeeper::send_part(NodeId node, TimePoint now, Sessions part) {
   operation->try_once = true;
   operation->payload = rpc::text_of(rpc::encode_keep_alive(ids));
   operation->deadline = now + TimePoint{options_.request_timeout};
-  operation->callback = [this, node, now, part = std::move(part)](const Answer& answer) {
+  operation->callback = [this, node, now, part = std::move(part), answered](const Answer& answer) {
     on_acknowledged(node, now, part, answer);
+    if (answered) {
+      answered(answer);
+    }
   };
   dispatcher_.submit(std::move(operation));
 }

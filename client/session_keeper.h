@@ -10,6 +10,7 @@
 #include "client/node_set.h"
 #include "client/session_record.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,6 +23,9 @@ class SessionKeeper {
 
   // Begins to keep it; its Lease is set.
   void add(std::shared_ptr<SessionRecord> session);
+
+  // Asks every connected node now. Ok once a majority of the cluster acknowledged; else why not.
+  void renew(const std::shared_ptr<SessionRecord>& session, std::function<void(Status)> callback);
 
   // Ends it here: no event, its operations fail with this reason.
   void end(const std::shared_ptr<SessionRecord>& session, rpc::ErrorCode reason);
@@ -43,7 +47,9 @@ class SessionKeeper {
 
   void send_all(TimePoint now);
   void send(NodeId node, TimePoint now);
-  void send_part(NodeId node, TimePoint now, Sessions part);
+  using Answered = std::function<void(const Answer&)>;  // After the leases know of it.
+
+  void send_part(NodeId node, TimePoint now, Sessions part, Answered answered = {});
   void on_acknowledged(NodeId node, TimePoint sent_at, const Sessions& part, const Answer& answer);
   void tell(const std::shared_ptr<SessionRecord>& session, TimePoint now);
   TimePoint interval() const;

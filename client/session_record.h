@@ -22,6 +22,7 @@ struct SessionRecord {
   SessionId id;
   std::uint32_t ttl_ms = 0;
   bool keep_alive = true;
+  bool attached = false;  // Opened by another program, which numbers its requests.
   std::uint64_t first_sequence = 1;
   std::function<void(SessionEvent)> on_event;
 

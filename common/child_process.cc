@@ -41,6 +41,10 @@ void redirect(const std::string& file, int target) {
   if (options.group) {
     ::setpgid(0, 0);
   }
+  if (options.group && options.foreground) {
+    ::signal(SIGTTOU, SIG_IGN);  // This group is a background group until the next line is done.
+    ::tcsetpgrp(STDIN_FILENO, ::getpid());
+  }
   if (output >= 0) {
     ::dup2(output, STDOUT_FILENO);
   } else if (!options.output_file.empty()) {
@@ -62,6 +66,7 @@ void redirect(const std::string& file, int target) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGTTOU, SIG_DFL);
   ::execvp(arguments[0], arguments.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(failure, &error, sizeof(error));
@@ -145,6 +150,12 @@ void ChildProcess::signal(int number) {
   if (running()) {
     ::kill(group_ ? -pid_ : pid_, number);
   }
+}
+
+bool ChildProcess::take_stop() {
+  siginfo_t stopped{};
+  return running() && ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WNOHANG) == 0 &&
+         stopped.si_pid == pid_;
 }
 
 void ChildProcess::note_exit(int status) {

@@ -24,6 +24,9 @@ struct ChildOptions {
   std::string output_file;      // stdout goes there instead; appended.
   std::string error_file;       // stderr goes there instead of the parent's; appended.
   bool group = false;  // A process group of its own: a terminal's Ctrl-C does not reach it.
+  // Its group becomes the foreground group of the terminal on stdin before the program begins, so
+  // that it may read at once; only when the parent's group is that now.
+  bool foreground = false;
 };
 
 class ChildProcess {
@@ -41,6 +44,9 @@ class ChildProcess {
 
   // To the process, or its group if it has one; nothing when the process has ended.
   void signal(int number);
+
+  // Whether the process was stopped (Ctrl-Z) since this was asked last; never reaps it.
+  bool take_stop();
 
   // The exit status as a shell says it: the code, or 128 + the signal. Empty at the deadline.
   std::optional<int> wait_for(std::chrono::milliseconds timeout);

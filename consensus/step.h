@@ -60,10 +60,15 @@ GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
   }
 }
 
+// Terms rise one by one: nobody is two thousand million elections ahead. A forged term beyond this
+// would leave the row no room for offsets (log_runs.h).
+inline constexpr std::uint64_t kTermLeadMax = std::uint64_t{1} << 31;
+
 // Whether a message could be meant for this row at all.
 GCOORD_HD inline bool plausible(const StepRow& r, const Message& m) {
-  return m.shard == r.shard.shard() && m.to == r.input.self && m.from != r.input.self &&
-         m.from.value != 0 && m.term.value < kPlausibleMax && m.index.value < kPlausibleMax &&
+  return m.term.value <= r.hot().term.value + kTermLeadMax && m.shard == r.shard.shard() &&
+         m.to == r.input.self && m.from != r.input.self && m.from.value != 0 &&
+         m.term.value < kPlausibleMax && m.index.value < kPlausibleMax &&
          m.log_term.value < kPlausibleMax;
 }
 

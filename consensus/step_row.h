@@ -142,14 +142,33 @@ GCOORD_HD inline bool trusts_leader(const StepRow& r) {
          heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
 }
 
-// This replica's place in the order of campaigns: rotated by shard, so that the first leaders are
-// spread evenly.
-GCOORD_HD inline std::uint32_t rank_of(const StepRow& r) {
+// A voter's place in the order of campaigns: rotated by shard, so that the first leaders are spread
+// evenly.
+GCOORD_HD inline std::uint32_t rank_of(const StepRow& r, std::uint32_t slot) {
   const std::uint32_t voters = count_slots(r.configuration().voters_either());
-  if (voters == 0 || r.hot().self_slot == kSlotNone) {
+  if (voters == 0 || slot == kSlotNone) {
     return 0;
   }
-  return (r.hot().self_slot + voters - r.shard.shard().value % voters) % voters;
+  return (slot + voters - r.shard.shard().value % voters) % voters;
+}
+
+// Whether slot a campaigns before slot b. Ranks collide where the configuration has holes.
+GCOORD_HD inline bool ranks_before(const StepRow& r, std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t rank_a = rank_of(r, a);
+  const std::uint32_t rank_b = rank_of(r, b);
+  return rank_a < rank_b || (rank_a == rank_b && a < b);
+}
+
+// This replica's place in that order among those whose nodes live, so that nobody waits for the
+// dead.
+GCOORD_HD inline std::uint32_t live_rank(const StepRow& r) {
+  const auto rivals =
+      static_cast<SlotMask>(live_members(r) & r.configuration().voters_either() & ~self_mask(r));
+  std::uint32_t before = 0;
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    before += has_slot(rivals, slot) && ranks_before(r, slot, r.hot().self_slot) ? 1u : 0u;
+  }
+  return before;
 }
 
 GCOORD_HD inline std::uint32_t random_ticks(const StepRow& r, std::uint32_t bound) {
@@ -162,7 +181,10 @@ GCOORD_HD inline std::uint32_t random_ticks(const StepRow& r, std::uint32_t boun
 GCOORD_HD inline Tick first_campaign(const StepRow& r) {
   const std::uint32_t stagger = r.input.timing.stagger_ticks;
   const Tick from = max_id(r.input.tick, r.input.vote_after);
-  return from + (1 + rank_of(r) * stagger + random_ticks(r, stagger));
+  // The nodes of a new cluster come to life one by one; those that come last get their share, too.
+  const bool first_ever = r.hot().term.value == 0;
+  const std::uint32_t rank = first_ever ? rank_of(r, r.hot().self_slot) : live_rank(r);
+  return from + (1 + rank * stagger + random_ticks(r, stagger));
 }
 
 // Campaigns in a row without a leader after which the retries are not spread any wider.
@@ -176,8 +198,8 @@ GCOORD_HD inline Tick next_campaign(const StepRow& r) {
   const std::uint8_t count = r.election().campaign_count;
   const std::uint32_t doublings =
       count < 1 ? 0u : (count < kCampaignSpreadMax ? count : kCampaignSpreadMax) - 1u;
-  return r.input.tick +
-         (half + rank_of(r) * r.input.timing.stagger_ticks + random_ticks(r, half << doublings));
+  return r.input.tick + (half + rank_of(r, r.hot().self_slot) * r.input.timing.stagger_ticks +
+                         random_ticks(r, half << doublings));
 }
 
 // Whether term and vote on stable storage are the present ones.

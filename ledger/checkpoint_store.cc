@@ -23,7 +23,8 @@ constexpr std::array<const char*, kColumnCount> kColumnNames = {"hard", "service
 
 // Memory bounds: a checkpoint is written and read in long runs, so little of it need stay.
 constexpr std::size_t kBlockCacheBytes = std::size_t{8} << 20;
-constexpr std::size_t kMemtableBytes = std::size_t{16} << 20;
+constexpr std::size_t kMemtableBytes = std::size_t{4} << 20;
+constexpr std::size_t kMemtablesBytes = std::size_t{8} << 20;  // Of all columns together.
 constexpr std::size_t kReadaheadBytes = std::size_t{2} << 20;
 constexpr std::size_t kLogBytesMax = std::size_t{128} << 20;
 
@@ -85,6 +86,7 @@ rocksdb::DBOptions database_options() {
   options.create_if_missing = true;
   options.create_missing_column_families = true;
   options.paranoid_checks = true;
+  options.db_write_buffer_size = kMemtablesBytes;
   options.max_background_jobs = 2;
   options.max_open_files = 64;
   options.max_total_wal_size = kLogBytesMax;

@@ -12,13 +12,15 @@ namespace gcoord::ledger {
 namespace {
 
 // On disk, little-endian: magic u64, version u32, node u32, cluster u64, shard count u32,
-// incarnation u32, directory id u64, in use u32, peer count u32, per peer {node u32, incarnation
-// u32, directory id u64}, CRC32C u32 of all before. Never renumber.
+// incarnation u32, directory id u64, flags u32, peer count u32, per peer {node u32, incarnation
+// u32, directory id u64, durable u64}, CRC32C u32 of all before. Never renumber.
 constexpr const char* kName = "identity";
 constexpr std::uint64_t kMagic = 0x31444944'44524347;  // "GCRDDID1"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 4;
-constexpr std::size_t kPeerBytes = 4 + 4 + 8;
+constexpr std::size_t kPeerBytes = 4 + 4 + 8 + 8;
+constexpr std::uint32_t kInUse = 1;  // Bits of the flags.
+constexpr std::uint32_t kEstablished = 2;
 constexpr std::size_t kCrcBytes = 4;
 
 Status mismatch(std::uint32_t detail,
@@ -71,11 +73,28 @@ Status IdentityFile::mark_in_use() {
   return persist();
 }
 
+Status IdentityFile::mark_established() {
+  if (established_) {
+    return Status{};
+  }
+  established_ = true;
+  return persist();
+}
+
+Status IdentityFile::remember_peers(const std::vector<PeerIdentity>& peers) {
+  if (peers == peers_) {
+    return Status{};
+  }
+  GCOORD_ASSERT(std::ranges::is_sorted(peers, {}, &PeerIdentity::node));
+  peers_ = peers;
+  return persist();
+}
+
 Status IdentityFile::remember_peer(const PeerIdentity& peer) {
   const auto found = std::ranges::lower_bound(peers_, peer.node, {}, &PeerIdentity::node);
   if (found == peers_.end() || found->node != peer.node) {
     peers_.insert(found, peer);
-  } else if (found->directory_id == peer.directory_id && found->incarnation == peer.incarnation) {
+  } else if (*found == peer) {
     return Status{};
   } else {
     *found = peer;
@@ -101,7 +120,9 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   identity_.shard_count = load<std::uint32_t>(at + 16);
   incarnation_ = Incarnation{load<std::uint32_t>(at + 20)};
   directory_id_ = load<std::uint64_t>(at + 24);
-  in_use_ = load<std::uint32_t>(at + 32) != 0;
+  const auto flags = load<std::uint32_t>(at + 32);
+  in_use_ = (flags & kInUse) != 0;
+  established_ = (flags & kEstablished) != 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
   if (bytes.size() - kHeadBytes - kCrcBytes != peer_count * kPeerBytes) {
     return damaged();
@@ -110,7 +131,8 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < peer_count; ++i, at += kPeerBytes) {
     peers_.push_back(PeerIdentity{NodeId{load<std::uint32_t>(at)},
                                   load<std::uint64_t>(at + 8),
-                                  Incarnation{load<std::uint32_t>(at + 4)}});
+                                  Incarnation{load<std::uint32_t>(at + 4)},
+                                  load<std::uint64_t>(at + 16)});
   }
   return Status{};
 }
@@ -140,12 +162,13 @@ Status IdentityFile::persist() {
   at = store(at, identity_.shard_count);
   at = store(at, incarnation_.value);
   at = store(at, directory_id_);
-  at = store(at, std::uint32_t{in_use_ ? 1u : 0u});
+  at = store(at, (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u));
   at = store(at, static_cast<std::uint32_t>(peers_.size()));
   for (const PeerIdentity& peer : peers_) {
     at = store(at, peer.node.value);
     at = store(at, peer.incarnation.value);
     at = store(at, peer.directory_id);
+    at = store(at, peer.durable);
   }
   store(at, crc32c(std::span{bytes}.first(bytes.size() - kCrcBytes)));
   return write_atomically(disk_, kName, bytes);

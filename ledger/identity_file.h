@@ -25,11 +25,15 @@ struct NodeIdentity {
 };
 
 // The directory that a peer node was last known to use. A handshake refuses a peer with another
-// directory id (its disk was replaced) or a lower incarnation (an old image came back).
+// directory id (its disk was replaced), or with a lower incarnation or a shorter log (an old image
+// came back).
 struct PeerIdentity {
   NodeId node;
   std::uint64_t directory_id = 0;
-  Incarnation incarnation;  // The highest one ever met.
+  Incarnation incarnation;    // The highest one ever met.
+  std::uint64_t durable = 0;  // How far its log was last known to reach: lsn.
+
+  friend bool operator==(const PeerIdentity& a, const PeerIdentity& b) = default;
 };
 
 class IdentityFile {
@@ -55,9 +59,18 @@ class IdentityFile {
 
   Status mark_in_use();
 
+  // Whether every node of the cluster has admitted this directory once. Before that, a directory
+  // that replaces a lost one looks like one of a new cluster, and its node must not vote.
+  bool established() const { return established_; }
+
+  Status mark_established();
+
   // Notes a peer's directory, durably, before the caller relies on it. Replaces what was known of
   // the node; the caller has decided that it may. No write when nothing changed.
   Status remember_peer(const PeerIdentity& peer);
+
+  // The same for all peers at once: the present list with news in it.
+  Status remember_peers(const std::vector<PeerIdentity>& peers);
 
   // Ascending by node.
   const std::vector<PeerIdentity>& peers() const { return peers_; }
@@ -74,6 +87,7 @@ class IdentityFile {
   std::uint64_t directory_id_ = 0;
   Incarnation incarnation_;
   bool in_use_ = false;
+  bool established_ = false;
   std::vector<PeerIdentity> peers_;
 };
 

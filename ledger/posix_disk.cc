@@ -122,11 +122,11 @@ PosixDisk::~PosixDisk() {
 }
 
 Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) {
-    GCOORD_TRY_STATUS(sync_parent(path));
-  } else if (errno != EEXIST) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return failure(errno, "cannot create directory", path, kDiskFailed);
   }
+  // Also when it exists: whoever made it may have died before this.
+  GCOORD_TRY_STATUS(sync_parent(path));
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
     return failure(errno, "cannot open directory", path, kDiskFailed);

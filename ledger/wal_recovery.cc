@@ -77,6 +77,9 @@ constexpr const char* kAdvice =
     "its peers";
 
 Result<std::optional<RecoveredLog>> Recovery::run() {
+  // A crash may have left names that are seen but not durable; what is acknowledged from here on
+  // must not stand in a file whose name a power cut takes away.
+  GCOORD_TRY_STATUS(disk_.sync_directory());
   GCOORD_TRY_STATUS(open_segments());
   if (segments_.empty()) {
     return std::optional<RecoveredLog>{};

@@ -9,6 +9,14 @@
 
 namespace gcoord::ledger {
 
+namespace {
+
+// A record grows to this size while the one before it is being written; what comes then is another
+// record. Far under the limit of the format, far over what one sync should carry.
+constexpr std::size_t kRecordBytes = std::size_t{64} << 20;
+
+}  // namespace
+
 struct WalWriter::Metrics {
   explicit Metrics(MetricsRegistry& registry)
       : sync_us(registry.histogram(
@@ -58,12 +66,17 @@ Lsn WalWriter::submit(WalBatch&& batch) {
   Lsn lsn;
   {
     const std::lock_guard lock(mutex_);
+    if (queued_.encoded().size() + batch.encoded().size() > kRecordBytes && !queued_.empty()) {
+      full_bytes_ += queued_.encoded().size();
+      full_.push_back(std::exchange(queued_, WalBatch{}));
+      ++queued_lsn_;
+    }
     if (queued_.empty()) {
       std::swap(queued_, batch);
     } else {
       queued_.append(batch);
     }
-    queued_bytes_.store(queued_.encoded().size(), std::memory_order_relaxed);
+    queued_bytes_.store(full_bytes_ + queued_.encoded().size(), std::memory_order_relaxed);
     lsn = queued_lsn_;
   }
   batch.clear();
@@ -89,17 +102,25 @@ void WalWriter::run() {
   }
 }
 
+void WalWriter::take_record() {
+  if (!full_.empty()) {
+    writing_ = std::move(full_.front());
+    full_.pop_front();
+    full_bytes_ -= writing_.encoded().size();
+  } else if (!queued_.empty()) {
+    std::swap(queued_, writing_);
+    ++queued_lsn_;
+  }
+  queued_bytes_.store(full_bytes_ + queued_.encoded().size(), std::memory_order_relaxed);
+}
+
 bool WalWriter::run_once() {
   Lsn drop_lsn;
   bool stopping = false;
   {
     std::unique_lock lock(mutex_);
     wait_for_work(lock);
-    std::swap(queued_, writing_);
-    queued_bytes_.store(0, std::memory_order_relaxed);
-    if (!writing_.empty()) {
-      ++queued_lsn_;
-    }
+    take_record();
     drop_lsn = std::exchange(drop_lsn_, Lsn{0});
     stopping = stopping_;
   }

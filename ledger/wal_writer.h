@@ -18,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,8 @@ class WalWriter {
   // One pass: writes what is queued, drops what may go. False when the thread is to end.
   bool run_once();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
+  // Moves the oldest record to writing_. Called with the mutex held.
+  void take_record();
   Status persist(const WalBatch& batch);
   void fail(Status status);
   void signal() const;
@@ -85,6 +88,9 @@ class WalWriter {
 
   std::mutex mutex_;  // Guards all below.
   std::condition_variable wake_;
+  // Records that take no more, oldest first: the disk is far behind. queued_ is not empty then.
+  std::deque<WalBatch> full_;
+  std::size_t full_bytes_ = 0;
   WalBatch queued_;
   Lsn queued_lsn_;  // Of the record that queued_ will become.
   Lsn drop_lsn_;

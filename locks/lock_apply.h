@@ -96,18 +96,12 @@ GCOORD_HD inline void apply_acquire(const ApplyPoint& at,
   store_reply(tables, request_row, reply);
 }
 
-GCOORD_HD inline void apply_release(const ApplyPoint& at,
-                                    const LockCommand& command,
-                                    LockReply& reply) {
+// Frees the lock if the session holds it under the command's token; says why not otherwise.
+GCOORD_HD inline void release_held(const ApplyPoint& at,
+                                   const LockCommand& command,
+                                   SessionRow session_row,
+                                   LockReply& reply) {
   const LockTables& tables = at.tables;
-  const SessionRow session_row = live_session(at, command, reply);
-  if (session_row.value == 0) {
-    return;
-  }
-  const RequestRow request_row = begin_request(tables, session_row, command, reply);
-  if (request_row.value == 0) {
-    return;
-  }
   const LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
   if (lock_row.value == 0) {
     reply.code = LockCode::NotHeld;
@@ -123,7 +117,25 @@ GCOORD_HD inline void apply_release(const ApplyPoint& at,
     reply.token = command.token;
     pass_on(tables, lock_row, at.index, at.events);
   }
-  store_reply(tables, request_row, reply);
+}
+
+GCOORD_HD inline void apply_release(const ApplyPoint& at,
+                                    const LockCommand& command,
+                                    LockReply& reply) {
+  const SessionRow session_row = live_session(at, command, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  if ((command.flags & kReleaseByToken) != 0) {
+    release_held(at, command, session_row, reply);
+    return;
+  }
+  const RequestRow request_row = begin_request(at.tables, session_row, command, reply);
+  if (request_row.value == 0) {
+    return;
+  }
+  release_held(at, command, session_row, reply);
+  store_reply(at.tables, request_row, reply);
 }
 
 // Idempotent: a wait that ended meanwhile answers how it ended, a grant included.

@@ -17,6 +17,8 @@ constexpr std::uint8_t flags_known(LockCommandKind kind) {
   switch (kind) {
     case LockCommandKind::Acquire:
       return kAcquireWait | kAcquireRegister;
+    case LockCommandKind::Release:
+      return kReleaseByToken;
     case LockCommandKind::CancelWait:
       return kCancelTimedOut;
     default:
@@ -128,9 +130,10 @@ LockCommand make_acquire(const AcquireFields& fields) {
 LockCommand make_release(const ReleaseFields& fields) {
   LockCommand command;
   command.kind = LockCommandKind::Release;
+  command.flags = fields.by_token ? kReleaseByToken : std::uint8_t{0};
   command.session = fields.session;
-  command.sequence = fields.sequence;
-  command.acked_below = fields.acked_below;
+  command.sequence = fields.by_token ? RequestSequence{1} : fields.sequence;
+  command.acked_below = fields.by_token ? RequestSequence{1} : fields.acked_below;
   command.name_hash = fields.name_hash;
   command.token = fields.token;
   return command;

@@ -5,6 +5,7 @@
 //
 //   Acquire          kind 1, flags 1, acked 4, session 8, sequence 8, [ttl_ms 4 if kRegister], name
 //   Release          kind 1, flags 1, acked 4, session 8, sequence 8, name hash 16, token 8
+//                    (by token: acked 0 and sequence 1 stand for nothing)
 //   CancelWait       kind 1, flags 1, session 8, sequence 8
 //   RegisterSession  kind 1, flags 1, session 8, ttl_ms 4
 //   ExpireSession    kind 1, flags 1, session 8, serial 4
@@ -50,6 +51,9 @@ inline constexpr std::uint8_t kAcquireWait = 1;      // Queue when the lock is h
 inline constexpr std::uint8_t kAcquireRegister = 2;  // Register the session here if it is not yet.
 inline constexpr std::uint8_t kCancelTimedOut =
     1;  // The wait's time ran out; else it was given up.
+// The token alone makes it happen once, since no token is granted twice: the session's window of
+// requests is left alone, for its owner numbers it and does not know of this release.
+inline constexpr std::uint8_t kReleaseByToken = 1;
 
 // One decoded command. Which fields mean something depends on the kind; the rest are zero.
 struct LockCommand {
@@ -85,6 +89,7 @@ struct ReleaseFields {
   RequestSequence acked_below{1};
   NameHash name_hash;
   FencingToken token;
+  bool by_token = false;  // Then sequence and acked_below are not used.
 };
 
 LockCommand make_release(const ReleaseFields& fields);

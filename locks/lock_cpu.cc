@@ -129,7 +129,11 @@ void LockCpu::follow(const LockReply& reply, ShardId shard, Tick now) {
     case RegistrationChange::Dying:
       return clock_.on_dying(reply.changed_row, now);
     case RegistrationChange::Removed:
-      return clock_.on_removed(reply.changed_row, reply.code == LockCode::SessionExpired);
+      // Closed sessions are remembered too: who keeps one alive that another program closed must
+      // learn that it is over.
+      return clock_.on_removed(
+          reply.changed_row,
+          reply.code == LockCode::SessionExpired || reply.code == LockCode::SessionClosed);
   }
 }
 
@@ -151,6 +155,12 @@ bool LockCpu::leads(ShardId shard) const {
   return (led_[shard.value / kWordBits] >> (shard.value % kWordBits) & 1) != 0;
 }
 
+bool LockCpu::remembers(ShardId shard, const LockCommand& command) const {
+  const SessionRow row = find_session(tables_, shard, command.session);
+  return row.value != 0 &&
+         find_request(tables_, tables_.sessions[row], command.sequence).value != 0;
+}
+
 LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const {
   const bool registers =
       command.kind == LockCommandKind::RegisterSession || (command.flags & kAcquireRegister) != 0;
@@ -162,12 +172,17 @@ LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const
     return LockLimit::None;
   }
   const bool held = find_lock(tables_, shard, command.name_hash).value != 0;
-  if (!held && tables_.locks.counts->used >= options_.limits.locks_max) {
-    return LockLimit::Locks;
-  }
   const bool waits = held && (command.flags & kAcquireWait) != 0;
-  return waits && waiter_count_ >= options_.limits.waiters_max ? LockLimit::Waiters
-                                                               : LockLimit::None;
+  LockLimit limit = LockLimit::None;
+  if (!held && tables_.locks.counts->used >= options_.limits.locks_max) {
+    limit = LockLimit::Locks;
+  } else if (waits && waiter_count_ >= options_.limits.waiters_max) {
+    limit = LockLimit::Waiters;
+  } else if (tables_.requests.counts->used >= options_.limits.requests_max) {
+    limit = LockLimit::Requests;
+  }
+  // Looked at last, because hardly ever is anything full.
+  return limit != LockLimit::None && remembers(shard, command) ? LockLimit::None : limit;
 }
 
 std::vector<std::byte> LockCpu::serialize(ShardId shard) const {

@@ -40,6 +40,7 @@ struct LockLimits {
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;
+  std::uint32_t requests_max = 64u << 20;  // Waiters and kept replies: 64 bytes each, 4 GB.
 };
 
 struct LockOptions {
@@ -68,11 +69,12 @@ struct LockDemand {
   std::uint32_t name_blocks = 0;
 };
 
-enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions };
+enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions, Requests };
 
 // A held lock, for reads. The name is a copy.
 struct HeldLock {
   std::string name;
+  ShardId shard;
   NameHash name_hash;
   SessionId holder;
   FencingToken token;
@@ -87,13 +89,6 @@ struct QueuedWaiter {
   SessionId session;
   RequestSequence sequence;
   LogIndex enqueued_at;
-};
-
-// Locks of one shard in byte order of their names, from after `after` on.
-struct LockListQuery {
-  std::string_view prefix;
-  std::string_view after;  // Exclusive; empty: from the start.
-  std::size_t limit = 100;
 };
 
 class LockCpu {
@@ -117,7 +112,9 @@ class LockCpu {
   void reserve(const LockDemand& demand);
   static LockDemand demand_of(const LockCommand& command);
 
-  // Which cap a command of a client would exceed, for the leader before it proposes.
+  // Which cap a command of a client would exceed, for the leader before it proposes. None for a
+  // request that is remembered already, since it takes nothing more; and for releases, which give
+  // back.
   LockLimit would_exceed(ShardId shard, const LockCommand& command) const;
 
   // Reads of the applied state.
@@ -125,7 +122,19 @@ class LockCpu {
 
   void check_batch(std::span<const TokenCheck> requests, std::span<TokenVerdict> verdicts) const;
   std::optional<HeldLock> get(ShardId shard, NameHash name) const;
-  std::vector<HeldLock> list(ShardId shard, const LockListQuery& query) const;
+
+  // For a walk over all held locks of the node in the order of their rows, which can stop and go on
+  // anywhere: the last row that may hold one, and the lock of a row, if it is one that `wanted`
+  // says yes to. A lock that is released and taken again may be met twice or not at all.
+  LockRow row_last() const { return LockRow{lock_memory_.counts.fresh}; }
+
+  template <typename Wanted>
+  std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
+    const LockRecord& lock = tables_.locks[row];
+    return lock.holder.value != 0 && wanted(lock.shard) ? std::optional{describe(row)}
+                                                        : std::nullopt;
+  }
+
   // Waiters of a lock from the given place on, at most `limit`.
   std::vector<QueuedWaiter> waiters(ShardId shard,
                                     NameHash name,
@@ -177,7 +186,8 @@ class LockCpu {
   void follow(const LockReply& reply, ShardId shard, Tick now);
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
-  HeldLock describe(LockRow row, std::string name) const;
+  bool remembers(ShardId shard, const LockCommand& command) const;
+  HeldLock describe(LockRow row) const;
 
   LockOptions options_;
   ColumnArena shard_columns_;

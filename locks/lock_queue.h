@@ -79,11 +79,12 @@ GCOORD_HD inline LockRow create_lock(const LockTables& tables,
 }
 
 GCOORD_HD inline void remove_lock(const LockTables& tables, LockRow row) {
-  const LockRecord& lock = tables.locks[row];
+  LockRecord& lock = tables.locks[row];
   GCOORD_ASSERT(lock.waiter_count == 0);
   tables.lock_index.erase(tables.lock_hash(lock.shard, lock.name_hash), row.value);
   release_name(tables, lock.name_first);
   --tables.shard(lock.shard).lock_count;
+  lock.holder = SessionRow{};  // What a walk over the rows knows a free one by.
   tables.locks.give_back(row);
 }
 

@@ -2,9 +2,6 @@
 #include "locks/lock_cpu.h"
 #include "locks/lock_names.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace gcoord::locks {
 namespace {
 
@@ -28,10 +25,11 @@ bool LockCpu::registered(ShardId shard, SessionId session) const {
   return find_session(tables_, shard, session).value != 0;
 }
 
-HeldLock LockCpu::describe(LockRow row, std::string name) const {
+HeldLock LockCpu::describe(LockRow row) const {
   const LockRecord& lock = tables_.locks[row];
   const SessionRecord& holder = tables_.sessions[lock.holder];
-  return {.name = std::move(name),
+  return {.name = name_of(tables_, lock),
+          .shard = lock.shard,
           .name_hash = lock.name_hash,
           .holder = holder.session,
           .token = lock.token,
@@ -46,42 +44,7 @@ std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
   if (row.value == 0) {
     return std::nullopt;
   }
-  return describe(row, name_of(tables_, tables_.locks[row]));
-}
-
-// Keeps the smallest `limit` names seen so far in a heap, so that a page of a huge shard costs one
-// pass and one page of memory.
-std::vector<HeldLock> LockCpu::list(ShardId shard, const LockListQuery& query) const {
-  using Found = std::pair<std::string, LockRow>;
-  const auto before = [](const Found& a, const Found& b) { return a.first < b.first; };
-  std::vector<Found> page;
-  const auto consider = [&](LockRow row) {
-    std::string name = name_of(tables_, tables_.locks[row]);
-    const bool wanted = name.starts_with(query.prefix) && name > query.after;
-    if (!wanted || (page.size() == query.limit && name > page.front().first)) {
-      return;
-    }
-    page.emplace_back(std::move(name), row);
-    std::push_heap(page.begin(), page.end(), before);
-    if (page.size() > query.limit) {
-      std::pop_heap(page.begin(), page.end(), before);
-      page.pop_back();
-    }
-  };
-  SessionRow session = query.limit > 0 ? tables_.shard(shard).session_first : SessionRow{};
-  for (; session.value != 0; session = tables_.sessions[session].shard_next) {
-    LockRow row = tables_.sessions[session].hold_first;
-    for (; row.value != 0; row = tables_.locks[row].hold_next) {
-      consider(row);
-    }
-  }
-  std::sort_heap(page.begin(), page.end(), before);
-  std::vector<HeldLock> found;
-  found.reserve(page.size());
-  for (Found& entry : page) {
-    found.push_back(describe(entry.second, std::move(entry.first)));
-  }
-  return found;
+  return describe(row);
 }
 
 std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,

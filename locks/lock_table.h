@@ -79,7 +79,7 @@ struct LockRecord {
   FencingToken token;
   LogIndex granted_at;  // Log index of the command that made this session the holder.
   ShardId shard;
-  SessionRow holder;
+  SessionRow holder;  // 0 in a row that is free.
   LockRow hold_next;
   LockRow hold_previous;
   RequestRow queue_first;  // Waiting acquires in log order.

@@ -123,9 +123,9 @@ void SessionClock::on_dying(SessionRow row, Tick now) {
   set_deadline(row, dying.led ? now : kTickNever);
 }
 
-void SessionClock::on_removed(SessionRow row, bool expired) {
+void SessionClock::on_removed(SessionRow row, bool over) {
   GCOORD_ASSERT(rows_[row.value].present);
-  if (expired) {
+  if (over) {
     remember_expired(rows_[row.value].session);
   }
   unlink(row);

@@ -61,8 +61,8 @@ struct RenewOutcome {
 
 struct SessionClockOptions {
   std::uint32_t tick_ms = 10;
-  // How many expired sessions to remember, so that their keep-alives are answered with Lost. Older
-  // ones are answered with NotRegistered.
+  // How many expired or closed sessions to remember, so that their keep-alives are answered with
+  // Lost. Older ones are answered with NotRegistered.
   std::uint32_t expired_remembered_max = 16384;
   std::uint64_t index_seed = 0;
 };
@@ -79,8 +79,9 @@ class SessionClock {
   // Its end was decided but locks are left: due at once on the leader, so that the rest is
   // proposed.
   void on_dying(SessionRow row, Tick now);
-  // The registration is gone; `expired` ones are remembered for a while.
-  void on_removed(SessionRow row, bool expired);
+  // The registration is gone; of sessions that are `over` as a whole this is remembered for a
+  // while.
+  void on_removed(SessionRow row, bool over);
 
   // Leadership of the row's shard. on_led keeps what was heard before; see the rules above.
   void on_led(SessionRow row, Tick now, std::uint64_t election_ticks);

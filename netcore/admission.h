@@ -10,6 +10,7 @@
 
 #include "common/ids.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,11 +21,17 @@ namespace gcoord::netcore {
 // Chosen at random when a data directory is created. 0 means "not known".
 using DirectoryId = StrongId<struct DirectoryIdTag, std::uint64_t>;
 
+// What all nodes of a cluster must agree on; meaning belongs to server/.
+using AgreedSettings = std::array<std::uint32_t, 4>;
+
 struct PeerIdentity {
   ClusterId cluster;
   NodeId node;
   Incarnation incarnation;
   DirectoryId directory;
+  std::uint64_t life = 0;     // Drawn at every start: tells two copies of one directory apart.
+  std::uint64_t durable = 0;  // How far the node's storage reaches now (liveness.h).
+  AgreedSettings settings{};
 };
 
 // Travels in a refusal: never renumber.
@@ -38,6 +45,7 @@ enum class RefusalCode : std::uint8_t {
   ReplacedDirectory = 6,  // For the hook: the node came back with another data directory.
   NotAdmitted = 7,        // For the hook: any other reason, told in the text.
   CallCrossed = 8,        // Both called at once and the other call counts; nobody needs to act.
+  DifferentSettings = 9,  // For the hook: AgreedSettings differ.
 };
 
 std::string_view refusal_code_name(RefusalCode code);

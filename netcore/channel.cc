@@ -17,11 +17,12 @@ constexpr std::uint64_t kRpcWeight = 4;
 struct HeartbeatBody {
   std::uint64_t send_tick = 0;
   std::uint64_t echoed_peer_send_tick = 0;
+  std::uint64_t durable = 0;
   std::uint32_t incarnation = 0;
   std::uint32_t echoed_incarnation = 0;
   std::uint32_t flags = 0;
   std::uint32_t sent[kBandCount] = {};
-  std::uint32_t reserved[5] = {};
+  std::uint32_t reserved[3] = {};
 };
 
 static_assert(sizeof(HeartbeatBody) == kSlotBytes);
@@ -158,6 +159,7 @@ void Channel::encode_heartbeat() {
   body.incarnation = pending_heartbeat_.incarnation.value;
   body.echoed_incarnation = pending_heartbeat_.echoed_incarnation.value;
   body.flags = pending_heartbeat_.flags;
+  body.durable = pending_heartbeat_.durable;
   for (std::size_t i = 0; i < kBandCount; ++i) {
     // What still waits in the queue comes after this word and must not be taken for lost.
     const std::span<const std::byte> waiting = queues_[i].waiting();
@@ -386,6 +388,7 @@ DropReason Channel::on_heartbeat(const FrameView& frame, ChannelEvents& events) 
   heartbeat.echoed_peer_send_tick = Tick{body.echoed_peer_send_tick};
   heartbeat.echoed_incarnation = Incarnation{body.echoed_incarnation};
   heartbeat.flags = body.flags;
+  heartbeat.durable = body.durable;
   events.on_heartbeat(heartbeat);
   return DropReason::None;
 }

@@ -12,9 +12,12 @@ namespace {
 // The slot of a greeting, as it lies on the wire.
 struct GreetingBody {
   std::uint64_t directory = 0;
+  std::uint64_t life = 0;
+  std::uint64_t durable = 0;
   std::uint32_t protocol = 0;
   std::uint32_t ring_slots[kBandCount] = {};
-  std::uint32_t reserved[9] = {};
+  std::uint32_t settings[4] = {};
+  std::uint32_t reserved = 0;
 };
 
 static_assert(sizeof(GreetingBody) == kSlotBytes);
@@ -26,7 +29,7 @@ struct RefusalBody {
 
 static_assert(sizeof(RefusalBody) == kSlotBytes);
 
-constexpr std::uint8_t kRefusalCodeCount = 9;
+constexpr std::uint8_t kRefusalCodeCount = 10;
 
 // Each life of a pair of nodes gets this many epochs of its own before the next one's begin.
 constexpr std::uint32_t kEpochsPerLife = 256;
@@ -103,7 +106,8 @@ std::string_view refusal_code_name(RefusalCode code) {
                                                                              "old-incarnation",
                                                                              "replaced-directory",
                                                                              "not-admitted",
-                                                                             "call-crossed"};
+                                                                             "call-crossed",
+                                                                             "different-settings"};
   const auto index = static_cast<std::size_t>(code);
   return index < kNames.size() ? kNames[index] : std::string_view{"unknown"};
 }
@@ -113,7 +117,10 @@ void encode_greeting(FrameKind kind,
                      std::span<std::byte, kGreetingBytes> out) {
   GreetingBody body;
   body.directory = greeting.from.directory.value;
+  body.life = greeting.from.life;
+  body.durable = greeting.from.durable;
   body.protocol = greeting.protocol;
+  std::copy(greeting.from.settings.begin(), greeting.from.settings.end(), body.settings);
   std::copy(greeting.ring_slots.begin(), greeting.ring_slots.end(), body.ring_slots);
   Slot slot;
   std::memcpy(&slot, &body, sizeof(slot));
@@ -134,6 +141,9 @@ DropReason decode_greeting(const FrameView& frame, Greeting& greeting) {
   greeting.from.node = NodeId{header.from_node};
   greeting.from.incarnation = Incarnation{header.incarnation};
   greeting.from.directory = DirectoryId{body.directory};
+  greeting.from.life = body.life;
+  greeting.from.durable = body.durable;
+  std::copy(std::begin(body.settings), std::end(body.settings), greeting.from.settings.begin());
   greeting.to = NodeId{header.to_node};
   greeting.protocol = body.protocol;
   greeting.epoch = header.epoch;

@@ -17,6 +17,9 @@ struct Heartbeat {
   Tick echoed_peer_send_tick;      // The receiver's newest send_tick that the sender has seen.
   Incarnation echoed_incarnation;  // The incarnation of the receiver that sent that tick.
   std::uint32_t flags = 0;         // Meaning belongs to server/.
+  // How far the sender's storage has reached: never falls in the life of a data directory, so that
+  // a peer who remembers it can tell an old copy. Meaning belongs to server/.
+  std::uint64_t durable = 0;
 
   friend bool operator==(const Heartbeat& a, const Heartbeat& b) = default;
 };

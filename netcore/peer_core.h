@@ -40,6 +40,8 @@ class PeerNetwork::Core final : public LinkEvents {
             std::span<const PayloadExtent> payloads);
   void heartbeat(NodeId peer, const Heartbeat& heartbeat);
 
+  void tell_durable(std::uint64_t durable) { options_.durable = durable; }
+
   std::uint16_t listen_port() const { return listen_port_; }
 
   bool is_up(NodeId peer) const;

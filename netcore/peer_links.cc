@@ -40,7 +40,13 @@ PeerNetwork::Core::Peer* PeerNetwork::Core::owner_of(LinkId link) {
 
 Greeting PeerNetwork::Core::self_greeting(NodeId to, std::uint32_t epoch) const {
   Greeting greeting;
-  greeting.from = {options_.cluster, options_.node, options_.incarnation, options_.directory};
+  greeting.from = {.cluster = options_.cluster,
+                   .node = options_.node,
+                   .incarnation = options_.incarnation,
+                   .directory = options_.directory,
+                   .life = options_.life,
+                   .durable = options_.durable,
+                   .settings = options_.settings};
   greeting.to = to;
   greeting.epoch = epoch;
   greeting.ring_slots = options_.ring_slots;

@@ -117,6 +117,10 @@ void PeerNetwork::heartbeat(NodeId peer, const Heartbeat& heartbeat) {
   core_->heartbeat(peer, heartbeat);
 }
 
+void PeerNetwork::tell_durable(std::uint64_t durable) {
+  core_->tell_durable(durable);
+}
+
 std::uint16_t PeerNetwork::listen_port() const {
   return core_->listen_port();
 }

@@ -71,6 +71,9 @@ struct PeerNetworkOptions {
   NodeId node;
   Incarnation incarnation;
   DirectoryId directory;
+  std::uint64_t life = 0;     // This and the next two: admission.h.
+  std::uint64_t durable = 0;  // At the start; see tell_durable.
+  AgreedSettings settings{};
   std::string listen_host;
   std::uint16_t listen_port = 0;  // 0 lets the system choose; see PeerNetwork::listen_port.
   std::vector<PeerAddress> peers;
@@ -136,6 +139,9 @@ class PeerNetwork {
   // Queues the liveness word ahead of everything; replaces an earlier one that has not left yet.
   // Dropped while the peer is down.
   void heartbeat(NodeId peer, const Heartbeat& heartbeat);
+
+  // What greetings say from here on of how far this node's storage reaches.
+  void tell_durable(std::uint64_t durable);
 
   // The port that was bound.
   std::uint16_t listen_port() const;

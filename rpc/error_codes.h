@@ -74,6 +74,8 @@ enum class ErrorCode : std::uint32_t {
   NodeIdDuplicate = 3005,
   PeerForeign = 3006,
   PeerVersion = 3007,
+  DirectoryRefused = 3008,
+  SettingsDiffer = 3009,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,
@@ -118,6 +120,7 @@ enum class ErrorCode : std::uint32_t {
   SessionClosed = 6018,
   SequenceForgotten = 6019,
   SessionWindowFull = 6020,
+  RepliesExhausted = 6021,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

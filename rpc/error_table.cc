@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 93> kTable = {{
+constexpr std::array<ErrorEntry, 96> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -168,6 +168,12 @@ constexpr std::array<ErrorEntry, 93> kTable = {{
     {ErrorCode::PeerVersion, "PeerVersion", StatusCode::FailedPrecondition, ExitCode::Usage,
      "a node speaks no version that this one knows",
      "Upgrade the older node"},
+    {ErrorCode::DirectoryRefused, "DirectoryRefused", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "another node knows a later state of this data directory, or another directory of this node",
+     "Start the node with its newest data directory, or under a new node id with an empty one"},
+    {ErrorCode::SettingsDiffer, "SettingsDiffer", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the nodes of the cluster were started with different settings",
+     "Start all nodes with the same --shards, --tick-ms, --election-ms and --peer list"},
     // Protocol and client.
     {ErrorCode::FrameBad, "FrameBad", StatusCode::InvalidArgument, ExitCode::Negative,
      "the other side sent bytes that are no frame of this protocol",
@@ -294,6 +300,9 @@ constexpr std::array<ErrorEntry, 93> kTable = {{
     {ErrorCode::SessionWindowFull, "SessionWindowFull", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the session waits for too many locks of one shard",
      "Wait for fewer locks at once"},
+    {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the node remembers as many requests as it allows",
+     "Close sessions that are done, or raise the node's limit"},
 }};
 // clang-format on
 

@@ -64,8 +64,9 @@ enum class BadFrame : std::uint8_t {
   Undersized = 6,  // frame_bytes does not cover the header and the slots.
   Empty = 7,       // No slot: it would cost work and ask for nothing.
   BodyChecksum = 8,
-  Replayed = 9,       // The sequence did not rise.
-  PayloadRange = 10,  // A slot names bytes outside the payload area.
+  Replayed = 9,  // The sequence did not rise.
+  PayloadRange =
+      10,  // A slot names bytes outside the payload area, or slots name more than it has.
   Count = 11,
 };
 

@@ -26,15 +26,19 @@ bool range_fits(std::uint32_t offset, std::uint32_t bytes, std::size_t area_byte
   return std::uint64_t{offset} + bytes <= area_bytes;
 }
 
-// Whether every slot's payload lies in the area; Slot says where its reference stands.
+// Whether every slot's payload lies in the area, and together they take no more than it; Slot says
+// where its reference stands. The sum stands for "no two overlap": slots that share one payload
+// would make a node do a frame's work many thousand times over.
 template <typename Slot>
 bool ranges_fit(std::span<const std::byte> slots, std::size_t area_bytes) {
+  std::uint64_t sum_bytes = 0;
   for (std::size_t start = 0; start < slots.size(); start += kSlotBytes) {
     std::uint32_t offset = 0;
     std::uint32_t bytes = 0;
     std::memcpy(&offset, slots.data() + start + offsetof(Slot, payload_offset), sizeof(offset));
     std::memcpy(&bytes, slots.data() + start + offsetof(Slot, payload_bytes), sizeof(bytes));
-    if (!range_fits(offset, bytes, area_bytes)) {
+    sum_bytes += bytes;
+    if (!range_fits(offset, bytes, area_bytes) || sum_bytes > area_bytes) {
       return false;
     }
   }

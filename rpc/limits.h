@@ -38,6 +38,11 @@ inline constexpr std::uint64_t kSequenceWindow = 64;
 // the window keeps the replies of answered ones until acked_below passes them.
 inline constexpr std::uint64_t kOutstandingMax = kSequenceWindow / 2;
 
+// How far a sequence may be above acked_below. Only sanity: a wait of months keeps acked_below low
+// while its session works on. The lock tables know the same number and the log stores the distance
+// in 32 bits.
+inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
+
 // Entries of one batch, such that the longest reply still fits a frame: 16 bytes for a session.
 inline constexpr std::uint32_t kKeepAliveSessionsMax = 65'000;
 inline constexpr std::uint32_t kCheckBatchMax = 16'384;

@@ -29,6 +29,9 @@ RequestSlot to_slot(const LockRelease& release) {
   slot.kind = RequestKind::LockRelease;
   set_caller(slot, release.caller);
   slot.token = release.token.value;
+  if (release.by_token) {
+    slot.set(RequestFlag::ByToken);
+  }
   return slot;
 }
 
@@ -39,7 +42,9 @@ LockAcquire acquire_from_slot(const RequestSlot& slot) {
 }
 
 LockRelease release_from_slot(const RequestSlot& slot) {
-  return {.caller = caller_of(slot), .token = FencingToken{slot.token}};
+  return {.caller = caller_of(slot),
+          .token = FencingToken{slot.token},
+          .by_token = slot.has(RequestFlag::ByToken)};
 }
 
 Caller caller_of(const RequestSlot& slot) {

@@ -37,6 +37,7 @@ struct LockAcquire {
 struct LockRelease {
   Caller caller;
   FencingToken token;
+  bool by_token = false;  // RequestFlag::ByToken.
 };
 
 // Kind and fields; the sender adds request_id and shard. On the wire a waiting acquire is the flag

@@ -45,6 +45,9 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
+  // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
+  // The token makes it happen once, and a repetition answers that nothing is held under it.
+  ByToken = 4,
 };
 
 // Never renumber: bits of ReplySlot::flags.
@@ -52,6 +55,10 @@ enum class ReplyFlag : std::uint8_t {
   // LockAcquire: this session held the lock before; the token is the old one. LockCancel with
   // AcquireGranted: the same of the acquire in question, so that there is nothing to release.
   AlreadyHeld = 1,
+  // LockList: locks were left out, because nobody is known to lead their shard or the node could
+  // not
+  // confirm that it does.
+  Partial = 2,
 };
 
 // In RequestSlot::shard of CloseSession: every shard that the asked node leads.

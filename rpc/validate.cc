@@ -19,8 +19,11 @@ ErrorCode check_sequence(const RequestSlot& slot) {
   if (slot.sequence == 0) {
     return ErrorCode::SequenceZero;
   }
-  const bool acked = slot.acked_below >= 1 && slot.acked_below <= slot.sequence;
-  return acked ? ErrorCode::None : ErrorCode::AckedAboveSequence;
+  if (slot.acked_below == 0 || slot.acked_below > slot.sequence) {
+    return ErrorCode::AckedAboveSequence;
+  }
+  const bool near = slot.sequence - slot.acked_below <= kSequenceAheadMax;
+  return near ? ErrorCode::None : ErrorCode::SequenceTooFar;
 }
 
 // What every request that changes a lock has: a session, its sequence, a name.
@@ -48,8 +51,21 @@ ErrorCode check_acquire(const RequestSlot& slot,
   return check_ttl(slot.ttl_ms, limits);
 }
 
+// A release that stands for itself: numbers of a window have no place in it.
+ErrorCode check_by_token(const RequestSlot& slot, std::span<const std::byte> payload) {
+  if (slot.session == 0) {
+    return ErrorCode::SessionZero;
+  }
+  if (slot.sequence != 0 || slot.acked_below != 0) {
+    return ErrorCode::SlotInvalid;
+  }
+  return check_name(text_of(payload));
+}
+
 ErrorCode check_release(const RequestSlot& slot, std::span<const std::byte> payload) {
-  if (const ErrorCode code = check_change(slot, payload); code != ErrorCode::None) {
+  const ErrorCode code =
+      slot.has(RequestFlag::ByToken) ? check_by_token(slot, payload) : check_change(slot, payload);
+  if (code != ErrorCode::None) {
     return code;
   }
   return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
@@ -67,7 +83,8 @@ ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
 ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
-                                 static_cast<std::uint16_t>(RequestFlag::Waiters));
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+                                 static_cast<std::uint16_t>(RequestFlag::ByToken));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 

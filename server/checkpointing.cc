@@ -47,6 +47,8 @@ std::size_t Checkpointing::advance(std::uint64_t now_ms,
       hand_over();
       return 0;
     case State::Writing:
+      // Rows that are held must not wait for the store as well.
+      collect_held();
       take_result();
       return 0;
   }
@@ -85,6 +87,7 @@ void Checkpointing::begin(std::uint64_t now_ms) {
 std::size_t Checkpointing::collect(std::span<const consensus::PeerLiveness> peers) {
   const std::size_t before_bytes = batch_.size_bytes();
   const bool none_held = collect_held();
+  resumed_ = false;
   std::size_t row_count = 0;
   while (row_count < kRowsPerTurn && held_.size() < kHeldMax &&
          batch_.size_bytes() - before_bytes < kBytesPerTurn) {
@@ -178,7 +181,7 @@ void Checkpointing::write_row(std::uint32_t row) {
 
 void Checkpointing::hand_over() {
   if (batch_.empty()) {
-    end(false);
+    end(Status{});
   } else if (parts_.disk.submit_checkpoint(std::move(batch_))) {
     batch_.clear();
     state_ = State::Writing;
@@ -190,16 +193,25 @@ void Checkpointing::take_result() {
   if (!result) {
     return;
   }
-  if (!result->ok()) {
-    end(true);
-  } else if (last_slice_) {
-    end(false);
+  if (!result->ok() || last_slice_) {
+    end(*result);
   } else {
     state_ = State::Collecting;
+    resumed_ = true;
   }
 }
 
-void Checkpointing::end(bool failed) {
+bool Checkpointing::shrink() {
+  if (state_ != State::Idle || !std::exchange(grown_, false)) {
+    return false;
+  }
+  batch_ = ledger::CheckpointBatch{};
+  return true;
+}
+
+void Checkpointing::end(const Status& status) {
+  grown_ = true;
+  const bool failed = !status.ok();
   if (failed) {
     dirty_.unite(taken_);
     for (const std::uint32_t row : held_) {
@@ -208,6 +220,7 @@ void Checkpointing::end(bool failed) {
     held_.clear();
     batch_.clear();
   }
+  end_ = status;
   begin_entry_bytes_ = parts_.pool.used_bytes();
   (failed ? parts_.metrics.checkpoints_failed : parts_.metrics.checkpoints).add();
   state_ = State::Idle;

@@ -5,7 +5,8 @@
 // a shard at rest (no storage request under way) is exactly what the durable records say of it, so
 // its value names the durable lsn of that moment and replay goes on behind it. A shard that is
 // never at rest is held: its new input waits until its requests are acknowledged, two syncs at
-// most. Values go to the store in slices; only the last one moves the covered lsn.
+// most; the store's writes go on meanwhile and hold nobody. Values go to the store in slices; only
+// the last one moves the covered lsn.
 //
 // While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
 // were quiet since the checkpoint before keep none. One thread.
@@ -23,7 +24,9 @@
 #include "server/shard_bits.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -59,8 +62,15 @@ class Checkpointing {
 
   // Whether advance() has more to do without waiting for a thread.
   bool busy() const {
-    return state_ == State::Collecting && (held_.empty() || cursor_ < parts_.columns.row_count);
+    return state_ == State::Collecting &&
+           (held_.empty() || resumed_ || cursor_ < parts_.columns.row_count);
   }
+
+  // How the last checkpoint ended, once.
+  std::optional<Status> take_end() { return std::exchange(end_, std::nullopt); }
+
+  // Gives back what a large checkpoint made grow, once after each. True if there was one.
+  bool shrink();
 
   // When advance() has something to do by time; ~0: never.
   std::uint64_t next_due_ms() const;
@@ -77,22 +87,25 @@ class Checkpointing {
   void write_row(std::uint32_t row);
   void hand_over();
   void take_result();
-  void end(bool failed);
+  void end(const Status& status);
 
   Options options_;
   Parts parts_;
   State state_ = State::Idle;
   bool requested_ = false;
   bool last_slice_ = false;
-  ShardBits dirty_;     // Changed since taken_ was taken.
-  ShardBits taken_;     // What the present, or last, checkpoint holds.
-  ShardBits settling_;  // What the one before held.
+  bool grown_ = false;    // A checkpoint ended since the last shrink().
+  bool resumed_ = false;  // Held rows have not been looked at since a slice was written.
+  ShardBits dirty_;       // Changed since taken_ was taken.
+  ShardBits taken_;       // What the present, or last, checkpoint holds.
+  ShardBits settling_;    // What the one before held.
   std::uint32_t cursor_ = 0;
   std::vector<std::uint32_t> held_;
   ledger::Lsn begin_lsn_;
   std::uint64_t begin_ms_;
   std::uint64_t begin_bytes_ = 0;
   std::uint64_t begin_entry_bytes_ = 0;
+  std::optional<Status> end_;
   ledger::CheckpointBatch batch_;
   std::vector<std::byte> hard_;
   std::vector<std::byte> service_;

@@ -28,6 +28,7 @@ void Connection::read() {
   if (reading_ || taking_frames_ || !may_read()) {
     return;
   }
+  GCOORD_ASSERT(slot_next_ == frame_.slot_count());  // The decoder may forget the frame now.
   reading_ = true;
   const std::span<std::byte> room = decoder_.writable();
   socket_.async_read_some(
@@ -52,23 +53,24 @@ void Connection::on_read(std::size_t byte_count) {
   read();
 }
 
+bool Connection::next_frame() {
+  frame_ = rpc::FrameView{};
+  slot_next_ = 0;
+  const rpc::DecodeStep step = decoder_.next(frame_);
+  if (step == rpc::DecodeStep::Bad) {
+    events_.on_bad_frame(*this, decoder_.bad());
+  }
+  return step == rpc::DecodeStep::Frame;
+}
+
+// Each slot is asked for anew whether there is room, because one frame may hold 16,000 of them.
 void Connection::take_frames() {
   taking_frames_ = true;
-  rpc::FrameView frame;
-  while (may_read()) {
-    const rpc::DecodeStep step = decoder_.next(frame);
-    if (step == rpc::DecodeStep::Bad) {
-      events_.on_bad_frame(*this, decoder_.bad());
-      break;
-    }
-    if (step == rpc::DecodeStep::NeedMore) {
-      break;
-    }
-    for (std::size_t index = 0; index < frame.slot_count() && open() && !closing_; ++index) {
-      const rpc::RequestSlot request = frame.request(index);
-      ++outstanding_;
-      events_.on_request(*this, request, frame.payload(request));
-    }
+  while (may_read() && (slot_next_ < frame_.slot_count() || next_frame())) {
+    const rpc::RequestSlot request = frame_.request(slot_next_);
+    ++slot_next_;
+    ++outstanding_;
+    events_.on_request(*this, request, frame_.payload(request));
   }
   taking_frames_ = false;
 }

@@ -1,11 +1,11 @@
 // One client connection: bytes in, requests out; replies in, frames out. Bounded in every way.
 //
-// Input: at most two frames are buffered (rpc/frame.h). Reading pauses while too many requests are
-// unanswered (waits for locks apart) or too many bytes unsent, so a client that pipelines without
-// end is slowed by its own socket. Output: the replies of a turn leave in as few frames as they
-// fit; a client that does not read them is closed when its bytes exceed kUnsentBytesMax or have not
-// moved for a while. A frame that is malformed, out of order, or before its Hello closes the
-// connection.
+// Input: at most two frames are buffered (rpc/frame.h). Taking requests pauses, within a frame too,
+// while too many are unanswered (waits for locks apart) or too many bytes unsent, so a client that
+// pipelines without end is slowed by its own socket. Output: the replies of a turn leave in as few
+// frames as they fit; a client that does not read them is closed when its bytes exceed
+// kUnsentBytesMax or have not moved for a while. A frame that is malformed, out of order, or before
+// its Hello closes the connection.
 //
 // Owned by the front end through shared_ptr; asynchronous operations keep it alive until they end.
 // One thread.
@@ -97,6 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read();
   void on_read(std::size_t byte_count);
   void take_frames();
+  bool next_frame();
   bool may_read() const;
   void note_dirty();
   void finish_frame();
@@ -108,10 +109,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::ip::tcp::socket socket_;
   const Events& events_;
   rpc::FrameDecoder decoder_{rpc::FrameDirection::Requests};
+  // The frame whose slots are being taken; a view into the decoder, so nothing is read before the
+  // last of them.
+  rpc::FrameView frame_;
+  std::size_t slot_next_ = 0;
   rpc::FrameBuilder builder_{rpc::FrameDirection::Replies};
   std::vector<std::byte> out_;
   std::size_t out_begin_ = 0;
-  std::size_t outstanding_ = 0;  // Bounded by kOutstandingMax.
+  std::size_t outstanding_ = 0;  // At most kOutstandingMax.
   std::size_t parked_ = 0;
   bool welcomed_ = false;
   bool reading_ = false;

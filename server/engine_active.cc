@@ -40,6 +40,7 @@ bool ActiveRows::add_message(const consensus::Message& message, std::span<const 
                        .extent_offset = static_cast<std::uint32_t>(extents_.size()),
                        .extent_bytes = static_cast<std::uint32_t>(extent.size())});
   extents_.insert(extents_.end(), extent.begin(), extent.end());
+  extent_bytes_left_ += extent.size();
   const auto number = static_cast<std::uint32_t>(messages_.size());
   if (work.message_first == 0) {
     work.message_first = number;
@@ -56,6 +57,7 @@ std::uint32_t ActiveRows::take_message(RowWork& work) {
   const std::uint32_t number = work.message_first;
   work.message_first = message(number).next;
   --messages_left_;
+  extent_bytes_left_ -= message(number).extent_bytes;
   return number;
 }
 
@@ -124,9 +126,31 @@ void ActiveRows::end_turn() {
   if (messages_left_ == 0) {
     messages_.clear();
     extents_.clear();
-  } else if (messages_.size() > kMessagesMax / 8 && messages_.size() > 4 * messages_left_) {
+    return;
+  }
+  const bool long_list =
+      messages_.size() > kMessagesMax / 8 && messages_.size() > 4 * messages_left_;
+  const bool many_bytes =
+      extents_.size() > kExtentBytesMax / 8 && extents_.size() > 4 * extent_bytes_left_;
+  if (long_list || many_bytes) {
     keep_messages_left();
   }
+}
+
+bool ActiveRows::shrink() {
+  const bool idle = !waiting() && messages_left_ == 0 && free_works_.size() == works_.size();
+  if (!idle || works_.size() <= kWorksKept) {
+    return false;
+  }
+  works_.clear();
+  works_.shrink_to_fit();
+  free_works_ = {};
+  next_ = {};
+  now_ = {};
+  now_taken_ = 0;
+  messages_ = {};
+  extents_ = {};
+  return true;
 }
 
 // Moves what is left to the front, in the order of each row.

@@ -74,6 +74,8 @@ class ActiveRows {
   // by netcore's credit. Only a node that cannot keep up gets there.
   static constexpr std::size_t kMessagesMax = std::size_t{1} << 17;
   static constexpr std::size_t kExtentBytesMax = std::size_t{256} << 20;
+  // Rows that had work at once and whose places are kept for the next time: half a megabyte.
+  static constexpr std::size_t kWorksKept = 4096;
 
   // Queues a message of the row with a copy of its entries. False: the queue is full, the message
   // is lost, as messages may be.
@@ -100,6 +102,10 @@ class ActiveRows {
   // Forgets the messages that were taken; those of rows that are held or left over stay.
   void end_turn();
 
+  // Gives back what a burst made grow, if no row has work: an idle shard costs four bytes here
+  // again. True if it was much.
+  bool shrink();
+
   // A queued message by the number of RowWork or QueuedMessage::next, and its entries.
   const QueuedMessage& message(std::uint32_t number) const { return messages_[number - 1]; }
 
@@ -119,6 +125,7 @@ class ActiveRows {
   std::vector<QueuedMessage> messages_;
   std::size_t messages_left_ = 0;  // Not taken yet.
   std::vector<std::byte> extents_;
+  std::size_t extent_bytes_left_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -1,6 +1,7 @@
 #include "server/engine_admission.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -10,47 +11,144 @@ namespace {
 using netcore::Admission;
 using netcore::RefusalCode;
 
-Admission judge(const ledger::PeerIdentity& known, const netcore::PeerIdentity& peer) {
-  const std::string name = "node " + std::to_string(peer.node.value);
-  if (known.directory_id != peer.directory.value) {
-    return {RefusalCode::ReplacedDirectory,
-            name +
-                " came back with another data directory and may have forgotten its votes; "
-                "start it with its old directory, or under a new node id"};
-  }
-  if (peer.incarnation < known.incarnation) {
-    return {RefusalCode::OldIncarnation,
-            name + " came back with an old copy of its data directory (incarnation " +
-                std::to_string(peer.incarnation.value) + ", known " +
-                std::to_string(known.incarnation.value) +
-                "); start it with the newest copy, or under a new node id"};
+constexpr std::array<const char*, std::tuple_size_v<netcore::AgreedSettings>> kSettingNames = {
+    "--shards", "--tick-ms", "--election-ms", "the number of nodes"};
+
+std::string name_of(const netcore::PeerIdentity& peer) {
+  return "node " + std::to_string(peer.node.value);
+}
+
+Admission old_copy(const netcore::PeerIdentity& peer, const std::string& evidence) {
+  return {RefusalCode::OldIncarnation,
+          name_of(peer) + " came back with an old copy of its data directory (" + evidence +
+              ") and may have forgotten votes and entries; start it with the newest one, or under "
+              "a new node id with an empty one"};
+}
+
+Admission judge_settings(const netcore::PeerIdentity& peer, const netcore::AgreedSettings& own) {
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (peer.settings[k] != own[k]) {
+      return {RefusalCode::DifferentSettings,
+              name_of(peer) + " was started with " + kSettingNames[k] + " " +
+                  std::to_string(peer.settings[k]) + ", this node with " + std::to_string(own[k]) +
+                  ": start all nodes of the cluster with the same"};
+    }
   }
   return {};
 }
 
+Admission judge_length(const netcore::PeerIdentity& peer, std::uint64_t known_durable) {
+  if (peer.durable >= known_durable) {
+    return {};
+  }
+  return old_copy(peer,
+                  "its log ends at " + std::to_string(peer.durable) + " and had reached " +
+                      std::to_string(known_durable));
+}
+
+// Against what was remembered, by the disk of this node.
+Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  if (known.directory_id != peer.directory.value) {
+    return {RefusalCode::ReplacedDirectory,
+            name_of(peer) +
+                " came back with another data directory and may have forgotten its votes; start "
+                "it with its old directory, or under a new node id"};
+  }
+  if (peer.incarnation < known.incarnation) {
+    return old_copy(peer,
+                    "incarnation " + std::to_string(peer.incarnation.value) + ", known " +
+                        std::to_string(known.incarnation.value));
+  }
+  return judge_length(peer, known.durable);
+}
+
 }  // namespace
 
-netcore::AdmitHook make_admit_hook(ledger::IdentityFile& identity,
-                                   std::function<void(const Status&)> on_failure) {
-  return [&identity,
-          on_failure = std::move(on_failure)](const netcore::PeerIdentity& peer) -> Admission {
-    const auto& peers = identity.peers();
-    const auto known = std::find_if(peers.begin(), peers.end(), [&](const auto& remembered) {
-      return remembered.node == peer.node;
-    });
-    if (known != peers.end()) {
-      if (Admission refusal = judge(*known, peer); !refusal.admitted()) {
-        return refusal;
-      }
-    }
-    const Status status =
-        identity.remember_peer({peer.node, peer.directory.value, peer.incarnation});
-    if (!status.ok()) {
-      on_failure(status);
-      return {RefusalCode::NotAdmitted, "the node could not remember its peer and stops"};
-    }
+EngineAdmission::EngineAdmission(ledger::IdentityFile& identity,
+                                 std::span<const netcore::PeerAddress> peers,
+                                 const netcore::AgreedSettings& settings,
+                                 std::function<void(const Status&)> on_failure)
+    : identity_(identity), settings_(settings), on_failure_(std::move(on_failure)) {
+  for (const netcore::PeerAddress& peer : peers) {
+    awaited_.push_back(peer.id);
+  }
+  establish_when_due();
+}
+
+Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
+  if (Admission refusal = judge(peer); !refusal.admitted()) {
+    return refusal;
+  }
+  Met& seen = met(peer.node);
+  seen.durable = std::max(seen.durable, peer.durable);
+  seen.incarnation = peer.incarnation;
+  seen.life = peer.life;
+  const Status status = identity_.remember_peer({.node = peer.node,
+                                                 .directory_id = peer.directory.value,
+                                                 .incarnation = peer.incarnation,
+                                                 .durable = seen.durable});
+  if (!status.ok()) {
+    on_failure_(status);
+    return {RefusalCode::NotAdmitted, "the node could not remember its peer and stops"};
+  }
+  return {};
+}
+
+Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
+  if (Admission refusal = judge_settings(peer, settings_); !refusal.admitted()) {
+    return refusal;
+  }
+  const auto& peers = identity_.peers();
+  const auto known = std::find_if(peers.begin(), peers.end(), [&](const auto& remembered) {
+    return remembered.node == peer.node;
+  });
+  if (known == peers.end()) {
     return {};
-  };
+  }
+  if (Admission refusal = judge_known(peer, *known); !refusal.admitted()) {
+    return refusal;
+  }
+  const Met& seen = met(peer.node);
+  if (seen.incarnation == peer.incarnation && seen.life != peer.life) {
+    return old_copy(
+        peer,
+        "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+  }
+  return judge_length(peer, seen.durable);
+}
+
+void EngineAdmission::on_up(NodeId peer) {
+  std::erase(awaited_, peer);
+  establish_when_due();
+}
+
+void EngineAdmission::establish_when_due() {
+  if (awaited_.empty() && !identity_.established()) {
+    if (const Status status = identity_.mark_established(); !status.ok()) {
+      on_failure_(status);
+    }
+  }
+}
+
+void EngineAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable) {
+  Met& seen = met(peer);
+  if (seen.incarnation == incarnation) {
+    seen.durable = std::max(seen.durable, durable);
+  }
+}
+
+Status EngineAdmission::remember() {
+  std::vector<ledger::PeerIdentity> peers = identity_.peers();
+  for (ledger::PeerIdentity& peer : peers) {
+    peer.durable = std::max(peer.durable, met(peer.node).durable);
+  }
+  return identity_.remember_peers(peers);
+}
+
+EngineAdmission::Met& EngineAdmission::met(NodeId node) {
+  const auto found =
+      std::find_if(met_.begin(), met_.end(), [node](const Met& each) { return each.node == node; });
+  return found == met_.end() ? met_.emplace_back(Met{.node = node}) : *found;
 }
 
 }  // namespace gcoord::server

@@ -1,20 +1,73 @@
-// Whom this node accepts as a peer, by what it remembers of the peer's data directory.
+// Whom this node accepts as a peer, by what it remembers of the peer's data directory, and whether
+// its own directory has been accepted by all.
 //
 // A node whose directory was replaced has forgotten its votes, and an old image of a directory that
-// comes back has forgotten some: neither may speak under the old id (FAULTS.md 24 and 25). What is
-// admitted is remembered durably before it counts. Called on the engine's thread.
+// comes back has forgotten some: neither may speak under the old id (FAULTS.md 24 and 25,
+// docs/adr/0012). Three marks tell them: the directory's id, its incarnation, and how far its log
+// of record is known to have reached, which heartbeats report and which never falls. What is
+// admitted is remembered durably before it counts; reports of heartbeats are kept with every
+// checkpoint.
+//
+// A directory is established once every node has admitted it: until then a wiped disk cannot be
+// told from a new one, so it does not vote. One thread.
 #pragma once
 
 #include "common/status.h"
 #include "ledger/identity_file.h"
 #include "netcore/admission.h"
+#include "netcore/peer_network.h"
 
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 namespace gcoord::server {
 
-// `identity` outlives the hook. on_failure is told when a peer could not be remembered.
-netcore::AdmitHook make_admit_hook(ledger::IdentityFile& identity,
-                                   std::function<void(const Status&)> on_failure);
+class EngineAdmission {
+ public:
+  // `identity` outlives it. on_failure is told when something could not be remembered.
+  EngineAdmission(ledger::IdentityFile& identity,
+                  std::span<const netcore::PeerAddress> peers,
+                  const netcore::AgreedSettings& settings,
+                  std::function<void(const Status&)> on_failure);
+
+  // The judgement of netcore's admit hook.
+  netcore::Admission admit(const netcore::PeerIdentity& peer);
+
+  // A channel came up: that peer admitted this node's directory, too.
+  void on_up(NodeId peer);
+
+  // A peer's heartbeat of the incarnation says how far its log of record is durable.
+  void on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable);
+
+  // Keeps what on_durable told. Nothing is written when nothing changed.
+  Status remember();
+
+  // Whether this directory may vote at all.
+  bool established() const { return identity_.established(); }
+
+  // Peers that have not admitted this directory yet in this life.
+  const std::vector<NodeId>& awaited() const { return awaited_; }
+
+ private:
+  // What is known of a peer in this life of this node, beyond the identity file.
+  struct Met {
+    NodeId node;
+    Incarnation incarnation;
+    std::uint64_t life = 0;
+    std::uint64_t durable = 0;
+  };
+
+  Met& met(NodeId node);
+  netcore::Admission judge(const netcore::PeerIdentity& peer);
+  void establish_when_due();
+
+  ledger::IdentityFile& identity_;
+  netcore::AgreedSettings settings_;
+  std::function<void(const Status&)> on_failure_;
+  std::vector<Met> met_;
+  std::vector<NodeId> awaited_;
+};
 
 }  // namespace gcoord::server

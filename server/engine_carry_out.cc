@@ -165,7 +165,7 @@ void ReplicaEngine::Core::persist(std::uint32_t row, const consensus::StorageReq
   if (request.commit.value != 0) {
     batch.commit(shard.shard(), request.commit);
   }
-  disk_->expect_ack(row, request.term, request.vote);
+  disk_->expect_ack(row, request.term, request.vote, now());
   checkpointing_->mark(shard.shard());
 }
 

@@ -12,6 +12,7 @@
 #include "consensus/stepper.h"
 #include "server/checkpointing.h"
 #include "server/engine_active.h"
+#include "server/engine_admission.h"
 #include "server/engine_clock.h"
 #include "server/engine_deadlines.h"
 #include "server/engine_disk.h"
@@ -41,6 +42,11 @@ class ReplicaEngine::Core {
   void transfer(ShardId shard, NodeId to);
   bool send_peer_message(NodeId to, std::span<const std::byte> message);
 
+  bool shrink() {
+    const bool rows = rows_.shrink();
+    return checkpointing_->shrink() || rows;
+  }
+
   void request_checkpoint() { checkpointing_->request(); }
 
   std::size_t turn();
@@ -66,6 +72,9 @@ class ReplicaEngine::Core {
   // cache.
   static constexpr std::uint32_t kBatchRows = 128;
 
+  // Before a directory is established (engine_admission.h). Far, but arithmetic stays possible.
+  static constexpr Tick kTickVoteNever{std::uint64_t{1} << 62};
+
   // What a row was before its step.
   struct Before {
     consensus::Hot hot;
@@ -90,9 +99,12 @@ class ReplicaEngine::Core {
   // engine_open.cc
   Status open_storage(MetricsRegistry& registry);
   Status open_network(MetricsRegistry& registry);
+  netcore::AgreedSettings agreed_settings() const;
+  EngineInflow::ChannelEvents channel_events();
 
   // engine_turn.cc
   void poll();
+  void take_checkpoint_end();
   void take_time();
   void take_acknowledgements();
   void sweep();
@@ -105,6 +117,8 @@ class ReplicaEngine::Core {
   void apply_all();
   LogIndex apply_range(const Apply& range);
   void after_apply(std::uint32_t row, LogIndex applied);
+  void on_refused(netcore::RefusalCode code, std::string_view text);
+  void establish();
   void fail(const Status& status);
   consensus::StepInput step_input() const;
 
@@ -145,6 +159,7 @@ class ReplicaEngine::Core {
   EngineOutflow outflow_;
   SnapshotSender sender_;
   std::unique_ptr<EngineDisk> disk_;
+  std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<EnginePeers> peers_;
   std::unique_ptr<EngineInflow> inflow_;
   std::unique_ptr<netcore::PeerNetwork> network_;

@@ -94,6 +94,13 @@ Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& reco
                     "directory aside and let the node join again from its peers",
                     kCheckpointImpossible};
     }
+    if (decoded->members() != configuration.members() ||
+        !std::equal(std::begin(decoded->node), std::end(decoded->node), configuration.node)) {
+      return Status{StatusCode::FailedPrecondition,
+                    "the cluster was created with other nodes than --node-id and --peer name now; "
+                    "name all nodes that it was created with",
+                    kEngineOptions};
+    }
     configuration = *decoded;
   } else if (stored.status().code() != StatusCode::NotFound) {
     return stored.status();
@@ -117,6 +124,15 @@ Status EngineDisk::replay_log(const EngineOptions& options,
       .replay_after = store_->covered_lsn(),
       .on_absence = first_boot_ ? ledger::WalAbsence::Create : ledger::WalAbsence::Refuse};
   GCOORD_TRY(auto wal, ledger::Wal::open(*wal_disk_, wal_options, recovery));
+  if (wal->last_lsn() < recovery.newest_checkpoint_lsn()) {
+    return Status{StatusCode::DataLoss,
+                  "the log of record ends at " + std::to_string(wal->last_lsn().value) +
+                      " but a checkpoint holds record " +
+                      std::to_string(recovery.newest_checkpoint_lsn().value) +
+                      "; this node must not vote: move its data directory aside and let it join "
+                      "again from its peers",
+                  ledger::kWalBehind};
+  }
   GCOORD_TRY_STATUS(identity_->mark_in_use());
   submitted_lsn_ = wal->last_lsn();
   writer_ = std::make_unique<ledger::WalWriter>(
@@ -125,8 +141,8 @@ Status EngineDisk::replay_log(const EngineOptions& options,
   return Status{};
 }
 
-void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote) {
-  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote});
+void EngineDisk::expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now) {
+  acks_.push_back({.lsn = ledger::Lsn{}, .row = row, .term = term, .vote = vote, .asked = now});
 }
 
 void EngineDisk::submit() {

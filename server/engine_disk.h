@@ -50,10 +50,18 @@ class EngineDisk {
     std::uint32_t row = 0;
     Term term;
     NodeId vote;
+    Tick asked;
   };
 
   // A row to be told when this turn's record is durable.
-  void expect_ack(std::uint32_t row, Term term, NodeId vote);
+  void expect_ack(std::uint32_t row, Term term, NodeId vote, Tick now);
+
+  // For how many ticks the oldest record that is not durable has been waited for.
+  std::uint64_t waits_since(Tick now) const {
+    const bool waits = !acks_.empty() && acks_.front().lsn > durable_lsn();
+    return waits ? now - acks_.front().asked : 0;
+  }
+
   // Hands the turn's record to the writer, if it is not empty.
   void submit();
 

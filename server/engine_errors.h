@@ -19,6 +19,10 @@ inline constexpr std::uint32_t kTransferring = detail_of(rpc::ErrorCode::NoLeade
 // Leadership ended first. Of a proposal the outcome is not known; a read was not made.
 inline constexpr std::uint32_t kLeadershipLost = detail_of(rpc::ErrorCode::ProposalDropped);
 
+// Why an engine stops that its peers refuse.
+inline constexpr std::uint32_t kDirectoryRefused = detail_of(rpc::ErrorCode::DirectoryRefused);
+inline constexpr std::uint32_t kSettingsDiffer = detail_of(rpc::ErrorCode::SettingsDiffer);
+
 // Reasons why an engine does not open (replica_engine.h), beside the ledger's and the network's.
 inline constexpr std::uint32_t kEngineOptions = detail_of(rpc::ErrorCode::OptionInvalid);
 // The log of record lacks an entry, or holds one that cannot be.

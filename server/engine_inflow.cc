@@ -31,7 +31,7 @@ EngineInflow::EngineInflow(const Options& options,
       service_(service),
       metrics_(metrics),
       events_(std::move(events)),
-      assembly_(metrics) {}
+      assembly_(service, metrics) {}
 
 void EngineInflow::on_frame(NodeId from,
                             Band band,
@@ -108,16 +108,21 @@ void EngineInflow::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat
                          {.incarnation = heartbeat.incarnation,
                           .echo_incarnation = heartbeat.echoed_incarnation,
                           .send = heartbeat.send_tick,
-                          .echo = heartbeat.echoed_peer_send_tick}});
+                          .echo = heartbeat.echoed_peer_send_tick},
+                         heartbeat.durable});
 }
 
-void EngineInflow::on_peer_up(NodeId, Incarnation, std::uint32_t) {
-  events_.up();
+void EngineInflow::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
+  events_.up(peer);
 }
 
 void EngineInflow::on_peer_down(NodeId peer, std::string_view) {
   assembly_.drop_peer(peer);
   events_.down(peer);
+}
+
+void EngineInflow::on_refused(NodeId, netcore::RefusalCode code, std::string_view text) {
+  events_.refused(code, text);
 }
 
 }  // namespace gcoord::server

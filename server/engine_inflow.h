@@ -32,13 +32,15 @@ class EngineInflow final : public netcore::Sink {
 
   // What the engine does besides when a channel came up or died.
   struct ChannelEvents {
-    std::function<void()> up;
+    std::function<void(NodeId)> up;
     std::function<void(NodeId)> down;
+    std::function<void(netcore::RefusalCode, std::string_view)> refused;
   };
 
   struct ReceivedHeartbeat {
     NodeId from;
     consensus::Heartbeat heartbeat;
+    std::uint64_t durable = 0;  // How far the sender's log of record reaches.
   };
 
   // The references outlive it.
@@ -55,6 +57,7 @@ class EngineInflow final : public netcore::Sink {
   void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
   void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
   void on_peer_down(NodeId peer, std::string_view reason) override;
+  void on_refused(NodeId peer, netcore::RefusalCode code, std::string_view text) override;
 
   // Heartbeats since the last call, in order. The caller clears the list.
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }

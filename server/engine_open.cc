@@ -95,33 +95,60 @@ Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
   return recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); });
 }
 
+// What all nodes must have been started with: names hash to shards, promises are counted in
+// election timeouts.
+netcore::AgreedSettings ReplicaEngine::Core::agreed_settings() const {
+  return {options_.shard_count,
+          options_.tick_ms,
+          options_.timing.election_ticks * options_.tick_ms,
+          static_cast<std::uint32_t>(options_.peers.size() + 1)};
+}
+
+EngineInflow::ChannelEvents ReplicaEngine::Core::channel_events() {
+  return {.up =
+              [this](NodeId peer) {
+                admission_->on_up(peer);
+                peers_->hurry();
+              },
+          .down = [this](NodeId peer) { sender_.drop_peer(peer); },
+          .refused = [this](netcore::RefusalCode code,
+                            std::string_view text) { on_refused(code, text); }};
+}
+
 Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   peers_ = std::make_unique<EnginePeers>(options_.peers, incarnation(), options_.timing);
-  inflow_ = std::make_unique<EngineInflow>(
-      EngineInflow::Options{options_.node, options_.shard_count},
-      rows_,
-      service_,
-      metrics_,
-      EngineInflow::ChannelEvents{.up = [this] { peers_->hurry(); },
-                                  .down = [this](NodeId peer) { sender_.drop_peer(peer); }});
+  admission_ = std::make_unique<EngineAdmission>(
+      disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
+        fail(status);
+      });
+  inflow_ =
+      std::make_unique<EngineInflow>(EngineInflow::Options{options_.node, options_.shard_count},
+                                     rows_,
+                                     service_,
+                                     metrics_,
+                                     channel_events());
   netcore::PeerNetworkOptions network;
   network.cluster = options_.cluster;
   network.node = options_.node;
   network.incarnation = incarnation();
   network.directory = netcore::DirectoryId{disk_->identity().directory_id()};
+  network.life = draw_random();
+  network.durable = disk_->durable_lsn().value;
+  network.settings = agreed_settings();
   network.listen_host = options_.listen_host;
   network.listen_port = options_.listen_port;
   network.peers = options_.peers;
   network.transport_kind = options_.transport_kind;
   network.transport = std::move(options_.transport);
-  network.admit =
-      make_admit_hook(disk_->identity(), [this](const Status& status) { fail(status); });
+  network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &registry;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
 
-  // Promises from before the restart bind for one election timeout more (DESIGN.md section 3a).
   clock_.read();
+  // Promises from before the restart bind for one election timeout more (DESIGN.md section 3a). A
+  // directory that not every node has admitted yet may stand for one that is lost: it waits.
   vote_after_ = disk_->first_boot() ? Tick{0} : now() + options_.timing.election_ticks;
+  vote_after_ = admission_->established() ? vote_after_ : kTickVoteNever;
   last_tick_ = now();
   sweep_left_ = options_.shard_count;
   return Status{};

@@ -33,7 +33,7 @@ bool EnginePeers::refresh(Tick now) {
   return changed;
 }
 
-void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now) {
+void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable) {
   if (now < next_heartbeat_) {
     return;
   }
@@ -43,7 +43,8 @@ void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now) {
                       {.incarnation = self_,
                        .send_tick = now,
                        .echoed_peer_send_tick = peer.peer_tick,
-                       .echoed_incarnation = peer.incarnation});
+                       .echoed_incarnation = peer.incarnation,
+                       .durable = durable});
   }
 }
 

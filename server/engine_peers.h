@@ -25,8 +25,8 @@ class EnginePeers {
   // Takes notice of the time. True: the rows are to be woken.
   bool refresh(Tick now);
 
-  // Sends a heartbeat to every peer if one is due.
-  void send_heartbeats(netcore::PeerNetwork& network, Tick now);
+  // Sends a heartbeat to every peer if one is due, with how far the log of record is durable.
+  void send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable);
 
   // Makes one due at once: a channel came up.
   void hurry() { next_heartbeat_ = Tick{0}; }

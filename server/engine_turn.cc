@@ -74,12 +74,27 @@ std::size_t ReplicaEngine::Core::turn() {
     disk_->submit();
     send_all();
     done_ += checkpointing_->advance(clock_.now_ms(), peers_->records());
+    take_checkpoint_end();
     apply_all();
   }
   rows_.end_turn();
   metrics_.turns.add();
   metrics_.turn_time.observe_us(clock_.peek_us() - begin_us);
   return done_;
+}
+
+// A checkpoint store that fails is as bad as a log that fails: rot and failed syncs do not heal by
+// trying again. A full disk may; the log of record meets it as well.
+void ReplicaEngine::Core::take_checkpoint_end() {
+  const auto end = checkpointing_->take_end();
+  if (!end) {
+    return;
+  }
+  if (!end->ok() && end->code() != StatusCode::ResourceExhausted) {
+    fail(*end);
+  } else if (const Status status = admission_->remember(); !status.ok()) {
+    fail(status);
+  }
 }
 
 void ReplicaEngine::Core::poll() {
@@ -95,16 +110,38 @@ void ReplicaEngine::Core::take_time() {
   retry_stalled(tick != last_tick_);
   last_tick_ = tick;
   bool wake = false;
-  for (const auto& [from, heartbeat] : inflow_->heartbeats()) {
+  for (const auto& [from, heartbeat, durable] : inflow_->heartbeats()) {
     wake |= peers_->on_heartbeat(from, heartbeat, tick);
+    admission_->on_durable(from, heartbeat.incarnation, durable);
   }
   inflow_->heartbeats().clear();
+  establish();
   wake |= peers_->refresh(tick);
   sweep_left_ = wake ? options_.shard_count : sweep_left_;
   take_acknowledgements();
   deadlines_.collect(
       stepper_->columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.touch(row); });
   sweep();
+}
+
+// Once every node has admitted this directory, its rows may vote.
+void ReplicaEngine::Core::establish() {
+  if (vote_after_ == kTickVoteNever && admission_->established()) {
+    vote_after_ = disk_->first_boot() ? Tick{0} : now() + options_.timing.election_ticks;
+    sweep_left_ = options_.shard_count;
+  }
+}
+
+// A peer knows this directory better than the directory does, or the node runs with settings of its
+// own: it must not speak, and only a person can put it right.
+void ReplicaEngine::Core::on_refused(netcore::RefusalCode code, std::string_view text) {
+  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
+                      code == netcore::RefusalCode::ReplacedDirectory;
+  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
+    fail(Status{StatusCode::FailedPrecondition,
+                "a peer refuses this node: " + std::string(text),
+                forgot ? kDirectoryRefused : kSettingsDiffer});
+  }
 }
 
 void ReplicaEngine::Core::take_acknowledgements() {
@@ -215,7 +252,13 @@ void ReplicaEngine::Core::fill_messages(RowWork& work, Place& place, Inbox& in) 
 }
 
 void ReplicaEngine::Core::send_all() {
-  peers_->send_heartbeats(*network_, now());
+  const std::uint64_t durable = disk_->durable_lsn().value;
+  network_->tell_durable(durable);
+  // A node whose storage stands still serves nobody: silence lets its leases lapse and other nodes
+  // take over (FAULTS.md 8).
+  if (disk_->waits_since(now()) < options_.timing.election_ticks) {
+    peers_->send_heartbeats(*network_, now(), durable);
+  }
   outflow_.send(*network_);
   done_ += sender_.pump(*network_, now());
   network_->flush();

@@ -30,23 +30,31 @@ rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
 
 }  // namespace
 
-std::string encode_cursor(const ListCursor& cursor) {
-  std::string text(sizeof(std::uint32_t), '\0');
-  std::memcpy(text.data(), &cursor.shard.value, sizeof(std::uint32_t));
-  return text + cursor.after;
+std::string encode_cursor(locks::LockRow next) {
+  std::string text;
+  if (next.value != 0) {
+    text.resize(sizeof(next.value));
+    std::memcpy(text.data(), &next.value, sizeof(next.value));
+  }
+  return text;
 }
 
-bool decode_cursor(std::string_view text, std::uint32_t shard_count, ListCursor& cursor) {
+bool decode_cursor(std::string_view text, locks::LockRow& next) {
+  next = locks::LockRow{1};
   if (text.empty()) {
-    cursor = ListCursor{};
     return true;
   }
-  if (text.size() < sizeof(std::uint32_t)) {
+  if (text.size() != sizeof(next.value)) {
     return false;
   }
-  std::memcpy(&cursor.shard.value, text.data(), sizeof(std::uint32_t));
-  cursor.after = text.substr(sizeof(std::uint32_t));
-  return cursor.shard.value < shard_count;
+  std::memcpy(&next.value, text.data(), sizeof(next.value));
+  return next.value != 0;
+}
+
+// What the groups' maps cost beside the payload: some pointers and a tree node per shard.
+std::size_t LockReads::Group::held_bytes() const {
+  constexpr std::size_t kShardBytes = 48;
+  return sizeof(Group) + payload.size() + shards.size() * kShardBytes;
 }
 
 LockReads::LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Doors doors)
@@ -62,7 +70,8 @@ void LockReads::refuse(const Group& group, rpc::ErrorCode error) {
 
 void LockReads::start(ConnectionId connection,
                       const rpc::RequestSlot& request,
-                      std::span<const std::byte> payload) {
+                      std::span<const std::byte> payload,
+                      Tick now) {
   if (request.kind == rpc::RequestKind::LockCheck || request.kind == rpc::RequestKind::LockGet) {
     start_single(connection, request, payload);
     return;
@@ -71,23 +80,36 @@ void LockReads::start(ConnectionId connection,
   group.connection = connection;
   group.request = request;
   group.payload.assign(payload.begin(), payload.end());
-  if (request.kind == rpc::RequestKind::LockCheckBatch) {
-    const auto checks = rpc::decode_check_batch(group.payload);
-    if (!checks.ok()) {
-      refuse(group, rpc::ErrorCode::PayloadMalformed);
-      return;
-    }
-    group.shards = shards_of_batch(checks.value());
-  } else {
-    const auto query = rpc::decode_list_query(group.payload);
-    ListCursor cursor;
-    if (!query.ok() || !decode_cursor(query.value().cursor, options_.shard_count, cursor)) {
-      refuse(group, rpc::ErrorCode::PayloadMalformed);
-      return;
-    }
-    choose_list_shards(query.value(), group);
+  if (request.kind == rpc::RequestKind::LockList) {
+    start_list(std::move(group), now);
+    return;
   }
-  start_many(std::move(group));
+  const auto checks = rpc::decode_check_batch(group.payload);
+  if (!checks.ok()) {
+    refuse(group, rpc::ErrorCode::PayloadMalformed);
+    return;
+  }
+  group.shards = shards_of_batch(checks.value());
+  start_group(std::move(group));
+}
+
+void LockReads::start_list(Group group, Tick now) {
+  const auto query = rpc::decode_list_query(group.payload);
+  if (!query.ok() || !decode_cursor(query.value().cursor, group.row_first)) {
+    refuse(group, rpc::ErrorCode::PayloadMalformed);
+    return;
+  }
+  if (listed_at_ != now) {
+    listed_at_ = now;
+    rows_listed_ = 0;
+  }
+  if (rows_listed_ >= kListRowsPerTick) {
+    refuse(group, rpc::ErrorCode::Overloaded);
+    return;
+  }
+  choose_list_shards(query.value(), group);
+  rows_listed_ += group.row_end - group.row_first;
+  start_group(std::move(group));
 }
 
 void LockReads::start_single(ConnectionId connection,
@@ -98,25 +120,27 @@ void LockReads::start_single(ConnectionId connection,
     doors_.answer(connection, not_leader_reply(request, doors_.leader_hint(shard)), {});
     return;
   }
-  ++group_last_;
   Group group;
   group.connection = connection;
   group.request = request;
   group.payload.assign(payload.begin(), payload.end());
-  group.outstanding = 1;
   group.shards = {shard.value};
-  groups_.emplace(group_last_, std::move(group));
-  doors_.ask(shard, group_last_);
+  start_group(std::move(group));
 }
 
-void LockReads::start_many(Group group) {
+void LockReads::start_group(Group group) {
   if (group.shards.empty()) {
     finish(group, Tick{});
+    return;
+  }
+  if (held_bytes_ + group.held_bytes() > kReadBytesMax) {
+    refuse(group, rpc::ErrorCode::Overloaded);
     return;
   }
   ++group_last_;
   const std::uint64_t id = group_last_;
   group.outstanding = group.shards.size();
+  held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
   groups_.emplace(id, std::move(group));
   for (const std::uint32_t shard : shards) {
@@ -136,23 +160,26 @@ std::set<std::uint32_t> LockReads::shards_of_batch(
   return shards;
 }
 
-// Shards that give rows to the next page: led here, with a lock that matches, from the cursor on.
-// Each gives at least one row, so there are at most `limit` of them.
+// The shards of the next page's rows: led here, with a lock that matches, from the cursor on. The
+// walk ends after `limit` locks or kListRowsLookedAt rows.
 void LockReads::choose_list_shards(const rpc::ListQuery& query, Group& group) const {
-  ListCursor cursor;
-  decode_cursor(query.cursor, options_.shard_count, cursor);
-  std::uint32_t shard = cursor.shard.value;
-  for (; shard < options_.shard_count && group.shards.size() < query.limit; ++shard) {
-    if (locks_.shard(ShardId{shard}).lock_count == 0 || !doors_.leads(ShardId{shard})) {
-      continue;
-    }
-    const bool resumed = shard == cursor.shard.value;
-    const std::string_view after = resumed ? std::string_view{cursor.after} : std::string_view{};
-    if (!locks_.list(ShardId{shard}, {query.prefix, after, 1}).empty()) {
-      group.shards.insert(shard);
+  const locks::LockRow last = locks_.row_last();
+  const locks::LockRow stop =
+      min_id(last + 1, max_id(group.row_first, group.row_first + kListRowsLookedAt));
+  std::uint32_t found = 0;
+  locks::LockRow row = group.row_first;
+  for (; row < stop && found < query.limit; ++row) {
+    const auto lock = locks_.held(row, [&](ShardId shard) {
+      const bool led = doors_.leads(shard);
+      group.partial = group.partial || (!led && doors_.leader_hint(shard) == NodeId{});
+      return led;
+    });
+    if (lock.has_value() && lock->name.starts_with(query.prefix)) {
+      group.shards.insert(lock->shard.value);
+      ++found;
     }
   }
-  group.resume_shard = shard;
+  group.row_end = row;
 }
 
 void LockReads::on_confirmed(
@@ -165,9 +192,13 @@ void LockReads::on_confirmed(
   if (!status.ok()) {
     group.failure = status;
     group.leader_hint = leader_hint;
+    held_bytes_ -= group.held_bytes();
     group.shards.erase(shard.value);
+    held_bytes_ += group.held_bytes();
+    group.partial = true;
   }
   if (group.outstanding == 0) {
+    held_bytes_ -= group.held_bytes();
     const Group done = std::move(group);
     groups_.erase(found);
     finish(done, now);
@@ -209,8 +240,7 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
   const bool waiters = group.request.has(rpc::RequestFlag::Waiters);
   rpc::ReplySlot reply = rpc::reply_to(group.request);
   reply.epoch = doors_.term(shard).value;
-  doors_.answer(
-      group.connection, reply, rpc::encode_lock_row(describe(shard, *lock, waiters, now)));
+  doors_.answer(group.connection, reply, rpc::encode_lock_row(describe(*lock, waiters, now)));
 }
 
 void LockReads::finish_batch(const Group& group) {
@@ -228,48 +258,46 @@ void LockReads::finish_batch(const Group& group) {
   doors_.answer(group.connection, rpc::reply_to(group.request), rpc::encode_verdicts(verdicts));
 }
 
+// The lock of a row if it belongs to the page: of a shard that was confirmed, with the prefix.
+std::optional<locks::HeldLock> LockReads::listed(const Group& group,
+                                                 const rpc::ListQuery& query,
+                                                 locks::LockRow row) const {
+  auto lock =
+      locks_.held(row, [&group](ShardId shard) { return group.shards.contains(shard.value); });
+  return lock.has_value() && lock->name.starts_with(query.prefix) ? std::move(lock) : std::nullopt;
+}
+
 void LockReads::finish_list(const Group& group, Tick now) {
   const auto query = rpc::decode_list_query(group.payload);
   GCOORD_ASSERT(query.ok());
-  ListCursor cursor;
-  decode_cursor(query.value().cursor, options_.shard_count, cursor);
   const bool waiters = group.request.has(rpc::RequestFlag::Waiters);
   rpc::ListPage page;
   std::size_t page_bytes = 0;
-  bool full = false;
-  for (const std::uint32_t shard : group.shards) {
-    const bool resumed = shard == cursor.shard.value;
-    const std::string after = resumed ? cursor.after : "";
-    const std::size_t left = query.value().limit - page.rows.size();
-    for (const auto& lock : locks_.list(ShardId{shard}, {query.value().prefix, after, left})) {
-      rpc::LockRow row = describe(ShardId{shard}, lock, waiters, now);
-      page_bytes += rpc::encoded_bytes(row);
-      full = page_bytes > kPageBytesMax;
-      if (full) {
-        break;
-      }
-      page.next_cursor = encode_cursor({ShardId{shard}, row.name});
-      page.rows.push_back(std::move(row));
+  locks::LockRow row = group.row_first;
+  for (; row < group.row_end && page.rows.size() < query.value().limit; ++row) {
+    const auto lock = listed(group, query.value(), row);
+    if (!lock.has_value()) {
+      continue;
     }
-    full = full || page.rows.size() >= query.value().limit;
-    if (full) {
+    rpc::LockRow shown = describe(*lock, waiters, now);
+    page_bytes += rpc::encoded_bytes(shown);
+    if (page_bytes > kPageBytesMax) {
       break;
     }
+    page.rows.push_back(std::move(shown));
   }
-  if (!full) {
-    const bool more = group.resume_shard < options_.shard_count;
-    page.next_cursor = more ? encode_cursor({ShardId{group.resume_shard}, ""}) : "";
+  page.next_cursor = encode_cursor(row <= locks_.row_last() ? row : locks::LockRow{});
+  rpc::ReplySlot reply = rpc::reply_to(group.request);
+  if (group.partial) {
+    reply.set(rpc::ReplyFlag::Partial);
   }
-  doors_.answer(group.connection, rpc::reply_to(group.request), rpc::encode_list_page(page));
+  doors_.answer(group.connection, reply, rpc::encode_list_page(page));
 }
 
-rpc::LockRow LockReads::describe(ShardId shard,
-                                 const locks::HeldLock& lock,
-                                 bool waiters,
-                                 Tick now) const {
+rpc::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick now) const {
   rpc::LockRow row;
   row.name = lock.name;
-  row.shard = shard;
+  row.shard = lock.shard;
   row.holder = lock.holder;
   row.token = lock.token;
   row.acquired_index = lock.granted_at;
@@ -278,10 +306,10 @@ rpc::LockRow LockReads::describe(ShardId shard,
   row.ttl_left_ms = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(left * options_.tick_ms, lock.holder_ttl_ms));
   if (waiters) {
-    for (const auto& waiter : locks_.waiters(shard, lock.name_hash, 0, kWaitersShownMax)) {
+    for (const auto& waiter : locks_.waiters(lock.shard, lock.name_hash, 0, kWaitersShownMax)) {
       row.waiters.push_back({waiter.session,
                              waiter.sequence,
-                             doors_.waited_ms(shard, waiter.session, waiter.sequence)});
+                             doors_.waited_ms(lock.shard, waiter.session, waiter.sequence)});
     }
   }
   return row;

@@ -106,6 +106,9 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
       rpc::ReplySlot reply = error_reply(request, ErrorCode::AcquireGranted);
       reply.token = decision.token.value;
       reply.epoch = context.term.value;
+      if (decision.code == LockCode::AlreadyHeld) {
+        reply.set(rpc::ReplyFlag::AlreadyHeld);  // The session's before, so nothing to give back.
+      }
       return reply;
     }
     case LockCode::SequenceAhead:

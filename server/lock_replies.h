@@ -34,7 +34,7 @@ rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const DecisionContext& context);
 
 // The answer to a cancel: Ok when the acquire leaves nothing behind, AcquireGranted with its token
-// when it had been granted before.
+// when it had been granted before; with AlreadyHeld when the session had held the lock before that.
 rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
                             const locks::LockReply& decision,
                             const DecisionContext& context);

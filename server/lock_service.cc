@@ -4,12 +4,18 @@
 #include "common/name_hash.h"
 #include "rpc/session_messages.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 namespace gcoord::server {
 
 namespace {
+
+// What rpc/validate.h admits, locks::encode() must be able to write.
+static_assert(rpc::kSequenceAheadMax == locks::kSequenceAheadMax);
+static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
+static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -44,6 +50,8 @@ ErrorCode error_of_limit(locks::LockLimit limit) {
       return ErrorCode::WaitersExhausted;
     case locks::LockLimit::Sessions:
       return ErrorCode::SessionsExhausted;
+    case locks::LockLimit::Requests:
+      return ErrorCode::RepliesExhausted;
     case locks::LockLimit::None:
       break;
   }
@@ -181,7 +189,7 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LockCheckBatch:
     case RequestKind::LockGet:
     case RequestKind::LockList:
-      return reads_.start(connection, request, payload);
+      return reads_.start(connection, request, payload, now_);
     case RequestKind::OpenSession:
       return on_open_session(connection, request);
     case RequestKind::KeepAlive:
@@ -256,13 +264,12 @@ void LockService::on_acquire(ConnectionId connection,
                              const rpc::RequestSlot& request,
                              std::string_view name) {
   const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
-  locks::LockCommand command = locks::make_acquire({acquire.caller.session,
-                                                    acquire.caller.sequence,
-                                                    acquire.caller.acked_below,
-                                                    name,
-                                                    acquire.wait_ms != 0,
-                                                    acquire.ttl_ms});
-  command.name_hash = hash_name(name);
+  const locks::LockCommand command = locks::make_acquire({acquire.caller.session,
+                                                          acquire.caller.sequence,
+                                                          acquire.caller.acked_below,
+                                                          name,
+                                                          acquire.wait_ms != 0,
+                                                          acquire.ttl_ms});
   submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
 }
 
@@ -275,7 +282,8 @@ void LockService::on_release(ConnectionId connection,
                                                           release.caller.sequence,
                                                           release.caller.acked_below,
                                                           hash,
-                                                          release.token});
+                                                          release.token,
+                                                          release.by_token});
   submit(connection, request, shard_of(hash, options_.limits.shard_count), command);
 }
 
@@ -306,19 +314,39 @@ void LockService::on_keep_alive(ConnectionId connection,
   if (!sessions.ok()) {
     return send_error(connection, request, ErrorCode::PayloadMalformed);
   }
-  std::vector<locks::RenewOutcome> outcomes(sessions.value().size());
-  locks_.clock().renew_all(sessions.value(), now_, outcomes);
+  std::vector<SessionId> each_once = std::move(sessions).value();
+  std::ranges::sort(each_once, {}, &SessionId::value);
+  const auto [first, last] = std::ranges::unique(each_once);
+  each_once.erase(first, last);
   std::vector<rpc::KeepAliveEntry> missed;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+  for (const SessionId session : each_once) {
     // Renewed is the rule and is not said: what is missed matters.
-    if (outcomes[i].code != locks::RenewCode::Renewed) {
-      const bool lost = outcomes[i].code == locks::RenewCode::Lost;
-      missed.push_back({sessions.value()[i],
-                        lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered,
-                        0});
+    const locks::RenewCode code = renew(session);
+    if (code != locks::RenewCode::Renewed) {
+      const bool lost = code == locks::RenewCode::Lost;
+      const auto state = lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered;
+      missed.push_back({session, state, 0});
     }
   }
   send(connection, rpc::reply_to(request), rpc::encode_keep_alive_reply(missed));
+}
+
+// A session that is registered in many shards is renewed once a tick, however often it is asked
+// for: a second time in the same tick changes nothing, and might cost a walk over a million rows.
+locks::RenewCode LockService::renew(SessionId session) {
+  constexpr std::uint32_t kManyRegistrations = 64;
+  if (renewed_at_ != now_) {
+    renewed_at_ = now_;
+    renewed_.clear();
+  }
+  if (renewed_.contains(session.value)) {
+    return locks::RenewCode::Renewed;
+  }
+  const locks::RenewOutcome outcome = locks_.clock().renew(session, now_);
+  if (outcome.registration_count > kManyRegistrations) {
+    renewed_.insert(session.value);
+  }
+  return outcome.code;
 }
 
 // Ends the session in every shard of the request that is led here and knows it.

@@ -34,6 +34,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace gcoord::server {
@@ -83,6 +84,7 @@ class LockService final : public Service {
   void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
+  bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;
   void on_loop_gap(std::uint64_t ticks) override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
@@ -97,6 +99,8 @@ class LockService final : public Service {
   std::size_t pending_count() const { return pending_.size(); }
 
   std::size_t wait_count() const { return waits_.size(); }
+
+  std::size_t read_bytes() const { return reads_.held_bytes(); }
 
  private:
   // A CloseSession over several shards; answered when the last one is done.
@@ -137,6 +141,7 @@ class LockService final : public Service {
   void on_keep_alive(ConnectionId connection,
                      const rpc::RequestSlot& request,
                      std::span<const std::byte> payload);
+  locks::RenewCode renew(SessionId session);
   void on_close_session(ConnectionId connection, const rpc::RequestSlot& request);
   void on_shard_range(ConnectionId connection,
                       const rpc::RequestSlot& request,
@@ -172,6 +177,8 @@ class LockService final : public Service {
   Tick now_{1};
   Tick ticked_{0};
   std::uint64_t now_us_ = 0;
+  std::unordered_set<std::uint64_t> renewed_;  // In the tick renewed_at_; see renew().
+  Tick renewed_at_;
   std::uint64_t session_prefix_ = 0;
   std::uint64_t session_count_ = 0;
   locks::LockCpu locks_;

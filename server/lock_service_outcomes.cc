@@ -1,4 +1,5 @@
 // Outcomes: what the engine decided becomes answers to clients; and what time makes due.
+#include "locks/lock_snapshot.h"
 #include "server/client_address.h"
 #include "server/lock_service.h"
 
@@ -27,6 +28,8 @@ void LockService::apply(const AppliedEntry& entry) {
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision =
       locks_.apply_bytes(entry.shard, entry.index, entry.payload, now_, events);
+  metrics_.sessions->set(locks_.tables().sessions.counts->used);
+  metrics_.locks->set(locks_.tables().locks.counts->used);
   if (entry.cookie != 0) {
     answer(pending_.take(entry.cookie), entry, decision);
   }
@@ -188,6 +191,10 @@ Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
   return locks_.deserialize(shard, bytes, now_);
 }
 
+bool LockService::plausible(ShardId, std::span<const std::byte> bytes) const {
+  return bytes.empty() || locks::parse_snapshot(bytes).ok();
+}
+
 std::uint64_t LockService::state_hash(ShardId shard) const {
   return locks_.state_hash(shard);
 }
@@ -228,9 +235,6 @@ void LockService::on_tick() {
   ticked_ = now_;
   end_overdue_waits();
   expiry_.on_tick(now_);
-  const locks::LockUsage usage = locks_.usage();
-  metrics_.sessions->set(static_cast<std::int64_t>(usage.sessions));
-  metrics_.locks->set(static_cast<std::int64_t>(usage.locks));
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {

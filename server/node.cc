@@ -5,6 +5,7 @@
 #include "server/client_address.h"
 #include "server/engine_port.h"
 #include "server/frontend.h"
+#include "server/leader_balance.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_log.h"
@@ -15,6 +16,7 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/signal_set.hpp>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -123,6 +125,10 @@ class Node::Impl {
         frontend_(context_, frontend_options(options), metrics_),
         service_(service_options(options), frontend_, metrics_),
         signals_(context_),
+        leader_transfers_(metrics_.counter({"gcoord_server_leader_transfers_total",
+                                            "Leaderships handed to the node that should have them.",
+                                            "",
+                                            ""})),
         turn_us_(metrics_.histogram(
             {"gcoord_server_turn_duration_us", "Length of a turn that did something.", "", ""})),
         turns_(metrics_.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
@@ -200,6 +206,7 @@ class Node::Impl {
     turns_.add();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
+      idle_ = false;
       turn_us_.observe_us(boot_time_us() - before_us);
     } else if (engine_->arm()) {
       sleep();
@@ -241,8 +248,20 @@ class Node::Impl {
     if (now_ms >= next_sweep_ms_) {
       next_sweep_ms_ = now_ms + kSweepMs;
       frontend_.sweep(now_ms);
-      log_.on_look(engine_->view());
+      const NodeView view = engine_->view();
+      log_.on_look(view);
       announce();
+      release_memory();
+      if (!stopping_) {
+        leader_transfers_.add(balance_.sweep(view));
+      }
+    }
+  }
+
+  // After an election of a million shards, most of what the heap grew by is free but still held.
+  void release_memory() {
+    if (std::exchange(idle_, true) && engine_->shrink()) {
+      ::malloc_trim(0);
     }
   }
 
@@ -323,9 +342,14 @@ class Node::Impl {
   std::vector<asio::posix::stream_descriptor*> unwatched_;
   asio::signal_set signals_;
   bool stopping_ = false;
+  bool idle_ = true;  // Nothing was done since the last sweep.
   std::string stop_reason_;
   std::uint64_t next_sweep_ms_ = 0;
   NodeLog log_;
+  LeaderBalance balance_{
+      {.view = [this](ShardId shard) { return engine_->view(shard); },
+       .transfer = [this](ShardId shard, NodeId to) { engine_->transfer(shard, to); }}};
+  Counter& leader_transfers_;
   Histogram& turn_us_;
   Counter& turns_;
 };

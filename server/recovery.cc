@@ -59,6 +59,7 @@ void Recovery::on_shard(ShardId shard,
   row.commit = value->floor;
   row.last = max_id(row.last, value->floor);
   row.lsn = value->lsn;
+  newest_checkpoint_lsn_ = max_id(newest_checkpoint_lsn_, value->lsn);
   columns_.configuration[shard.value] = value->configuration;
   if (const Status status = service_.install(shard, service); !status.ok()) {
     fail(shard, status.message().c_str(), kCheckpointImpossible);

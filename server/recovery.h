@@ -59,6 +59,10 @@ class Recovery final : public ledger::CheckpointVisitor,
                              std::span<const std::byte> state) override;
   void on_commit(ShardId shard, LogIndex index) override;
 
+  // The newest record that a shard's checkpoint already holds. A log that ends before it has lost
+  // its end.
+  ledger::Lsn newest_checkpoint_lsn() const { return newest_checkpoint_lsn_; }
+
   // Fills the rows. on_replayed is called for each shard that has news since its checkpoint.
   Status finish(const std::function<void(ShardId)>& on_replayed);
 
@@ -103,6 +107,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   std::vector<std::uint32_t> order_;  // Of finish_row; kept warm.
   Row* loading_ = nullptr;            // The row whose hard value is being decoded.
   ledger::Lsn lsn_;
+  ledger::Lsn newest_checkpoint_lsn_;
   Status failure_;
 };
 

@@ -78,6 +78,10 @@ bool ReplicaEngine::send_peer_message(NodeId to, std::span<const std::byte> mess
   return core_->send_peer_message(to, message);
 }
 
+bool ReplicaEngine::shrink() {
+  return core_->shrink();
+}
+
 void ReplicaEngine::request_checkpoint() {
   core_->request_checkpoint();
 }

@@ -87,6 +87,9 @@ class ReplicaEngine {
   // or has no credit.
   bool send_peer_message(NodeId to, std::span<const std::byte> message);
 
+  // Gives back memory that a burst of work made grow, if there is none now. True if it was much.
+  bool shrink();
+
   // Starts a checkpoint of all changed shards at the next turn, or right after the one under way.
   void request_checkpoint();
 

@@ -68,6 +68,10 @@ class Service {
   // the initial state. A failure stops the node: the bytes passed their checksums.
   virtual Status install(ShardId shard, std::span<const std::byte> bytes) = 0;
 
+  // Whether install() would take these bytes. They may come from a peer, so everything in them is
+  // looked at; nothing is changed.
+  virtual bool plausible(ShardId shard, std::span<const std::byte> bytes) const = 0;
+
   // A digest of the shard's state, equal on every node at an equal applied index.
   virtual std::uint64_t state_hash(ShardId shard) const = 0;
 

@@ -86,21 +86,30 @@ void SessionExpiry::on_tick(Tick now) {
   }
 }
 
+// Whether the question was about this very registration and its answers still prove something: what
+// others said of their silence long ago, or before this node heard the session again, does not.
+bool SessionExpiry::stands(const Question& question,
+                           const locks::ExpiryProposal& due,
+                           Tick now) const {
+  const bool same = question.session == due.session && question.shard == due.shard &&
+                    question.serial == due.serial;
+  const std::uint64_t age = now - question.asked;
+  return same && age <= options_.election_ticks && age <= locks_.clock().silent_ticks(due.row, now);
+}
+
 bool SessionExpiry::agreed(const locks::ExpiryProposal& due, Tick now) {
-  Question& question = questions_[due.row.value];
   const std::uint64_t self = bit_of(options_.node);
-  const bool fresh = question.serial == due.serial && question.asked != Tick{};
   const auto needed = static_cast<int>(options_.nodes.size() / 2 + 1);
-  if (!fresh) {
-    question = Question{due.serial, Tick{}, Tick{}, self};
-  }
-  if (std::popcount(question.silent_mask) >= needed) {
+  const auto found = questions_.find(due.row.value);
+  const bool standing = found != questions_.end() && stands(found->second, due, now);
+  const std::uint64_t silent = standing ? found->second.silent_mask : self;
+  if (std::popcount(silent) >= needed) {
     return true;
   }
-  if (!fresh || question.ask_again <= now) {
+  if (!standing || found->second.ask_again <= now) {
     // Messages may be lost, so the question is repeated in any case.
     const Tick repeat = now + std::max<std::uint64_t>(2, options_.election_ticks / 4);
-    question = Question{due.serial, now, repeat, self};
+    questions_[due.row.value] = Question{due.session, due.shard, due.serial, now, repeat, self};
     to_ask_.push_back({due.session.value, due.shard.value, due.serial, 0});
   }
   return false;
@@ -193,14 +202,19 @@ void SessionExpiry::take_answers(NodeId from,
         known ? locks::find_session(tables, ShardId{answered.shard}, SessionId{answered.session})
               : locks::SessionRow{};
     const auto found = questions_.find(row.value);
-    if (row.value == 0 || found == questions_.end() || found->second.asked.value != round ||
-        found->second.serial != answered.serial) {
+    const bool asked =
+        row.value != 0 && found != questions_.end() && found->second.asked.value == round &&
+        found->second.session.value == answered.session &&
+        found->second.shard.value == answered.shard && found->second.serial == answered.serial;
+    if (!asked) {
       continue;
     }
     // Silent for the whole TTL before the question was asked, not merely before it was answered:
-    // the majority must have been silent at one common moment.
+    // the majority must have been silent at one common moment. Two ticks more, because both nodes
+    // round down: the travel may have taken a tick longer than it seems here, and the silence there
+    // may have been a tick shorter.
     Question& question = found->second;
-    const std::uint64_t travelled_ms = (now - question.asked + 1) * options_.tick_ms;
+    const std::uint64_t travelled_ms = (now - question.asked + 2) * options_.tick_ms;
     const std::uint64_t needed_ms = tables.sessions[row].ttl_ms + travelled_ms;
     if (answered.silent_ms >= needed_ms) {
       question.silent_mask |= bit_of(from);

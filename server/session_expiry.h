@@ -70,8 +70,11 @@ class SessionExpiry {
   std::uint64_t dropped_count() const { return dropped_->value(); }
 
  private:
-  // One registration that the other nodes were asked about.
+  // One registration that the other nodes were asked about. The row that it is found by may serve
+  // another registration by now, in another shard and so with the same serial.
   struct Question {
+    SessionId session;
+    ShardId shard;
     std::uint32_t serial = 0;
     Tick asked;
     Tick ask_again;                 // When the answers may be different.
@@ -88,6 +91,7 @@ class SessionExpiry {
   static_assert(sizeof(Case) == 24);
 
   bool agreed(const locks::ExpiryProposal& due, Tick now);
+  bool stands(const Question& question, const locks::ExpiryProposal& due, Tick now) const;
   bool dying(const locks::ExpiryProposal& due) const;
   void ask(Tick now);
   void answer(NodeId to, std::span<const std::byte> message, std::uint64_t round, Tick now);

@@ -102,10 +102,11 @@ bool well_formed_entries(const consensus::Message& append, std::span<const std::
   EntryReader reader{extent};
   for (std::uint32_t k = 0; k < append.count; ++k) {
     const auto entry = reader.next();
-    if (!entry || (entry->kind == EntryKind::Configuration) != flagged) {
+    // Older configurations of a log travel unflagged among the rest.
+    if (!entry || (flagged && entry->kind != EntryKind::Configuration)) {
       return false;
     }
-    if (flagged && !decode_configuration(entry->payload)) {
+    if (entry->kind == EntryKind::Configuration && !decode_configuration(entry->payload)) {
       return false;
     }
   }

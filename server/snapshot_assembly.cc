@@ -75,7 +75,9 @@ std::unique_ptr<ArrivedSnapshot> SnapshotAssembly::complete(Place place) {
   held_bytes_ -= arrived->bytes.size();
   const std::uint32_t total_crc = place->total_crc;
   assemblies_.erase(place);
-  if (crc32c(arrived->bytes) != total_crc || !decode_snapshot(arrived->bytes)) {
+  const auto snapshot = decode_snapshot(arrived->bytes);
+  if (crc32c(arrived->bytes) != total_crc || !snapshot ||
+      !service_.plausible(arrived->message.shard, snapshot->service)) {
     metrics_.dropped(EngineDrop::BadChunk).add();
     return nullptr;
   }

@@ -11,6 +11,7 @@
 #include "consensus/message.h"
 #include "server/engine_active.h"
 #include "server/engine_metrics.h"
+#include "server/service.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,9 @@ class SnapshotAssembly {
   static constexpr std::size_t kAssembliesMax = 64;
   static constexpr std::uint64_t kHeldBytesMax = kSnapshotBytesMax;
 
-  explicit SnapshotAssembly(EngineMetrics& metrics) : metrics_(metrics) {}
+  // `service` judges what a peer says a shard's state is.
+  SnapshotAssembly(const Service& service, EngineMetrics& metrics)
+      : service_(service), metrics_(metrics) {}
 
   // A chunk from a peer: its Snapshot message, already checked in form, and its extent. Returns the
   // snapshot when this chunk completes it.
@@ -56,6 +59,7 @@ class SnapshotAssembly {
   void make_room(std::size_t byte_count);
   std::unique_ptr<ArrivedSnapshot> complete(Place place);
 
+  const Service& service_;
   EngineMetrics& metrics_;
   std::list<Assembly> assemblies_;  // Oldest first; few, so they are searched.
   std::uint64_t held_bytes_ = 0;

@@ -108,10 +108,13 @@ TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   ASSERT_EQ(status["nodes"].size(), 1u);
   const auto node = status["nodes"][0];
   EXPECT_EQ(node["reachable"], true);
+  EXPECT_EQ(status["ttl_min_ms"], 100);
+  EXPECT_EQ(status["ttl_max_ms"], 24 * 60 * 60 * 1000);
   EXPECT_EQ(node["durability"], "durable");
   EXPECT_EQ(node["stepper"], "cpu");
   EXPECT_EQ(node["incarnation"], 1);
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("LEADS"));
+  EXPECT_THAT(ctl_({"status"}).out, HasSubstr("TTL 100 to 86400000 ms"));
 }
 
 TEST_F(GcoordctlTest, ShardsAreListedAndShown) {
@@ -134,6 +137,11 @@ TEST_F(GcoordctlTest, BadNamesAndTimesAreWrongUsage) {
             "GC1001");
   EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", "0"}, 2)["error"]["code"], "GC1107");
   EXPECT_EQ(ctl_.json({"no-such-verb"}, 2)["error"]["code"], "GC1001");
+}
+
+TEST_F(GcoordctlTest, BytesThatAreNoTextAreRefusedInJson) {
+  EXPECT_EQ(ctl_.json({"lock", "get", "\xff\xfe"}, 2)["error"]["code"], "GC1103");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--ttl", "\xff"}, 2)["error"]["code"], "GC1001");
 }
 
 TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
@@ -213,6 +221,19 @@ TEST(GcoordctlAloneTest, CompletionKnowsEveryVerb) {
     }
   }
   EXPECT_EQ(run("gcoordctl", {"completion", "tcsh"}).code, 2);
+}
+
+TEST(GcoordctlAloneTest, OptionsAreReadFromTheEnvironmentUnlessTheyAreGiven) {
+  const auto printed = [](const std::vector<std::string>& arguments) {
+    ChildOptions options = program("gcoordctl", arguments);
+    options.environment.emplace_back("GCOORD_OUTPUT", "json");
+    auto child = ChildProcess::start(options);
+    EXPECT_TRUE(child.ok());
+    return child.value().read_all(kPatience);
+  };
+  EXPECT_TRUE(nlohmann::json::accept(printed({"version"})));
+  EXPECT_FALSE(nlohmann::json::accept(printed({"version", "-o", "table"})));
+  EXPECT_TRUE(nlohmann::json::accept(printed({"no-such-verb"}))) << "errors too";
 }
 
 TEST(GcoordctlAloneTest, VersionAndHelpAreAnswers) {

@@ -99,11 +99,27 @@ TEST_F(ThreeNodesProcessTest, WithoutAMajorityNothingIsGranted) {
 TEST_F(ThreeNodesProcessTest, StatusShowsDeadNodesAndLiveOnes) {
   acquire("a");
   cluster_->kill(2);
-  const auto status = ctl_->json({"status"});
+  const auto status = ctl_->json({"status"}, 3);  // SERVICES.md O3: all that is known, and not 0.
   ASSERT_EQ(status["nodes"].size(), 3u);
   EXPECT_EQ(status["nodes"][0]["reachable"], true);
   EXPECT_EQ(status["nodes"][1]["reachable"], false);
   EXPECT_EQ(status["nodes"][2]["reachable"], true);
+  const auto shard = ctl_->json({"shard", "show", "5"}, 3);
+  EXPECT_EQ(shard["replicas"].size(), 2u);
+  ASSERT_EQ(shard["unreachable"].size(), 1u);
+  EXPECT_EQ(shard["unreachable"][0]["node"], 2);
+}
+
+TEST_F(ThreeNodesProcessTest, AListFromOneEndpointShowsTheLocksOfAllNodes) {
+  for (int i = 0; i < 12; ++i) {
+    acquire("lock" + std::to_string(i));
+  }
+  const std::string first = cluster_->endpoints().front();
+  const auto all = Ctl(first).json({"lock", "ls"});
+  EXPECT_EQ(all["locks"].size(), 12u);
+  EXPECT_EQ(all["complete"], true);
+  cluster_->kill(2);
+  EXPECT_EQ(Ctl(first).json({"lock", "ls"})["complete"], false);
 }
 
 TEST_F(ThreeNodesProcessTest, NodesEndCleanlyOnSigterm) {
@@ -113,24 +129,25 @@ TEST_F(ThreeNodesProcessTest, NodesEndCleanlyOnSigterm) {
 
 TEST(GcoorddTest, ASecondDaemonOnADirectoryIsRefused) {
   const chaos::ScratchDirectory directory = scratch();
-  const std::string data = (directory.path() / "data").string();
-  DevNode first({"--data-dir", data});
-  const Finished second = run(
-      "gcoordd", {"dev", "--listen-client", "127.0.0.1:0", "--shards", "16", "--data-dir", data});
+  const std::string data_dir = (directory.path() / "data").string();
+  DevNode first({"--data-dir", data_dir});
+  const Finished second =
+      run("gcoordd",
+          {"dev", "--listen-client", "127.0.0.1:0", "--shards", "16", "--data-dir", data_dir});
   EXPECT_EQ(second.code, 2);
   EXPECT_THAT(second.err, HasSubstr("GC2001"));
 }
 
 TEST(GcoorddTest, ADirectoryOfAnotherClusterIsRefused) {
   const chaos::ScratchDirectory directory = scratch();
-  const std::string data = (directory.path() / "data").string();
+  const std::string data_dir = (directory.path() / "data").string();
   {
-    DevNode first({"--data-dir", data});
-    first.process().signal(SIGTERM);
-    EXPECT_EQ(first.process().wait_for(kPatience), 0);
+    DevNode first({"--data-dir", data_dir});
+    first.child().signal(SIGTERM);
+    EXPECT_EQ(first.child().wait_for(kPatience), 0);
   }
   const std::vector<std::string> base = {
-      "dev", "--listen-client", "127.0.0.1:0", "--data-dir", data};
+      "dev", "--listen-client", "127.0.0.1:0", "--data-dir", data_dir};
   auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), base.begin(), base.end());
     return run("gcoordd", more);
@@ -148,14 +165,14 @@ TEST(GcoorddTest, ADirectoryOfAnotherClusterIsRefused) {
 
 TEST(GcoorddTest, LocksSurviveARestartAndTokensGoOn) {
   const chaos::ScratchDirectory directory = scratch();
-  const std::string data = (directory.path() / "data").string();
+  const std::string data_dir = (directory.path() / "data").string();
   std::string token;
   {
-    DevNode node({"--data-dir", data});
+    DevNode node({"--data-dir", data_dir});
     token = node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"})["token"];
-    node.process().kill_now();
+    node.child().kill_now();
   }
-  DevNode node({"--data-dir", data});
+  DevNode node({"--data-dir", data_dir});
   EXPECT_EQ(node.ctl().json({"lock", "check", "a", "--token", token})["verdict"], "VALID");
   EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
 }
@@ -179,8 +196,8 @@ TEST(GcoorddTest, TraceWritesTransitionsAsJsonLines) {
   {
     DevNode node({"--trace", file});
     node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
-    node.process().signal(SIGTERM);
-    EXPECT_EQ(node.process().wait_for(kPatience), 0);
+    node.child().signal(SIGTERM);
+    EXPECT_EQ(node.child().wait_for(kPatience), 0);
   }
   std::ifstream lines(file);
   std::string line;

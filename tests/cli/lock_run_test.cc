@@ -2,6 +2,9 @@
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -36,6 +39,16 @@ TEST_F(LockRunTest, TheCommandKnowsItsLock) {
   EXPECT_EQ(name, "a");
   EXPECT_EQ(token, "1");
   EXPECT_FALSE(session.empty());
+}
+
+TEST_F(LockRunTest, TheCommandIsPassedOnByteForByte) {
+  const Finished finished = ctl_(
+      {"lock", "run", "a", "--", "printf", "%s|", "[x,y]", "a,b", "-o", "json", "--", "--ttl"});
+  EXPECT_EQ(finished.out, "[x,y]|a,b|-o|json|--|--ttl|");
+  EXPECT_EQ(ctl_(shell("[ -e / ] && [ ! -e /no/such/file ]")).code, 0);
+  const Finished none = ctl_({"-o", "json", "lock", "run", "a"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.error_code(), "GC1002");
 }
 
 TEST_F(LockRunTest, TheExitCodeIsTheCommands) {
@@ -88,9 +101,107 @@ TEST_F(LockRunTest, ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
   ChildProcess holder = ctl_.start(shell(
       "trap 'echo told' TERM; echo go; while true; do sleep 600 & wait $!; done", {"--ttl", "1s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");
-  node_.process().kill_now();
+  node_.child().kill_now();
   EXPECT_EQ(holder.read_line(kPatience), "told");
   EXPECT_EQ(holder.wait_for(kPatience), 6);
+}
+
+TEST_F(LockRunTest, HangUpAndQuitReachTheCommandToo) {
+  for (const int signal : {SIGHUP, SIGQUIT}) {
+    ChildProcess holder = ctl_.start(shell("echo go; exec sleep 600"));
+    ASSERT_EQ(holder.read_line(kPatience), "go");
+    holder.signal(signal);
+    EXPECT_EQ(holder.wait_for(kPatience), 128 + signal);
+  }
+  EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
+}
+
+// The node stands still until the command is told to stop, and then answers again.
+TEST_F(LockRunTest, ALockThatWasOnlyInDangerWasNotLost) {
+  const std::string go_on = "kill -CONT " + std::to_string(node_.child().pid());
+  ChildProcess holder = ctl_.start(
+      shell("trap '" + go_on +
+                "; sleep 1; exit 7' TERM; echo go; while true; do sleep 600 & wait $!; done",
+            {"--ttl", "9s"}));
+  ASSERT_EQ(holder.read_line(kPatience), "go");
+  node_.child().signal(SIGSTOP);
+  EXPECT_EQ(holder.wait_for(kPatience), 7);
+}
+
+// gcoordctl as the first program of a terminal.
+class TerminalProgram {
+ public:
+  explicit TerminalProgram(const std::vector<std::string>& arguments) {
+    const std::string path = chaos::program_beside("gcoordctl").string();
+    std::vector<char*> words{const_cast<char*>(path.c_str())};
+    for (const std::string& argument : arguments) {
+      words.push_back(const_cast<char*>(argument.c_str()));
+    }
+    words.push_back(nullptr);
+    pid_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
+    if (pid_ == 0) {
+      ::execv(path.c_str(), words.data());
+      ::_exit(127);
+    }
+  }
+
+  ~TerminalProgram() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(master_);
+  }
+
+  TerminalProgram(const TerminalProgram&) = delete;
+  TerminalProgram& operator=(const TerminalProgram&) = delete;
+
+  void type(const std::string& text) const {
+    EXPECT_EQ(::write(master_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+  // Whether the text was shown before the terminal closed; a hang ends with the test's own limit.
+  bool shows(const std::string& text) {
+    char bytes[512];
+    while (shown_.find(text) == std::string::npos) {
+      const ssize_t count = ::read(master_, bytes, sizeof(bytes));
+      if (count <= 0) {
+        return false;
+      }
+      shown_.append(bytes, static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  void signal(int number) const { ::kill(pid_, number); }
+
+  // The status of waitpid when it ends or is stopped.
+  int wait_for_change() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
+    pid_ = WIFSTOPPED(status) ? pid_ : -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int master_ = -1;
+  std::string shown_;
+};
+
+TEST_F(LockRunTest, OnATerminalTheCommandReadsStopsAndGoesOn) {
+  TerminalProgram program(
+      ctl_.with_endpoints(shell("read a; echo got $a; read b; echo got $b; exit 7")));
+  program.type("first\n");
+  ASSERT_TRUE(program.shows("got first"));
+  program.type("\x1a");  // Ctrl-Z.
+  ASSERT_TRUE(WIFSTOPPED(program.wait_for_change())) << "a shell would have its terminal back";
+  program.signal(SIGCONT);
+  program.type("second\n");
+  ASSERT_TRUE(program.shows("got second"));
+  const int status = program.wait_for_change();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 }  // namespace

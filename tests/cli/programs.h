@@ -144,7 +144,7 @@ class DevNode {
 
   Ctl ctl() const { return Ctl(endpoint_); }
 
-  ChildProcess& process() { return *child_; }
+  ChildProcess& child() { return *child_; }
 
  private:
   std::optional<ChildProcess> child_;

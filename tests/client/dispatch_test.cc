@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 namespace gcoord::client {
 namespace {
 
@@ -144,6 +146,52 @@ TEST_F(Dispatch, AsksUnderAnotherNumberWhenTheShardForgot) {
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[1].slot.sequence, 1u);
   EXPECT_EQ(requests[2].slot.sequence, 2u);
+}
+
+TEST_F(Dispatch, DoesNotLoopWhenEveryNumberIsRefused) {
+  std::atomic<bool> first{true};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind != RequestKind::LockAcquire) {
+      return friendly_reply(request);
+    }
+    FakeReply reply = error_reply(request, ErrorCode::SequenceAcknowledged);
+    reply.hang_up = first.exchange(false);
+    return reply;
+  });
+  Client client = connect();
+  Session session = open(client);
+  Collected<Status> ended;
+  session.acquire_async(
+      "name", {.wait = 0s}, [&](const Result<Grant>& grant) { ended.add(grant.status()); });
+  // Lost, refused and renumbered at once, refused again: the third number waits for a back-off.
+  cluster_.wait_for(RequestKind::LockAcquire, 3);
+  ASSERT_TRUE(client.check("name", 1).ok()) << "a round trip: nothing more is on its way";
+  EXPECT_EQ(cluster_.requests(RequestKind::LockAcquire).size(), 3u);
+  advance_until(client, 10ms, [&](const auto&) { return ended.count() == 1; });
+  EXPECT_EQ(ended.wait_for(1)[0].detail(),
+            static_cast<std::uint32_t>(ErrorCode::SequenceAcknowledged));
+}
+
+TEST_F(Dispatch, AnAttachedSessionReleasesByTokenAloneAndOnce) {
+  std::atomic<int> tries{0};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::LockRelease) {
+      reply = error_reply(request, ErrorCode::LockNotHeld);
+      reply.hang_up = ++tries == 1;
+    }
+    return reply;
+  });
+  Client client = connect();
+  auto session = client.attach_session({.session_id = 41});
+  ASSERT_TRUE(session.ok());
+  EXPECT_TRUE(session.value().release("name", 7).ok()) << "the try whose answer was lost did it";
+  EXPECT_EQ(session.value().release("name", 7).detail(), 6002u);
+  for (const FakeRequest& request : cluster_.requests(RequestKind::LockRelease)) {
+    EXPECT_TRUE(request.slot.has(rpc::RequestFlag::ByToken));
+    EXPECT_EQ(request.slot.sequence, 0u);
+    EXPECT_EQ(request.slot.acked_below, 0u);
+  }
 }
 
 TEST_F(Dispatch, AcknowledgesRepliesPerShard) {
@@ -324,6 +372,88 @@ TEST_F(Dispatch, ListsNodeByNode) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second.value().locks[0].name, "n3");
   EXPECT_EQ(second.value().next_cursor, "");
+}
+
+class Listing : public ClientTest {
+ protected:
+  // Every node lists one lock of its own name, and node 3 adds what flags it is told to.
+  void answer(rpc::ReplyFlag third_says = {}) {
+    cluster_.answer_with([third_says](const FakeRequest& request) -> std::optional<FakeReply> {
+      FakeReply reply = ok_reply(request);
+      rpc::ListPage page;
+      page.rows.push_back({.name = "n" + std::to_string(request.node.value)});
+      if (request.node == NodeId{3}) {
+        reply.slot.set(third_says);
+      }
+      reply.payload = rpc::text_of(rpc::encode_list_page(page));
+      return reply;
+    });
+  }
+
+  struct Listed {
+    std::vector<std::string> names;
+    bool complete = true;
+  };
+
+  static Listed list(Client& client) {
+    Listed listed;
+    ListOptions options;
+    do {
+      const auto page = client.list(options);
+      EXPECT_TRUE(page.ok()) << page.status().to_string();
+      for (const LockDescription& lock : page.value().locks) {
+        listed.names.push_back(lock.name);
+      }
+      listed.complete = listed.complete && page.value().complete;
+      options.cursor = page.value().next_cursor;
+    } while (!options.cursor.empty());
+    return listed;
+  }
+};
+
+// A tool lists as soon as its first node welcomed it, and once left out the locks of the others.
+TEST_F(Listing, WaitsForTheNodesThatAreNotConnectedYet) {
+  answer();
+  cluster_.keep_waiting(NodeId{2});
+  cluster_.keep_waiting(NodeId{3});
+  Client client = Client::connect(options()).value();
+  auto listed = std::async(std::launch::async, [&] { return list(client); });
+  for (int round = 0; round < 1000; ++round) {
+    static_cast<void>(client.statistics());  // Round trips, for the list to begin meanwhile.
+  }
+  cluster_.go_on(NodeId{2});
+  cluster_.go_on(NodeId{3});
+  const Listed all = listed.get();
+  EXPECT_EQ(all.names, (std::vector<std::string>{"n1", "n2", "n3"}));
+  EXPECT_TRUE(all.complete);
+}
+
+TEST_F(Listing, SaysThatANodeCouldNotBeAsked) {
+  answer();
+  cluster_.stop_node(NodeId{2});
+  Client client = Client::connect(options()).value();
+  const Listed listed = list(client);
+  EXPECT_EQ(listed.names, (std::vector<std::string>{"n1", "n3"}));
+  EXPECT_FALSE(listed.complete);
+}
+
+TEST_F(Listing, AsksANodeWhoseAddressOnlyAnotherNodeKnows) {
+  answer();
+  cluster_.hide_from_first(NodeId{3});
+  ClientOptions one = options();
+  one.endpoints.resize(1);
+  Client client = Client::connect(one).value();
+  const Listed listed = list(client);
+  EXPECT_EQ(listed.names, (std::vector<std::string>{"n1", "n2", "n3"}));
+  EXPECT_TRUE(listed.complete);
+}
+
+TEST_F(Listing, SaysThatANodeLeftLocksOut) {
+  answer(rpc::ReplyFlag::Partial);
+  Client client = connect();
+  const Listed listed = list(client);
+  EXPECT_EQ(listed.names.size(), 3u);
+  EXPECT_FALSE(listed.complete);
 }
 
 }  // namespace

@@ -88,6 +88,15 @@ void FakeCluster::start_node(NodeId node) {
   run_on_thread([&] { listen(*nodes_[node.value - 1]); });
 }
 
+// The system accepts for a listener that does not ask.
+void FakeCluster::keep_waiting(NodeId node) {
+  run_on_thread([&] { nodes_[node.value - 1]->acceptor.cancel(); });
+}
+
+void FakeCluster::go_on(NodeId node) {
+  run_on_thread([&] { accept(*nodes_[node.value - 1]); });
+}
+
 void FakeCluster::listen(Node& node) {
   const asio::ip::tcp::endpoint endpoint{asio::ip::address_v4::loopback(), node.port};
   node.acceptor.open(endpoint.protocol());

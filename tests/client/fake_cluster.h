@@ -53,6 +53,10 @@ class FakeCluster {
   void stop_node(NodeId node);
   void start_node(NodeId node);
 
+  // The node's connections are made but nothing is answered, until they go on.
+  void keep_waiting(NodeId node);
+  void go_on(NodeId node);
+
   // What arrived so far, of one kind.
   std::vector<FakeRequest> requests(rpc::RequestKind kind) const;
 

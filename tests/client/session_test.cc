@@ -125,6 +125,8 @@ TEST_F(SessionLife, EndsWaitingCallsWhenItExpires) {
   clock_->advance(9s);
   EXPECT_EQ(ended.wait_for(1)[0].detail(), kDetailSessionExpired);
   EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+  const auto close = cluster_.wait_for(RequestKind::CloseSession, 1)[0];
+  EXPECT_EQ(close.slot.shard, acquire.slot.shard) << "or the acquire registers it once more";
 }
 
 TEST_F(SessionLife, IsLostWhenAShardSaysThatItExpired) {
@@ -138,6 +140,49 @@ TEST_F(SessionLife, IsLostWhenAShardSaysThatItExpired) {
   EXPECT_EQ(session.acquire("name").status().detail(), kDetailSessionExpired);
   EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
   EXPECT_FALSE(session.alive());
+}
+
+// An acquire on its way registered its session after the close and held the lock for a TTL.
+TEST_F(SessionLife, ClosingItClosesTheShardsOfWhatIsOnItsWay) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool acquire = request.slot.kind == RequestKind::LockAcquire;
+    return acquire ? std::nullopt : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  session.acquire_async("name", {.wait = kForever}, [](const Result<Grant>&) {});
+  const auto acquire = cluster_.wait_for(RequestKind::LockAcquire, 1)[0];
+  EXPECT_TRUE(session.close().ok());
+  std::size_t of_all = 0;
+  std::vector<std::uint32_t> shards;
+  for (const FakeRequest& close : cluster_.requests(RequestKind::CloseSession)) {
+    EXPECT_EQ(close.slot.session, 41u);
+    of_all += close.slot.shard == rpc::kAllShards ? 1 : 0;
+    if (close.slot.shard != rpc::kAllShards) {
+      shards.push_back(close.slot.shard);
+    }
+  }
+  EXPECT_EQ(of_all, 3u);
+  EXPECT_EQ(shards, std::vector{acquire.slot.shard});
+}
+
+TEST_F(SessionLife, IsRenewedOnRequestWhenAMajorityAcknowledges) {
+  answer_keep_alives_of(0b0110);
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  clock_->advance(1s);
+  EXPECT_EQ(session.remaining(), 7900ms);
+  EXPECT_TRUE(session.renew().ok());
+  EXPECT_EQ(session.remaining(), 8900ms);
+}
+
+TEST_F(SessionLife, IsNotRenewedOnRequestByAMinority) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  cluster_.stop_node(NodeId{1});
+  cluster_.stop_node(NodeId{2});
+  settle_until(client, [](const ClientStatistics& s) { return s.reconnects == 2; });
+  EXPECT_EQ(session.renew().detail(), static_cast<std::uint32_t>(ErrorCode::QuorumUnavailable));
 }
 
 TEST_F(SessionLife, AsksANodeThatComesBackAtOnce) {
@@ -194,8 +239,11 @@ TEST_F(SessionLife, CanBeTakenUpByAnotherProgram) {
   EXPECT_TRUE(session.value().release("name", 7).ok());
   const auto release = cluster_.requests(RequestKind::LockRelease)[0];
   EXPECT_EQ(release.slot.session, 41u);
-  EXPECT_EQ(release.slot.sequence, 1'000'000u);
-  EXPECT_EQ(release.slot.acked_below, 1'000'000u);
+  EXPECT_TRUE(release.slot.has(rpc::RequestFlag::ByToken));
+  EXPECT_TRUE(session.value().try_acquire("other").ok());
+  const auto acquire = cluster_.requests(RequestKind::LockAcquire)[0];
+  EXPECT_EQ(acquire.slot.sequence, 1'000'000u);
+  EXPECT_EQ(acquire.slot.acked_below, 1'000'000u);
   session.value().detach();
   EXPECT_EQ(client.attach_session({}).status().detail(), 1108u);
 }

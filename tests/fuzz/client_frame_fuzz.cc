@@ -4,7 +4,9 @@
 // twice: as it is, and with its checksums made right, as somebody who knows the format would send
 // it.
 #include "common/crc32c.h"
+#include "common/name_hash.h"
 #include "fuzz_test_main.h"
+#include "locks/lock_command.h"
 #include "rpc/frame.h"
 #include "rpc/hello.h"
 #include "rpc/lock_messages.h"
@@ -34,13 +36,38 @@ void round_trip(std::span<const std::byte> payload, Decode decode, Encode encode
   }
 }
 
+// What the protocol admits, the log can hold: a leader encodes it without looking again.
+void judge_command(const locks::LockCommand& command) {
+  Bytes bytes;
+  locks::encode(command, bytes);
+  GCOORD_ASSERT(locks::decode(bytes).ok());
+}
+
 void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) {
   const ErrorCode code = check_request(slot, payload, {.shard_count = 64});
   GCOORD_ASSERT(code == ErrorCode::None || find_error(static_cast<std::uint32_t>(code)) != nullptr);
-  if (slot.kind == RequestKind::LockAcquire && code == ErrorCode::None) {
+  if (code != ErrorCode::None) {
+    return;
+  }
+  const std::string_view name = text_of(payload);
+  const Caller caller = caller_of(slot);
+  if (slot.kind == RequestKind::LockAcquire) {
     const LockAcquire acquire = acquire_from_slot(slot);
-    GCOORD_ASSERT(acquire.caller.acked_below.value >= 1);
-    GCOORD_ASSERT(check_name(text_of(payload)) == ErrorCode::None);
+    judge_command(locks::make_acquire({caller.session,
+                                       caller.sequence,
+                                       caller.acked_below,
+                                       name,
+                                       acquire.wait_ms != 0,
+                                       acquire.ttl_ms}));
+  } else if (slot.kind == RequestKind::LockRelease) {
+    judge_command(locks::make_release({caller.session,
+                                       caller.sequence,
+                                       caller.acked_below,
+                                       hash_name(name),
+                                       FencingToken{slot.token},
+                                       slot.has(RequestFlag::ByToken)}));
+  } else if (slot.kind == RequestKind::LockCancel) {
+    judge_command(locks::make_cancel_wait(caller.session, caller.sequence, false));
   }
 }
 
@@ -131,7 +158,10 @@ std::vector<FuzzInput> fuzz_seeds() {
   const std::vector<TokenCheck> checks{{"a", FencingToken{1}}, {"b", FencingToken{2}}};
   const std::vector<CheckVerdict> verdicts{CheckVerdict::Valid, CheckVerdict::Free};
   const Welcome welcome{.shard_count = 4, .nodes = {{NodeId{1}, "127.0.0.1:1"}}};
-  return {frame_of(slot_of(RequestKind::Hello), encode(Hello{.client = "fuzz"})),
+  RequestSlot far = slot_of(RequestKind::LockAcquire);
+  far.sequence = std::uint64_t{1} << 33;
+  return {frame_of(far, bytes_of("far")),
+          frame_of(slot_of(RequestKind::Hello), encode(Hello{.client = "fuzz"})),
           frame_of(slot_of(RequestKind::LockAcquire), bytes_of("jobs/\xc3\xbc")),
           frame_of(slot_of(RequestKind::LockRelease), bytes_of("jobs/train")),
           frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive(sessions)),

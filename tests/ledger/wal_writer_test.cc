@@ -74,6 +74,25 @@ TEST_F(WalWriterTest, WhatIsQueuedDuringASyncBecomesOneRecord) {
   expect_records(again.log, 1, 3);
 }
 
+// A disk that stands still must not make one record that is too long for the format.
+TEST_F(WalWriterTest, WhatIsTooMuchForOneRecordBecomesSeveral) {
+  const auto writer = start({.seal_delay = kNever});
+  gated_.gate().close();
+  EXPECT_EQ(writer->submit(batch_of(1)), Lsn{1});
+  gated_.gate().await_waiting();
+  const std::vector<std::byte> state(std::size_t{40} << 20, std::byte{7});
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    WalBatch batch;
+    batch.snapshot_installed(ShardId{1}, LogIndex{10 + k}, Term{1}, state);
+    EXPECT_EQ(writer->submit(std::move(batch)), Lsn{2 + k});
+  }
+  EXPECT_EQ(writer->submit(batch_of(2)), Lsn{4});
+  EXPECT_GT(writer->queued_bytes(), 3 * state.size());
+  gated_.gate().open();
+  await_durable(*writer, Lsn{4});
+  EXPECT_EQ(writer->queued_bytes(), 0u);
+}
+
 TEST_F(WalWriterTest, TheBatchComesBackEmpty) {
   const auto writer = start({.seal_delay = kNever});
   WalBatch batch = batch_of(1);

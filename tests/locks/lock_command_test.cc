@@ -93,7 +93,7 @@ TEST(LockCommand, UnknownKindIsUnimplementedAndOddFieldsAreInvalid) {
   bytes[0] = std::byte{99};
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::Unimplemented);
   bytes = encoded(one_of_each()[2]);
-  bytes[1] = std::byte{1};  // A release has no flags.
+  bytes[1] = std::byte{2};  // A release has one flag.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
   bytes = encoded(one_of_each()[2]);
   bytes[2] = std::byte{2};  // acked_below would be 0.

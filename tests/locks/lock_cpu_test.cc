@@ -5,12 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace gcoord::locks {
 namespace {
 
 LockCommand acquire_of(std::uint64_t session, std::string_view name, bool wait) {
   return make_acquire({.session = SessionId{session},
-                       .sequence = RequestSequence{1},
+                       .sequence = RequestSequence{99},
                        .name = name,
                        .wait = wait,
                        .ttl_ms = 1000});
@@ -42,6 +45,26 @@ TEST(LockCpu, LeaderIsToldWhichCapACommandWouldExceed) {
   EXPECT_EQ(limit(make_close_session(SessionId{4}, RequestSequence{1})), LockLimit::None);
 }
 
+// A resend that was told "too many waiters" gave up although it stood in the queue.
+TEST(LockCpu, ARequestThatIsRememberedExceedsNoCap) {
+  LockHarness shard{
+      {.shard_count = 4, .rows_initial = 1, .limits = {.waiters_max = 1, .requests_max = 2}}};
+  const auto limit = [&](std::uint64_t session, std::uint64_t sequence, std::string_view name) {
+    return shard.locks.would_exceed(shard.shard,
+                                    make_acquire({.session = SessionId{session},
+                                                  .sequence = RequestSequence{sequence},
+                                                  .name = name,
+                                                  .wait = true,
+                                                  .ttl_ms = 1000}));
+  };
+  shard.acquire(1, 1, "a");
+  shard.wait(2, 1, "a");
+  EXPECT_EQ(limit(2, 1, "a"), LockLimit::None);
+  EXPECT_EQ(limit(2, 2, "a"), LockLimit::Waiters);
+  EXPECT_EQ(limit(2, 2, "b"), LockLimit::Requests);
+  EXPECT_EQ(limit(1, 1, "b"), LockLimit::None);
+}
+
 TEST(LockCpu, GetTellsHolderTokenAndWhenItWasGranted) {
   LockHarness shard;
   shard.acquire(9, 1, "other");
@@ -58,28 +81,27 @@ TEST(LockCpu, GetTellsHolderTokenAndWhenItWasGranted) {
   EXPECT_FALSE(shard.locks.get(ShardId{1}, hash_name("jobs/train")).has_value());
 }
 
-std::vector<std::string> names_of(const std::vector<HeldLock>& locks) {
-  std::vector<std::string> names;
-  for (const HeldLock& lock : locks) {
-    names.push_back(lock.name);
-  }
-  return names;
-}
-
-TEST(LockCpu, ListPagesThroughAPrefixInOrderOfNames) {
+TEST(LockCpu, AWalkOverTheRowsMeetsEveryHeldLockAndNoFreeOne) {
   LockHarness shard;
-  std::uint64_t sequence = 0;
-  for (const char* name : {"b/2", "a", "b/1", "b/4", "c", "b/3", "b"}) {
-    ++sequence;
-    shard.acquire(1 + sequence % 3, sequence, name);
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    shard.acquire(1 + i % 3, i, "lock" + std::to_string(i), i);
   }
-  const auto first = shard.locks.list(shard.shard, {.prefix = "b/", .limit = 3});
-  EXPECT_EQ(names_of(first), (std::vector<std::string>{"b/1", "b/2", "b/3"}));
-  const auto second =
-      shard.locks.list(shard.shard, {.prefix = "b/", .after = first.back().name, .limit = 3});
-  EXPECT_EQ(names_of(second), (std::vector<std::string>{"b/4"}));
-  EXPECT_EQ(shard.locks.list(shard.shard, {}).size(), 7u);
-  EXPECT_TRUE(shard.locks.list(shard.shard, {.limit = 0}).empty());
+  shard.release(
+      1 + 7 % 3, 21, "lock7", shard.locks.get(shard.shard, hash_name("lock7"))->token, 21);
+  std::multiset<std::string> names;
+  for (LockRow row{1}; row <= shard.locks.row_last(); ++row) {
+    if (const auto lock = shard.locks.held(row, [](ShardId) { return true; })) {
+      EXPECT_EQ(lock->shard, shard.shard);
+      names.insert(lock->name);
+    }
+    EXPECT_FALSE(shard.locks.held(row, [](ShardId) { return false; }).has_value());
+  }
+  EXPECT_EQ(names.size(), 19u);
+  EXPECT_FALSE(names.contains("lock7"));
+  shard.locks.drop(shard.shard);
+  for (LockRow row{1}; row <= shard.locks.row_last(); ++row) {
+    EXPECT_FALSE(shard.locks.held(row, [](ShardId) { return true; }).has_value());
+  }
 }
 
 TEST(LockCpu, NamesOfEveryLengthComeBackWhole) {

@@ -124,6 +124,9 @@ class LockModel {
     if (session.dying) {
       return {LockCode::SessionExpired};
     }
+    if (command.kind == LockCommandKind::Release && (command.flags & kReleaseByToken) != 0) {
+      return release(command);
+    }
     acknowledge(session, command.acked_below.value);
     for (const Request& request : session.requests) {
       if (request.sequence == command.sequence.value) {

@@ -72,7 +72,8 @@ class CommandSource {
            .name_hash = hash_name(name),
            .token = FencingToken{held + (random.flag && random.odd ? 1
                                          : held == 0               ? 1
-                                                                   : 0)}});
+                                                                   : 0)},
+           .by_token = random.kind == 25});
     }
     // The busiest session lives long, so that its window fills.
     if (random.kind < 28 || (random.session == 1 && !random.odd)) {

@@ -38,6 +38,21 @@ TEST(LockRequests, RetryOfAReleaseDoesNotReleaseTheNextHold) {
   EXPECT_EQ(shard.check("job", second), TokenVerdict::Valid);
 }
 
+// gcoordctl once numbered its release by the wall clock, and the owner's next numbers were refused.
+TEST(LockRequests, ReleaseByTokenNeitherNeedsNorChangesTheSessionsWindow) {
+  LockHarness shard;
+  const FencingToken token = shard.acquire(1, 1, "job").token;
+  const LockCommand by_token = make_release(
+      {.session = SessionId{1}, .name_hash = hash_name("job"), .token = token, .by_token = true});
+  EXPECT_EQ(shard.apply(by_token).code, LockCode::Released);
+  EXPECT_EQ(shard.apply(by_token).code, LockCode::NotHeld);
+  EXPECT_EQ(shard.locks.usage().requests, 1u) << "the acquire's";
+  EXPECT_EQ(shard.acquire(1, 1, "job").token, token) << "still a retry of the first";
+  const LockReply second = shard.acquire(1, 2, "job");
+  EXPECT_EQ(second.code, LockCode::Granted);
+  EXPECT_EQ(shard.apply(by_token).code, LockCode::StaleToken);
+}
+
 TEST(LockRequests, RetryOfAWaitStillWaitsOnceAndLaterAnswersTheGrant) {
   LockHarness shard;
   const FencingToken first = shard.acquire(1, 1, "job").token;

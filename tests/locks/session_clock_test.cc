@@ -109,7 +109,7 @@ TEST_F(SessionClockTest, KeepAliveAfterTheExpiryWasProposedIsLostAndRenewsNothin
   EXPECT_EQ(expired(Tick{60 + kTtlTicks}).size(), 1u);
 }
 
-TEST_F(SessionClockTest, ClosedSessionIsNotRememberedAsLost) {
+TEST_F(SessionClockTest, RegistrationThatWasDroppedIsNotRememberedAsLost) {
   add(1, 7, Tick{0});
   clock_.on_removed(SessionRow{1}, false);
   EXPECT_EQ(clock_.renew(SessionId{7}, Tick{5}).code, RenewCode::NotRegistered);

@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct Kind {
   const char* name;
   const char* ucx_transports;  // nullptr for plain TCP.
 };
+
+// Names the case in reports.
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.name;
+}
 
 std::unique_ptr<Transport> make(const Kind& kind) {
   if (kind.ucx_transports == nullptr) {

@@ -162,19 +162,34 @@ TEST(Frame, ThatBreaksARuleIsRefusedForThatReason) {
             BadFrame::BodyChecksum);
 }
 
+// Changes a 32-bit field of a slot and makes the checksums right again.
+Bytes with_slot_field(std::size_t slot_index, std::size_t field_offset, std::uint32_t value) {
+  Bytes bytes = small_frame();
+  const std::size_t at = kFrameHeaderBytes + slot_index * kSlotBytes + field_offset;
+  std::memcpy(bytes.data() + at, &value, sizeof(value));
+  FrameHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  header.body_crc32c = crc32c(std::span{bytes}.subspan(kFrameHeaderBytes));
+  const auto checked = std::as_bytes(std::span{&header, 1});
+  header.header_crc32c = crc32c(checked.first(offsetof(FrameHeader, header_crc32c)));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
 TEST(Frame, WithAPayloadOutsideItsAreaIsRefused) {
   for (const std::uint32_t offset : {std::uint32_t{11}, std::uint32_t{0xffff'ffff}}) {
-    Bytes bytes = small_frame();
-    const std::size_t at = kFrameHeaderBytes + offsetof(RequestSlot, payload_offset);
-    std::memcpy(bytes.data() + at, &offset, sizeof(offset));
-    FrameHeader header;
-    std::memcpy(&header, bytes.data(), sizeof(header));
-    header.body_crc32c = crc32c(std::span{bytes}.subspan(kFrameHeaderBytes));
-    const auto checked = std::as_bytes(std::span{&header, 1});
-    header.header_crc32c = crc32c(checked.first(offsetof(FrameHeader, header_crc32c)));
-    std::memcpy(bytes.data(), &header, sizeof(header));
+    const Bytes bytes = with_slot_field(0, offsetof(RequestSlot, payload_offset), offset);
     EXPECT_EQ(reason_of(bytes), BadFrame::PayloadRange) << offset;
   }
+}
+
+// A frame of 13,500 slots that shared one batch once stalled a node for minutes.
+TEST(Frame, WhoseSlotsShareAPayloadIsRefused) {
+  const auto bytes_of_second = [](std::uint32_t byte_count) {
+    return reason_of(with_slot_field(1, offsetof(RequestSlot, payload_bytes), byte_count));
+  };
+  EXPECT_EQ(bytes_of_second(0), BadFrame::None);
+  EXPECT_EQ(bytes_of_second(5), BadFrame::PayloadRange) << "the bytes of the first";
 }
 
 TEST(Frame, ThatIsReplayedEndsTheStreamForGood) {

@@ -34,6 +34,11 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
   EXPECT_EQ(after([](RequestSlot& s) { s.sequence = 0; }), ErrorCode::SequenceZero);
   EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 6; }), ErrorCode::AckedAboveSequence);
   EXPECT_EQ(after([](RequestSlot& s) { s.acked_below = 0; }), ErrorCode::AckedAboveSequence);
+  const auto ahead = [](std::uint64_t distance) {
+    return after([distance](RequestSlot& s) { s.sequence = s.acked_below + distance; });
+  };
+  EXPECT_EQ(ahead(kSequenceAheadMax), ErrorCode::None);
+  EXPECT_EQ(ahead(kSequenceAheadMax + 1), ErrorCode::SequenceTooFar);
   EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMin - 1; }), ErrorCode::TtlTooShort);
   EXPECT_EQ(after([](RequestSlot& s) { s.ttl_ms = kTtlMsMax + 1; }), ErrorCode::TtlTooLong);
   EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kWaitMsMax + 1; }), ErrorCode::WaitTooLong);
@@ -46,6 +51,22 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
 TEST(Validate, AReleaseOrCheckNeedsAToken) {
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockRelease; }), ErrorCode::TokenZero);
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockCheck; }), ErrorCode::TokenZero);
+}
+
+TEST(Validate, AReleaseByTokenHasNoNumbers) {
+  const auto by_token = [](std::uint64_t sequence) {
+    return after([sequence](RequestSlot& s) {
+      s = to_slot(LockRelease{.caller = {SessionId{1}, RequestSequence{sequence}, {}},
+                              .token = FencingToken{7},
+                              .by_token = true});
+    });
+  };
+  EXPECT_EQ(by_token(0), ErrorCode::None);
+  EXPECT_EQ(by_token(1), ErrorCode::SlotInvalid);
+  EXPECT_EQ(after([](RequestSlot& s) {
+              s = to_slot(LockRelease{.token = FencingToken{7}, .by_token = true});
+            }),
+            ErrorCode::SessionZero);
 }
 
 TEST(Validate, OnlyCloseSessionMayNameAllShards) {

@@ -101,5 +101,27 @@ TEST(ActiveRows, WhatATurnLeavesComesFirstInTheNextAndOnlyOnce) {
   EXPECT_EQ(batch, (std::vector<std::uint32_t>{2, 3}));
 }
 
+TEST(ActiveRows, ABurstIsForgottenOnlyWhenNothingIsLeftOfIt) {
+  constexpr std::uint32_t kRows = 2 * ActiveRows::kWorksKept;
+  ActiveRows rows(kRows);
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    rows.touch(row);
+  }
+  EXPECT_FALSE(rows.shrink());
+  rows.begin_turn();
+  std::vector<std::uint32_t> batch;
+  rows.take_batch(batch, kRows);
+  for (std::uint32_t row = 1; row < kRows; ++row) {
+    rows.release_if_idle(row);
+  }
+  EXPECT_FALSE(rows.shrink());
+  rows.release_if_idle(0);
+  EXPECT_TRUE(rows.shrink());
+  EXPECT_FALSE(rows.shrink());
+  rows.touch(7);
+  EXPECT_NE(rows.find(7), nullptr);
+  EXPECT_EQ(rows.find(8), nullptr);
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -121,6 +121,44 @@ class EngineCluster {
     std::filesystem::remove_all(directory_ / std::to_string(id));
   }
 
+  // The disks of a node that is down, as a backup keeps them.
+  struct Backup {
+    std::map<std::string, std::vector<std::byte>> identity;
+    std::map<std::string, std::vector<std::byte>> wal;
+    std::filesystem::path store;
+  };
+
+  Backup back_up(std::uint32_t id) {
+    Backup backup{images(node(id).identity_disk),
+                  images(node(id).wal_disk),
+                  directory_ / ("backup-" + std::to_string(id))};
+    std::filesystem::copy(store_path(id), backup.store, std::filesystem::copy_options::recursive);
+    return backup;
+  }
+
+  void restore(std::uint32_t id, const Backup& backup) {
+    wipe(id);
+    for (const auto& [name, bytes] : backup.identity) {
+      ASSERT_TRUE(node(id).identity_disk.create(name, bytes.size()).ok());
+      node(id).identity_disk.set_image(name, bytes);
+    }
+    for (const auto& [name, bytes] : backup.wal) {
+      ASSERT_TRUE(node(id).wal_disk.create(name, bytes.size()).ok());
+      node(id).wal_disk.set_image(name, bytes);
+    }
+    ASSERT_TRUE(node(id).wal_disk.sync_directory().ok());
+    std::filesystem::copy(backup.store, store_path(id), std::filesystem::copy_options::recursive);
+  }
+
+  // One turn of every node, without waiting for anybody's disk.
+  void turn_all() {
+    for (const auto& each : nodes_) {
+      if (each->engine) {
+        each->engine->turn();
+      }
+    }
+  }
+
   // Turns until nobody has anything to do and the disks are quiet.
   void settle() {
     for (bool busy = true; busy;) {
@@ -256,6 +294,19 @@ class EngineCluster {
   }
 
  private:
+  std::filesystem::path store_path(std::uint32_t id) const {
+    return directory_ / std::to_string(id);
+  }
+
+  static std::map<std::string, std::vector<std::byte>> images(ledger::MemoryDisk& disk) {
+    std::map<std::string, std::vector<std::byte>> all;
+    const auto names = disk.list();
+    for (const std::string& name : names.value()) {
+      all[name] = disk.image(name);
+    }
+    return all;
+  }
+
   static std::uint16_t port_of(NodeId id) { return static_cast<std::uint16_t>(7000 + id.value); }
 
   static bool turn(ReplicaEngine& engine) {

@@ -38,8 +38,13 @@ class EngineInflowTest : public testing::Test {
   EngineMetrics metrics_{registry_};
   ToyService service_;
   ActiveRows rows_{kShardCount};
-  EngineInflow inflow_{
-      {NodeId{1}, kShardCount}, rows_, service_, metrics_, {.up = [] {}, .down = [](NodeId) {}}};
+  EngineInflow inflow_{{NodeId{1}, kShardCount},
+                       rows_,
+                       service_,
+                       metrics_,
+                       {.up = [](NodeId) {},
+                        .down = [](NodeId) {},
+                        .refused = [](netcore::RefusalCode, std::string_view) {}}};
 };
 
 TEST_F(EngineInflowTest, AValidMessageReachesItsRow) {
@@ -92,6 +97,7 @@ class HostilePeer final : public netcore::Sink {
     options.node = NodeId{2};
     options.incarnation = Incarnation{1};
     options.directory = netcore::DirectoryId{9};
+    options.settings = {kShardCount, 10, 1000, 2};
     options.listen_host = "loop";
     options.listen_port = 7002;
     options.peers = {{NodeId{1}, "loop", 7001}};

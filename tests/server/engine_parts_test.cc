@@ -103,39 +103,115 @@ TEST(ShardBits, AreWalkedInOrder) {
 
 class AdmissionTest : public testing::Test {
  protected:
-  netcore::Admission ask(std::uint64_t directory, std::uint32_t incarnation) {
-    return hook_(
-        {ClusterId{1}, NodeId{2}, Incarnation{incarnation}, netcore::DirectoryId{directory}});
+  struct Asked {
+    std::uint64_t directory = 77;
+    std::uint32_t incarnation = 1;
+    std::uint64_t life = 5;
+    std::uint64_t durable = 0;
+  };
+
+  netcore::Admission ask(const Asked& asked) {
+    return admission().admit({.cluster = ClusterId{1},
+                              .node = NodeId{2},
+                              .incarnation = Incarnation{asked.incarnation},
+                              .directory = netcore::DirectoryId{asked.directory},
+                              .life = asked.life,
+                              .durable = asked.durable,
+                              .settings = settings_});
+  }
+
+  EngineAdmission& admission() {
+    if (!admission_) {
+      admission_.emplace(
+          *identity_, peers_, netcore::AgreedSettings{4, 10, 1000, 3}, [this](const Status&) {
+            ++failure_count_;
+          });
+    }
+    return *admission_;
+  }
+
+  // This node ends and starts again.
+  void restart() {
+    admission_.reset();
+    identity_ = ledger::IdentityFile::open(disk_, {ClusterId{1}, NodeId{1}, 4}, 11).value();
   }
 
   ledger::MemoryDisk disk_;
   std::unique_ptr<ledger::IdentityFile> identity_ =
       ledger::IdentityFile::open(disk_, {ClusterId{1}, NodeId{1}, 4}, 11).value();
+  std::vector<netcore::PeerAddress> peers_{{NodeId{2}, "h", 1}, {NodeId{3}, "h", 2}};
+  netcore::AgreedSettings settings_{4, 10, 1000, 3};
   int failure_count_ = 0;
-  netcore::AdmitHook hook_ =
-      make_admit_hook(*identity_, [this](const Status&) { ++failure_count_; });
+  std::optional<EngineAdmission> admission_;
 };
 
 TEST_F(AdmissionTest, AKnownNodeComesBackInALaterLife) {
-  EXPECT_TRUE(ask(77, 1).admitted());
-  EXPECT_TRUE(ask(77, 1).admitted());
-  EXPECT_TRUE(ask(77, 3).admitted());
+  EXPECT_TRUE(ask({.incarnation = 1}).admitted());
+  EXPECT_TRUE(ask({.incarnation = 1}).admitted());
+  EXPECT_TRUE(ask({.incarnation = 3, .life = 6}).admitted());
   EXPECT_EQ(identity_->peers().at(0).incarnation, Incarnation{3});
 }
 
 TEST_F(AdmissionTest, AReplacedDirectoryIsRefused) {
-  EXPECT_TRUE(ask(77, 1).admitted());
-  EXPECT_EQ(ask(78, 2).code, netcore::RefusalCode::ReplacedDirectory);
+  EXPECT_TRUE(ask({}).admitted());
+  EXPECT_EQ(ask({.directory = 78, .incarnation = 2}).code, netcore::RefusalCode::ReplacedDirectory);
 }
 
 TEST_F(AdmissionTest, AnOldCopyOfADirectoryIsRefused) {
-  EXPECT_TRUE(ask(77, 5).admitted());
-  EXPECT_EQ(ask(77, 4).code, netcore::RefusalCode::OldIncarnation);
+  EXPECT_TRUE(ask({.incarnation = 5}).admitted());
+  EXPECT_EQ(ask({.incarnation = 4}).code, netcore::RefusalCode::OldIncarnation);
+}
+
+TEST_F(AdmissionTest, ACopyFromTheLastLifeIsRefusedByTheLengthOfItsLog) {
+  EXPECT_TRUE(ask({.incarnation = 5, .durable = 10}).admitted());
+  admission().on_durable(NodeId{2}, Incarnation{5}, 90);
+  // The backup was taken at 40, in life 5: its next life is one that nobody has met.
+  EXPECT_EQ(ask({.incarnation = 6, .life = 8, .durable = 40}).code,
+            netcore::RefusalCode::OldIncarnation);
+  EXPECT_EQ(ask({.incarnation = 9, .life = 9, .durable = 40}).code,
+            netcore::RefusalCode::OldIncarnation);
+  EXPECT_TRUE(ask({.incarnation = 6, .life = 7, .durable = 90}).admitted());
+}
+
+TEST_F(AdmissionTest, TheLengthOfALogIsRememberedOverARestart) {
+  EXPECT_TRUE(ask({.incarnation = 5, .durable = 10}).admitted());
+  admission().on_durable(NodeId{2}, Incarnation{5}, 90);
+  EXPECT_TRUE(admission().remember().ok());
+  restart();
+  EXPECT_EQ(ask({.incarnation = 6, .durable = 40}).code, netcore::RefusalCode::OldIncarnation);
+  EXPECT_TRUE(ask({.incarnation = 5, .durable = 95}).admitted());
+}
+
+TEST_F(AdmissionTest, TwoProcessesOnCopiesOfOneDirectoryAreToldApart) {
+  EXPECT_TRUE(ask({.incarnation = 5, .life = 1, .durable = 10}).admitted());
+  EXPECT_EQ(ask({.incarnation = 5, .life = 2, .durable = 10}).code,
+            netcore::RefusalCode::OldIncarnation);
+}
+
+TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
+  settings_[0] = 8;
+  const auto refusal = ask({});
+  EXPECT_EQ(refusal.code, netcore::RefusalCode::DifferentSettings);
+  EXPECT_NE(refusal.text.find("--shards 8"), std::string::npos) << refusal.text;
+}
+
+TEST_F(AdmissionTest, ADirectoryIsEstablishedOnceEveryNodeHasAdmittedIt) {
+  EXPECT_FALSE(admission().established());
+  admission().on_up(NodeId{3});
+  EXPECT_FALSE(admission().established());
+  restart();
+  admission().on_up(NodeId{2});
+  EXPECT_FALSE(admission().established());
+  admission().on_up(NodeId{3});
+  EXPECT_TRUE(admission().established());
+  restart();
+  EXPECT_TRUE(admission().established());
 }
 
 TEST_F(AdmissionTest, WhoCannotBeRememberedIsNotAdmitted) {
+  EXPECT_EQ(admission().awaited().size(), 2u);
   disk_.fail_writes(true);
-  EXPECT_EQ(ask(77, 1).code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_EQ(ask({}).code, netcore::RefusalCode::NotAdmitted);
   EXPECT_EQ(failure_count_, 1);
 }
 

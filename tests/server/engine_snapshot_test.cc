@@ -1,4 +1,5 @@
 #include "common/crc32c.h"
+#include "engine_toy_service.h"
 #include "server/shard_codec.h"
 #include "server/snapshot_assembly.h"
 
@@ -27,7 +28,11 @@ std::vector<std::byte> snapshot_bytes(std::size_t byte_count) {
   configuration.voters = 1;
   std::vector<std::byte> bytes;
   encode_snapshot_head(bytes, configuration);
-  bytes.resize(bytes.size() + byte_count, std::byte{42});
+  // One command of the toy service.
+  const auto length = static_cast<std::uint32_t>(byte_count - sizeof(std::uint32_t));
+  const auto* start = reinterpret_cast<const std::byte*>(&length);
+  bytes.insert(bytes.end(), start, start + sizeof length);
+  bytes.resize(bytes.size() + length, std::byte{42});
   return bytes;
 }
 
@@ -47,7 +52,8 @@ class SnapshotAssemblyTest : public testing::Test {
 
   MetricsRegistry registry_;
   EngineMetrics metrics_{registry_};
-  SnapshotAssembly assembly_{metrics_};
+  ToyService service_;
+  SnapshotAssembly assembly_{service_, metrics_};
   std::vector<std::byte> extent_;
 };
 
@@ -76,6 +82,15 @@ TEST_F(SnapshotAssemblyTest, ASnapshotWithAWrongChecksumIsDropped) {
   const auto whole = snapshot_bytes(52);
   encode_chunk(extent_, {.total_bytes = whole.size(), .total_crc = crc32c(whole) + 1}, whole);
   EXPECT_EQ(assembly_.on_chunk(snapshot_of(1, 2), extent_), nullptr);
+  EXPECT_EQ(dropped(EngineDrop::BadChunk), 1u);
+}
+
+// A peer of another release, or a hostile one, must not be able to stop a node by a state that its
+// service would refuse to install.
+TEST_F(SnapshotAssemblyTest, AStateThatTheServiceWouldRefuseIsDropped) {
+  auto whole = snapshot_bytes(252);
+  whole.pop_back();
+  EXPECT_EQ(send(snapshot_of(1, 2), whole, 0, whole.size()), nullptr);
   EXPECT_EQ(dropped(EngineDrop::BadChunk), 1u);
 }
 

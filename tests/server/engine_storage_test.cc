@@ -1,6 +1,7 @@
 // What survives the end of a process: restarts, checkpoints, lost power, failed disks, snapshots
 // for those who were away.
 #include "engine_cluster.h"
+#include "server/engine_errors.h"
 
 namespace gcoord::server {
 namespace {
@@ -183,10 +184,78 @@ TEST(EngineStorage, AnEmptyDirectoryUnderAnOldIdIsRefusedByItsPeers) {
   cluster.tune = [](EngineOptions& options) { options.seed += 99; };  // Another directory id.
   cluster.start(3);
   cluster.run_ms(3000);
-  EXPECT_EQ(cluster.engine(3).view(ShardId{0}).leader, NodeId{0});
-  const auto peers = cluster.engine(3).view().peers;
-  EXPECT_NE(peers[0].link.last_error.find("another data directory"), std::string::npos)
-      << peers[0].link.last_error;
+  EXPECT_EQ(cluster.engine(3).failure().detail(), kDirectoryRefused);
+  EXPECT_NE(cluster.engine(3).failure().message().find("another data directory"), std::string::npos)
+      << cluster.engine(3).failure().message();
+}
+
+// Nobody who remembers the lost directory can be asked: the two that run must not take the shards
+// anew over the head of the third, which holds what was decided.
+TEST(EngineStorage, AWipedNodeDoesNotVoteBeforeAllHaveAdmittedIt) {
+  EngineCluster cluster(3, 2);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  for (const std::uint32_t id : {1, 2, 3}) {
+    cluster.stop(id);
+  }
+  cluster.wipe(2);
+  cluster.wipe(3);
+  cluster.tune = [](EngineOptions& options) { options.seed += 99; };
+  cluster.start(2);
+  cluster.start(3);
+  cluster.run_ms(5000);
+  EXPECT_FALSE(cluster.leader_of(0) != 0 || cluster.leader_of(1) != 0);
+}
+
+// A node that starts again and again on an old copy reaches any incarnation; its log does not grow.
+TEST(EngineStorage, ADirectoryThatComesBackFromABackupIsRefusedAtEveryStart) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led() && cluster.agreed(0); });
+  cluster.stop(3);
+  const auto backup = cluster.back_up(3);
+  cluster.start(3);
+  cluster.run_until([&] { return cluster.all_led(); });
+  fill(cluster, 0, 100, "after the backup ");
+  cluster.run_ms(1000);
+  cluster.stop(3);
+  cluster.restore(3, backup);
+  for (int start = 0; start < 4; ++start) {
+    cluster.start(3);
+    cluster.run_ms(3000);
+    EXPECT_EQ(cluster.engine(3).failure().detail(), kDirectoryRefused) << "start " << start;
+    EXPECT_TRUE(cluster.engine(3).view(ShardId{0}).role == consensus::Role::Follower);
+    cluster.stop(3);
+  }
+  EXPECT_NE(cluster.leader_of(0), 0u);
+}
+
+TEST(EngineStorage, NodesOfDifferentSettingsRefuseEachOther) {
+  EngineCluster cluster(2, 4);
+  cluster.start(1);
+  cluster.tune = [](EngineOptions& options) { options.shard_count = 8; };
+  cluster.start(2);
+  cluster.run_ms(3000);
+  EXPECT_EQ(cluster.leader_of(0), 0u);
+  const bool told = cluster.engine(1).failure().detail() == kSettingsDiffer ||
+                    cluster.engine(2).failure().detail() == kSettingsDiffer;
+  EXPECT_TRUE(told);
+}
+
+// FAULTS.md 8: followers would commit for ever what a leader cannot apply.
+TEST(EngineStorage, ALeaderWhoseDiskStandsStillIsReplaced) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  const std::uint32_t stalled = cluster.leader_of(0);
+  cluster.node(stalled).wal_disk.stall_syncs(true);
+  cluster.propose(stalled, 0, "stuck");
+  for (int ms = 0; ms < 6000 && cluster.leader_of(0) == stalled; ms += 10) {
+    cluster.turn_all();
+    cluster.advance_ms(10);
+  }
+  EXPECT_NE(cluster.leader_of(0), stalled);
+  cluster.node(stalled).wal_disk.stall_syncs(false);
 }
 
 TEST(EngineStorage, AThousandShardsKeepTheirLeadersOverARestart) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,22 +52,16 @@ class ToyService final : public Service {
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {
     ++install_count;
-    std::vector<std::string> commands;
-    while (!bytes.empty()) {
-      std::uint32_t length = 0;
-      if (bytes.size() < sizeof length) {
-        return Status{StatusCode::DataLoss, "cut in a length"};
-      }
-      std::memcpy(&length, bytes.data(), sizeof length);
-      bytes = bytes.subspan(sizeof length);
-      if (bytes.size() < length) {
-        return Status{StatusCode::DataLoss, "cut in a command"};
-      }
-      commands.emplace_back(reinterpret_cast<const char*>(bytes.data()), length);
-      bytes = bytes.subspan(length);
+    auto commands = parse(bytes);
+    if (!commands) {
+      return Status{StatusCode::DataLoss, "cut"};
     }
-    commands_[shard.value] = std::move(commands);
+    commands_[shard.value] = std::move(*commands);
     return Status{};
+  }
+
+  bool plausible(ShardId, std::span<const std::byte> bytes) const override {
+    return parse(bytes).has_value();
   }
 
   std::uint64_t state_hash(ShardId shard) const override {
@@ -99,6 +94,24 @@ class ToyService final : public Service {
   int install_count = 0;
 
  private:
+  static std::optional<std::vector<std::string>> parse(std::span<const std::byte> bytes) {
+    std::vector<std::string> commands;
+    while (!bytes.empty()) {
+      std::uint32_t length = 0;
+      if (bytes.size() < sizeof length) {
+        return std::nullopt;
+      }
+      std::memcpy(&length, bytes.data(), sizeof length);
+      bytes = bytes.subspan(sizeof length);
+      if (bytes.size() < length) {
+        return std::nullopt;
+      }
+      commands.emplace_back(reinterpret_cast<const char*>(bytes.data()), length);
+      bytes = bytes.subspan(length);
+    }
+    return commands;
+  }
+
   static void append(std::vector<std::byte>& bytes, const void* from, std::size_t byte_count) {
     const auto* start = static_cast<const std::byte*>(from);
     bytes.insert(bytes.end(), start, start + byte_count);

@@ -82,6 +82,21 @@ TEST(LockServiceTest, ReleaseWithAnotherTokenIsRefused) {
   EXPECT_NE(other.slot.code, StatusCode::Ok);
 }
 
+TEST(LockServiceTest, AReleaseByTokenLeavesTheOwnersNumbersAlone) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  rpc::RequestSlot release = rpc::to_slot(rpc::LockRelease{
+      .caller = {SessionId{5}, {}, {}}, .token = FencingToken{held.slot.token}, .by_token = true});
+  release.shard = LockBench::shard_of_name("a").value;
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.detail, number(ErrorCode::LockNotHeld));
+  const auto next = bench.decided(bench.acquire(5, 2, "a"));
+  EXPECT_EQ(next.slot.code, StatusCode::Ok);
+  EXPECT_GT(next.slot.token, held.slot.token);
+  EXPECT_EQ(bench.decided(bench.send(release, "a")).slot.detail, number(ErrorCode::TokenStale));
+}
+
 TEST(LockServiceTest, TimedWaitEndsAtItsTimeAndLeavesNoQueueEntry) {
   LockBench bench;
   bench.lead_all();
@@ -165,110 +180,14 @@ TEST(LockServiceTest, LostProposalsAreToldWithWhatIsKnown) {
   EXPECT_EQ(bench.service->pending_count(), 0u);
 }
 
-TEST(LockServiceTest, CheckIsAnsweredWhenLeadershipIsConfirmed) {
+TEST(LockServiceTest, ASessionNamedManyTimesIsRenewedOnceAndAnsweredOnce) {
   LockBench bench;
   bench.lead_all();
-  const auto held = bench.decided(bench.acquire(5, 1, "a"));
-  const auto check = [&](std::uint64_t token) {
-    rpc::RequestSlot slot = bench.slot(RequestKind::LockCheck);
-    slot.token = token;
-    slot.shard = LockBench::shard_of_name("a").value;
-    const auto id = bench.send(slot, "a");
-    EXPECT_TRUE(bench.sink.replies.empty());
-    bench.engine.confirm_reads(*bench.service);
-    return static_cast<rpc::CheckVerdict>(bench.sink.take(id).slot.extra);
-  };
-  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Valid);
-  EXPECT_EQ(check(held.slot.token + 7), rpc::CheckVerdict::Stale);
-  bench.decided(bench.release(5, 2, "a", held.slot.token));
-  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Free);
-}
-
-TEST(LockServiceTest, ALostReadIsNotAnswered) {
-  LockBench bench;
-  bench.lead_all();
-  const auto id = bench.send(bench.slot(RequestKind::LockGet), "a");
-  bench.engine.confirm_reads(
-      *bench.service, Status{StatusCode::Unavailable, "leadership ended"}, NodeId{2});
-  EXPECT_EQ(bench.sink.take(id).slot.leader, 2u);
-}
-
-TEST(LockServiceTest, GetDescribesHolderAndWaiters) {
-  LockBench bench;
-  bench.lead_all();
-  const auto held = bench.decided(bench.acquire(5, 1, "a"));
-  bench.acquire(6, 9, "a", rpc::kForeverMs);
-  bench.decide();
-  bench.pass_ms(70);
-  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
-  slot.set(rpc::RequestFlag::Waiters);
-  const auto id = bench.send(slot, "a");
-  bench.engine.confirm_reads(*bench.service);
-  const auto row = rpc::decode_lock_row(bench.sink.take(id).payload);
-  ASSERT_TRUE(row.ok());
-  EXPECT_EQ(row.value().name, "a");
-  EXPECT_EQ(row.value().holder, SessionId{5});
-  EXPECT_EQ(row.value().token.value, held.slot.token);
-  ASSERT_EQ(row.value().waiters.size(), 1u);
-  EXPECT_EQ(row.value().waiters[0].sequence, RequestSequence{9});
-  EXPECT_EQ(row.value().waiters[0].waited_ms, 70u);
-}
-
-TEST(LockServiceTest, GetOfAnAbsentLockSaysSo) {
-  LockBench bench;
-  bench.lead_all();
-  const auto id = bench.send(bench.slot(RequestKind::LockGet), "nobody");
-  bench.engine.confirm_reads(*bench.service);
-  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::LockAbsent));
-}
-
-TEST(LockServiceTest, CheckBatchLeavesOutWhatOthersLead) {
-  LockBench bench;
-  const std::string led = "a";
-  std::string other = "b";
-  while (LockBench::shard_of_name(other) == LockBench::shard_of_name(led)) {
-    other += "b";
-  }
-  bench.engine.lead(*bench.service, LockBench::shard_of_name(led));
-  const auto held = bench.decided(bench.acquire(5, 1, led));
-  const std::vector<rpc::TokenCheck> checks = {
-      {led, FencingToken{held.slot.token}}, {other, FencingToken{1}}, {led, FencingToken{99}}};
-  const auto id =
-      bench.send(bench.slot(RequestKind::LockCheckBatch), rpc::encode_check_batch(checks));
-  bench.engine.confirm_reads(*bench.service);
-  const auto verdicts = rpc::decode_verdicts(bench.sink.take(id).payload);
-  ASSERT_TRUE(verdicts.ok());
-  EXPECT_EQ(verdicts.value(),
-            (std::vector{
-                rpc::CheckVerdict::Valid, rpc::CheckVerdict::NotLeader, rpc::CheckVerdict::Stale}));
-}
-
-TEST(LockServiceTest, ListPagesThroughAllLocksOnce) {
-  LockBench bench;
-  bench.lead_all();
-  std::set<std::string> names;
-  for (int i = 0; i < 25; ++i) {
-    names.insert("job/" + std::to_string(i));
-    bench.acquire(5, static_cast<std::uint64_t>(i + 1), "job/" + std::to_string(i));
-  }
-  bench.acquire(5, 26, "other");
-  bench.decide();
-  bench.sink.replies.clear();
-  std::multiset<std::string> seen;
-  std::string cursor;
-  do {
-    const rpc::ListQuery query{"job/", cursor, 4};
-    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(query));
-    bench.engine.confirm_reads(*bench.service);
-    const auto page = rpc::decode_list_page(bench.sink.take(id).payload);
-    ASSERT_TRUE(page.ok());
-    EXPECT_LE(page.value().rows.size(), 4u);
-    for (const rpc::LockRow& row : page.value().rows) {
-      seen.insert(row.name);
-    }
-    cursor = page.value().next_cursor;
-  } while (!cursor.empty());
-  EXPECT_EQ(seen, std::multiset<std::string>(names.begin(), names.end()));
+  const std::vector<SessionId> sessions(rpc::kKeepAliveSessionsMax, SessionId{5});
+  const auto id = bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(sessions));
+  const auto entries = rpc::decode_keep_alive_reply(bench.sink.take(id).payload);
+  ASSERT_TRUE(entries.ok());
+  EXPECT_EQ(entries.value().size(), 1u);
 }
 
 TEST(LockServiceTest, SessionIdsNameNodeAndIncarnation) {
@@ -294,6 +213,14 @@ TEST(LockServiceTest, MalformedRequestsAreRefusedWithTheirNumber) {
   EXPECT_TRUE(bench.engine.proposals.empty());
 }
 
+TEST(LockServiceTest, ASequenceFarAboveItsAcknowledgementIsRefusedBeforeTheLog) {
+  LockBench bench;
+  bench.lead_all();
+  const auto far = bench.acquire(5, std::uint64_t{1} << 33, "a");
+  EXPECT_EQ(bench.sink.take(far).slot.detail, number(ErrorCode::SequenceTooFar));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
 TEST(LockServiceTest, ClosingASessionFreesItsLocksInEveryShard) {
   LockBench bench;
   bench.lead_all();
@@ -308,6 +235,22 @@ TEST(LockServiceTest, ClosingASessionFreesItsLocksInEveryShard) {
   EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
   EXPECT_EQ(bench.service->locks().usage().locks, 0u);
   EXPECT_EQ(bench.decided(bench.send(close, "")).slot.code, StatusCode::Ok);
+}
+
+TEST(LockServiceTest, WhoKeepsAClosedSessionAliveIsToldThatItIsOver) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  rpc::RequestSlot close = bench.slot(RequestKind::CloseSession);
+  close.session = 5;
+  close.shard = rpc::kAllShards;
+  bench.decided(bench.send(close, ""));
+  const std::vector<SessionId> sessions{SessionId{5}};
+  const auto id = bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(sessions));
+  const auto entries = rpc::decode_keep_alive_reply(bench.sink.take(id).payload);
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries.value().size(), 1u);
+  EXPECT_EQ(entries.value()[0].state, rpc::KeepAliveState::Expired);
 }
 
 TEST(LockServiceTest, CancelAnswersBothTheWaitAndItself) {
@@ -325,6 +268,24 @@ TEST(LockServiceTest, CancelAnswersBothTheWaitAndItself) {
   EXPECT_EQ(bench.sink.take(waiting).slot.detail, number(ErrorCode::WaitCancelled));
   cancel.session = 5;
   EXPECT_EQ(bench.decided(bench.send(cancel, "a")).slot.detail, number(ErrorCode::AcquireGranted));
+}
+
+TEST(LockServiceTest, CancelOfAnAcquireOfAHeldLockSaysThatNothingIsToBeGivenBack) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  EXPECT_TRUE(bench.decided(bench.acquire(5, 2, "a")).slot.has(rpc::ReplyFlag::AlreadyHeld));
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 5;
+  cancel.sequence = 2;
+  cancel.acked_below = 1;
+  cancel.shard = LockBench::shard_of_name("a").value;
+  const auto second = bench.decided(bench.send(cancel, "a"));
+  EXPECT_EQ(second.slot.detail, number(ErrorCode::AcquireGranted));
+  EXPECT_EQ(second.slot.token, held.slot.token);
+  EXPECT_TRUE(second.slot.has(rpc::ReplyFlag::AlreadyHeld));
+  cancel.sequence = 1;
+  EXPECT_FALSE(bench.decided(bench.send(cancel, "a")).slot.has(rpc::ReplyFlag::AlreadyHeld));
 }
 
 TEST(LockServiceTest, LeaderMapTellsWhatIsKnown) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -210,6 +211,13 @@ struct BadValue {
   std::vector<std::string> arguments;
   std::string message;
 };
+
+// Names the case in reports; without it they show the bytes of pointers.
+void PrintTo(const BadValue& value, std::ostream* out) {
+  for (const std::string& argument : value.arguments) {
+    *out << argument << ' ';
+  }
+}
 
 class BadValueTest : public OptionsTest, public testing::WithParamInterface<BadValue> {};
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace gcoord::server {
 namespace {
 
@@ -223,6 +225,70 @@ TEST_F(ThreeNodesTest, WithoutAnswersNothingEnds) {
     proposed += decide();
   }
   EXPECT_EQ(proposed, 1u);
+}
+
+// Rows are used again: what the others said of one session once ended another, in another shard but
+// with the same serial, that they heard all the time.
+TEST_F(ThreeNodesTest, AnswersAboutOneRegistrationSayNothingOfTheNextOneInItsRow) {
+  std::string other = "b";
+  while (LockBench::shard_of_name(other) == LockBench::shard_of_name("a")) {
+    other += "b";
+  }
+  const auto close = [&](std::uint64_t session) {
+    rpc::RequestSlot slot = leader_.slot(rpc::RequestKind::CloseSession);
+    slot.session = session;
+    slot.shard = rpc::kAllShards;
+    leader_.send(slot, "");
+    decide();
+  };
+  leader_.acquire(7, 1, "a", 0, 500);
+  decide();
+  int ticks = 0;
+  for (; leader_.engine.proposals.empty(); ++ticks) {
+    pass_ms(10);
+  }
+  decide();
+  leader_.acquire(8, 1, other, 0, 500);  // So that serials in both shards are the same below.
+  decide();
+  close(8);
+  leader_.acquire(5, 1, "a", 0, 500);
+  decide();
+  for (int i = 1; i < ticks; ++i) {
+    pass_ms(10);
+  }
+  ASSERT_TRUE(leader_.engine.proposals.empty()) << "the others have answered, and it is due next";
+  close(5);
+  leader_.acquire(6, 1, other, 0, 500);
+  decide();
+  for (int i = 0; i < 300; ++i) {
+    pass_ms(10);
+    keep_alive(second_, 6);
+    keep_alive(third_, 6);
+    ASSERT_TRUE(leader_.engine.proposals.empty()) << "after " << i << " ticks";
+  }
+}
+
+// Both nodes round their times down to ticks, so one tick beyond TTL and travel proves too little.
+TEST(SessionExpiryTest, ASilenceThatMayBeATickShorterThanItsTtlEndsNothing) {
+  LockBench bench({NodeId{1}, NodeId{2}, NodeId{3}});
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 500));
+  const auto answer = [&](std::uint64_t silent_ms) {
+    for (int i = 0; i < 200 && bench.engine.messages.empty(); ++i) {
+      bench.pass_ms(10);
+    }
+    ASSERT_FALSE(bench.engine.messages.empty());
+    std::vector<std::byte> message = bench.engine.messages.front().second;
+    bench.engine.messages.clear();
+    message[0] = std::byte{2};  // The question as its answer; the silence stands at the end.
+    std::memcpy(message.data() + message.size() - sizeof(silent_ms), &silent_ms, sizeof(silent_ms));
+    bench.service->on_peer_message(NodeId{2}, message);
+    bench.pass_ms(10);
+  };
+  answer(510);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  answer(520);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u);
 }
 
 TEST_F(ThreeNodesTest, HostileMessagesAreDroppedAndCounted) {

@@ -58,7 +58,7 @@ TEST_TITLE = re.compile(r"\b(TEST|TEST_[FP]|RC_GTEST_\w+)\(\s*\w+,\s*\w+")  # A 
 
 CODE_SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 TEXT_SUFFIXES = CODE_SUFFIXES | {".py", ".sh", ".cmake", ".txt", ".md", ".json", ".toml", ".yml", ""}
-SKIPPED_FOLDERS = {"build", ".git", ".cache", "__pycache__"}
+SKIPPED_FOLDERS = {"build", ".git", ".cache", ".carry", "__pycache__"}
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ class Client {
   // GC6016 (NOT_FOUND) when the lock is neither held nor waited for.
   Result<LockDescription> get(std::string_view name, bool waiters = false);
 
+  // The locks of all nodes, page by page and node by node. The first page waits until every node is
+  // connected or has failed to answer; LockPage::complete says whether all were asked.
   Result<LockPage> list(const ListOptions& options);
 
   // What a node says of itself, as JSON.

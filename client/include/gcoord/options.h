@@ -76,9 +76,10 @@ struct AttachOptions {
   std::uint64_t session_id = 0;
   std::chrono::milliseconds ttl{10'000};
 
-  // The first request sequence of this attachment in every shard. Sequences rise for ever per
-  // session and shard, so take one above all that were used before: microseconds of wall-clock time
-  // do.
+  // The first request sequence of acquires through this attachment, in every shard. Sequences rise
+  // for ever per session and shard, so take one above all that were used before: microseconds of
+  // wall-clock time do. Who acquires so takes the numbering over: the owner's own acquires in that
+  // shard are refused from then on. Releases need no sequence and disturb nobody.
   std::uint64_t first_sequence = 1;
 
   // Whether to keep the session alive from here too. A tool that only releases a lock does not.

@@ -94,6 +94,10 @@ class Session {
   // keep-alives from here (see AttachOptions) nothing is certain: 0.
   std::chrono::milliseconds remaining() const;
 
+  // Keeps it alive now, and returns when a majority of the nodes has acknowledged that: the session
+  // lives for a whole TTL from the call on, whatever becomes of this program.
+  Status renew();
+
   // False once the lease has run out by the local clock, even before the event was delivered.
   bool alive() const;
 

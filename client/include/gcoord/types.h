@@ -54,9 +54,14 @@ struct ListOptions {
 };
 
 // A page is a snapshot of one node's shards; locks that move meanwhile may be missed or seen twice.
+// A page may be empty and yet not the last one.
 struct LockPage {
   std::vector<LockDescription> locks;
   std::string next_cursor;  // Empty: no more.
+
+  // False when locks were left out: a node could not be asked, or shards had no leader that could
+  // confirm itself.
+  bool complete = true;
 };
 
 struct NodeView {

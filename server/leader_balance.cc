@@ -1,0 +1,62 @@
+#include "server/leader_balance.h"
+
+#include "consensus/quorum.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+namespace {
+
+// A node keeps a twentieth more than its share: shards do not divide evenly, and elections go on.
+bool leads_too_much(const NodeView& node) {
+  const auto nodes = static_cast<std::uint64_t>(node.peers.size() + 1);
+  const std::uint64_t share = (node.shard_count + nodes - 1) / nodes;
+  return node.leader_count > share + share / 20;
+}
+
+}  // namespace
+
+NodeId preferred_leader(const ShardView& shard) {
+  const auto voters = shard.configuration.voters_either();
+  const std::uint32_t count = consensus::count_slots(voters);
+  if (count == 0) {
+    return NodeId{0};
+  }
+  const std::uint32_t slot = shard.shard.value % count;
+  return consensus::has_slot(voters, slot) ? shard.configuration.node[slot] : NodeId{0};
+}
+
+std::uint32_t LeaderBalance::sweep(const NodeView& node) {
+  take_note(node);
+  if (quiet_sweeps_ < kSettledSweeps || !leads_too_much(node)) {
+    return 0;
+  }
+  std::uint32_t transfers = 0;
+  const std::uint32_t looks = std::min(kLooksMax, node.shard_count);
+  for (std::uint32_t k = 0; k < looks && transfers < kTransfersMax; ++k) {
+    const ShardView shard = hooks_.view(ShardId{cursor_});
+    cursor_ = (cursor_ + 1) % node.shard_count;
+    const NodeId preferred = preferred_leader(shard);
+    if (shard.role == consensus::Role::Leader && settled(preferred)) {
+      hooks_.transfer(shard.shard, preferred);
+      ++transfers;
+    }
+  }
+  return transfers;
+}
+
+void LeaderBalance::take_note(const NodeView& node) {
+  for (const NodePeerView& peer : node.peers) {
+    std::uint32_t& sweeps = live_sweeps_[peer.link.id.value];
+    sweeps = peer.live ? sweeps + 1 : 0;
+  }
+  quiet_sweeps_ = node.leader_count <= leader_count_ ? quiet_sweeps_ + 1 : 0;
+  leader_count_ = node.leader_count;
+}
+
+bool LeaderBalance::settled(NodeId peer) const {
+  const auto found = live_sweeps_.find(peer.value);
+  return found != live_sweeps_.end() && found->second >= kSettledSweeps;
+}
+
+}  // namespace gcoord::server

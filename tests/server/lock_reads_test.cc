@@ -1,0 +1,202 @@
+// Reads of the lock service over an engine that confirms leadership when the test says so.
+#include "server/lock_reads.h"
+
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+std::uint32_t number(ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+TEST(LockReadsTest, CheckIsAnsweredWhenLeadershipIsConfirmed) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto check = [&](std::uint64_t token) {
+    rpc::RequestSlot slot = bench.slot(RequestKind::LockCheck);
+    slot.token = token;
+    slot.shard = LockBench::shard_of_name("a").value;
+    const auto id = bench.send(slot, "a");
+    EXPECT_TRUE(bench.sink.replies.empty());
+    bench.engine.confirm_reads(*bench.service);
+    return static_cast<rpc::CheckVerdict>(bench.sink.take(id).slot.extra);
+  };
+  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Valid);
+  EXPECT_EQ(check(held.slot.token + 7), rpc::CheckVerdict::Stale);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Free);
+}
+
+TEST(LockReadsTest, ALostReadIsNotAnswered) {
+  LockBench bench;
+  bench.lead_all();
+  const auto id = bench.send(bench.slot(RequestKind::LockGet), "a");
+  bench.engine.confirm_reads(
+      *bench.service, Status{StatusCode::Unavailable, "leadership ended"}, NodeId{2});
+  EXPECT_EQ(bench.sink.take(id).slot.leader, 2u);
+}
+
+TEST(LockReadsTest, GetDescribesHolderAndWaiters) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 9, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.pass_ms(70);
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
+  slot.set(rpc::RequestFlag::Waiters);
+  const auto id = bench.send(slot, "a");
+  bench.engine.confirm_reads(*bench.service);
+  const auto row = rpc::decode_lock_row(bench.sink.take(id).payload);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value().name, "a");
+  EXPECT_EQ(row.value().holder, SessionId{5});
+  EXPECT_EQ(row.value().token.value, held.slot.token);
+  ASSERT_EQ(row.value().waiters.size(), 1u);
+  EXPECT_EQ(row.value().waiters[0].sequence, RequestSequence{9});
+  EXPECT_EQ(row.value().waiters[0].waited_ms, 70u);
+}
+
+TEST(LockReadsTest, GetOfAnAbsentLockSaysSo) {
+  LockBench bench;
+  bench.lead_all();
+  const auto id = bench.send(bench.slot(RequestKind::LockGet), "nobody");
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::LockAbsent));
+}
+
+TEST(LockReadsTest, CheckBatchLeavesOutWhatOthersLead) {
+  LockBench bench;
+  const std::string led = "a";
+  std::string other = "b";
+  while (LockBench::shard_of_name(other) == LockBench::shard_of_name(led)) {
+    other += "b";
+  }
+  bench.engine.lead(*bench.service, LockBench::shard_of_name(led));
+  const auto held = bench.decided(bench.acquire(5, 1, led));
+  const std::vector<rpc::TokenCheck> checks = {
+      {led, FencingToken{held.slot.token}}, {other, FencingToken{1}}, {led, FencingToken{99}}};
+  const auto id =
+      bench.send(bench.slot(RequestKind::LockCheckBatch), rpc::encode_check_batch(checks));
+  bench.engine.confirm_reads(*bench.service);
+  const auto verdicts = rpc::decode_verdicts(bench.sink.take(id).payload);
+  ASSERT_TRUE(verdicts.ok());
+  EXPECT_EQ(verdicts.value(),
+            (std::vector{
+                rpc::CheckVerdict::Valid, rpc::CheckVerdict::NotLeader, rpc::CheckVerdict::Stale}));
+}
+
+TEST(LockReadsTest, ListPagesThroughAllLocksOnce) {
+  LockBench bench;
+  bench.lead_all();
+  std::set<std::string> names;
+  for (int i = 0; i < 25; ++i) {
+    names.insert("job/" + std::to_string(i));
+    bench.acquire(5, static_cast<std::uint64_t>(i + 1), "job/" + std::to_string(i));
+  }
+  bench.acquire(5, 26, "other");
+  bench.decide();
+  bench.sink.replies.clear();
+  std::multiset<std::string> seen;
+  std::string cursor;
+  do {
+    const rpc::ListQuery query{"job/", cursor, 4};
+    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(query));
+    bench.engine.confirm_reads(*bench.service);
+    const auto page = rpc::decode_list_page(bench.sink.take(id).payload);
+    ASSERT_TRUE(page.ok());
+    EXPECT_LE(page.value().rows.size(), 4u);
+    for (const rpc::LockRow& row : page.value().rows) {
+      seen.insert(row.name);
+    }
+    cursor = page.value().next_cursor;
+  } while (!cursor.empty());
+  EXPECT_EQ(seen, std::multiset<std::string>(names.begin(), names.end()));
+}
+
+TEST(LockReadsTest, ReadsThatWaitForTheirConfirmationAreBoundedInMemory) {
+  LockBench bench;
+  bench.lead_all();
+  const std::string name(rpc::kNameBytesMax, 'n');
+  const std::vector<rpc::TokenCheck> checks(1'000, rpc::TokenCheck{name, FencingToken{1}});
+  const std::vector<std::byte> batch = rpc::encode_check_batch(checks);
+  std::vector<std::uint64_t> asked;
+  for (std::size_t bytes = 0; bytes < 2 * kReadBytesMax; bytes += batch.size()) {
+    asked.push_back(bench.send(bench.slot(RequestKind::LockCheckBatch), batch));
+    ASSERT_LE(bench.service->read_bytes(), kReadBytesMax);
+  }
+  EXPECT_EQ(bench.sink.take(asked.back()).slot.detail, number(ErrorCode::Overloaded));
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_EQ(bench.sink.take(asked.front()).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.service->read_bytes(), 0u);
+}
+
+TEST(LockReadsTest, AListLooksAtABoundedNumberOfLocksAndGoesOnFromThere) {
+  LockBench bench;
+  bench.lead_all();
+  constexpr std::uint64_t kLocks = 3 * kListRowsLookedAt / 2;
+  for (std::uint64_t i = 1; i <= kLocks; ++i) {
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{5}, RequestSequence{i}, RequestSequence{i}};
+    acquire.ttl_ms = 1000;
+    const std::string name = (i == kLocks ? "last/" : "lock/") + std::to_string(i);
+    rpc::RequestSlot slot = rpc::to_slot(acquire);
+    slot.shard = LockBench::shard_of_name(name).value;
+    bench.send(slot, name);
+  }
+  bench.decide();
+  bench.sink.replies.clear();
+  const auto page_at = [&](const std::string& cursor) {
+    const rpc::ListQuery query{"last/", cursor, 100};
+    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(query));
+    bench.engine.confirm_reads(*bench.service);
+    return rpc::decode_list_page(bench.sink.take(id).payload).value();
+  };
+  const rpc::ListPage first = page_at("");
+  EXPECT_TRUE(first.rows.empty());
+  ASSERT_FALSE(first.next_cursor.empty());
+  const rpc::ListPage second = page_at(first.next_cursor);
+  EXPECT_EQ(second.rows.size(), 1u);
+  EXPECT_TRUE(second.next_cursor.empty());
+  // Many requests in one frame share a budget, which every tick renews.
+  std::uint64_t last = 0;
+  const rpc::ListQuery none{"nothing begins so/", "", 100};
+  for (int i = 0; i < 100; ++i) {
+    last = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(none));
+  }
+  EXPECT_EQ(bench.sink.take(last).slot.detail, number(ErrorCode::Overloaded));
+  bench.pass_ms(10);
+  last = bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(none));
+  EXPECT_EQ(bench.sink.take(last).slot.code, StatusCode::Ok);
+}
+
+TEST(LockReadsTest, AListSaysWhenItHadToLeaveLocksOut) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  const auto list = [&](const Status& confirmed) {
+    const auto id =
+        bench.send(bench.slot(RequestKind::LockList), rpc::encode_list_query(rpc::ListQuery{}));
+    bench.engine.confirm_reads(*bench.service, confirmed, NodeId{2});
+    const KeptReply reply = bench.sink.take(id);
+    return std::pair{rpc::decode_list_page(reply.payload).value().rows.size(),
+                     reply.slot.has(rpc::ReplyFlag::Partial)};
+  };
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{1}, false));
+  EXPECT_EQ(list(Status{StatusCode::Unavailable, "leadership ended"}),
+            std::pair(std::size_t{0}, true));
+  bench.engine.follow(*bench.service, LockBench::shard_of_name("a"), NodeId{2});
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{0}, false)) << "node 2 lists it";
+  bench.engine.other_leader = NodeId{};
+  EXPECT_EQ(list(Status{}), std::pair(std::size_t{0}, true)) << "nobody lists it";
+}
+
+}  // namespace
+}  // namespace gcoord::server

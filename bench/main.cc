@@ -57,7 +57,7 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_failover,
      kDefaultShards},
     {"step",
-     "shard-steps and commits per second of the pure step on one core",
+     "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
      kDefaultShards},
 };

@@ -1,12 +1,16 @@
 #include "bench/step.h"
 
 #include "bench/report/results_file.h"
+#include "bench/step_device.h"
 #include "consensus/recover.h"
 #include "consensus/stepper.h"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::bench {
@@ -190,9 +194,28 @@ Phase measure(Replicas& replicas, const BenchOptions& options, std::uint32_t pro
   return {steps / seconds, commits / seconds};
 }
 
+// The number behind "cuda:".
+Result<int> device_number(const std::string& name) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int number = -1;
+  if (name.rfind(kPrefix, 0) == 0) {
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, number);
+    number = parsed.ec == std::errc{} && parsed.ptr == end ? number : -1;
+  }
+  if (number < 0) {
+    return Status{StatusCode::InvalidArgument, "\"" + name + "\" is no device: say cpu, or cuda:0"};
+  }
+  return number;
+}
+
 }  // namespace
 
 BenchResult bench_step(const BenchOptions& options) {
+  if (options.device != "cpu") {
+    GCOORD_TRY(const int device, device_number(options.device));
+    return bench_step_on_device(options, device);
+  }
   Replicas replicas{options.shards};
   replicas.turn(true, 0);
   constexpr int kElectionTurns = 32;

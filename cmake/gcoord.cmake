@@ -70,6 +70,16 @@ function(gcoord_test)
   endif()
 endfunction()
 
+# gcoord_hd_test(NAME <name> SOURCES ... DEPS <folders>): tests whose bodies also run in a kernel (tests/hd_test.h). The
+# same sources, compiled by nvcc where the build has it; label gpu beside the host's.
+function(gcoord_hd_test)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS" ${ARGN})
+  if(GCOORD_CUDA)
+    set_source_files_properties(${ARG_SOURCES} PROPERTIES LANGUAGE CUDA)
+  endif()
+  gcoord_test(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LABELS gpu sanitize)
+endfunction()
+
 # gtest_discover_tests flattens a list given as a property, so labels are set by a file that ctest reads after discovery.
 function(gcoord_label_tests target labels)
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)

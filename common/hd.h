@@ -5,7 +5,18 @@
 #if defined(__CUDACC__)
 #define GCOORD_HD __host__ __device__
 #define GCOORD_DEVICE __device__
+// For a function over a whole row: its locals become registers only where it is inlined.
+#define GCOORD_HD_FLAT __host__ __device__ __forceinline__
 #else
 #define GCOORD_HD
 #define GCOORD_DEVICE
+#define GCOORD_HD_FLAT inline
+#endif
+
+// Before a loop over the slots of a row: on a device its iterations become straight code, so that
+// what they index lies in registers. Hosts decide for themselves.
+#if defined(__CUDA_ARCH__)
+#define GCOORD_UNROLL _Pragma("unroll")
+#else
+#define GCOORD_UNROLL
 #endif

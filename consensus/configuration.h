@@ -64,6 +64,7 @@ static_assert(sizeof(Configuration) == 48);
 
 // The slot of a node, or kSlotNone.
 GCOORD_HD inline std::uint8_t slot_of(const Configuration& configuration, NodeId node) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     if (node.value != 0 && configuration.node[slot] == node) {
       return static_cast<std::uint8_t>(slot);
@@ -84,6 +85,7 @@ GCOORD_HD inline bool well_formed(const Configuration& configuration, std::uint3
       (configuration.learners_next & configuration.voters) != 0) {
     return false;
   }
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     const bool member = has_slot(members, slot);
     if (member != (configuration.node[slot].value != 0) || (member && slot >= slot_count)) {
@@ -107,6 +109,7 @@ GCOORD_HD inline Configuration leave_joint(const Configuration& joint) {
   simple.learners = static_cast<SlotMask>(joint.learners | joint.learners_next);
   simple.learners_next = 0;
   simple.auto_leave = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     if (!has_slot(simple.members(), slot)) {
       simple.node[slot] = NodeId{};
@@ -118,6 +121,7 @@ GCOORD_HD inline Configuration leave_joint(const Configuration& joint) {
 
 GCOORD_HD inline std::uint32_t count_slots(SlotMask mask) {
   std::uint32_t count = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     count += has_slot(mask, slot) ? 1 : 0;
   }
@@ -128,6 +132,7 @@ GCOORD_HD inline std::uint32_t count_slots(SlotMask mask) {
 // present voters as its outgoing half, out of one exactly by leave_joint, or a simple change of at
 // most one equally weighted voter.
 GCOORD_HD inline bool may_follow(const Configuration& before, const Configuration& after) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     const bool kept = has_slot(before.members(), slot) && has_slot(after.members(), slot);
     if (kept && before.node[slot] != after.node[slot]) {

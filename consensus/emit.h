@@ -107,11 +107,11 @@ GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const Peer
   if (r.election().transfer_target == slot && progress.match == r.log().last) {
     Message order = message_to(r, r.node(slot), MessageKind::TimeoutNow);
     order.context = r.election().transfer_expires.value;
-    r.out.push(order);
+    r.push(order);
     return;
   }
   if (progress.state == ProgressState::Snapshot) {
-    r.out.push(snapshot_message(r, slot));
+    r.push(snapshot_message(r, slot));
     return;
   }
   Message m = append_message(r, slot);
@@ -122,7 +122,7 @@ GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const Peer
     progress.next = progress.next + m.count;
     r.out.want_again(progress.next <= r.log().last);
   }
-  r.out.push(m);
+  r.push(m);
 }
 
 GCOORD_HD inline void emit_campaign(const StepRow& r,
@@ -144,7 +144,7 @@ GCOORD_HD inline void emit_campaign(const StepRow& r,
     m.flags = kFlagTransfer;
     m.context = r.election().transfer_expires.value;
   }
-  r.out.push(m);
+  r.push(m);
 }
 
 // A former leader tells its peers so, also those that it does not hear: they may hear it, and then
@@ -166,7 +166,7 @@ GCOORD_HD inline bool emit_step_down(const StepRow& r,
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
   Message m = message_to(r, r.node(slot), MessageKind::StepDown);
   m.context = election.resigned_term.value;
-  r.out.push(m);
+  r.push(m);
   return true;
 }
 
@@ -178,7 +178,7 @@ GCOORD_HD inline void emit_query(const StepRow& r, std::uint32_t slot, const Pee
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowQueryLeader);
   Message m = message_to(r, r.node(slot), MessageKind::LeaderQuery);
   m.context = r.hot().term.value;
-  r.out.push(m);
+  r.push(m);
 }
 
 // At most one request per peer.
@@ -195,6 +195,14 @@ GCOORD_HD inline void emit_request(const StepRow& r, std::uint32_t slot, const P
 
 // --- Replies
 // ----------------------------------------------------------------------------------------------------
+
+// What an AppendReply was to say means nothing once it is said. Cleared, so that a row at rest is
+// small (packed_row.h).
+GCOORD_HD inline void forget_append(Election& election) {
+  election.append_context = 0;
+  election.reject_index = LogIndex{};
+  election.reject_term = Term{};
+}
 
 // The acknowledgement owed to the leader. A success speaks for stable storage only; while some of
 // the verified entries are still being written it waits, unless storage has just brought part of
@@ -232,7 +240,10 @@ GCOORD_HD inline bool emit_append_reply(const StepRow& r,
   const auto done =
       static_cast<std::uint8_t>(more_to_come ? 0 : kRowAppendReply | kRowAppendReject);
   hot.flags = static_cast<std::uint8_t>(hot.flags & ~done);
-  r.out.push(m);
+  if (!more_to_come) {
+    forget_append(r.election());
+  }
+  r.push(m);
   return true;
 }
 
@@ -246,7 +257,7 @@ GCOORD_HD inline bool emit_vote_reply(const StepRow& r, std::uint32_t slot) {
   Message m = message_to(r, r.node(slot), MessageKind::VoteReply);
   add_commit(r, m);
   m.flags = granted ? std::uint8_t{0} : kFlagReject;
-  r.out.push(m);
+  r.push(m);
   return true;
 }
 
@@ -261,7 +272,7 @@ GCOORD_HD inline bool emit_pre_vote_reply(const StepRow& r, std::uint32_t slot) 
   add_commit(r, m);
   m.term = granted ? election.prevote_term : r.hot().term;
   m.flags = granted ? std::uint8_t{0} : kFlagReject;
-  r.out.push(m);
+  r.push(m);
   return true;
 }
 
@@ -270,7 +281,7 @@ GCOORD_HD inline bool emit_answer(const StepRow& r, std::uint32_t slot) {
   if (take_bit(election.append_reject, slot)) {
     Message m = message_to(r, r.node(slot), MessageKind::AppendReply);
     m.flags = kFlagReject;
-    r.out.push(m);
+    r.push(m);
     return true;
   }
   if (!take_bit(election.answer, slot)) {
@@ -279,7 +290,7 @@ GCOORD_HD inline bool emit_answer(const StepRow& r, std::uint32_t slot) {
   Message m = message_to(r, r.node(slot), MessageKind::LeaderAnswer);
   m.context = election.asked_term.value;
   m.flags = r.is_leader() && election.asked_term == r.hot().term ? kFlagLeads : std::uint8_t{0};
-  r.out.push(m);
+  r.push(m);
   return true;
 }
 
@@ -337,8 +348,10 @@ GCOORD_HD inline void emit_guest(const StepRow& r, bool storage_moved) {
   } else if (kind == MessageKind::LeaderAnswer) {
     m.context = election.asked_term.value;
   }
+  election.guest = NodeId{};
   election.guest_kind = 0;
-  r.out.push(m);
+  election.guest_flags = 0;
+  r.push(m);
 }
 
 // --- Storage and application
@@ -377,7 +390,7 @@ GCOORD_HD inline void emit_apply(const StepRow& r) {
   r.storage().apply_pending = 1;
 }
 
-GCOORD_HD inline void emit(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void emit(const StepRow& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
   const bool storage_moved = in.storage_ack.present != 0;

@@ -89,7 +89,7 @@ GCOORD_HD inline bool take_entries(const StepRow& r, const Message& m, std::uint
   } else if (decided >= first) {
     log.configuration_pending = max_id(log.configuration_pending, decided);
   }
-  r.out.stored[k] = first;
+  r.arrays.stored[static_cast<std::size_t>(k) * r.arrays.stored_stride] = first;
   return true;
 }
 
@@ -154,12 +154,12 @@ GCOORD_HD inline void install_snapshot(const StepRow& r,
 
 GCOORD_HD inline void on_snapshot(const StepRow& r,
                                   const Message& m,
-                                  const Inbox& in,
+                                  const InboxHead& in,
                                   std::uint32_t k) {
   const bool plausible = m.index.value < kPlausibleMax && m.log_term <= m.term &&
                          m.log_term.value != 0 &&
                          in.configuration_input == ConfigurationInput::Installed &&
-                         well_formed(in.configuration, r.shard.slot_count());
+                         well_formed(*r.arrays.configuration, r.shard.slot_count());
   if (!plausible) {
     ++r.out.dropped;
     return;
@@ -174,7 +174,7 @@ GCOORD_HD inline void on_snapshot(const StepRow& r,
     log.verified = max_id(log.verified, m.index);
     log.commit = m.index;
   } else {
-    install_snapshot(r, m, in.configuration);
+    install_snapshot(r, m, *r.arrays.configuration);
     r.out.snapshot_installed = static_cast<std::uint8_t>(k + 1);
   }
   owe_append_reply(r, 0);

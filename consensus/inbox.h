@@ -28,8 +28,10 @@ enum class ConfigurationInput : std::uint8_t {
   Installed = 3,  // Belongs to the Snapshot message in this inbox.
 };
 
-// One row of input. The owner clears it, fills it and does not change it during the step.
-struct Inbox {
+// One row of input apart from its arrays, which need not lie beside it (step_row.h): plain fields,
+// which a device keeps in registers. The owner clears it, fills it and does not change it during
+// the step.
+struct InboxHead {
   std::uint32_t message_count = 0;
   std::uint32_t proposal_count = 0;  // Commands that ask for a place in the log.
   // Opens a read round of this number; rises, never reused; 0: none.
@@ -44,7 +46,11 @@ struct Inbox {
   ConfigurationInput configuration_input = ConfigurationInput::None;
   std::uint8_t reserved = 0;
   LogIndex configuration_index;  // Applied: index of the entry.
-  Configuration configuration;
+};
+
+// One row of input as an owner on the host keeps it.
+struct Inbox : InboxHead {
+  Configuration configuration;      // What configuration_input says it is.
   Message message[kInboxMessages];  // Any order; only the first message_count are meant.
 };
 

@@ -23,6 +23,7 @@ GCOORD_HD inline bool mute(const StepRow& r) {
 GCOORD_HD inline LogIndex unanimous_index(const StepRow& r,
                                           const std::uint64_t (&match)[kReplicaSlots]) {
   LogIndex least = r.log().last;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     if (has_slot(r.configuration().voters_either(), slot)) {
       least = min_id(least, LogIndex{match[slot]});
@@ -36,6 +37,7 @@ GCOORD_HD inline LogIndex unanimous_index(const StepRow& r,
 GCOORD_HD inline void advance_commit(const StepRow& r) {
   Log& log = r.log();
   std::uint64_t match[kReplicaSlots] = {};
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     if (r.is_self(slot)) {
       r.progress(slot).match = r.storage().durable;
@@ -64,6 +66,7 @@ GCOORD_HD inline Tick lease_end(const StepRow& r) {
     return Tick{};
   }
   std::uint64_t acked[kReplicaSlots] = {};
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     // A peer without the newest configuration in its log may not take us for a voter: it promises
@@ -251,6 +254,7 @@ GCOORD_HD inline void apply_configuration(const StepRow& r, const Configuration&
   const SlotMask before = r.configuration().members();
   r.configuration() = applied;
   r.hot().self_slot = slot_of(applied, r.input.self);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     if (r.is_leader() && !has_slot(before, slot)) {
       reset_progress(r, slot);
@@ -267,6 +271,7 @@ GCOORD_HD inline void apply_configuration(const StepRow& r, const Configuration&
 GCOORD_HD inline void abort_transfer(const StepRow& r) {
   r.election().transfer_target = kSlotNone;
   r.election().leader_since = r.input.tick;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).acked_session = 0;
   }

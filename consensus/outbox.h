@@ -90,7 +90,9 @@ enum class Cause : std::uint8_t {
   VoteLost = 9,
 };
 
-struct Outbox {
+// One row of output apart from its arrays, which go wherever the caller of the step says
+// (step_row.h).
+struct OutboxHead {
   std::uint32_t message_count = 0;
   std::uint8_t again = 0;  // The row wants another step in the next turn.
   // 1 + number of the inbox message whose snapshot was taken over.
@@ -100,17 +102,14 @@ struct Outbox {
   ProposalVerdict configuration = ProposalVerdict::None;
   ReadVerdict read = ReadVerdict::None;
   std::uint8_t reserved = 0;
-  std::uint32_t dropped = 0;        // Messages that could not be true; count them.
-  Appended accepted;                // Proposals.
-  Appended own_entry;               // The leader's no-op or the end of a joint configuration.
-  LogIndex configuration_index;     // Where a proposed configuration went.
-  LogIndex stored[kInboxMessages];  // First entry to keep from Append k, up to its last one; 0:
-                                    // keep none.
+  std::uint32_t dropped = 0;     // Messages that could not be true; count them.
+  Appended accepted;             // Proposals.
+  Appended own_entry;            // The leader's no-op or the end of a joint configuration.
+  LogIndex configuration_index;  // Where a proposed configuration went.
   std::uint64_t read_sequence = 0;
   LogIndex read_index;
   StorageRequest storage;
   ApplyRequest apply;
-  Message message[kOutboxMessages];
 
   // Takes back to "nothing"; message slots beyond message_count are never read.
   GCOORD_HD void clear() {
@@ -125,9 +124,6 @@ struct Outbox {
     accepted = Appended{};
     own_entry = Appended{};
     configuration_index = LogIndex{};
-    for (auto& first : stored) {
-      first = LogIndex{};
-    }
     read_sequence = 0;
     read_index = LogIndex{};
     storage = StorageRequest{};
@@ -135,10 +131,19 @@ struct Outbox {
   }
 
   GCOORD_HD void want_again(bool wanted) { again = wanted ? std::uint8_t{1} : again; }
+};
 
-  GCOORD_HD void push(const Message& outgoing) {
-    GCOORD_ASSERT(message_count < kOutboxMessages);
-    message[message_count++] = outgoing;
+// One row of output as an owner on the host keeps it.
+struct Outbox : OutboxHead {
+  // First entry to keep from Append k, up to its last one; 0: keep none.
+  LogIndex stored[kInboxMessages];
+  Message message[kOutboxMessages];
+
+  GCOORD_HD void clear() {
+    OutboxHead::clear();
+    for (LogIndex& first : stored) {
+      first = LogIndex{};
+    }
   }
 };
 

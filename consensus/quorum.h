@@ -18,6 +18,7 @@ enum class VoteResult : std::uint8_t { Pending = 0, Won = 1, Lost = 2 };
 // Sum of the weights of the slots in `mask`.
 GCOORD_HD inline std::uint32_t weight_of(const Configuration& configuration, SlotMask mask) {
   std::uint32_t sum = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     sum += has_slot(mask, slot) ? configuration.weight[slot] : 0u;
   }
@@ -85,12 +86,14 @@ GCOORD_HD inline std::uint64_t half_reached(const Configuration& configuration,
                                             const std::uint64_t (&acknowledged)[kReplicaSlots]) {
   const std::uint32_t total = weight_of(configuration, half);
   std::uint64_t best = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
     const std::uint64_t value = acknowledged[slot];
     if (!has_slot(half, slot) || value <= best) {
       continue;
     }
     SlotMask reached = 0;
+    GCOORD_UNROLL
     for (std::uint32_t other = 0; other < kReplicaSlots; ++other) {
       if (has_slot(half, other) && acknowledged[other] >= value) {
         reached = static_cast<SlotMask>(reached | slot_bit(other));

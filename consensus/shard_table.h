@@ -147,6 +147,7 @@ static_assert(sizeof(Progress) == 24);
 struct ShardColumns {
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
+  std::uint32_t first_shard = 0;  // The shard of row 0; not 0 where only some rows are at hand.
   Hot* hot = nullptr;
   Log* log = nullptr;
   LogRuns* runs = nullptr;
@@ -164,7 +165,7 @@ class ShardRef {
     GCOORD_ASSERT(row < columns.row_count);
   }
 
-  GCOORD_HD ShardId shard() const { return ShardId{row_}; }
+  GCOORD_HD ShardId shard() const { return ShardId{columns_.first_shard + row_}; }
 
   GCOORD_HD std::uint32_t slot_count() const { return columns_.slot_count; }
 
@@ -192,6 +193,26 @@ class ShardRef {
 
 // Bytes that the columns of row_count rows take.
 std::size_t shard_columns_bytes(std::uint32_t row_count, std::uint32_t slot_count);
+
+// Carves the columns out of an arena, host or device, and leaves them zero-filled, which is no
+// valid row.
+template <typename Arena>
+ShardColumns place_shard_columns(Arena& arena, std::uint32_t row_count, std::uint32_t slot_count) {
+  GCOORD_ASSERT(slot_count >= 1);
+  GCOORD_ASSERT(slot_count <= kReplicaSlots);
+  ShardColumns columns;
+  columns.row_count = row_count;
+  columns.slot_count = slot_count;
+  columns.hot = arena.template column<Hot>(row_count);
+  columns.log = arena.template column<Log>(row_count);
+  columns.runs = arena.template column<LogRuns>(row_count);
+  columns.storage = arena.template column<Storage>(row_count);
+  columns.election = arena.template column<Election>(row_count);
+  columns.configuration = arena.template column<Configuration>(row_count);
+  columns.progress =
+      arena.template column<Progress>(static_cast<std::size_t>(row_count) * slot_count);
+  return columns;
+}
 
 // Carves the columns out of the arena and resets every row to "empty log, no configuration". 1 <=
 // slot_count <= 8.

@@ -25,8 +25,9 @@ namespace gcoord::consensus {
 // `input.tick` (exclusive end), or Tick{0} if it holds none. Valid for reads that arrived before
 // the tick was read.
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
-  Outbox unused;
-  return lease_end(StepRow{shard, input, unused});
+  OutboxHead unused;
+  const StepArrays none;
+  return lease_end(StepRow{shard, input, unused, none});
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
@@ -42,7 +43,7 @@ GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
   storage.durable_vote = ack.vote;
 }
 
-GCOORD_HD inline void on_applied(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
   Log& log = r.log();
   if (in.applied > log.applied) {
     GCOORD_ASSERT(in.applied <= log.commit);
@@ -52,7 +53,7 @@ GCOORD_HD inline void on_applied(const StepRow& r, const Inbox& in) {
     r.storage().apply_pending = 0;
   }
   if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
-    apply_configuration(r, in.configuration);
+    apply_configuration(r, *r.arrays.configuration);
   }
   if (in.compact_to.value != 0) {
     compact(log, r.runs(), min_id(in.compact_to, log.applied));
@@ -71,8 +72,11 @@ GCOORD_HD inline bool plausible(const StepRow& r, const Message& m) {
          m.log_term.value < kPlausibleMax;
 }
 
-GCOORD_HD inline void on_message(const StepRow& r, const Inbox& in, std::uint32_t k) {
-  const Message& m = in.message[k];
+// m is message k of the inbox.
+GCOORD_HD inline void on_message(const StepRow& r,
+                                 const InboxHead& in,
+                                 const Message& m,
+                                 std::uint32_t k) {
   if (!plausible(r, m)) {
     ++r.out.dropped;
     return;
@@ -115,7 +119,7 @@ GCOORD_HD inline void on_snapshot_failed(const StepRow& r, NodeId node) {
 }
 
 // What the owner of the shard asks for, as opposed to what peers say.
-GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void on_local(const StepRow& r, const InboxHead& in) {
   if (in.snapshot_failed.value != 0) {
     on_snapshot_failed(r, in.snapshot_failed);
   }
@@ -123,7 +127,7 @@ GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
     start_transfer(r, in.transfer_to);
   }
   if (in.configuration_input == ConfigurationInput::Proposed) {
-    propose_configuration(r, in.configuration);
+    propose_configuration(r, *r.arrays.configuration);
   }
   if (in.proposal_count != 0) {
     propose(r, in.proposal_count);
@@ -132,7 +136,7 @@ GCOORD_HD inline void on_local(const StepRow& r, const Inbox& in) {
 
 // Draws every conclusion that the inputs of this step allow. A new read round takes the place of an
 // open one before that is looked at: one outbox answers one round.
-GCOORD_HD inline void conclude(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void conclude(const StepRow& r, const InboxHead& in) {
   tally(r);
   if (r.is_leader()) {
     if (mute(r)) {
@@ -149,15 +153,23 @@ GCOORD_HD inline void conclude(const StepRow& r, const Inbox& in) {
   }
 }
 
-// Steps one row. `out` is cleared first. Asserts the row's invariants at the end.
-GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
+// Steps one row. `messages[k]` is message k of the inbox, by reference or by value, for k below
+// in.message_count; `out` is cleared first. Asserts the row's invariants at the end.
+template <typename Messages>
+GCOORD_HD_FLAT void step_with(ShardRef shard,
+                              const InboxHead& in,
+                              const Messages& messages,
+                              OutboxHead& out,
+                              const StepArrays& arrays,
+                              const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const StepRow r{shard, input, out};
+  const StepRow r{shard, input, out, arrays};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   for (std::uint32_t k = 0; k < in.message_count; ++k) {
-    on_message(r, in, k);
+    const Message& m = messages[k];
+    on_message(r, in, m, k);
   }
   run_timers(r, in);
   on_local(r, in);
@@ -167,6 +179,16 @@ GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const S
   }
   emit(r, in);
   assert_invariants(r);
+}
+
+// The same over an inbox and an outbox with their messages beside them.
+GCOORD_HD inline void step(ShardRef shard, const Inbox& in, Outbox& out, const StepInput& input) {
+  const Message* messages = in.message;
+  out.clear();
+  const StepArrays arrays{.configuration = &in.configuration,
+                          .stored = out.stored,
+                          .sink = sink_of(out.message, kOutboxMessages)};
+  step_with(shard, in, messages, out, arrays, input);
 }
 
 }  // namespace gcoord::consensus

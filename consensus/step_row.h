@@ -4,6 +4,7 @@
 
 #include "common/random.h"
 #include "consensus/log_runs.h"
+#include "consensus/message_tiles.h"
 #include "consensus/outbox.h"
 #include "consensus/quorum.h"
 #include "consensus/shard_table.h"
@@ -14,10 +15,22 @@ namespace gcoord::consensus {
 // sight.
 inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
 
+// The parts of inbox and outbox that are arrays. Whoever calls the step says where they lie: beside
+// the rest on the host, in tiles and in the thread's own memory on a device, where an array that is
+// indexed at run time would pull every field beside it out of the registers.
+struct StepArrays {
+  const Configuration* configuration = nullptr;  // Of the inbox.
+  // Of the outbox: zero for every message of the inbox, stored_stride apart.
+  LogIndex* stored = nullptr;
+  std::uint32_t stored_stride = 1;
+  MessageSink sink;  // The outbox's messages.
+};
+
 struct StepRow {
   ShardRef shard;
   const StepInput& input;
-  Outbox& out;
+  OutboxHead& out;
+  const StepArrays& arrays;
 
   GCOORD_HD Hot& hot() const { return shard.hot(); }
 
@@ -44,6 +57,12 @@ struct StepRow {
   }
 
   GCOORD_HD NodeId node(std::uint32_t slot) const { return configuration().node[slot]; }
+
+  // The next message of the outbox.
+  GCOORD_HD void push(const Message& outgoing) const {
+    arrays.sink.store(out.message_count, outgoing);
+    ++out.message_count;
+  }
 };
 
 // Whether this replica votes by the configuration applied here.
@@ -71,6 +90,7 @@ GCOORD_HD inline bool acknowledged(const StepRow& r, std::uint32_t slot, const P
 // Members whose node is alive both ways, this one included.
 GCOORD_HD inline SlotMask live_members(const StepRow& r) {
   SlotMask mask = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr && peer->live != 0) {
@@ -83,6 +103,7 @@ GCOORD_HD inline SlotMask live_members(const StepRow& r) {
 // Leader: members that are alive and bound to this leader, this one included.
 GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
   SlotMask mask = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer)) {

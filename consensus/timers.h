@@ -18,6 +18,7 @@ GCOORD_HD inline bool caught_up(const StepRow& r, std::uint32_t slot, const Peer
 }
 
 GCOORD_HD inline bool any_behind(const StepRow& r) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr && peer->live != 0 && !caught_up(r, slot, *peer)) {
@@ -30,6 +31,7 @@ GCOORD_HD inline bool any_behind(const StepRow& r) {
 // Sends again to whoever is behind and was not heard of since the last time. Entries in flight are
 // taken as lost.
 GCOORD_HD inline void resend(const StepRow& r) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
     const PeerLiveness* peer = peer_at(r, slot);
@@ -90,13 +92,14 @@ GCOORD_HD inline void rest(const StepRow& r) {
   if (hot.deadline > r.input.tick && hot.deadline != kTickNever) {
     return;
   }
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).flags = 0;
   }
   hot.deadline = r.input.tick + r.input.timing.resend_ticks;
 }
 
-GCOORD_HD inline void run_timers(const StepRow& r, const Inbox& in) {
+GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
   Hot& hot = r.hot();
   if (r.is_leader()) {
     leader_timers(r);

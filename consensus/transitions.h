@@ -8,6 +8,7 @@ namespace gcoord::consensus {
 // Marks what the peers were sent as outdated: the commit index, the log or the read round moved on.
 // A probe under way stays alone until it is answered.
 GCOORD_HD inline void outdate_progress(const StepRow& r, std::uint8_t flags) {
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
     const bool probing = progress.state != ProgressState::Replicate;
@@ -21,6 +22,7 @@ GCOORD_HD inline void end_leadership(const StepRow& r) {
   Election& election = r.election();
   election.resigned_term = r.hot().term;
   election.confirmed = self_mask(r);
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).flags = 0;
   }
@@ -58,6 +60,7 @@ GCOORD_HD inline void become_follower(const StepRow& r, Term term, Cause cause) 
   hot.deadline = kTickNever;
   r.election().granted = 0;
   r.election().rejected = 0;
+  r.election().transfer_expires = Tick{};
 }
 
 // Accepts the sender of an Append or Snapshot of the present term as leader, in its node's present
@@ -80,6 +83,7 @@ GCOORD_HD inline void record_leader(const StepRow& r, NodeId leader) {
   hot.flags = static_cast<std::uint8_t>(hot.flags & ~kRowTransferVote);
   r.election().granted = 0;
   r.election().rejected = 0;
+  r.election().transfer_expires = Tick{};
   r.election().campaign_count = 0;
   r.election().resigned_term = Term{};  // The peers follow somebody, or will be told by it.
 }
@@ -112,6 +116,7 @@ GCOORD_HD inline void begin_campaign(const StepRow& r, Role role, Cause cause) {
   election.campaign_count =
       election.campaign_count == 255 ? 255 : static_cast<std::uint8_t>(election.campaign_count + 1);
   r.out.cause = cause;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     r.progress(slot).flags = 0;
   }
@@ -145,9 +150,12 @@ GCOORD_HD inline void append_noop(const StepRow& r) {
   }
 }
 
+// A free slot stays empty: whoever takes it later is reset then (apply_configuration).
 GCOORD_HD inline void reset_progress(const StepRow& r, std::uint32_t slot) {
   r.progress(slot) = Progress{};
-  r.progress(slot).next = r.log().last + 1;
+  if (r.is_member(slot)) {
+    r.progress(slot).next = r.log().last + 1;
+  }
 }
 
 GCOORD_HD inline void become_leader(const StepRow& r) {
@@ -167,6 +175,7 @@ GCOORD_HD inline void become_leader(const StepRow& r) {
   election.read_sequence = 0;
   election.read_index = LogIndex{};
   election.campaign_count = 0;
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     reset_progress(r, slot);
   }

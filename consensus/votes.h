@@ -118,18 +118,16 @@ GCOORD_HD inline void on_pre_vote(const StepRow& r, const Message& m) {
   Election& election = r.election();
   const bool granted = !refused && m.term > r.hot().term && r.input.tick >= r.input.vote_after &&
                        log_up_to_date(r, m) && !goes_before(r, m);
-  if (granted && r.hot().role == Role::PreCandidate) {
+  if (!granted) {
+    owe(r, election.prevote_reject, m.from, MessageKind::PreVoteReply, kFlagReject);
+    return;
+  }
+  if (r.hot().role == Role::PreCandidate) {
     withdraw(r);
   }
-  owe(r,
-      granted ? election.prevote_grant : election.prevote_reject,
-      m.from,
-      MessageKind::PreVoteReply,
-      granted ? std::uint8_t{0} : kFlagReject);
-  if (granted) {
-    election.prevote_term = m.term;
-    give_way(r);
-  }
+  owe(r, election.prevote_grant, m.from, MessageKind::PreVoteReply, 0);
+  election.prevote_term = m.term;
+  give_way(r);
 }
 
 GCOORD_HD inline void on_vote(const StepRow& r, const Message& m) {
@@ -170,8 +168,11 @@ GCOORD_HD inline void count_vote(const StepRow& r, const Message& m) {
   if (((election.granted | election.rejected) & bit) != 0) {
     return;  // The first verdict of a campaign stands.
   }
-  SlotMask& side = (m.flags & kFlagReject) != 0 ? election.rejected : election.granted;
-  side = static_cast<SlotMask>(side | bit);
+  if ((m.flags & kFlagReject) != 0) {
+    election.rejected = static_cast<SlotMask>(election.rejected | bit);
+  } else {
+    election.granted = static_cast<SlotMask>(election.granted | bit);
+  }
 }
 
 // A higher term in a reply ends what a candidate or a leader was at. A follower whose promise to a
@@ -245,6 +246,7 @@ GCOORD_HD inline void repeat_step_down(const StepRow& r) {
   if (r.election().resigned_term.value == 0) {
     return;
   }
+  GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
     progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);

@@ -188,6 +188,7 @@ Status read_numbers(const CommandLine& line, ClusterOptions& options) {
 
 Status Script::make_cluster(const CommandLine& line) {
   ClusterOptions options;
+  options.make_stepper = make_stepper_;
   GCOORD_TRY_STATUS(read_numbers(line, options));
   GCOORD_TRY(options.members, line.members());
   GCOORD_TRY(cluster_, Cluster::create(options));

@@ -18,6 +18,11 @@ namespace gcoord::consensus::scenario {
 
 class Script {
  public:
+  Script() = default;
+
+  // Steps with other steppers than the CPU's.
+  explicit Script(StepperFactory make_stepper) : make_stepper_(std::move(make_stepper)) {}
+
   // Runs one command and lets the cluster settle.
   Status run(std::string_view line);
 
@@ -106,6 +111,7 @@ class Script {
 
   void say(std::string text) { output_.push_back(std::move(text)); }
 
+  StepperFactory make_stepper_ = make_cpu_stepper;
   std::unique_ptr<Cluster> cluster_;
   std::vector<std::string> output_;
 };

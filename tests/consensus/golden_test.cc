@@ -2,8 +2,10 @@
 //
 // A file is blocks of commands, a line "----" and the lines they are to cause, up to an empty line.
 // GCOORD_REWRITE=1 writes what happened back into the files instead; the differences are then read
-// by a person. A violated invariant or a command that is not understood fails either way.
+// by a person. A violated invariant or a command that is not understood fails either way. The same
+// files are then replayed with the CUDA stepper, on machines with a device.
 #include "consensus/scenario/script.h"
+#include "consensus/stepper_cuda.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::consensus::scenario {
@@ -53,8 +56,9 @@ void run_command(Script& script, const std::string& line, std::vector<std::strin
 }
 
 // The file as it would read if every expectation were what happens.
-std::vector<std::string> replay(const std::vector<std::string>& lines) {
-  Script script;
+std::vector<std::string> replay(const std::vector<std::string>& lines,
+                                StepperFactory make_stepper) {
+  Script script(std::move(make_stepper));
   std::vector<std::string> replayed;
   std::vector<std::string> output;
   bool expecting = false;
@@ -85,7 +89,7 @@ TEST_P(Golden, HappensAsWritten) {
   const std::vector<std::string> written = read_lines(path);
   ASSERT_FALSE(written.empty());
   EXPECT_EQ(written.front().front(), '#') << "a scenario begins with what it shows";
-  const std::vector<std::string> happened = replay(written);
+  const std::vector<std::string> happened = replay(written, make_cpu_stepper);
   if (std::getenv("GCOORD_REWRITE") != nullptr) {
     std::ofstream file(path);
     for (const std::string& line : happened) {
@@ -99,12 +103,27 @@ TEST_P(Golden, HappensAsWritten) {
   EXPECT_EQ(written.size(), happened.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Raft,
-                         Golden,
-                         testing::ValuesIn(scenario_names()),
-                         [](const testing::TestParamInfo<std::string>& scenario) {
-                           return scenario.param;
-                         });
+class GoldenOnDevice : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenOnDevice, HappensAsWritten) {
+  constexpr int kDevice = 0;
+  if (const auto probe = make_cuda_stepper(kDevice, 1, 1); !probe.ok()) {
+    GTEST_SKIP() << "skipped: " << probe.status().message();
+  }
+  const std::vector<std::string> written = read_lines(kFolder / (GetParam() + ".txt"));
+  const std::vector<std::string> happened =
+      replay(written, [](std::uint32_t row_count, std::uint32_t slot_count) {
+        return make_cuda_stepper(kDevice, row_count, slot_count).value();
+      });
+  EXPECT_EQ(written, happened);
+}
+
+std::string name_of(const testing::TestParamInfo<std::string>& scenario) {
+  return scenario.param;
+}
+
+INSTANTIATE_TEST_SUITE_P(Raft, Golden, testing::ValuesIn(scenario_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, GoldenOnDevice, testing::ValuesIn(scenario_names()), name_of);
 
 }  // namespace
 }  // namespace gcoord::consensus::scenario

@@ -1,0 +1,137 @@
+// Payloads, messages and application of one row: the last part of its turn.
+//
+// In the order that consensus/outbox.h asks for: entries of Appends that the step took over, a
+// snapshot's state, new entries; then the payloads of what is sent, beside the headers that the
+// step wrote; then application. Storage is the memory, so its answer is the note of the next turn.
+// Host and device; see resident_row.h for the contract.
+#pragma once
+
+#include "chaos/resident/resident_configurations.h"
+#include "chaos/resident/resident_gather.h"
+#include "chaos/resident/resident_row.h"
+#include "common/assert.h"
+#include "common/hd.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// Sixteen random bytes. Who proposed them, and when, is part of the seed: two leaders that put
+// entries at one index put different ones.
+GCOORD_HD inline Entry command(const RowTurn& t, LogIndex index) {
+  const std::uint64_t one =
+      chance(t.turn.seed, Chance::Command, t.node, t.row, index.value ^ t.turn.number << 32);
+  return {{one, mix64(one) >> 1}};
+}
+
+// Keeps what the step took over of the Appends that arrived, and the state of a snapshot.
+GCOORD_HD inline void store_arrived(const RowTurn& t, std::uint8_t rare) {
+  const ArrivedMessages arrived{t};
+  const std::uint32_t count = arrived.count();
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const LogIndex stored = t.scratch().stored[t.plane(k)];
+    const bool snapshot = (rare & kRareSnapshot) != 0;
+    if (stored.value == 0 && !snapshot) {
+      continue;
+    }
+    const consensus::Message m = arrived[k];
+    if (snapshot && m.kind == consensus::MessageKind::Snapshot) {
+      t.service() = arrived.shipment(k).service;
+    }
+    const Entry* extent = arrived.extent(k);
+    for (std::uint32_t at = 0; stored.value != 0 && at < m.count; ++at) {
+      const LogIndex index = m.index + (at + 1);
+      if (index >= stored) {
+        t.entry(index) = extent[at];
+      }
+    }
+  }
+}
+
+GCOORD_HD inline void store_own(const RowTurn& t, std::uint8_t rare) {
+  const TurnScratch& scratch = t.scratch();
+  const std::uint32_t accepted = scratch.accepted_count[t.place];
+  for (std::uint32_t k = 0; k < accepted; ++k) {
+    const LogIndex index = scratch.accepted_first[t.place] + k;
+    t.entry(index) = command(t, index);
+  }
+  if ((rare & kRareConfiguration) != 0) {
+    const std::uint64_t choice = scratch.configuration_choice[t.place];
+    t.entry(scratch.configuration_index[t.place]) = {{choice, kConfigurationMark}};
+  }
+  if ((rare & kRareOwnEntry) != 0) {
+    const consensus::Appended own = scratch.own_entry[t.place];
+    const bool noop = own.kind == consensus::EntryKind::Noop;
+    t.entry(own.first) = noop ? Entry{{0, kNoopMark}} : Entry{{kLeaveChoice, kConfigurationMark}};
+  }
+}
+
+// Copies what an Append carries into the extent for its receiver, a snapshot's state beside it. A
+// service is where the row's applied index is until this turn's application.
+GCOORD_HD inline void load_payload(const RowTurn& t,
+                                   const consensus::Message& m,
+                                   std::uint32_t receiver) {
+  if (m.kind == consensus::MessageKind::Append) {
+    GCOORD_ASSERT(m.count <= t.view.shape.entries_max);
+    Entry* extent = extent_of(t.view, t.outgoing(), receiver, t.place);
+    for (std::uint32_t at = 0; at < m.count; ++at) {
+      extent[at] = t.entry(m.index + (at + 1));
+    }
+  } else if (m.kind == consensus::MessageKind::Snapshot) {
+    GCOORD_ASSERT(t.service().index == m.index);
+    t.outgoing().shipment[t.place].service = t.service();
+  }
+}
+
+// Sends: the headers lie where the step put them; payloads join them, and the row says to whom it
+// spoke. A receiver that is no node of this cluster hears nothing.
+GCOORD_HD inline void send(const RowTurn& t) {
+  std::uint32_t receivers = 0;
+  const std::uint32_t count = t.outgoing().message_count[t.place];
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const consensus::Message m = message_place(t.outgoing(), t.place, k).load();
+    const std::uint32_t receiver = m.to.value - 1;
+    if (receiver < kResidentNodes) {
+      receivers |= 1u << receiver;
+      load_payload(t, m, receiver);
+    }
+  }
+  t.outgoing().receivers[t.row] = static_cast<std::uint8_t>(receivers);
+}
+
+// Applies in order, up to the first configuration, and notes how far.
+GCOORD_HD inline void apply(const RowTurn& t, Note& note) {
+  Service service = t.service();
+  const LogIndex last = min_id(note.applied, service.index + kApplyEntries);
+  GCOORD_ASSERT(service.index < last);
+  while (service.index < last && note.configuration == 0) {
+    ++service.index;
+    const Entry entry = t.entry(service.index);
+    service.digest = mix64(service.digest ^ entry.word[0]) ^ entry.word[1];
+    if (entry.word[1] == kConfigurationMark) {
+      note.configuration = static_cast<std::uint32_t>(entry.word[0]) + 1;
+    }
+  }
+  note.applied = service.index;
+  t.service() = service;
+}
+
+GCOORD_HD inline void carry_out_row(const RowTurn& t) {
+  const std::uint8_t rare = t.scratch().rare[t.place];
+  t.outgoing().place[t.row] = t.place;
+  if ((rare & kRareRestart) != 0) {
+    t.outgoing().receivers[t.row] = 0;
+    return;
+  }
+  store_arrived(t, rare);
+  store_own(t, rare);
+  send(t);
+  Note& noted = t.outgoing().note[t.place];
+  if ((t.due() & kDueNote) != 0 && noted.applied.value != 0) {
+    Note note = noted;
+    apply(t, note);
+    noted = note;
+  }
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,180 @@
+// What arrived for one row: the first part of its turn.
+//
+// Finds the messages that other nodes left for the row in earlier turns and that chance lets arrive
+// now, and the note of its own last turn, and leaves references to them in TurnScratch. Nothing is
+// copied. Loads that do not depend on one another are begun together. Host and device; see
+// resident_row.h for the contract.
+#pragma once
+
+#include "chaos/resident/resident_row.h"
+#include "common/hd.h"
+#include "consensus/message_tiles.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// Where an arrived message lies: sender, age in turns, number and place, in one word.
+inline constexpr std::uint32_t kCodePlaceBits = 25;  // 33 M places.
+inline constexpr std::uint32_t kCodeMessageBits = 3;
+inline constexpr std::uint32_t kCodeAgeBits = 2;
+static_assert(kResidentMessages <= 1u << kCodeMessageBits);
+static_assert(kResidentAges <= 1u << kCodeAgeBits);
+
+struct Arrived {
+  std::uint32_t sender;
+  std::uint32_t age;
+  std::uint32_t k;
+  std::uint32_t place;
+};
+
+GCOORD_HD inline std::uint32_t arrived_code(const Arrived& arrived) {
+  return arrived.place | arrived.k << kCodePlaceBits |
+         arrived.age << (kCodePlaceBits + kCodeMessageBits) |
+         arrived.sender << (kCodePlaceBits + kCodeMessageBits + kCodeAgeBits);
+}
+
+GCOORD_HD inline Arrived arrived_of(std::uint32_t code) {
+  return {code >> (kCodePlaceBits + kCodeMessageBits + kCodeAgeBits),
+          code >> (kCodePlaceBits + kCodeMessageBits) & ((1u << kCodeAgeBits) - 1),
+          code >> kCodePlaceBits & ((1u << kCodeMessageBits) - 1),
+          code & ((1u << kCodePlaceBits) - 1)};
+}
+
+GCOORD_HD inline consensus::MessagePlace message_place(const Outgoing& from,
+                                                       std::uint32_t place,
+                                                       std::uint32_t k) {
+  const consensus::MessageSink lies = from.messages.sink(place);
+  return {lies.chunk(k, 0), lies.chunk_stride};
+}
+
+// The messages of one inbox, where their senders left them.
+struct ArrivedMessages {
+  const RowTurn& t;
+
+  GCOORD_HD std::uint32_t count() const {
+    return t.scratch().arrived_count[t.place] & ~std::uint32_t{kArrivedSnapshot};
+  }
+
+  GCOORD_HD bool has_snapshot() const {
+    return (t.scratch().arrived_count[t.place] & kArrivedSnapshot) != 0;
+  }
+
+  GCOORD_HD consensus::MessagePlace lies(std::uint32_t k) const {
+    const Arrived arrived = at(k);
+    return message_place(from(arrived), arrived.place, arrived.k);
+  }
+
+  GCOORD_HD Arrived at(std::uint32_t k) const {
+    return arrived_of(t.scratch().arrived[t.plane(k)]);
+  }
+
+  GCOORD_HD const Outgoing& from(const Arrived& arrived) const {
+    return outgoing_of(t.view, arrived.sender, t.turn.number - arrived.age);
+  }
+
+  GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
+    const Arrived arrived = at(k);
+    return message_place(from(arrived), arrived.place, arrived.k).load();
+  }
+
+  GCOORD_HD const Entry* extent(std::uint32_t k) const {
+    const Arrived arrived = at(k);
+    return extent_of(t.view, from(arrived), t.node, arrived.place);
+  }
+
+  GCOORD_HD const Shipment& shipment(std::uint32_t k) const {
+    const Arrived arrived = at(k);
+    return from(arrived).shipment[arrived.place];
+  }
+};
+
+// How many turns a message takes; ages: it never comes.
+GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
+                                        std::uint32_t sender,
+                                        std::uint64_t sent,
+                                        std::uint32_t k) {
+  const ResidentRates& rates = t.rates();
+  if (rates.by_chance == 0) {
+    return 1;
+  }
+  const std::uint64_t number = (sent * kResidentNodes + t.node) * kResidentMessages + k;
+  const std::uint32_t roll =
+      random_below(chance(t.turn.seed, Chance::Fate, sender, t.row, number), 1u << 16);
+  if (roll < rates.lost) {
+    return kResidentAges;
+  }
+  return roll < rates.lost + rates.late ? 2 : roll < rates.lost + 2 * rates.late ? 3 : 1;
+}
+
+// What one gathering has found so far.
+struct Gathered {
+  std::uint32_t count = 0;
+  bool configured = false;  // The inbox has its one configuration already.
+  bool snapshot = false;
+};
+
+// Takes one message, if it is for us, comes now and there is room. Only one snapshot fits an inbox,
+// and none beside another configuration; the network loses the others.
+GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, Gathered& gathered) {
+  const Outgoing& from = outgoing_of(t.view, arrived.sender, t.turn.number - arrived.age);
+  const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
+  const std::uint64_t sent = t.turn.number - arrived.age;
+  if (message.receiver() != t.input.self || gathered.count == consensus::kInboxMessages ||
+      delay_of(t, arrived.sender, sent, arrived.k) != arrived.age) {
+    return;
+  }
+  if (message.kind() == consensus::MessageKind::Snapshot) {
+    if (gathered.configured) {
+      return;
+    }
+    gathered.configured = true;
+    gathered.snapshot = true;
+  }
+  t.scratch().stored[t.plane(gathered.count)] = LogIndex{};
+  t.scratch().arrived[t.plane(gathered.count)] = arrived_code(arrived);
+  ++gathered.count;
+}
+
+// Messages of one age. Where the other nodes' rows spoke is read whether or not they spoke to us:
+// the three loads of each are begun before the first is needed, and a place of old is still one.
+GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& gathered) {
+  std::uint32_t receivers[kResidentNodes];
+  std::uint32_t place[kResidentNodes];
+  std::uint32_t count[kResidentNodes];
+  GCOORD_UNROLL
+  for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
+    const Outgoing& from = outgoing_of(t.view, sender, t.turn.number - age);
+    receivers[sender] = sender == t.node ? 0 : from.receivers[t.row] >> t.node & 1u;
+    place[sender] = from.place[t.row];
+  }
+  GCOORD_UNROLL
+  for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
+    const Outgoing& from = outgoing_of(t.view, sender, t.turn.number - age);
+    count[sender] = receivers[sender] == 0 ? 0 : from.message_count[place[sender]];
+  }
+  GCOORD_UNROLL
+  for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
+    for (std::uint32_t k = 0; k < count[sender]; ++k) {
+      gather_message(t, Arrived{sender, age, k, place[sender]}, gathered);
+    }
+  }
+}
+
+GCOORD_HD inline void gather_row(const RowTurn& t) {
+  const Outgoing& last = outgoing_of(t.view, t.node, t.turn.number - 1);
+  const bool noted = (t.due() & kDueNote) != 0;
+  const std::uint32_t note_place = last.place[t.row];
+  Gathered gathered;
+  gathered.configured = noted && last.note[note_place].configuration != 0;
+  if (t.turn.node[t.node].restart == 0) {
+    for (std::uint32_t age = 1; age < t.view.shape.ages && age <= t.turn.number; ++age) {
+      gather_age(t, age, gathered);
+    }
+  }
+  t.scratch().note_place[t.place] = noted ? note_place : kNoPlace;
+  t.scratch().arrived_count[t.place] =
+      static_cast<std::uint8_t>(gathered.count | (gathered.snapshot ? kArrivedSnapshot : 0));
+}
+
+}  // namespace gcoord::chaos

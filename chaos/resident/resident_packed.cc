@@ -1,0 +1,108 @@
+#include "chaos/resident/resident_device.h"
+#include "chaos/resident/resident_world.h"
+#include "chaos/resident/resident_world_memory.h"
+
+namespace gcoord::chaos {
+namespace {
+
+// What the kernels do, one thread after the other.
+class PackedWorld final : public ResidentWorld {
+ public:
+  PackedWorld(const ResidentShape& shape, std::uint32_t wide_count)
+      : arena_(device_world_bytes(shape, wide_count)),
+        memory_(carve_device_world(arena_, shape, wide_count)) {
+    for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
+      for (std::uint32_t row = 0; row < shape.shard_count; ++row) {
+        start_place(memory_.world, node, row);
+      }
+    }
+  }
+
+  Status run(const ResidentTurn& turn) override {
+    const DeviceWorldView& world = memory_.world;
+    for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
+      list_rows(turn, node);
+    }
+    for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
+      const std::uint32_t count = world.active.count_of(turn.number, node);
+      for (std::uint32_t k = 0; k < count; ++k) {
+        gather_place(world, turn, node, k);
+      }
+      RowArrays arrays;
+      step_places(world, turn, node, 0, 1, arrays);
+      for (std::uint32_t k = 0; k < count; ++k) {
+        carry_out_place(world, turn, node, k);
+      }
+      close_turn(world.active, turn.number, node);
+    }
+    return Status{};
+  }
+
+  Status finish() override {
+    for (const consensus::PackedTable& table : memory_.world.table) {
+      if (*table.exhausted != 0) {
+        return Status{StatusCode::ResourceExhausted, "the pool of wide rows is too small"};
+      }
+    }
+    return Status{};
+  }
+
+  Status digests(std::uint32_t node, std::vector<std::uint64_t>& out) override {
+    out.resize(memory_.world.view.shape.shard_count);
+    for (std::uint32_t row = 0; row < out.size(); ++row) {
+      digest_place(memory_.world, node, row, out.data());
+    }
+    return finish();
+  }
+
+  Result<consensus::RowCopy> row(std::uint32_t node, std::uint32_t row) override {
+    consensus::RowCopy copy;
+    copy_place(memory_.world, node, row, copy);
+    return copy;
+  }
+
+  Status services(std::uint32_t node, std::vector<Service>& out) override {
+    const ResidentView& view = memory_.world.view;
+    out.assign(view.node[node].service, view.node[node].service + view.shape.shard_count);
+    return finish();
+  }
+
+  Result<std::uint64_t> steps() override {
+    const std::uint64_t* steps = memory_.world.active.steps;
+    return steps[0] + steps[1] + steps[2];
+  }
+
+  ResidentMemory memory() const override {
+    return device_world_memory(memory_.world.view.shape, memory_.world.table[0].wide.row_count);
+  }
+
+ private:
+  // As the scan kernel, rows four by four.
+  void list_rows(const ResidentTurn& turn, std::uint32_t node) {
+    const DeviceWorldView& world = memory_.world;
+    std::uint32_t& count = world.active.count_of(turn.number, node);
+    for (std::uint32_t first = 0; first < world.view.shape.shard_count;
+         first += kScanRowsPerThread) {
+      if (four_rest(world, turn, node, first)) {
+        continue;
+      }
+      for (std::uint32_t row = first; row < first + kScanRowsPerThread; ++row) {
+        if (activity_of(world, turn, node, row) != Activity::None) {
+          world.active.row[node][count++] = row;
+        }
+      }
+    }
+  }
+
+  ColumnArena arena_;
+  DeviceWorldMemory memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<ResidentWorld> make_packed_world(const ResidentShape& shape,
+                                                 std::uint32_t wide_count) {
+  return std::make_unique<PackedWorld>(shape, wide_count);
+}
+
+}  // namespace gcoord::chaos

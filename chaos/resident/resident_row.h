@@ -1,0 +1,93 @@
+// One row of a resident cluster at work in one turn, and who wants a turn at all.
+//
+// A turn of a row has three parts: gather (resident_gather.h) finds what arrived, step
+// (resident_turn.h) runs the step, carry-out (resident_carry_out.h) moves payloads and applies.
+// Why three: the first and the last wait for memory and need few registers, the middle is long and
+// needs many; as kernels of their own each gets as many threads as it can use. They meet in
+// TurnScratch.
+// Contract: one thread per row and part; a part reads the Outgoing of earlier turns, and writes the
+// node's own of this turn and the row's own columns. Host and device; loops have constant bounds or
+// bounds by the shape.
+#pragma once
+
+#include "chaos/resident/resident_turn_input.h"
+#include "chaos/resident/resident_view.h"
+#include "common/hd.h"
+#include "consensus/inbox.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// One row at work. `place` is where it speaks.
+struct RowTurn {
+  const ResidentView& view;
+  const ResidentTurn& turn;
+  const consensus::StepInput& input;
+  std::uint32_t node;
+  std::uint32_t row;
+  std::uint32_t place;
+
+  GCOORD_HD const ResidentRates& rates() const { return turn.rates; }
+
+  GCOORD_HD const Outgoing& outgoing() const { return outgoing_of(view, node, turn.number); }
+
+  GCOORD_HD const TurnScratch& scratch() const { return view.node[node].scratch; }
+
+  GCOORD_HD std::uint8_t& due() const { return view.node[node].due[row]; }
+
+  // Element k of a column of planes at this place.
+  GCOORD_HD std::size_t plane(std::uint32_t k) const {
+    return static_cast<std::size_t>(k) * view.place_count + place;
+  }
+
+  GCOORD_HD Service& service() const { return view.node[node].service[row]; }
+
+  GCOORD_HD Entry& entry(LogIndex index) const { return log_entry(view, node, row, index); }
+};
+
+// --- Who wants a turn
+
+GCOORD_HD inline bool spoken_to(const ResidentView& view,
+                                std::uint64_t number,
+                                std::uint32_t node,
+                                std::uint32_t row) {
+  std::uint32_t receivers = 0;
+  for (std::uint32_t age = 1; age < view.shape.ages && age <= number; ++age) {
+    for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
+      const Outgoing& outgoing = outgoing_of(view, other, number - age);
+      receivers |= other == node ? 0u : outgoing.receivers[row];
+    }
+  }
+  return (receivers >> node & 1u) != 0;
+}
+
+GCOORD_HD inline bool is_first_leader(const ResidentTurn& turn,
+                                      std::uint32_t node,
+                                      std::uint32_t row) {
+  return turn.rates.first_leaders != 0 && row % kResidentNodes == node;
+}
+
+// Whether a row is to be stepped in this turn; called for every row in every turn. Takes back what
+// the row said when this turn's Outgoing was last used.
+GCOORD_HD inline bool wants_turn(const ResidentView& view,
+                                 const ResidentTurn& turn,
+                                 std::uint32_t node,
+                                 std::uint32_t row,
+                                 Tick deadline) {
+  std::uint8_t& receivers = outgoing_of(view, node, turn.number).receivers[row];
+  if (receivers != 0) {
+    receivers = 0;
+  }
+  const NodeTurn& now = turn.node[node];
+  const bool called = view.node[node].due[row] != 0 || deadline <= now.input.tick ||
+                      (now.wake_all | now.restart) != 0 || is_first_leader(turn, node, row);
+  if (called || spoken_to(view, turn.number, node, row)) {
+    return true;
+  }
+  const std::uint32_t wake = turn.rates.wake;
+  return wake != 0 &&
+         random_below(chance(turn.seed, Chance::Wish, node, row, turn.number), 1u << 16) < wake;
+}
+
+}  // namespace gcoord::chaos

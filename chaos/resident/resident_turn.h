@@ -1,0 +1,193 @@
+// The step of one row: the second part of its turn.
+//
+// Makes an inbox out of what was gathered, what storage and service answered, and what chance
+// wishes for; steps the row; and leaves in TurnScratch what is to be carried out. Messages lie
+// where their senders left them and where this row's readers will find them: nothing is copied.
+// Host and device; see resident_row.h for the contract.
+#pragma once
+
+#include "chaos/resident/resident_configurations.h"
+#include "chaos/resident/resident_gather.h"
+#include "chaos/resident/resident_restart.h"
+#include "chaos/resident/resident_row.h"
+#include "common/hd.h"
+#include "consensus/step.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// The inbox of one step, its configuration apart from its plain fields (consensus/step_row.h).
+struct Intake {
+  consensus::InboxHead& head;
+  consensus::Configuration& configuration;
+};
+
+// What storage and service answered to the row's last turn.
+GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
+  const std::uint32_t note_place = t.scratch().note_place[t.place];
+  intake.head.woken = t.turn.node[t.node].wake_all | ((t.due() & kDueWoken) != 0 ? 1 : 0);
+  if (note_place == kNoPlace) {
+    return;
+  }
+  const Note note = outgoing_of(t.view, t.node, t.turn.number - 1).note[note_place];
+  intake.head.storage_ack = note.ack;
+  intake.head.applied = note.applied;
+  if (note.configuration != 0) {
+    intake.head.configuration_input = consensus::ConfigurationInput::Applied;
+    intake.head.configuration_index = note.applied;
+    intake.configuration = configuration_of(note.configuration - 1, shard.configuration());
+  }
+}
+
+// A snapshot brings its configuration along. Only one was let in.
+GCOORD_HD inline void take_arrived(const ArrivedMessages& arrived, const Intake& intake) {
+  intake.head.message_count = arrived.count();
+  if (!arrived.has_snapshot()) {
+    return;
+  }
+  for (std::uint32_t k = 0; k < intake.head.message_count; ++k) {
+    if (arrived.lies(k).kind() == consensus::MessageKind::Snapshot) {
+      intake.head.configuration_input = consensus::ConfigurationInput::Installed;
+      intake.configuration = arrived.shipment(k).configuration;
+    }
+  }
+}
+
+// Whether an event of this rate happens; each takes its own 16 bits of the word.
+GCOORD_HD inline bool happens(std::uint64_t word, std::uint32_t which, std::uint32_t rate) {
+  return (word >> 16 * which & 0xffffu) < rate;
+}
+
+// Requests that come to every row by chance. A leader learns of a snapshot that could not be sent
+// as soon as it asks for one of a node that is silent; here all are sent.
+GCOORD_HD inline void take_wishes(const RowTurn& t,
+                                  consensus::ShardRef shard,
+                                  const Intake& intake) {
+  const ResidentRates& rates = t.rates();
+  if (rates.by_chance == 0) {
+    return;
+  }
+  const std::uint64_t one = chance(t.turn.seed, Chance::Pick, t.node, t.row, 2 * t.turn.number);
+  const std::uint64_t two = chance(t.turn.seed, Chance::Pick, t.node, t.row, 2 * t.turn.number + 1);
+  consensus::InboxHead& in = intake.head;
+  in.campaign = happens(one, 0, rates.campaign) ? 1 : 0;
+  in.proposal_count = happens(one, 1, rates.propose) ? rates.proposal_count : 0;
+  in.read_sequence = happens(one, 2, rates.read) ? t.turn.number + 1 : 0;
+  const auto target = static_cast<std::uint32_t>((one >> 48) % kResidentNodes);
+  in.transfer_to = happens(two, 0, rates.transfer) ? NodeId{target + 1} : NodeId{};
+  if (happens(two, 1, rates.configure) &&
+      in.configuration_input == consensus::ConfigurationInput::None) {
+    const auto choice = static_cast<std::uint32_t>((two >> 48) % kConfigurationChoices);
+    in.configuration_input = consensus::ConfigurationInput::Proposed;
+    in.configuration_index = LogIndex{choice};
+    intake.configuration = configuration_of(choice, shard.configuration());
+  }
+  if (happens(two, 2, rates.compact)) {
+    in.compact_to = shard.log().applied;
+  }
+}
+
+// The log has log_slots entries; what would be overwritten soon is forgotten in time.
+GCOORD_HD inline void take_feed(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
+  const consensus::Log& log = shard.log();
+  if (log.last - log.floor >= t.view.shape.log_slots / 2) {
+    intake.head.compact_to = max_id(log.applied, intake.head.applied);
+  }
+  if (t.rates().fed != 0 && shard.hot().role == consensus::Role::Leader) {
+    intake.head.proposal_count = t.rates().proposal_count;
+  }
+  if (is_first_leader(t.turn, t.node, t.row)) {
+    intake.head.campaign = 1;
+  }
+}
+
+// --- After the step
+
+// What seldom happens, for the carry-out.
+GCOORD_HD inline std::uint8_t leave_rare(const RowTurn& t,
+                                         consensus::ShardRef shard,
+                                         const consensus::InboxHead& in,
+                                         const consensus::OutboxHead& out) {
+  std::uint32_t rare = 0;
+  if (out.own_entry.count != 0) {
+    rare |= kRareOwnEntry;
+    t.scratch().own_entry[t.place] = out.own_entry;
+  }
+  if (out.configuration_index.value != 0) {
+    rare |= kRareConfiguration;
+    t.scratch().configuration_index[t.place] = out.configuration_index;
+    t.scratch().configuration_choice[t.place] =
+        static_cast<std::uint32_t>(in.configuration_index.value);
+  }
+  rare |= out.snapshot_installed != 0 ? kRareSnapshot : 0u;
+  if (shard.hot().role == consensus::Role::Leader) {
+    GCOORD_UNROLL
+    for (std::uint32_t slot = 0; slot < shard.slot_count(); ++slot) {
+      if (shard.progress(slot).state == consensus::ProgressState::Snapshot) {
+        t.outgoing().shipment[t.place].configuration = shard.configuration();
+      }
+    }
+  }
+  return static_cast<std::uint8_t>(rare);
+}
+
+// Leaves the outbox to the carry-out. The note begins as the answer of storage and the wish to
+// apply.
+GCOORD_HD inline void leave_outbox(const RowTurn& t,
+                                   consensus::ShardRef shard,
+                                   const consensus::InboxHead& in,
+                                   const consensus::OutboxHead& out) {
+  const TurnScratch& scratch = t.scratch();
+  scratch.rare[t.place] = leave_rare(t, shard, in, out);
+  scratch.accepted_count[t.place] = out.accepted.count;
+  if (out.accepted.count != 0) {
+    scratch.accepted_first[t.place] = out.accepted.first;
+  }
+  t.outgoing().message_count[t.place] = static_cast<std::uint8_t>(out.message_count);
+  const bool noted = out.storage.present != 0 || out.apply.first.value != 0;
+  if (noted) {
+    Note note;
+    note.ack = {out.storage.term, out.storage.vote, out.storage.present};
+    note.applied = out.apply.last;
+    t.outgoing().note[t.place] = note;
+  }
+  const bool fed = t.rates().fed != 0 && shard.hot().role == consensus::Role::Leader;
+  t.due() = static_cast<std::uint8_t>((noted ? kDueNote : 0) | (out.again != 0 ? kDueAgain : 0) |
+                                      (fed ? kDueFed : 0));
+}
+
+// The process ends after a step whose output nobody sees, and begins again from stable storage.
+GCOORD_HD inline void restart(const RowTurn& t, consensus::ShardRef shard) {
+  restart_row(shard, t.input.self, t.view.shape.log_slots);
+  t.scratch().rare[t.place] = kRareRestart;
+  t.due() = kDueWoken;
+}
+
+GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
+  consensus::InboxHead head;
+  consensus::Configuration configuration;
+  const Intake intake{head, configuration};
+  const ArrivedMessages arrived{t};
+  take_note(t, shard, intake);
+  const bool restarts = t.turn.node[t.node].restart != 0;
+  if (!restarts) {
+    take_arrived(arrived, intake);
+    take_wishes(t, shard, intake);
+    take_feed(t, shard, intake);
+  }
+  consensus::OutboxHead out;
+  const consensus::StepArrays arrays{.configuration = &configuration,
+                                     .stored = t.scratch().stored + t.place,
+                                     .stored_stride = t.view.place_count,
+                                     .sink = t.outgoing().messages.sink(t.place)};
+  consensus::step_with(shard, head, arrived, out, arrays, t.input);
+  GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
+  if (restarts) {
+    restart(t, shard);
+  } else {
+    leave_outbox(t, shard, head, out);
+  }
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,251 @@
+// A cluster of up to three nodes whose replicas, messages, storage and services all lie in one
+// memory, host or device.
+//
+// What: the second environment of the step beside a real node. Every node has a table of the same
+// shards; in each turn each active row is stepped once, and what it says lies in its node's
+// `Outgoing` of that turn, where the other nodes find it in the following turns. Nothing is copied
+// between nodes, and nothing that a turn reads is written in the same turn, so that rows can run in
+// any order, on any number of threads, and give the same bytes.
+// Why: one body of code measures the step on a device, feeds it on the device, and drives host and
+// device from one seed for parity.
+// Contract: plain pointers into one arena; POD, passed by value to kernels. A place is where a
+// stepped row keeps what it says in this turn: its number in the list of active rows on a device,
+// its row on a host. Host and device; indices unless a name says bytes.
+#pragma once
+
+#include "common/column_arena.h"
+#include "common/hd.h"
+#include "common/ids.h"
+#include "consensus/configuration.h"
+#include "consensus/inbox.h"
+#include "consensus/message_tiles.h"
+#include "consensus/outbox.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+// Three replicas are what the figures speak of, and what fits a packed row.
+inline constexpr std::uint32_t kResidentNodes = 3;
+
+// Turns that an outbox lives at most: it is written in one and read in the others, which is as late
+// as a message can come.
+inline constexpr std::uint32_t kResidentAges = 4;
+
+// A request and a reply to each of the other nodes, and a reply to a guest.
+inline constexpr std::uint32_t kResidentMessages = 2 * (kResidentNodes - 1) + 1;
+
+// Entries that one apply carries out; the rest is asked for again.
+inline constexpr std::uint32_t kApplyEntries = 64;
+
+// What an entry of the log holds: a command of 16 random bytes, or a mark.
+struct alignas(16) Entry {
+  std::uint64_t word[2];
+};
+
+// Marks in word[1]; commands keep the highest bit of it clear.
+inline constexpr std::uint64_t kNoopMark = 0xffff'0000'0000'0001u;
+inline constexpr std::uint64_t kConfigurationMark = 0xffff'0000'0000'0002u;
+
+// A service that counts and hashes what it applies, in order.
+struct alignas(16) Service {
+  std::uint64_t digest = 0;
+  LogIndex index;  // Applied up to here.
+};
+
+// What storage and service answer a row in its next turn (memory mode: the memory is the storage).
+struct Note {
+  consensus::StorageAck ack;
+  LogIndex applied;
+  std::uint32_t configuration = 0;  // 1 + choice of the configuration applied last; 0: none.
+  std::uint32_t reserved = 0;
+};
+
+// What a snapshot message carries beside its header.
+struct Shipment {
+  consensus::Configuration configuration;
+  Service service;
+};
+
+// What one node says in one turn, by place, and by row where to find it.
+struct Outgoing {
+  consensus::MessageTiles messages;
+  Entry* extent = nullptr;                // entries_max of an Append, by receiver and place.
+  std::uint8_t* message_count = nullptr;  // By place.
+  Note* note = nullptr;                   // By place.
+  Shipment* shipment = nullptr;           // By place.
+  std::uint32_t* place = nullptr;         // By row; meant where receivers or due say so.
+  std::uint8_t* receivers = nullptr;      // By row: a bit per node that is spoken to.
+};
+
+// What the parts of one row's turn tell each other (resident_turn.h), by place; planes lie
+// place_count apart. Meant within one turn only.
+struct TurnScratch {
+  std::uint32_t* note_place = nullptr;    // Where the row's note of the last turn lies; kNoPlace.
+  std::uint8_t* arrived_count = nullptr;  // Messages of the inbox, and kArrivedSnapshot.
+  std::uint32_t* arrived = nullptr;       // A plane per message of the inbox: an arrived_code.
+  LogIndex* stored = nullptr;             // A plane per message of the inbox: Outbox::stored.
+  std::uint32_t* accepted_count = nullptr;
+  LogIndex* accepted_first = nullptr;  // Meant where accepted_count is above 0.
+  std::uint8_t* rare = nullptr;        // kRare*
+  consensus::Appended* own_entry = nullptr;
+  LogIndex* configuration_index = nullptr;
+  std::uint32_t* configuration_choice = nullptr;
+};
+
+inline constexpr std::uint32_t kNoPlace = ~0u;
+
+// One of the messages is a snapshot.
+inline constexpr std::uint8_t kArrivedSnapshot = 0x80;
+
+// What seldom happens in a turn.
+inline constexpr std::uint8_t kRareOwnEntry = 1;
+inline constexpr std::uint8_t kRareConfiguration = 2;  // One was accepted.
+inline constexpr std::uint8_t kRareSnapshot = 4;       // One was installed.
+inline constexpr std::uint8_t kRareRestart = 8;        // Nothing of the outbox is carried out.
+
+// Row flags: why a row wants its next turn.
+inline constexpr std::uint8_t kDueNote = 1;   // A note lies in the last turn's Outgoing.
+inline constexpr std::uint8_t kDueAgain = 2;  // The step asked for it.
+inline constexpr std::uint8_t kDueWoken = 4;  // The row has just been recovered.
+inline constexpr std::uint8_t kDueFed = 8;    // A leader that is offered commands in every turn.
+
+struct ResidentNode {
+  Outgoing outgoing[kResidentAges];
+  std::uint8_t* due = nullptr;  // By row.
+  Entry* log = nullptr;         // log_slots by row: entry i in slot i % log_slots.
+  Service* service = nullptr;   // By row.
+  TurnScratch scratch;
+};
+
+// Sizes of such a cluster.
+struct ResidentShape {
+  std::uint32_t shard_count = 0;
+  std::uint32_t ages = 2;         // 2: every message arrives in the next turn.
+  std::uint32_t log_slots = 64;   // A power of two, beyond the uncommitted entries.
+  std::uint32_t entries_max = 4;  // Entries of one Append.
+};
+
+struct ResidentView {
+  ResidentShape shape;
+  std::uint32_t place_count = 0;
+  ResidentNode node[kResidentNodes];
+};
+
+inline std::uint32_t place_count_of(const ResidentShape& shape) {
+  constexpr std::uint32_t kTile = consensus::kTilePlaces;
+  return (shape.shard_count + kTile - 1) / kTile * kTile;
+}
+
+// Bytes per node of what only rows that were active occupy: messages, extents, notes.
+inline std::size_t outgoing_bytes(const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  const std::size_t rows = shape.shard_count;
+  return consensus::MessageTiles::bytes_for(place_count_of(shape), kResidentMessages) +
+         ColumnArena::bytes_for<Entry>(kResidentNodes * places * shape.entries_max) +
+         ColumnArena::bytes_for<std::uint8_t>(places) + ColumnArena::bytes_for<Note>(places) +
+         ColumnArena::bytes_for<Shipment>(places) + ColumnArena::bytes_for<std::uint32_t>(rows) +
+         ColumnArena::bytes_for<std::uint8_t>(rows);
+}
+
+// Bytes per node of what the parts of a turn tell each other.
+inline std::size_t scratch_bytes(const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  return 3 * ColumnArena::bytes_for<std::uint32_t>(places) +
+         2 * ColumnArena::bytes_for<std::uint8_t>(places) +
+         2 * ColumnArena::bytes_for<LogIndex>(places) +
+         ColumnArena::bytes_for<consensus::Appended>(places) +
+         ColumnArena::bytes_for<std::uint32_t>(places * consensus::kInboxMessages) +
+         ColumnArena::bytes_for<LogIndex>(places * consensus::kInboxMessages);
+}
+
+inline std::size_t resident_bytes(const ResidentShape& shape) {
+  const std::size_t rows = shape.shard_count;
+  const std::size_t node = scratch_bytes(shape) + shape.ages * outgoing_bytes(shape) +
+                           ColumnArena::bytes_for<std::uint8_t>(rows) +
+                           ColumnArena::bytes_for<Entry>(rows * shape.log_slots) +
+                           ColumnArena::bytes_for<Service>(rows);
+  return kResidentNodes * node;
+}
+
+template <typename Arena>
+Outgoing carve_outgoing(Arena& arena, const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  Outgoing outgoing;
+  const std::size_t message_bytes =
+      consensus::MessageTiles::bytes_for(place_count_of(shape), kResidentMessages);
+  outgoing.messages = {
+      arena.template column<std::byte>(message_bytes), place_count_of(shape), kResidentMessages};
+  outgoing.extent = arena.template column<Entry>(kResidentNodes * places * shape.entries_max);
+  outgoing.message_count = arena.template column<std::uint8_t>(places);
+  outgoing.note = arena.template column<Note>(places);
+  outgoing.shipment = arena.template column<Shipment>(places);
+  outgoing.place = arena.template column<std::uint32_t>(shape.shard_count);
+  outgoing.receivers = arena.template column<std::uint8_t>(shape.shard_count);
+  return outgoing;
+}
+
+template <typename Arena>
+TurnScratch carve_scratch(Arena& arena, const ResidentShape& shape) {
+  const std::size_t places = place_count_of(shape);
+  const std::size_t planes = places * consensus::kInboxMessages;
+  TurnScratch scratch;
+  scratch.note_place = arena.template column<std::uint32_t>(places);
+  scratch.arrived_count = arena.template column<std::uint8_t>(places);
+  scratch.arrived = arena.template column<std::uint32_t>(planes);
+  scratch.stored = arena.template column<LogIndex>(planes);
+  scratch.accepted_count = arena.template column<std::uint32_t>(places);
+  scratch.accepted_first = arena.template column<LogIndex>(places);
+  scratch.rare = arena.template column<std::uint8_t>(places);
+  scratch.own_entry = arena.template column<consensus::Appended>(places);
+  scratch.configuration_index = arena.template column<LogIndex>(places);
+  scratch.configuration_choice = arena.template column<std::uint32_t>(places);
+  return scratch;
+}
+
+// Carves everything but the row tables out of zero-filled memory. Services start empty.
+template <typename Arena>
+ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
+  ResidentView view;
+  view.shape = shape;
+  view.place_count = place_count_of(shape);
+  for (ResidentNode& node : view.node) {
+    for (std::uint32_t age = 0; age < shape.ages; ++age) {
+      node.outgoing[age] = carve_outgoing(arena, shape);
+    }
+    node.due = arena.template column<std::uint8_t>(shape.shard_count);
+    const std::size_t slots = static_cast<std::size_t>(shape.shard_count) * shape.log_slots;
+    node.log = arena.template column<Entry>(slots);
+    node.service = arena.template column<Service>(shape.shard_count);
+    node.scratch = carve_scratch(arena, shape);
+  }
+  return view;
+}
+
+// --- Places
+
+GCOORD_HD inline const Outgoing& outgoing_of(const ResidentView& view,
+                                             std::uint32_t node,
+                                             std::uint64_t turn) {
+  return view.node[node].outgoing[turn % view.shape.ages];
+}
+
+GCOORD_HD inline Entry& log_entry(const ResidentView& view,
+                                  std::uint32_t node,
+                                  std::uint32_t row,
+                                  LogIndex index) {
+  const std::uint32_t slots = view.shape.log_slots;
+  return view.node[node].log[static_cast<std::size_t>(row) * slots + index.value % slots];
+}
+
+// The entries that the Append to `receiver` at a place carries.
+GCOORD_HD inline Entry* extent_of(const ResidentView& view,
+                                  const Outgoing& outgoing,
+                                  std::uint32_t receiver,
+                                  std::uint32_t place) {
+  const std::size_t first = static_cast<std::size_t>(receiver) * view.place_count + place;
+  return outgoing.extent + first * view.shape.entries_max;
+}
+
+}  // namespace gcoord::chaos

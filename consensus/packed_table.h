@@ -1,0 +1,163 @@
+// The rows of a table that keeps them packed: 136 bytes each, and a few of them as columns.
+//
+// What: a column of deadlines, which the idle scan reads and nothing else, a column of packed rows,
+// and a pool of `wide` rows for those that do not fit (packed_row.h). A row moves between the two
+// forms whenever it is stored. Why a pool: exceptional rows are few, and space for all of them
+// would be three times the table.
+// Contract: one thread loads and stores a row at a time; different rows are independent, places of
+// the pool are claimed with relaxed atomics. A pool that is full loses the row's step: `store_row`
+// returns false, counts it in `exhausted`, and the owner must stop (fail-stop), because the row is
+// then behind what others were told. POD view; memory belongs to an arena; host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/column_arena.h"
+#include "common/device_atomic.h"
+#include "common/hd.h"
+#include "consensus/message_tiles.h"
+#include "consensus/packed_row.h"
+#include "consensus/row_copy.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gcoord::consensus {
+
+struct PackedTable {
+  std::uint32_t row_count = 0;
+  std::uint32_t slot_count = 0;
+  Tick* deadline = nullptr;
+  PackedRow* packed = nullptr;
+  ShardColumns wide;                    // row_count of it: size of the pool, a multiple of 32.
+  std::uint32_t* wide_taken = nullptr;  // A bit per place of the pool.
+  std::uint32_t* exhausted = nullptr;   // Rows that found no place in the pool; must stay 0.
+};
+
+inline constexpr std::uint32_t kWordBits = 32;
+
+// Places of the pool are claimed by words of 32.
+constexpr std::uint32_t whole_words(std::uint32_t count) {
+  return (count + kWordBits - 1) / kWordBits * kWordBits;
+}
+
+// Bytes of a table with row_count rows and a pool of wide_count places.
+inline std::size_t packed_table_bytes(std::uint32_t row_count,
+                                      std::uint32_t slot_count,
+                                      std::uint32_t wide_count) {
+  const std::uint32_t places = whole_words(wide_count);
+  return ColumnArena::bytes_for<Tick>(row_count) + ColumnArena::bytes_for<PackedRow>(row_count) +
+         shard_columns_bytes(places, slot_count) +
+         ColumnArena::bytes_for<std::uint32_t>(places / kWordBits) +
+         ColumnArena::bytes_for<std::uint32_t>(1);
+}
+
+// Carves a table out of an arena of zero-filled memory, host or device. The rows mean nothing until
+// each has been stored once.
+template <typename Arena>
+PackedTable carve_packed_table(Arena& arena,
+                               std::uint32_t row_count,
+                               std::uint32_t slot_count,
+                               std::uint32_t wide_count) {
+  const std::uint32_t places = whole_words(wide_count);
+  PackedTable table;
+  table.row_count = row_count;
+  table.slot_count = slot_count;
+  table.deadline = arena.template column<Tick>(row_count);
+  table.packed = arena.template column<PackedRow>(row_count);
+  table.wide = place_shard_columns(arena, places, slot_count);
+  table.wide_taken = arena.template column<std::uint32_t>(places / kWordBits);
+  table.exhausted = arena.template column<std::uint32_t>(1);
+  return table;
+}
+
+// --- One row
+
+// Copies 128 bytes as eight wide accesses.
+GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to) {
+  const auto* source = reinterpret_cast<const std::byte*>(&from);
+  auto* target = reinterpret_cast<std::byte*>(&to);
+  GCOORD_UNROLL
+  for (std::uint32_t c = 0; c < sizeof(PackedRow) / sizeof(MessageChunk); ++c) {
+    const MessageChunk chunk = load_chunk(source + c * sizeof(MessageChunk));
+    store_chunk(target + c * sizeof(MessageChunk), chunk.word[0], chunk.word[1]);
+  }
+}
+
+// The place of a row that has none in the pool.
+inline constexpr std::uint32_t kNotWide = ~0u;
+
+// Loads a row; returns its place in the pool, for store_row.
+GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
+  GCOORD_ASSERT(row < table.row_count);
+  PackedRow packed;
+  copy_packed(table.packed[row], packed);
+  if (!is_wide(packed)) {
+    unpack(packed, table.deadline[row], to);
+    return kNotWide;
+  }
+  const auto place = static_cast<std::uint32_t>(packed.term);
+  copy_row(ShardRef(table.wide, place), to);
+  return place;
+}
+
+// A free place of the pool, which is searched from a word that depends on the row; row_count of the
+// pool if there is none.
+GCOORD_HD inline std::uint32_t claim_wide(const PackedTable& table, std::uint32_t row) {
+  const std::uint32_t words = table.wide.row_count / kWordBits;
+  for (std::uint32_t k = 0; k < words; ++k) {
+    const std::uint32_t word = (row / kWordBits + k) % words;
+    for (std::uint32_t bit = 0; bit < kWordBits; ++bit) {
+      const std::uint32_t mask = 1u << ((row + bit) % kWordBits);
+      if ((table.wide_taken[word] & mask) == 0 &&
+          (relaxed_set(table.wide_taken[word], mask) & mask) == 0) {
+        return word * kWordBits + (row + bit) % kWordBits;
+      }
+    }
+  }
+  return table.wide.row_count;
+}
+
+GCOORD_HD inline void release_wide(const PackedTable& table, std::uint32_t place) {
+  relaxed_clear(table.wide_taken[place / kWordBits], 1u << place % kWordBits);
+}
+
+GCOORD_HD inline bool store_wide(const PackedTable& table,
+                                 std::uint32_t row,
+                                 std::uint32_t wide_place,
+                                 ShardRef from) {
+  const std::uint32_t place = wide_place != kNotWide ? wide_place : claim_wide(table, row);
+  if (place == table.wide.row_count) {
+    relaxed_add(*table.exhausted, 1);
+    return false;
+  }
+  copy_row(from, ShardRef(table.wide, place));
+  PackedRow& packed = table.packed[row];
+  packed.term = place;
+  packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(from.hot().role)
+                                                             << kPackedRoleShift);
+  return true;
+}
+
+// Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
+// wide and the pool is full: then nothing was stored.
+GCOORD_HD inline bool store_row(const PackedTable& table,
+                                std::uint32_t row,
+                                std::uint32_t wide_place,
+                                ShardRef from) {
+  GCOORD_ASSERT(row < table.row_count);
+  PackedRow packed;
+  if (!pack(from, packed)) {
+    if (!store_wide(table, row, wide_place, from)) {
+      return false;
+    }
+  } else {
+    if (wide_place != kNotWide) {
+      release_wide(table, wide_place);
+    }
+    copy_packed(packed, table.packed[row]);
+  }
+  table.deadline[row] = from.hot().deadline;
+  return true;
+}
+
+}  // namespace gcoord::consensus

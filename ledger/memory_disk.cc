@@ -147,19 +147,7 @@ Status MemoryFile::write(std::uint64_t offset, std::span<const std::byte> bytes)
   return Status{};
 }
 
-void MemoryDisk::stall_syncs(bool stall) {
-  {
-    const std::lock_guard lock(stall_mutex_);
-    stalled_ = stall;
-  }
-  stall_ended_.notify_all();
-}
-
 Status MemoryFile::sync() {
-  {
-    std::unique_lock lock(disk_.stall_mutex_);
-    disk_.stall_ended_.wait(lock, [this] { return !disk_.stalled_; });
-  }
   if (stale()) {
     return stale_file();
   }

@@ -10,12 +10,10 @@
 #include "ledger/disk.h"
 
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -50,9 +48,6 @@ class MemoryDisk final : public Disk {
   // A failing sync persists nothing and forgets which sectors were unsynced: as Linux does, it
   // leaves them readable and gone after the next loss of power or drop_cached().
   void fail_syncs(bool fail) { syncs_fail_ = fail; }
-
-  // Syncs of files wait, on whatever thread they are, until this is taken back.
-  void stall_syncs(bool stall);
 
   // What a file reads as now, and replacing it, durably, by other bytes: for planting damage.
   std::vector<std::byte> image(const std::string& name) const;
@@ -97,9 +92,6 @@ class MemoryDisk final : public Disk {
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
   bool writes_fail_ = false;
   bool syncs_fail_ = false;
-  std::mutex stall_mutex_;
-  std::condition_variable stall_ended_;
-  bool stalled_ = false;  // Guarded by stall_mutex_.
   std::uint64_t sync_count_ = 0;
 };
 

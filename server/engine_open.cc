@@ -3,8 +3,8 @@
 #include "server/engine_admission.h"
 #include "server/engine_core.h"
 #include "server/recovery.h"
+#include "server/system_random.h"
 
-#include <random>
 #include <string>
 #include <utility>
 
@@ -13,11 +13,6 @@ namespace {
 
 // More rows than memory for them is likely: 16 million take 7 GB.
 constexpr std::uint32_t kShardsMax = 1u << 24;
-
-std::uint64_t draw_random() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 Status option_failure(std::string message) {
   return Status{StatusCode::InvalidArgument, std::move(message), kEngineOptions};

@@ -11,6 +11,7 @@
 #include "server/node_log.h"
 #include "server/replica_engine.h"
 #include "server/status.h"
+#include "server/system_random.h"
 #include "server/trace_file.h"
 
 #include <asio/io_context.hpp>
@@ -22,7 +23,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -31,11 +31,6 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::uint64_t kSweepMs = 1000;
-
-std::uint64_t random_word() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 std::vector<NodeId> all_nodes(const NodeOptions& options) {
   std::vector<NodeId> nodes{options.node};
@@ -54,7 +49,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
   result.election_ticks = options.election_ms / options.tick_ms;
   result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
-  result.index_seed = random_word();
+  result.index_seed = draw_random();
   return result;
 }
 

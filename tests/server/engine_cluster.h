@@ -10,6 +10,7 @@
 #include "ledger/memory_disk.h"
 #include "netcore/transport_loopback.h"
 #include "server/replica_engine.h"
+#include "tests/ledger/gated_disk.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,8 @@ class EngineCluster {
     NodeId id;
     ledger::MemoryDisk identity_disk;
     ledger::MemoryDisk wal_disk;
+    ledger::GatedDisk gated_wal{
+        wal_disk};  // Syncs of the log stand still while its gate is closed.
     std::unique_ptr<ToyService> service;
     std::unique_ptr<MetricsRegistry> metrics;
     std::unique_ptr<ReplicaEngine> engine;  // nullptr: the node is down.
@@ -79,7 +82,7 @@ class EngineCluster {
     options.data_directory = (directory_ / std::to_string(id)).string();
     std::filesystem::create_directories(options.data_directory);
     options.identity_disk = &node(id).identity_disk;
-    options.wal_disk = &node(id).wal_disk;
+    options.wal_disk = &node(id).gated_wal;
     options.wal_segment_bytes = std::uint64_t{1} << 20;
     options.seed = 1000 + id;
     options.checkpoint_interval_ms = 0;

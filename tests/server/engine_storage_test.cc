@@ -248,14 +248,14 @@ TEST(EngineStorage, ALeaderWhoseDiskStandsStillIsReplaced) {
   cluster.start_all();
   cluster.run_until([&] { return cluster.all_led(); });
   const std::uint32_t stalled = cluster.leader_of(0);
-  cluster.node(stalled).wal_disk.stall_syncs(true);
+  cluster.node(stalled).gated_wal.gate().close();
   cluster.propose(stalled, 0, "stuck");
   for (int ms = 0; ms < 6000 && cluster.leader_of(0) == stalled; ms += 10) {
     cluster.turn_all();
     cluster.advance_ms(10);
   }
   EXPECT_NE(cluster.leader_of(0), stalled);
-  cluster.node(stalled).wal_disk.stall_syncs(false);
+  cluster.node(stalled).gated_wal.gate().open();
 }
 
 TEST(EngineStorage, AThousandShardsKeepTheirLeadersOverARestart) {

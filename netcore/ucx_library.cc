@@ -32,6 +32,11 @@ Result<const UcxLibrary*> open_library() {
   ::setenv("UCX_LOG_LEVEL", "fatal", 0);
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
   ::setenv("UCX_MEM_EVENTS", "n", 0);
+  // UCX connects with a blocking connect(2) by default: a peer that is cut off would hold up the
+  // turn, and one that dies between that call and the first bytes aborts the process (1.13.1
+  // gives a failed endpoint the right to send and asserts that it has none). Settings of one
+  // transport are read from the environment alone.
+  ::setenv("UCX_TCP_CONN_NB", "y", 0);
   void* ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
   if (ucp == nullptr) {
     return Status{StatusCode::Unavailable,

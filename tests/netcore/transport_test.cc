@@ -4,6 +4,7 @@
 
 #include "common/random.h"
 #include "frame_samples.h"
+#include "held_port.h"
 #include "netcore/greeting.h"
 #include "netcore/tcp_socket.h"
 #include "netcore/transport_tcp.h"
@@ -61,13 +62,14 @@ class TransportTest : public testing::TestWithParam<Kind> {
     PeerNetworkOptions options = node_options(2, {{NodeId{1}, "127.0.0.1", 0}});
     options.incarnation = Incarnation{life};
     options.silence_limit_ms = 0;
-    options.listen_port = port_of_answerer_;
+    options.listen_port = port_of_answerer_.port();
     options.transport = make(GetParam());
     node.network = must_create(std::move(options));
   }
 
-  void start_caller(TestNode& node, std::uint16_t port) const {
-    PeerNetworkOptions options = node_options(1, {{NodeId{2}, "127.0.0.1", port}});
+  void start_caller(TestNode& node) const {
+    PeerNetworkOptions options =
+        node_options(1, {{NodeId{2}, "127.0.0.1", port_of_answerer_.port()}});
     options.silence_limit_ms = 0;
     options.transport = make(GetParam());
     node.network = must_create(std::move(options));
@@ -75,8 +77,7 @@ class TransportTest : public testing::TestWithParam<Kind> {
 
   void start_both() {
     start_answerer(answerer_, 1);
-    port_of_answerer_ = answerer_.network->listen_port();
-    start_caller(caller_, port_of_answerer_);
+    start_caller(caller_);
     ASSERT_TRUE(run([&] { return caller_.sink.live == 1 && answerer_.sink.live == 1; }));
   }
 
@@ -84,7 +85,7 @@ class TransportTest : public testing::TestWithParam<Kind> {
 
   TestNode caller_;
   TestNode answerer_;
-  std::uint16_t port_of_answerer_ = 0;
+  const HeldPort port_of_answerer_;
 };
 
 std::size_t open_descriptors() {
@@ -228,30 +229,15 @@ TEST_P(TransportTest, TwoHundredReconnectsRaiseTheEpochAndLeakNothing) {
   }
 }
 
-// The answerer in a process of its own; it serves until it is killed.
-[[noreturn]] void serve_until_killed(TestNode& node, int port_pipe) {
-  const std::uint16_t port = node.network->listen_port();
-  if (::write(port_pipe, &port, sizeof(port)) != sizeof(port)) {
-    ::_exit(1);
-  }
-  run_awake({&node}, [] { return false; });
-  ::_exit(0);
-}
-
 TEST_P(TransportTest, AKilledPeerIsNoticedWithoutAnyLimitOfTime) {
-  int port_pipe[2] = {};
-  ASSERT_EQ(::pipe(port_pipe), 0);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     start_answerer(answerer_, 1);
-    serve_until_killed(answerer_, port_pipe[1]);
+    run_awake({&answerer_}, [] { return false; });
+    ::_exit(0);
   }
-  ::close(port_pipe[1]);
-  std::uint16_t port = 0;
-  ASSERT_EQ(::read(port_pipe[0], &port, sizeof(port)), static_cast<ssize_t>(sizeof(port)));
-  ::close(port_pipe[0]);
-  start_caller(caller_, port);
+  start_caller(caller_);
   ASSERT_TRUE(run_awake({&caller_}, [&] { return caller_.sink.live == 1; }));
   const std::vector<Slot> slots(64, numbered(1));
   for (int i = 0; i < 20; ++i) {
@@ -263,7 +249,6 @@ TEST_P(TransportTest, AKilledPeerIsNoticedWithoutAnyLimitOfTime) {
   ASSERT_TRUE(run_awake({&caller_}, [&] { return !caller_.sink.downs.empty(); }));
   EXPECT_FALSE(caller_.network->is_up(NodeId{2}));
 
-  port_of_answerer_ = port;
   start_answerer(answerer_, 2);
   ASSERT_TRUE(run([&] { return caller_.sink.live == 1 && answerer_.sink.live == 1; }));
   EXPECT_GT(caller_.sink.ups[1].second, caller_.sink.ups[0].second);
@@ -318,7 +303,7 @@ TEST_P(TransportTest, GarbageOnThePeerPortIsShutOutAndCountedWhileTheChannelLive
   sayings.emplace_back(bomb.span().begin(), bomb.span().begin() + kFrameHeaderBytes);
   for (const auto& saying : sayings) {
     const std::uint64_t drops_before = stranger_drops(answerer_);
-    Intruder intruder{port_of_answerer_};
+    Intruder intruder{port_of_answerer_.port()};
     intruder.say(saying);
     ASSERT_TRUE(run([&] { return intruder.is_shut_out(); }));
     EXPECT_EQ(stranger_drops(answerer_), drops_before + 1);
@@ -334,7 +319,7 @@ TEST_P(TransportTest, HalfOpenAndSlowStrangersAreBoundedInNumberAndTime) {
   const SampleFrame stray = make_sample(1);
   std::vector<std::unique_ptr<Intruder>> intruders;
   for (int i = 0; i < 80; ++i) {
-    intruders.push_back(std::make_unique<Intruder>(port_of_answerer_));
+    intruders.push_back(std::make_unique<Intruder>(port_of_answerer_.port()));
     if (i % 2 == 0) {
       intruders.back()->say(stray.span().first(1 + static_cast<std::size_t>(i) / 2));
     }
@@ -361,7 +346,7 @@ TEST_P(TransportTest, ABrokenFrameAfterAGoodGreetingClosesTheChannel) {
   std::array<std::byte, kGreetingBytes> greeting;
   encode_greeting(FrameKind::Hello, hello, greeting);
   const SampleFrame stray = make_sample(2);
-  Intruder intruder{port_of_answerer_};
+  Intruder intruder{port_of_answerer_.port()};
   intruder.say(greeting);
   ASSERT_TRUE(run([&] { return answerer_.sink.ups.size() == 2; }));
   intruder.say(stray.span());

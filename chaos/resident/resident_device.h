@@ -1,16 +1,19 @@
 // The same cluster in device memory, as its kernels see it.
 //
-// What: packed tables instead of columns, the list of rows that want a turn, and what one thread
-// of each kernel does. Why a list: rows that want nothing cost the scan of eight bytes and a few
-// flags; the rest is dense work. Within a block of the scan, leaders come first, so that the lanes
-// of a warp mostly do the same. POD views, passed by value; host and device, so that g++ compiles
-// what runs on the device.
+// What: packed tables instead of columns, and what one thread of each kernel does. A turn has two
+// kernels. In the first one every block lists those of its rows that want a turn, which costs the
+// others a scan of eight bytes and a few flags, and takes each through the whole turn if a plain
+// step will do (consensus/plain_step.h). The second one gives the rest a whole step, whose code and
+// registers are three times as many. Within a list leaders come first, so that the lanes of a warp
+// mostly do the same. POD views, passed by value; host and device, so that g++ compiles what runs
+// on the device.
 #pragma once
 
 #include "chaos/resident/resident_carry_out.h"
 #include "chaos/resident/resident_digest.h"
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
+#include "common/device_atomic.h"
 #include "common/hd.h"
 #include "common/prefetch.h"
 #include "consensus/message_tiles.h"
@@ -21,15 +24,19 @@
 
 namespace gcoord::chaos {
 
-// Rows that want a turn, by node. Two counts each, used in turns: one is filled while the other is
-// cleared for the next turn.
+// Rows that want a turn, by node. Two counts of each kind, used in turns: one is filled while the
+// other is cleared for the next turn.
 struct ActiveRows {
-  std::uint32_t* row[kResidentNodes]{};
-  std::uint32_t* count = nullptr;  // [2][kResidentNodes]
-  std::uint64_t* steps = nullptr;  // Rows stepped so far, by node.
+  std::uint32_t* rest[kResidentNodes]{};  // Rows that need a whole step, in no order.
+  std::uint32_t* count = nullptr;         // [2][2][kResidentNodes]: all of them, and the rest.
+  std::uint64_t* steps = nullptr;         // Rows stepped so far, by node.
 
   GCOORD_HD std::uint32_t& count_of(std::uint64_t turn, std::uint32_t node) const {
     return count[turn % 2 * kResidentNodes + node];
+  }
+
+  GCOORD_HD std::uint32_t& rest_count_of(std::uint64_t turn, std::uint32_t node) const {
+    return count[(2 + turn % 2) * kResidentNodes + node];
   }
 };
 
@@ -91,15 +98,6 @@ GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
   return leads ? Activity::Leader : Activity::Other;
 }
 
-// The three parts of a turn for the row in one place of the active list.
-GCOORD_HD inline void gather_place(const DeviceWorldView& world,
-                                   const ResidentTurn& turn,
-                                   std::uint32_t node,
-                                   std::uint32_t place) {
-  const consensus::StepInput& input = turn.node[node].input;
-  gather_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
-}
-
 // The parts of a row that are indexed at run time. A kernel keeps them in shared memory, because a
 // thread's own memory shares its cache with everything that is loaded. 27 words of eight bytes: an
 // odd number, so that the lanes of a warp find theirs in different banks.
@@ -111,30 +109,52 @@ struct RowArrays {
 
 static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
-// Asks for what the step of a later place begins with.
-GCOORD_HD inline void prefetch_place(const DeviceWorldView& world,
-                                     const ResidentTurn& turn,
-                                     std::uint32_t node,
-                                     std::uint32_t row,
-                                     std::uint32_t place) {
-  prefetch(&world.table[node].packed[row]);
-  prefetch(&world.table[node].deadline[row]);
-  const consensus::StepInput& input = turn.node[node].input;
-  const ArrivedMessages arrived{RowTurn{world.view, turn, input, node, row, place}};
-  const consensus::MessagePlace first = arrived.lies(0);
-  GCOORD_UNROLL
-  for (std::uint32_t c = 0; c < consensus::kMessageChunks; ++c) {
-    prefetch(first.start + c * first.chunk_stride * sizeof(consensus::MessageChunk));
+// Steps a row by the plain step and stores it, if that will do; otherwise the table is as before.
+GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const RowTurn& t) {
+  consensus::PackedRow packed;
+  consensus::copy_packed(table.packed[t.row], packed);
+  if (consensus::is_wide(packed)) {
+    return false;
   }
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::LogRuns runs;
+  consensus::Storage storage;
+  consensus::Election election;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kResidentNodes];
+  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
+  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
+  consensus::unpack(packed, table.deadline[t.row], shard);
+  if (!consensus::is_plain(shard)) {
+    return false;
+  }
+  const bool stepped = hot.role == consensus::Role::Leader
+                           ? step_plain_row<consensus::Role::Leader>(t, shard, packed)
+                           : step_plain_row<consensus::Role::Follower>(t, shard, packed);
+  if (stepped) {
+    consensus::store_moving(table, t.row, packed, hot.deadline);
+  }
+  return stepped;
 }
 
-// Steps the row in one place; `next` and `next_row` are what the thread steps after it.
-GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
-                               const ResidentTurn& turn,
-                               const RowTurn& t,
-                               std::uint32_t next_row,
-                               std::uint32_t next,
-                               RowArrays& arrays) {
+// Takes the row in one place through its turn, or leaves it to the whole step.
+GCOORD_HD_FLAT void run_place(const DeviceWorldView& world, const RowTurn& t) {
+  gather_row(t);
+  if (step_plain_place(world.table[t.node], t)) {
+    carry_out_row(t);
+    return;
+  }
+  const std::uint32_t k = relaxed_add(world.active.rest_count_of(t.turn.number, t.node), 1);
+  world.active.rest[t.node][k] = t.row;
+}
+
+// Steps the k-th row of the rest; `next_row` is what the thread steps after it. What arrived for it
+// was gathered already.
+GCOORD_HD_FLAT void step_rest(const DeviceWorldView& world,
+                              const RowTurn& t,
+                              std::uint32_t next_row,
+                              RowArrays& arrays) {
   const consensus::PackedTable& table = world.table[t.node];
   consensus::Hot hot;
   consensus::Log log;
@@ -144,37 +164,29 @@ GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   const std::uint32_t wide_place = consensus::load_row(table, t.row, shard);
-  prefetch_place(world, turn, t.node, next_row, next);
+  prefetch(&table.packed[next_row]);
+  prefetch(&table.deadline[next_row]);
   step_row(t, shard);
   consensus::store_row(table, t.row, wide_place, shard);
+  carry_out_row(t);
 }
 
-// Steps the rows in places first, first + stride, ... of the active list.
-GCOORD_HD_FLAT void step_places(const DeviceWorldView& world,
-                                const ResidentTurn& turn,
-                                std::uint32_t node,
-                                std::uint32_t first,
-                                std::uint32_t stride,
-                                RowArrays& arrays) {
-  const std::uint32_t count = world.active.count_of(turn.number, node);
-  const std::uint32_t* rows = world.active.row[node];
-  std::uint32_t row = first < count ? rows[first] : 0;
+// Rows first, first + stride, ... of the rest.
+GCOORD_HD_FLAT void run_rest(const DeviceWorldView& world,
+                             const ResidentTurn& turn,
+                             std::uint32_t node,
+                             std::uint32_t first,
+                             std::uint32_t stride,
+                             RowArrays& arrays) {
+  const std::uint32_t count = world.active.rest_count_of(turn.number, node);
+  const std::uint32_t* rows = world.active.rest[node];
   const consensus::StepInput input = step_input_of(turn.node[node]);
-  for (std::uint32_t place = first; place < count; place += stride) {
-    const std::uint32_t next = place + stride < count ? place + stride : place;
-    const std::uint32_t next_row = rows[next];
-    const RowTurn t{world.view, turn, input, node, row, place};
-    step_place(world, turn, t, next_row, next, arrays);
-    row = next_row;
+  for (std::uint32_t k = first; k < count; k += stride) {
+    const std::uint32_t row = rows[k];
+    const std::uint32_t place = outgoing_of(world.view, node, turn.number).place[row];
+    const std::uint32_t next = k + stride < count ? k + stride : k;
+    step_rest(world, RowTurn{world.view, turn, input, node, row, place}, rows[next], arrays);
   }
-}
-
-GCOORD_HD inline void carry_out_place(const DeviceWorldView& world,
-                                      const ResidentTurn& turn,
-                                      std::uint32_t node,
-                                      std::uint32_t place) {
-  const consensus::StepInput& input = turn.node[node].input;
-  carry_out_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
 }
 
 // Takes one row out, whole.
@@ -186,10 +198,11 @@ GCOORD_HD inline void copy_place(const DeviceWorldView& world,
   consensus::load_row(world.table[node], row, consensus::ref_of(out, ShardId{row}, kResidentNodes));
 }
 
-// After a turn: counts its rows and clears the count of the next one. One thread per node.
+// After a turn: counts its rows and clears the counts of the next one. One thread per node.
 GCOORD_HD inline void close_turn(const ActiveRows& active, std::uint64_t turn, std::uint32_t node) {
   active.steps[node] += active.count_of(turn, node);
   active.count_of(turn + 1, node) = 0;
+  active.rest_count_of(turn + 1, node) = 0;
 }
 
 GCOORD_HD inline void start_place(const DeviceWorldView& world,

@@ -13,13 +13,13 @@
 #include "common/hd.h"
 #include "consensus/inbox.h"
 #include "consensus/shard_table.h"
+#include "consensus/step_row.h"
 
 #include <cstdint>
 
 namespace gcoord::consensus {
 
 // The configuration that the plain step is compiled for.
-inline constexpr std::uint32_t kPlainSlots = 3;
 inline constexpr SlotMask kPlainVoters = 0b111;
 
 GCOORD_HD inline bool plain_configuration(const Configuration& configuration) {

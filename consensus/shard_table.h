@@ -186,23 +186,24 @@ class ShardRef {
   GCOORD_HD Progress load_progress(std::uint32_t slot) const {
     if constexpr (!kIndexBySelection) {
       return progress(slot);
+    } else {
+      Progress loaded;
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
+        loaded = k == slot ? progress(k) : loaded;
+      }
+      return loaded;
     }
-    Progress loaded;
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
-      loaded = k == slot ? progress(k) : loaded;
-    }
-    return loaded;
   }
 
   GCOORD_HD void store_progress(std::uint32_t slot, const Progress& stored) const {
     if constexpr (!kIndexBySelection) {
       progress(slot) = stored;
-      return;
-    }
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
-      progress(k) = k == slot ? stored : progress(k);
+    } else {
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
+        progress(k) = k == slot ? stored : progress(k);
+      }
     }
   }
 

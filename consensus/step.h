@@ -27,7 +27,7 @@ namespace gcoord::consensus {
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
   const StepArrays none;
-  return lease_end(StepRow{shard, input, unused, none});
+  return lease_end(StepRow{shard, input, unused, none, SlotPeers{}});
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
@@ -204,7 +204,8 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const BasicStepRow<scope> r{shard, input, out, arrays};
+  const SlotPeers peers = scope == StepScope::Plain ? slot_peers(shard, input) : SlotPeers{};
+  const BasicStepRow<scope> r{shard, input, out, arrays, peers};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   for (std::uint32_t k = 0; k < in.message_count; ++k) {

@@ -26,6 +26,9 @@ struct StepArrays {
   MessageSink sink;  // The outbox's messages.
 };
 
+// The slots of a configuration that the plain step is compiled for.
+inline constexpr std::uint32_t kPlainSlots = 3;
+
 // How much of the protocol a step may turn out to need. The step is the same for both; it is
 // compiled once more for a row that is known to be plain (plain_step.h), without what such a row
 // hardly ever needs.
@@ -34,6 +37,11 @@ enum class StepScope : std::uint8_t {
   // A leader or follower in the middle of its term. A step that needs more says so and stops; then
   // nothing it did counts, and the row takes a whole step instead.
   Plain = 1,
+};
+
+// The peers of a plain row by slot, looked up once: its configuration does not change.
+struct SlotPeers {
+  Found<PeerLiveness> at[kPlainSlots];
 };
 
 template <StepScope scope>
@@ -47,6 +55,7 @@ struct BasicStepRow {
   const StepInput& input;
   OutboxHead& out;
   const StepArrays& arrays;
+  const SlotPeers& peers;  // Meant in the plain scope only.
 
   // Asked at every door out of the plain scope, before anything is changed behind it: whether to
   // turn back.
@@ -97,6 +106,17 @@ struct BasicStepRow {
   }
 };
 
+GCOORD_HD inline SlotPeers slot_peers(ShardRef shard, const StepInput& input) {
+  SlotPeers peers;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    if (slot != shard.hot().self_slot) {
+      peers.at[slot] = find_peer(input, shard.configuration().node[slot]);
+    }
+  }
+  return peers;
+}
+
 using StepRow = BasicStepRow<StepScope::Whole>;
 
 // Whether this replica votes by the configuration applied here.
@@ -115,8 +135,12 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 // told us about.
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
-  return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
-                                               : Found<PeerLiveness>{};
+  if constexpr (Row::kScope == StepScope::Plain) {
+    return r.peers.at[slot];
+  } else {
+    return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
+                                                 : Found<PeerLiveness>{};
+  }
 }
 
 // Whether a slot acknowledged this shard in this term and in the peer's present session: its

@@ -46,9 +46,6 @@ struct DeviceWorldView {
   ActiveRows active;
 };
 
-// How a row counts in the scan.
-enum class Activity : std::uint32_t { None = 0, Leader = 1, Other = 2 };
-
 // Neighbouring rows that one thread scans: their flags are one 32-bit word each.
 inline constexpr std::uint32_t kScanRowsPerThread = 4;
 
@@ -58,44 +55,75 @@ GCOORD_HD inline std::uint32_t flags_of_four(const std::uint8_t* flags, std::uin
   return word;
 }
 
-// Whether none of four neighbouring rows can want this turn, by a few wide loads. `row` is a
-// multiple of four; columns are padded to whole lines, so the last ones may lie beyond the table.
-GCOORD_HD inline bool four_rest(const DeviceWorldView& world,
-                                const ResidentTurn& turn,
-                                std::uint32_t node,
-                                std::uint32_t row) {
-  const ResidentView& view = world.view;
-  const NodeTurn& now = turn.node[node];
-  std::uint32_t calls = (now.wake_all | now.restart) | turn.rates.first_leaders | turn.rates.wake;
-  calls |= flags_of_four(view.node[node].due, row);
-  calls |= flags_of_four(outgoing_of(view, node, turn.number).receivers, row);
-  const std::uint32_t bit = 0x01010101u << node;
-  for (std::uint32_t age = 1; age < view.shape.ages && age <= turn.number; ++age) {
-    for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
-      const Outgoing& outgoing = outgoing_of(view, other, turn.number - age);
-      calls |= other == node ? 0u : flags_of_four(outgoing.receivers, row) & bit;
-    }
-  }
-  const consensus::MessageChunk one = consensus::load_chunk(world.table[node].deadline + row);
-  const consensus::MessageChunk two = consensus::load_chunk(world.table[node].deadline + row + 2);
-  const std::uint64_t tick = now.input.tick.value;
-  return calls == 0 && one.word[0] > tick && one.word[1] > tick && two.word[0] > tick &&
-         two.word[1] > tick;
+GCOORD_HD inline void clear_four(std::uint8_t* flags) {
+  const std::uint32_t none = 0;
+  std::memcpy(__builtin_assume_aligned(flags, sizeof none), &none, sizeof none);
 }
 
-GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
-                                      const ResidentTurn& turn,
-                                      std::uint32_t node,
-                                      std::uint32_t row) {
-  if (row >= world.view.shape.shard_count) {
-    return Activity::None;
+// Rows that are spoken to in a turn, of four neighbouring ones: a byte each.
+GCOORD_HD inline std::uint32_t four_spoken_to(const ResidentView& view,
+                                              std::uint64_t number,
+                                              std::uint32_t node,
+                                              std::uint32_t row) {
+  std::uint32_t receivers = 0;
+  for (std::uint32_t age = 1; age < view.shape.ages && age <= number; ++age) {
+    GCOORD_UNROLL
+    for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
+      const Outgoing& outgoing = outgoing_of(view, other, number - age);
+      receivers |= other == node ? 0u : flags_of_four(outgoing.receivers, row);
+    }
   }
-  const consensus::PackedTable& table = world.table[node];
-  if (!wants_turn(world.view, turn, node, row, table.deadline[row])) {
-    return Activity::None;
+  return receivers & 0x01010101u << node;
+}
+
+// Which of four neighbouring rows want this turn, a bit each: wants_turn (resident_row.h) by a few
+// wide loads. `row` is a multiple of four; columns are padded to whole lines, so the last ones may
+// lie beyond the table.
+GCOORD_HD inline std::uint32_t four_wanting(const DeviceWorldView& world,
+                                            const ResidentTurn& turn,
+                                            std::uint32_t node,
+                                            std::uint32_t row) {
+  const ResidentView& view = world.view;
+  const NodeTurn& now = turn.node[node];
+  const consensus::MessageChunk low = consensus::load_chunk(world.table[node].deadline + row);
+  const consensus::MessageChunk high = consensus::load_chunk(world.table[node].deadline + row + 2);
+  const std::uint64_t deadline[4] = {low.word[0], low.word[1], high.word[0], high.word[1]};
+  const std::uint32_t called =
+      flags_of_four(view.node[node].due, row) | four_spoken_to(view, turn.number, node, row);
+  std::uint8_t* said = outgoing_of(view, node, turn.number).receivers + row;
+  if (flags_of_four(said, 0) != 0) {
+    clear_four(said);
   }
-  const bool leads = consensus::role_of(table.packed[row]) == consensus::Role::Leader;
-  return leads ? Activity::Leader : Activity::Other;
+  const bool everybody = (now.wake_all | now.restart) != 0;
+  std::uint32_t wanting = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+    const bool wants =
+        everybody || (called >> 8 * k & 0xffu) != 0 || deadline[k] <= now.input.tick.value;
+    wanting |= wants ? 1u << k : 0u;
+  }
+  if ((turn.rates.first_leaders | turn.rates.wake) != 0) {
+    for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+      const bool wants = is_first_leader(turn, node, row + k) || wished_for(turn, node, row + k);
+      wanting |= wants ? 1u << k : 0u;
+    }
+  }
+  const std::uint32_t rows_left = view.shape.shard_count - row;
+  return rows_left < kScanRowsPerThread ? wanting & ((1u << rows_left) - 1) : wanting;
+}
+
+// Which of the rows in a mask lead, a bit each.
+GCOORD_HD inline std::uint32_t four_leading(const consensus::PackedTable& table,
+                                            std::uint32_t row,
+                                            std::uint32_t mask) {
+  std::uint32_t leading = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+    const bool leads = (mask >> k & 1u) != 0 &&
+                       consensus::role_of(table.packed[row + k]) == consensus::Role::Leader;
+    leading |= leads ? 1u << k : 0u;
+  }
+  return leading;
 }
 
 // The parts of a row that are indexed at run time. A kernel keeps them in shared memory, because a
@@ -126,12 +154,7 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const 
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   consensus::unpack(packed, table.deadline[t.row], shard);
-  if (!consensus::is_plain(shard)) {
-    return false;
-  }
-  const bool stepped = hot.role == consensus::Role::Leader
-                           ? step_plain_row<consensus::Role::Leader>(t, shard, packed)
-                           : step_plain_row<consensus::Role::Follower>(t, shard, packed);
+  const bool stepped = try_plain_row(t, shard, packed);
   if (stepped) {
     consensus::store_moving(table, t.row, packed, hot.deadline);
   }

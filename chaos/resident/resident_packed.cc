@@ -75,12 +75,10 @@ class PackedWorld final : public ResidentWorld {
     std::uint32_t& count = world.active.count_of(turn.number, node);
     for (std::uint32_t first = 0; first < world.view.shape.shard_count;
          first += kScanRowsPerThread) {
-      if (four_rest(world, turn, node, first)) {
-        continue;
-      }
-      for (std::uint32_t row = first; row < first + kScanRowsPerThread; ++row) {
-        if (activity_of(world, turn, node, row) != Activity::None) {
-          run_place(world, RowTurn{world.view, turn, input, node, row, count++});
+      const std::uint32_t wanting = four_wanting(world, turn, node, first);
+      for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+        if ((wanting >> k & 1u) != 0) {
+          run_place(world, RowTurn{world.view, turn, input, node, first + k, count++});
         }
       }
     }

@@ -30,8 +30,9 @@ struct BlockRows {
   std::uint32_t row[kScanRows];    // Its active rows, in the order of their places.
 };
 
-GCOORD_DEVICE inline std::uint32_t counted(Activity activity) {
-  return activity == Activity::None ? 0 : activity == Activity::Leader ? 1u << kLeaderShift : 1u;
+GCOORD_DEVICE inline std::uint32_t counted(std::uint32_t leading, std::uint32_t wanting) {
+  return static_cast<std::uint32_t>(__popc(leading)) << kLeaderShift |
+         static_cast<std::uint32_t>(__popc(wanting & ~leading));
 }
 
 // The sum over this lane and the lower ones.
@@ -84,25 +85,19 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
                                               BlockRows& rows) {
   const std::uint32_t row = first_row + threadIdx.x * kScanRowsPerThread;
   const bool scanned = row < world.view.shape.shard_count;
-  Activity activity[kScanRowsPerThread] = {};
-  std::uint32_t own = 0;
-  if (scanned && !four_rest(world, turn, node, row)) {
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-      activity[k] = activity_of(world, turn, node, row + k);
-      own += counted(activity[k]);
-    }
-  }
-  if (__syncthreads_or(own != 0 ? 1 : 0) == 0) {
+  const std::uint32_t wanting = scanned ? four_wanting(world, turn, node, row) : 0;
+  if (__syncthreads_or(wanting != 0 ? 1 : 0) == 0) {
     return 0;
   }
+  const std::uint32_t leading = four_leading(world.table[node], row, wanting);
+  const std::uint32_t own = counted(leading, wanting);
   std::uint32_t leader = 0;
   std::uint32_t other = 0;
   const std::uint32_t count = places_of(world.active, turn.number, node, own, rows, leader, other);
   GCOORD_UNROLL
   for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-    if (activity[k] != Activity::None) {
-      rows.row[activity[k] == Activity::Leader ? leader++ : other++] = row + k;
+    if ((wanting >> k & 1u) != 0) {
+      rows.row[(leading >> k & 1u) != 0 ? leader++ : other++] = row + k;
     }
   }
   __syncthreads();

@@ -203,30 +203,43 @@ GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
 }
 
 // The same for a row that is plain, has this role and was unpacked from `packed`, over which it is
-// packed again. False: the row needs a whole step instead, and nothing was done but to write
-// messages, which that will write again.
+// packed again; `intake` was filled and is plain. False: the row needs a whole step instead, and
+// nothing was done but to write messages, which that will write again.
 template <consensus::Role role>
 GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
                                    consensus::ShardRef shard,
+                                   const Intake& intake,
                                    consensus::PackedRow& packed) {
   consensus::restate_plain(shard, role);
-  consensus::InboxHead head;
-  consensus::Configuration configuration;
-  const ArrivedMessages arrived{t};
-  take_all(t, shard, arrived, Intake{head, configuration});
-  if (!consensus::plain_inbox(head) || t.turn.node[t.node].restart != 0) {
-    return false;
-  }
-  consensus::restate_plain_inbox(head);
+  consensus::restate_plain_inbox(intake.head);
   consensus::OutboxHead out;
   consensus::step_with<consensus::StepScope::Plain>(
-      shard, head, arrived, out, arrays_of(t, configuration), t.input);
+      shard, intake.head, ArrivedMessages{t}, out, arrays_of(t, intake.configuration), t.input);
   if (out.beyond_plain != 0 || !consensus::pack_moving(shard, packed)) {
     return false;
   }
   GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
-  leave_outbox(t, shard, head, out);
+  leave_outbox(t, shard, intake.head, out);
   return true;
+}
+
+// Either of the two, if row and inbox are plain.
+GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
+                                  consensus::ShardRef shard,
+                                  consensus::PackedRow& packed) {
+  if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
+    return false;
+  }
+  consensus::InboxHead head;
+  consensus::Configuration configuration;
+  const Intake intake{head, configuration};
+  take_all(t, shard, ArrivedMessages{t}, intake);
+  if (!consensus::plain_inbox(head)) {
+    return false;
+  }
+  return shard.hot().role == consensus::Role::Leader
+             ? step_plain_row<consensus::Role::Leader>(t, shard, intake, packed)
+             : step_plain_row<consensus::Role::Follower>(t, shard, intake, packed);
 }
 
 }  // namespace gcoord::chaos

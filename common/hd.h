@@ -20,3 +20,23 @@
 #else
 #define GCOORD_UNROLL
 #endif
+
+// The same for at most so many iterations at a time, a constant expression; 1 leaves a loop alone.
+#if defined(__CUDA_ARCH__)
+#define GCOORD_PRAGMA(text) _Pragma(#text)
+#define GCOORD_UNROLL_BY(count) GCOORD_PRAGMA(unroll(count))
+#else
+#define GCOORD_UNROLL_BY(count)
+#endif
+
+namespace gcoord {
+
+// Whether short arrays are better read by comparing every index than by indexing: on a device,
+// where they then stay in registers.
+#if defined(__CUDA_ARCH__)
+inline constexpr bool kIndexBySelection = true;
+#else
+inline constexpr bool kIndexBySelection = false;
+#endif
+
+}  // namespace gcoord

@@ -6,7 +6,8 @@
 
 namespace gcoord::consensus {
 
-GCOORD_HD inline Message message_to(const StepRow& r, NodeId to, MessageKind kind) {
+template <typename Row>
+GCOORD_HD inline Message message_to(const Row& r, NodeId to, MessageKind kind) {
   Message m;
   m.shard = r.shard.shard();
   m.kind = kind;
@@ -18,13 +19,15 @@ GCOORD_HD inline Message message_to(const StepRow& r, NodeId to, MessageKind kin
 
 // (Pre-)votes and their replies also carry the sender's commit index and its term: see
 // learn_commit.
-GCOORD_HD inline void add_commit(const StepRow& r, Message& m) {
+template <typename Row>
+GCOORD_HD inline void add_commit(const Row& r, Message& m) {
   m.commit = r.log().commit;
   m.entry_term = r.term_at(m.commit).value;
 }
 
 // Whether the channel to a slot takes a message; remembers that the row waits for it otherwise.
-GCOORD_HD inline bool has_credit(const StepRow& r, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline bool has_credit(const Row& r, const PeerLiveness& peer) {
   if (peer.credit == 0) {
     r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowStalled);
     return false;
@@ -41,7 +44,8 @@ GCOORD_HD inline bool take_bit(SlotMask& mask, std::uint32_t slot) {
 // --- Requests
 // ---------------------------------------------------------------------------------------------------
 
-GCOORD_HD inline Message append_message(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline Message append_message(const Row& r, std::uint32_t slot) {
   const Log& log = r.log();
   const Progress& progress = r.progress(slot);
   Message m = message_to(r, r.node(slot), MessageKind::Append);
@@ -53,7 +57,8 @@ GCOORD_HD inline Message append_message(const StepRow& r, std::uint32_t slot) {
 }
 
 // Adds entries from `next` on: one term only, a configuration alone, within limits.
-GCOORD_HD inline void attach_entries(const StepRow& r, Message& m) {
+template <typename Row>
+GCOORD_HD inline void attach_entries(const Row& r, Message& m) {
   const Log& log = r.log();
   const LogIndex first = m.index + 1;
   if (first > log.last) {
@@ -78,7 +83,8 @@ GCOORD_HD inline void attach_entries(const StepRow& r, Message& m) {
   m.entry_term = term.value;
 }
 
-GCOORD_HD inline Message snapshot_message(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline Message snapshot_message(const Row& r, std::uint32_t slot) {
   Message m = message_to(r, r.node(slot), MessageKind::Snapshot);
   m.index = r.log().applied;
   m.log_term = r.term_at(r.log().applied);
@@ -87,7 +93,8 @@ GCOORD_HD inline Message snapshot_message(const StepRow& r, std::uint32_t slot) 
 }
 
 // What a leader has to say to one peer, if anything.
-GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   Progress& progress = r.progress(slot);
   if (peer.live == 0 || caught_up(r, slot, peer)) {
     return;
@@ -111,6 +118,9 @@ GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const Peer
     return;
   }
   if (progress.state == ProgressState::Snapshot) {
+    if (r.leaves_plain()) {
+      return;
+    }
     r.push(snapshot_message(r, slot));
     return;
   }
@@ -125,9 +135,8 @@ GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const Peer
   r.push(m);
 }
 
-GCOORD_HD inline void emit_campaign(const StepRow& r,
-                                    std::uint32_t slot,
-                                    const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline void emit_campaign(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   Progress& progress = r.progress(slot);
   const bool voter = has_slot(r.configuration().voters_either(), slot);
   if (!voter || (progress.flags & kProgressSent) != 0 || !has_credit(r, peer)) {
@@ -150,9 +159,8 @@ GCOORD_HD inline void emit_campaign(const StepRow& r,
 // A former leader tells its peers so, also those that it does not hear: they may hear it, and then
 // they trust it. They answer; it goes on until all know or it campaigns or follows (timers.h,
 // votes.h), because nobody else might ever doubt it. Whether a message left.
-GCOORD_HD inline bool emit_step_down(const StepRow& r,
-                                     std::uint32_t slot,
-                                     const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline bool emit_step_down(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   Progress& progress = r.progress(slot);
   const Election& election = r.election();
   const bool told = has_slot(election.confirmed, slot) || (progress.flags & kProgressSent) != 0;
@@ -170,7 +178,8 @@ GCOORD_HD inline bool emit_step_down(const StepRow& r,
   return true;
 }
 
-GCOORD_HD inline void emit_query(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline void emit_query(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   const bool wanted = (r.hot().flags & kRowQueryLeader) != 0 && r.node(slot) == r.hot().leader;
   if (!wanted || !has_credit(r, peer)) {
     return;
@@ -182,7 +191,8 @@ GCOORD_HD inline void emit_query(const StepRow& r, std::uint32_t slot, const Pee
 }
 
 // At most one request per peer.
-GCOORD_HD inline void emit_request(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline void emit_request(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   const Role role = r.hot().role;
   if (role == Role::Leader) {
     emit_lead(r, slot, peer);
@@ -207,7 +217,8 @@ GCOORD_HD inline void forget_append(Election& election) {
 // The acknowledgement owed to the leader. A success speaks for stable storage only; while some of
 // the verified entries are still being written it waits, unless storage has just brought part of
 // them.
-GCOORD_HD inline bool emit_append_reply(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline bool emit_append_reply(const Row& r,
                                         const PeerLiveness& peer,
                                         bool storage_moved) {
   Hot& hot = r.hot();
@@ -248,7 +259,8 @@ GCOORD_HD inline bool emit_append_reply(const StepRow& r,
 }
 
 // A vote leaves only when it is durable; a refusal at once. Returns whether a message left.
-GCOORD_HD inline bool emit_vote_reply(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline bool emit_vote_reply(const Row& r, std::uint32_t slot) {
   const bool granted = r.hot().vote == r.node(slot);
   if (!has_slot(r.election().vote_reply, slot) || (granted && !hard_state_durable(r))) {
     return false;
@@ -261,7 +273,8 @@ GCOORD_HD inline bool emit_vote_reply(const StepRow& r, std::uint32_t slot) {
   return true;
 }
 
-GCOORD_HD inline bool emit_pre_vote_reply(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline bool emit_pre_vote_reply(const Row& r, std::uint32_t slot) {
   Election& election = r.election();
   const bool granted = take_bit(election.prevote_grant, slot);
   const bool rejected = take_bit(election.prevote_reject, slot);
@@ -276,7 +289,8 @@ GCOORD_HD inline bool emit_pre_vote_reply(const StepRow& r, std::uint32_t slot) 
   return true;
 }
 
-GCOORD_HD inline bool emit_answer(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline bool emit_answer(const Row& r, std::uint32_t slot) {
   Election& election = r.election();
   if (take_bit(election.append_reject, slot)) {
     Message m = message_to(r, r.node(slot), MessageKind::AppendReply);
@@ -294,14 +308,16 @@ GCOORD_HD inline bool emit_answer(const StepRow& r, std::uint32_t slot) {
   return true;
 }
 
-GCOORD_HD inline SlotMask replies_owed(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline SlotMask replies_owed(const Row& r) {
   const Election& election = r.election();
   return static_cast<SlotMask>(election.vote_reply | election.prevote_grant |
                                election.prevote_reject | election.append_reject | election.answer);
 }
 
 // At most one reply per peer; the rest waits for the next turn.
-GCOORD_HD inline void emit_reply(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline void emit_reply(const Row& r,
                                  std::uint32_t slot,
                                  const PeerLiveness& peer,
                                  bool storage_moved) {
@@ -319,12 +335,16 @@ GCOORD_HD inline void emit_reply(const StepRow& r,
 
 // A requester outside the configuration: a candidate of a newer one, or a leader that is no member
 // by ours.
-GCOORD_HD inline void emit_guest(const StepRow& r, bool storage_moved) {
+template <typename Row>
+GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
   Election& election = r.election();
   const NodeId leader = r.hot().leader;
   if (leader.value != 0 && !r.is_leader() && slot_of(r.configuration(), leader) == kSlotNone) {
-    const PeerLiveness* peer = find_peer(r.input, leader);
-    if (peer != nullptr && emit_append_reply(r, *peer, storage_moved)) {
+    if (r.leaves_plain()) {
+      return;
+    }
+    const Found<PeerLiveness> peer = find_peer(r.input, leader);
+    if (peer.found() && emit_append_reply(r, *peer, storage_moved)) {
       return;
     }
   }
@@ -358,7 +378,8 @@ GCOORD_HD inline void emit_guest(const StepRow& r, bool storage_moved) {
 // ------------------------------------------------------------------------------------
 
 // Hands everything to storage that it does not have, one request at a time.
-GCOORD_HD inline void emit_storage(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void emit_storage(const Row& r) {
   Storage& storage = r.storage();
   const Log& log = r.log();
   const bool dirty =
@@ -380,7 +401,8 @@ GCOORD_HD inline void emit_storage(const StepRow& r) {
   storage.persist_from = log.last + 1;
 }
 
-GCOORD_HD inline void emit_apply(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void emit_apply(const Row& r) {
   const Log& log = r.log();
   const LogIndex ready = min_id(log.commit, r.storage().durable);
   if (r.storage().apply_pending != 0 || log.applied >= ready) {
@@ -390,13 +412,15 @@ GCOORD_HD inline void emit_apply(const StepRow& r) {
   r.storage().apply_pending = 1;
 }
 
-GCOORD_HD inline void emit(const StepRow& r, const InboxHead& in) {
+template <typename Row>
+GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
   const bool storage_moved = in.storage_ack.present != 0;
+  GCOORD_UNROLL_BY(Row::kEmitUnroll)
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const PeerLiveness* peer = peer_at(r, slot);
-    if (peer != nullptr) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    if (peer.found()) {
       emit_request(r, slot, *peer);
       emit_reply(r, slot, *peer, storage_moved);
     }

@@ -7,7 +7,8 @@ namespace gcoord::consensus {
 
 // Whether a message that only a leader of its term sends may be followed. Brings our term up to it;
 // tells a deposed leader ours.
-GCOORD_HD inline bool follow(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool follow(const Row& r, const Message& m) {
   if (m.term < r.hot().term) {
     owe(r, r.election().append_reject, m.from, MessageKind::AppendReply, kFlagReject);
     return false;
@@ -23,13 +24,18 @@ GCOORD_HD inline bool follow(const StepRow& r, const Message& m) {
   return true;
 }
 
-GCOORD_HD inline void owe_append_reply(const StepRow& r, std::uint64_t read_round) {
+template <typename Row>
+GCOORD_HD inline void owe_append_reply(const Row& r, std::uint64_t read_round) {
   Hot& hot = r.hot();
   hot.flags = static_cast<std::uint8_t>((hot.flags | kRowAppendReply) & ~kRowAppendReject);
   r.election().append_context = read_round;
 }
 
-GCOORD_HD inline void owe_append_reject(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void owe_append_reject(const Row& r, const Message& m) {
+  if (r.leaves_plain()) {
+    return;
+  }
   owe_append_reply(r, m.context);
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowAppendReject);
   r.election().reject_index = m.index;
@@ -38,8 +44,12 @@ GCOORD_HD inline void owe_append_reject(const StepRow& r, const Message& m) {
 
 // Removes everything from `index` on. What storage was asked for, or has, above it does not count
 // any more.
-GCOORD_HD inline void cut_log(const StepRow& r, LogIndex index) {
-  truncate_from(r.log(), r.runs(), index);
+template <typename Row>
+GCOORD_HD inline void cut_log(const Row& r, LogIndex index) {
+  if (r.leaves_plain()) {
+    return;
+  }
+  truncate_from(r.log(), r.shard.runs(), index);
   Storage& storage = r.storage();
   storage.persist_from = min_id(storage.persist_from, index);
   storage.durable = min_id(storage.durable, index - 1);
@@ -47,16 +57,17 @@ GCOORD_HD inline void cut_log(const StepRow& r, LogIndex index) {
 }
 
 // Whether entries of `term` fit behind the log's entries before `first`.
-GCOORD_HD inline bool room_behind(Log log, const LogRuns& runs, LogIndex first, Term term) {
-  if (first <= log.last) {
-    truncate_from(log, runs, first);
-  }
+template <typename Runs>
+GCOORD_HD inline bool room_behind(Log log, const Runs& runs, LogIndex first, Term term) {
+  log.last = min_id(log.last, first - 1);
+  log.run_count = runs_up_to(log, runs);
   return term >= last_term(log, runs) && has_room(log, runs, term);
 }
 
 // Takes over the entries of an Append whose previous entry matches. k is the message's place in the
 // inbox. Returns false if the message cannot be true or there is no room for it now.
-GCOORD_HD inline bool take_entries(const StepRow& r, const Message& m, std::uint32_t k) {
+template <typename Row>
+GCOORD_HD inline bool take_entries(const Row& r, const Message& m, std::uint32_t k) {
   Log& log = r.log();
   if (m.count == 0) {
     return true;
@@ -86,7 +97,7 @@ GCOORD_HD inline bool take_entries(const StepRow& r, const Message& m, std::uint
   const LogIndex decided = min_id(m.commit, last);
   if ((m.flags & kFlagConfiguration) != 0) {
     log.configuration_pending = last;
-  } else if (decided >= first) {
+  } else if (decided >= first && !r.leaves_plain()) {
     log.configuration_pending = max_id(log.configuration_pending, decided);
   }
   r.arrays.stored[static_cast<std::size_t>(k) * r.arrays.stored_stride] = first;
@@ -101,7 +112,8 @@ GCOORD_HD inline bool plausible_append(const Message& m) {
          ((m.flags & kFlagConfiguration) == 0 || m.count == 1);
 }
 
-GCOORD_HD inline void on_append(const StepRow& r, const Message& m, std::uint32_t k) {
+template <typename Row>
+GCOORD_HD inline void on_append(const Row& r, const Message& m, std::uint32_t k) {
   if (!plausible_append(m)) {
     ++r.out.dropped;
     return;
@@ -130,7 +142,8 @@ GCOORD_HD inline void on_append(const StepRow& r, const Message& m, std::uint32_
 
 // Forgets the log in favour of a snapshot. The service's state is replaced by the owner
 // (Outbox::snapshot_installed).
-GCOORD_HD inline void install_snapshot(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline void install_snapshot(const Row& r,
                                        const Message& m,
                                        const Configuration& configuration) {
   Log& log = r.log();
@@ -152,7 +165,8 @@ GCOORD_HD inline void install_snapshot(const StepRow& r,
   r.hot().self_slot = slot_of(configuration, r.input.self);
 }
 
-GCOORD_HD inline void on_snapshot(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline void on_snapshot(const Row& r,
                                   const Message& m,
                                   const InboxHead& in,
                                   std::uint32_t k) {

@@ -1,6 +1,7 @@
 // Everything one step of one shard may look at besides its row: the inbox and the step input.
 #pragma once
 
+#include "common/found.h"
 #include "common/ids.h"
 #include "consensus/configuration.h"
 #include "consensus/liveness.h"
@@ -75,14 +76,15 @@ struct StepInput {
   std::uint32_t peer_count = 0;
 };
 
-// The record of a node, or nullptr if it is none of ours.
-GCOORD_HD inline const PeerLiveness* find_peer(const StepInput& input, NodeId node) {
+// The record of a node, if it is one of ours.
+GCOORD_HD inline Found<PeerLiveness> find_peer(const StepInput& input, NodeId node) {
+  GCOORD_UNROLL
   for (std::uint32_t k = 0; k < input.peer_count; ++k) {
     if (input.peer[k].node == node) {
-      return &input.peer[k];
+      return Found<PeerLiveness>(input.peer[k]);
     }
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace gcoord::consensus

@@ -6,14 +6,7 @@
 
 namespace gcoord::consensus {
 
-GCOORD_HD inline void assert_log(const Log& log, const LogRuns& runs) {
-  GCOORD_ASSERT(log.floor <= log.applied);
-  GCOORD_ASSERT(log.applied <= log.commit);
-  GCOORD_ASSERT(log.commit <= log.last);
-  GCOORD_ASSERT(log.verified <= log.last);
-  GCOORD_ASSERT(log.configuration_pending <= log.last);
-  GCOORD_ASSERT(log.run_count <= kRunSlots);
-  GCOORD_ASSERT((log.run_count == 0) == (log.last == log.floor));
+GCOORD_HD inline void assert_runs(const Log& log, const LogRuns& runs) {
   for (std::uint32_t k = 0; k < log.run_count; ++k) {
     GCOORD_ASSERT(k > 0 || runs.start_offset[k] == 1);
     GCOORD_ASSERT(run_start(log, runs, k) <= log.last);
@@ -22,7 +15,24 @@ GCOORD_HD inline void assert_log(const Log& log, const LogRuns& runs) {
   }
 }
 
-GCOORD_HD inline void assert_storage(const StepRow& r) {
+GCOORD_HD inline void assert_runs(const Log& log, const OneRun& runs) {
+  GCOORD_ASSERT(run_start(log, runs, 0) <= log.last);
+}
+
+template <typename Runs>
+GCOORD_HD inline void assert_log(const Log& log, const Runs& runs) {
+  GCOORD_ASSERT(log.floor <= log.applied);
+  GCOORD_ASSERT(log.applied <= log.commit);
+  GCOORD_ASSERT(log.commit <= log.last);
+  GCOORD_ASSERT(log.verified <= log.last);
+  GCOORD_ASSERT(log.configuration_pending <= log.last);
+  GCOORD_ASSERT(log.run_count <= kRunSlots);
+  GCOORD_ASSERT((log.run_count == 0) == (log.last == log.floor));
+  assert_runs(log, runs);
+}
+
+template <typename Row>
+GCOORD_HD inline void assert_storage(const Row& r) {
   const Storage& storage = r.storage();
   GCOORD_ASSERT(storage.durable <= r.log().last);
   GCOORD_ASSERT(storage.pending_last <= r.log().last);
@@ -31,7 +41,8 @@ GCOORD_HD inline void assert_storage(const StepRow& r) {
   GCOORD_ASSERT(storage.durable < storage.persist_from);
 }
 
-GCOORD_HD inline void assert_role(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void assert_role(const Row& r) {
   const Hot& hot = r.hot();
   GCOORD_ASSERT(last_term(r.log(), r.runs()) <= hot.term);
   if (hot.role == Role::Leader) {
@@ -49,7 +60,8 @@ GCOORD_HD inline void assert_role(const StepRow& r) {
   }
 }
 
-GCOORD_HD inline void assert_invariants(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void assert_invariants(const Row& r) {
   assert_log(r.log(), r.runs());
   assert_storage(r);
   assert_role(r);

@@ -8,7 +8,8 @@ namespace gcoord::consensus {
 
 // Whether an entry of the leader's own term is committed: only then does it know every earlier
 // decision.
-GCOORD_HD inline bool own_term_committed(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool own_term_committed(const Row& r) {
   return r.term_at(r.log().commit) == r.hot().term;
 }
 
@@ -16,11 +17,13 @@ GCOORD_HD inline bool own_term_committed(const StepRow& r) {
 // holds. It may not count an entry of an earlier term as decided because a majority has it (Raft
 // section 5.4.2), but it may once *every* voter has it: then no candidate is without it. That makes
 // room, and the leader opens its term.
-GCOORD_HD inline bool mute(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool mute(const Row& r) {
   return last_term(r.log(), r.runs()) != r.hot().term;
 }
 
-GCOORD_HD inline LogIndex unanimous_index(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline LogIndex unanimous_index(const Row& r,
                                           const std::uint64_t (&match)[kReplicaSlots]) {
   LogIndex least = r.log().last;
   GCOORD_UNROLL
@@ -34,15 +37,15 @@ GCOORD_HD inline LogIndex unanimous_index(const StepRow& r,
 
 // Advances the commit index as far as the voters' durable logs allow (Raft figure 2,
 // section 5.4.2).
-GCOORD_HD inline void advance_commit(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void advance_commit(const Row& r) {
   Log& log = r.log();
   std::uint64_t match[kReplicaSlots] = {};
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    if (r.is_self(slot)) {
-      r.progress(slot).match = r.storage().durable;
-    }
-    match[slot] = r.progress(slot).match.value;
+    Progress& progress = r.progress(slot);
+    progress.match = r.is_self(slot) ? r.storage().durable : progress.match;
+    match[slot] = progress.match.value;
   }
   LogIndex reached = min_id(committed_index(r.configuration(), match), log.last);
   if (mute(r)) {
@@ -58,7 +61,8 @@ GCOORD_HD inline void advance_commit(const StepRow& r) {
 
 // The leader's lease: an election timeout, less the drift margin, from the oldest send tick that a
 // quorum acknowledged. None while a transfer or a configuration change is under way.
-GCOORD_HD inline Tick lease_end(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline Tick lease_end(const Row& r) {
   const Election& election = r.election();
   const bool unsettled =
       election.transfer_target != kSlotNone || r.log().configuration_pending > r.log().applied;
@@ -68,16 +72,14 @@ GCOORD_HD inline Tick lease_end(const StepRow& r) {
   std::uint64_t acked[kReplicaSlots] = {};
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const PeerLiveness* peer = peer_at(r, slot);
+    const Found<PeerLiveness> peer = peer_at(r, slot);
     // A peer without the newest configuration in its log may not take us for a voter: it promises
     // nothing yet (trusts_leader).
     const bool informed = r.progress(slot).match >= r.log().configuration_pending;
-    if (peer != nullptr && acknowledged(r, slot, *peer) && informed) {
+    if (peer.found() && acknowledged(r, slot, *peer) && informed) {
       acked[slot] = peer->acked_send.value;
     }
-    if (r.is_self(slot)) {
-      acked[slot] = r.input.tick.value;
-    }
+    acked[slot] = r.is_self(slot) ? r.input.tick.value : acked[slot];
   }
   const Tick base{quorum_reached(r.configuration(), acked)};
   if (base.value == 0) {
@@ -87,7 +89,8 @@ GCOORD_HD inline Tick lease_end(const StepRow& r) {
 }
 
 // A rejected probe: look where the follower's hint and our own terms first can agree.
-GCOORD_HD inline void back_off(const StepRow& r, Progress& progress, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void back_off(const Row& r, Progress& progress, const Message& m) {
   const bool stale = progress.state == ProgressState::Replicate ? m.index <= progress.match
                                                                 : progress.next != m.index + 1;
   if (stale || progress.state == ProgressState::Snapshot) {
@@ -100,7 +103,8 @@ GCOORD_HD inline void back_off(const StepRow& r, Progress& progress, const Messa
 }
 
 // An accepted Append or Snapshot: the follower has everything up to m.index on stable storage.
-GCOORD_HD inline void move_on(const StepRow& r, Progress& progress, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void move_on(const Row& r, Progress& progress, const Message& m) {
   if (m.index > progress.match) {
     progress.match = m.index;
   }
@@ -113,17 +117,12 @@ GCOORD_HD inline void move_on(const StepRow& r, Progress& progress, const Messag
   }
 }
 
-GCOORD_HD inline void on_append_reply(const StepRow& r, const Message& m) {
-  if (m.term > r.hot().term) {
-    learn_term(r, m);
-    return;
-  }
-  const std::uint8_t slot = slot_of(r.configuration(), m.from);
-  if (!r.is_leader() || m.term != r.hot().term || slot == kSlotNone ||
-      slot >= r.shard.slot_count()) {
-    return;
-  }
-  Progress& progress = r.progress(slot);
+// The slot's follower answered an Append or a Snapshot of this term.
+template <typename Row>
+GCOORD_HD inline void take_append_reply(const Row& r,
+                                        const Message& m,
+                                        std::uint8_t slot,
+                                        Progress& progress) {
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressHeard);
   if ((m.flags & kFlagReject) != 0) {
     back_off(r, progress, m);
@@ -131,9 +130,9 @@ GCOORD_HD inline void on_append_reply(const StepRow& r, const Message& m) {
     ++r.out.dropped;  // Nobody can have more than the leader sent.
     return;
   } else {
-    const PeerLiveness* peer = find_peer(r.input, m.from);
+    const Found<PeerLiveness> peer = find_peer(r.input, m.from);
     const Tick heard{m.entry_term};
-    if (peer != nullptr && of_session(*peer, heard) && heard > r.election().transfer_expires) {
+    if (peer.found() && of_session(*peer, heard) && heard > r.election().transfer_expires) {
       progress.acked_session = peer->session;
     }
     move_on(r, progress, m);
@@ -147,9 +146,26 @@ GCOORD_HD inline void on_append_reply(const StepRow& r, const Message& m) {
   }
 }
 
+template <typename Row>
+GCOORD_HD inline void on_append_reply(const Row& r, const Message& m) {
+  if (m.term > r.hot().term) {
+    learn_term(r, m);
+    return;
+  }
+  const std::uint8_t slot = slot_of(r.configuration(), m.from);
+  if (!r.is_leader() || m.term != r.hot().term || slot == kSlotNone ||
+      slot >= r.shard.slot_count()) {
+    return;
+  }
+  Progress progress = r.shard.load_progress(slot);
+  take_append_reply(r, m, slot, progress);
+  r.shard.store_progress(slot, progress);
+}
+
 // Opens a read round, or answers at once under the lease (Raft thesis, section 6.4). Either way an
 // older open round is covered by this one.
-GCOORD_HD inline void open_read(const StepRow& r, std::uint64_t sequence) {
+template <typename Row>
+GCOORD_HD inline void open_read(const Row& r, std::uint64_t sequence) {
   r.out.read_sequence = sequence;
   if (!r.is_leader()) {
     r.out.read = ReadVerdict::Lost;
@@ -171,7 +187,8 @@ GCOORD_HD inline void open_read(const StepRow& r, std::uint64_t sequence) {
 
 // Closes the open round once a quorum confirmed this leader after it was opened and the own term is
 // committed.
-GCOORD_HD inline void advance_read(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void advance_read(const Row& r) {
   Election& election = r.election();
   if (election.read_sequence == 0 || !own_term_committed(r)) {
     return;
@@ -189,7 +206,8 @@ GCOORD_HD inline void advance_read(const StepRow& r) {
   election.read_index = LogIndex{};
 }
 
-GCOORD_HD inline void propose(const StepRow& r, std::uint32_t count) {
+template <typename Row>
+GCOORD_HD inline void propose(const Row& r, std::uint32_t count) {
   Log& log = r.log();
   const std::uint64_t open = log.last - log.commit;
   if (!r.is_leader()) {
@@ -209,17 +227,20 @@ GCOORD_HD inline void propose(const StepRow& r, std::uint32_t count) {
 
 // One change at a time, and only by a leader that committed in its own term (Ongaro's correction of
 // 2015).
-GCOORD_HD inline bool may_change_configuration(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool may_change_configuration(const Row& r) {
   return r.is_leader() && r.election().transfer_target == kSlotNone && own_term_committed(r) &&
          r.log().configuration_pending <= r.log().applied;
 }
 
-GCOORD_HD inline void append_configuration(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void append_configuration(const Row& r) {
   append_entries(r.log(), r.runs(), 1, r.hot().term);
   r.log().configuration_pending = r.log().last;
 }
 
-GCOORD_HD inline void propose_configuration(const StepRow& r, const Configuration& proposed) {
+template <typename Row>
+GCOORD_HD inline void propose_configuration(const Row& r, const Configuration& proposed) {
   if (!r.is_leader()) {
     r.out.configuration = ProposalVerdict::NotLeader;
     return;
@@ -237,7 +258,8 @@ GCOORD_HD inline void propose_configuration(const StepRow& r, const Configuratio
 }
 
 // Ends a joint configuration that is to end by itself, once it is applied.
-GCOORD_HD inline void leave_joint_when_due(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void leave_joint_when_due(const Row& r) {
   const bool due = r.configuration().joint() && r.configuration().auto_leave != 0;
   if (due && may_change_configuration(r) && r.out.own_entry.count == 0 && !mute(r)) {
     append_configuration(r);
@@ -246,7 +268,8 @@ GCOORD_HD inline void leave_joint_when_due(const StepRow& r) {
 }
 
 // Takes over an applied configuration. Who is no voter any more neither leads nor campaigns.
-GCOORD_HD inline void apply_configuration(const StepRow& r, const Configuration& applied) {
+template <typename Row>
+GCOORD_HD inline void apply_configuration(const Row& r, const Configuration& applied) {
   if (!well_formed(applied, r.shard.slot_count())) {
     ++r.out.dropped;
     return;
@@ -268,7 +291,8 @@ GCOORD_HD inline void apply_configuration(const StepRow& r, const Configuration&
 // Gives up a transfer that took too long. Voters may have let go of their promise for it, and a
 // late vote may still carry it; so every one has to acknowledge this leader again, after it heard
 // our clock pass the expiry: from then on it refuses such votes.
-GCOORD_HD inline void abort_transfer(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void abort_transfer(const Row& r) {
   r.election().transfer_target = kSlotNone;
   r.election().leader_since = r.input.tick;
   GCOORD_UNROLL
@@ -279,7 +303,8 @@ GCOORD_HD inline void abort_transfer(const StepRow& r) {
 }
 
 // Starts to hand leadership to a voter; it gets the order once it has the whole log.
-GCOORD_HD inline void start_transfer(const StepRow& r, NodeId to) {
+template <typename Row>
+GCOORD_HD inline void start_transfer(const Row& r, NodeId to) {
   const std::uint8_t slot = slot_of(r.configuration(), to);
   const bool possible = r.is_leader() && slot != kSlotNone &&
                         has_slot(r.configuration().voters, slot) && !r.is_self(slot) &&

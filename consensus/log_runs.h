@@ -16,29 +16,53 @@ namespace gcoord::consensus {
 
 inline constexpr std::uint64_t kOffsetMax = 0xffffffffu;
 
+// The runs of a log that is known to hold one term only, by that term: the functions below take
+// either form.
+struct OneRun {
+  Term term;
+};
+
+GCOORD_HD inline std::uint32_t run_count(const Log& log, const LogRuns& /*runs*/) {
+  return log.run_count;
+}
+
+GCOORD_HD constexpr std::uint32_t run_count(const Log& /*log*/, const OneRun& /*runs*/) {
+  return 1;
+}
+
 GCOORD_HD inline LogIndex run_start(const Log& log, const LogRuns& runs, std::uint32_t k) {
   return log.floor + runs.start_offset[k];
+}
+
+GCOORD_HD inline LogIndex run_start(const Log& log, const OneRun& /*runs*/, std::uint32_t /*k*/) {
+  return log.floor + 1;
 }
 
 GCOORD_HD inline Term run_term(const Log& log, const LogRuns& runs, std::uint32_t k) {
   return log.floor_term + runs.term_offset[k];
 }
 
+GCOORD_HD inline Term run_term(const Log& /*log*/, const OneRun& runs, std::uint32_t /*k*/) {
+  return runs.term;
+}
+
 // The last index of run k.
-GCOORD_HD inline LogIndex run_end(const Log& log, const LogRuns& runs, std::uint32_t k) {
-  GCOORD_ASSERT(k < log.run_count);
-  return k + 1 < log.run_count ? run_start(log, runs, k + 1) - 1 : log.last;
+template <typename Runs>
+GCOORD_HD inline LogIndex run_end(const Log& log, const Runs& runs, std::uint32_t k) {
+  GCOORD_ASSERT(k < run_count(log, runs));
+  return k + 1 < run_count(log, runs) ? run_start(log, runs, k + 1) - 1 : log.last;
 }
 
 // The term of an index, or Term{0} where it is not known: below the floor, beyond the end.
-GCOORD_HD inline Term term_at(const Log& log, const LogRuns& runs, LogIndex index) {
+template <typename Runs>
+GCOORD_HD inline Term term_at(const Log& log, const Runs& runs, LogIndex index) {
   if (index == log.floor) {
     return log.floor_term;
   }
   if (index < log.floor || index > log.last) {
     return Term{};
   }
-  for (std::uint32_t k = log.run_count; k > 0; --k) {
+  for (std::uint32_t k = run_count(log, runs); k > 0; --k) {
     if (index >= run_start(log, runs, k - 1)) {
       return run_term(log, runs, k - 1);
     }
@@ -46,7 +70,8 @@ GCOORD_HD inline Term term_at(const Log& log, const LogRuns& runs, LogIndex inde
   return Term{};
 }
 
-GCOORD_HD inline Term last_term(const Log& log, const LogRuns& runs) {
+template <typename Runs>
+GCOORD_HD inline Term last_term(const Log& log, const Runs& runs) {
   return term_at(log, runs, log.last);
 }
 
@@ -74,33 +99,58 @@ GCOORD_HD inline void compact(Log& log, LogRuns& runs, LogIndex to) {
 }
 
 // Whether the oldest run can be forgotten: all of it is applied.
-GCOORD_HD inline bool oldest_forgettable(const Log& log, const LogRuns& runs) {
-  return log.run_count >= 2 && run_end(log, runs, 0) <= log.applied;
+template <typename Runs>
+GCOORD_HD inline bool oldest_forgettable(const Log& log, const Runs& runs) {
+  return run_count(log, runs) >= 2 && run_end(log, runs, 0) <= log.applied;
 }
 
 // Whether entries of `term` can be appended, perhaps after forgetting the oldest run.
-GCOORD_HD inline bool has_room(const Log& log, const LogRuns& runs, Term term) {
+template <typename Runs>
+GCOORD_HD inline bool has_room(const Log& log, const Runs& runs, Term term) {
   const bool in_range = term >= log.floor_term && term - log.floor_term <= kOffsetMax &&
                         log.last - log.floor < kOffsetMax - kRunSlots;
-  const bool extends = log.run_count > 0 && run_term(log, runs, log.run_count - 1) == term;
-  return in_range && (extends || log.run_count < kRunSlots || oldest_forgettable(log, runs));
+  const bool extends =
+      run_count(log, runs) > 0 && run_term(log, runs, run_count(log, runs) - 1) == term;
+  return in_range && (extends || run_count(log, runs) < kRunSlots || oldest_forgettable(log, runs));
+}
+
+// Begins a run of `term` behind the end of the log.
+GCOORD_HD inline void begin_run(Log& log, LogRuns& runs, Term term) {
+  if (log.run_count == kRunSlots) {
+    compact(log, runs, run_end(log, runs, 0));
+  }
+  runs.start_offset[log.run_count] = static_cast<std::uint32_t>(log.last + 1 - log.floor);
+  runs.term_offset[log.run_count] = static_cast<std::uint32_t>(term - log.floor_term);
+  ++log.run_count;
+}
+
+// A log that is known to hold one term gets no other one.
+GCOORD_HD inline void begin_run(Log& /*log*/, const OneRun& runs, Term term) {
+  GCOORD_ASSERT(runs.term == term);
 }
 
 // Appends `count` entries of `term`. The caller knows that there is room.
-GCOORD_HD inline void append_entries(Log& log, LogRuns& runs, std::uint64_t count, Term term) {
+template <typename Runs>
+GCOORD_HD inline void append_entries(Log& log, Runs&& runs, std::uint64_t count, Term term) {
   GCOORD_ASSERT(count > 0);
   GCOORD_ASSERT(has_room(log, runs, term));
   GCOORD_ASSERT(term >= last_term(log, runs));
-  const bool extends = log.run_count > 0 && run_term(log, runs, log.run_count - 1) == term;
+  const std::uint32_t runs_now = run_count(log, runs);
+  const bool extends = runs_now > 0 && run_term(log, runs, runs_now - 1) == term;
   if (!extends) {
-    if (log.run_count == kRunSlots) {
-      compact(log, runs, run_end(log, runs, 0));
-    }
-    runs.start_offset[log.run_count] = static_cast<std::uint32_t>(log.last + 1 - log.floor);
-    runs.term_offset[log.run_count] = static_cast<std::uint32_t>(term - log.floor_term);
-    ++log.run_count;
+    begin_run(log, runs, term);
   }
   log.last = log.last + count;
+}
+
+// How many runs begin before the end of the log; those behind it are not meant any more.
+template <typename Runs>
+GCOORD_HD inline std::uint32_t runs_up_to(const Log& log, const Runs& runs) {
+  std::uint32_t count = run_count(log, runs);
+  while (count > 0 && run_start(log, runs, count - 1) > log.last) {
+    --count;
+  }
+  return count;
 }
 
 // Removes every entry from `index` on; never a committed one.
@@ -108,17 +158,16 @@ GCOORD_HD inline void truncate_from(Log& log, const LogRuns& runs, LogIndex inde
   GCOORD_ASSERT(index > log.commit);
   GCOORD_ASSERT(index <= log.last);
   log.last = index - 1;
-  while (log.run_count > 0 && run_start(log, runs, log.run_count - 1) > log.last) {
-    --log.run_count;
-  }
+  log.run_count = runs_up_to(log, runs);
   log.configuration_pending = min_id(log.configuration_pending, log.last);
 }
 
 // The first index in [first, last] at which this log holds a term other than `term`; LogIndex{0} if
 // there is none.
+template <typename Runs>
 GCOORD_HD inline LogIndex first_conflict(
-    const Log& log, const LogRuns& runs, LogIndex first, LogIndex last, Term term) {
-  for (std::uint32_t k = 0; k < log.run_count; ++k) {
+    const Log& log, const Runs& runs, LogIndex first, LogIndex last, Term term) {
+  for (std::uint32_t k = 0; k < run_count(log, runs); ++k) {
     const LogIndex from = max_id(run_start(log, runs, k), first);
     if (run_term(log, runs, k) != term && from <= min_id(run_end(log, runs, k), last)) {
       return from;
@@ -130,12 +179,13 @@ GCOORD_HD inline LogIndex first_conflict(
 // The largest known index up to `bound` whose term is at most `term`: where a leader with (bound,
 // term) should look next (Raft section 5.3, the optimisation; etcd's log-conflict hint). At least
 // the floor.
+template <typename Runs>
 GCOORD_HD inline LogIndex conflict_hint(const Log& log,
-                                        const LogRuns& runs,
+                                        const Runs& runs,
                                         LogIndex bound,
                                         Term term) {
   const LogIndex end = min_id(bound, log.last);
-  for (std::uint32_t k = log.run_count; k > 0; --k) {
+  for (std::uint32_t k = run_count(log, runs); k > 0; --k) {
     if (run_start(log, runs, k - 1) <= end && run_term(log, runs, k - 1) <= term) {
       return min_id(run_end(log, runs, k - 1), end);
     }

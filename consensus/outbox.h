@@ -101,11 +101,11 @@ struct OutboxHead {
   ProposalVerdict proposal = ProposalVerdict::None;
   ProposalVerdict configuration = ProposalVerdict::None;
   ReadVerdict read = ReadVerdict::None;
-  std::uint8_t reserved = 0;
-  std::uint32_t dropped = 0;     // Messages that could not be true; count them.
-  Appended accepted;             // Proposals.
-  Appended own_entry;            // The leader's no-op or the end of a joint configuration.
-  LogIndex configuration_index;  // Where a proposed configuration went.
+  std::uint8_t beyond_plain = 0;  // A plain step found out that it is none (step_row.h).
+  std::uint32_t dropped = 0;      // Messages that could not be true; count them.
+  Appended accepted;              // Proposals.
+  Appended own_entry;             // The leader's no-op or the end of a joint configuration.
+  LogIndex configuration_index;   // Where a proposed configuration went.
   std::uint64_t read_sequence = 0;
   LogIndex read_index;
   StorageRequest storage;
@@ -120,6 +120,7 @@ struct OutboxHead {
     proposal = ProposalVerdict::None;
     configuration = ProposalVerdict::None;
     read = ReadVerdict::None;
+    beyond_plain = 0;
     dropped = 0;
     accepted = Appended{};
     own_entry = Appended{};

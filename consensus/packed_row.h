@@ -15,6 +15,7 @@
 #include "common/hd.h"
 #include "consensus/shard_table.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gcoord::consensus {
@@ -36,27 +37,19 @@ struct PackedProgress {
   std::uint32_t session_state = 0;  // Session in 24 bits, state in 2, flags in 3.
 };
 
-// Suffix _back: distance below the field named in the comment, or kCodeZero.
+// Suffix _back: distance below the field named in the comment, or kCodeZero. The first half is what
+// stays as it is while a term lasts and nothing is compacted, the second half what moves with every
+// entry: a plain step (plain_step.h) writes the second one only.
 struct alignas(16) PackedRow {
   std::uint64_t term = 0;  // A wide row: its number among the wide ones.
-  std::uint64_t last = 0;
+  std::uint64_t floor = 0;
   std::uint64_t leader_since = 0;  // 48 bits; above them campaign_count.
   std::uint32_t leader_incarnation = 0;
+  std::uint32_t configuration_from = 0;  // Index of configuration_pending, from floor - kFromBias.
   std::uint16_t leader = 0;
   std::uint16_t vote = 0;
   std::uint16_t durable_vote = 0;
-  std::uint16_t bits = 0;                // kPacked*
-  std::uint32_t floor_back = 0;          // last
-  std::uint32_t configuration_back = 0;  // last
-  std::uint32_t run_start = 0;           // Of the second run; the first starts at 1.
-  std::uint16_t commit_back = 0;         // last
-  std::uint16_t applied_back = 0;        // commit
-  std::uint16_t verified_back = 0;       // last
   std::uint16_t floor_term_back = 0;     // term
-  std::uint16_t run_term[kPackedRuns]{};
-  std::uint16_t durable_back = 0;        // last
-  std::uint16_t persist_back = 0;        // last + 1
-  std::uint16_t pending_back = 0;        // last
   std::uint16_t durable_term_back = 0;   // term
   std::uint16_t prevote_term_back = 0;   // term + kTermAhead
   std::uint16_t asked_term_back = 0;     // term + kTermAhead
@@ -72,11 +65,23 @@ struct alignas(16) PackedRow {
   SlotMask voters = 0;
   SlotMask learners = 0;
   std::uint16_t node[kPackedSlots]{};
+  // Here the second half begins.
+  std::uint32_t run_start = 0;  // Of the second run; the first starts at 1.
+  std::uint16_t run_term[kPackedRuns]{};
   std::uint16_t slots = 0;  // transfer_target in 4 bits, run_count in 2, a bit per weight of one.
+  std::uint16_t bits = 0;   // kPacked*
+  std::uint32_t last_ahead = 0;     // From floor.
+  std::uint16_t commit_back = 0;    // last
+  std::uint16_t applied_back = 0;   // commit
+  std::uint16_t verified_back = 0;  // last
+  std::uint16_t durable_back = 0;   // last
+  std::uint16_t persist_back = 0;   // last + 1
+  std::uint16_t pending_back = 0;   // last
   PackedProgress progress[kPackedSlots];
 };
 
 static_assert(sizeof(PackedRow) == 128);
+static_assert(offsetof(PackedRow, run_start) == sizeof(PackedRow) / 2);
 
 // PackedRow::bits.
 inline constexpr std::uint32_t kPackedRoleShift = 0;      // 2 bits
@@ -87,6 +92,9 @@ inline constexpr std::uint16_t kPackedWide = 1u << 15;
 
 // Terms of others may be ahead of ours by so much.
 inline constexpr std::uint64_t kTermAhead = 256;
+
+// Indices that may lie on either side of the floor are counted from so far below it.
+inline constexpr std::uint64_t kFromBias = std::uint64_t{1} << 31;
 
 inline constexpr std::uint32_t kSessionBits = 24;
 inline constexpr std::uint32_t kStateBits = 2;
@@ -127,6 +135,14 @@ class RowPacker {
     return static_cast<Code>(distance);
   }
 
+  // How far `value` lies above `from`, which may be below zero; never kCodeZero.
+  template <typename Code>
+  GCOORD_HD Code from_or_zero(std::uint64_t from, std::uint64_t value) {
+    const std::uint64_t distance = value - from;
+    require(value == 0 || distance < kCodeZero<Code>);
+    return value == 0 ? kCodeZero<Code> : static_cast<Code>(distance);
+  }
+
   template <typename Code>
   GCOORD_HD Code back_or_zero(std::uint64_t from, std::uint64_t value) {
     return value == 0 ? kCodeZero<Code> : back<Code>(from, value);
@@ -141,6 +157,11 @@ GCOORD_HD constexpr std::uint64_t unpack_back(std::uint64_t from, Code code) {
   return code == kCodeZero<Code> ? 0 : from - code;
 }
 
+template <typename Code>
+GCOORD_HD constexpr std::uint64_t unpack_from(std::uint64_t from, Code code) {
+  return code == kCodeZero<Code> ? 0 : from + code;
+}
+
 GCOORD_HD constexpr std::uint32_t narrow_slot(std::uint8_t slot) {
   return slot == kSlotNone ? kNarrowSlotNone : slot & 15u;
 }
@@ -149,32 +170,24 @@ GCOORD_HD constexpr std::uint8_t wide_slot(std::uint32_t slot) {
   return slot == kNarrowSlotNone ? kSlotNone : static_cast<std::uint8_t>(slot);
 }
 
-GCOORD_HD inline void pack_hot(RowPacker& packer, ShardRef row, PackedRow& packed) {
+// --- What stays
+
+GCOORD_HD inline void pack_names(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const Hot& hot = row.hot();
   packed.term = hot.term.value;
   packed.leader = packer.narrow<std::uint16_t>(hot.leader.value);
   packed.vote = packer.narrow<std::uint16_t>(hot.vote.value);
   packed.leader_incarnation = hot.leader_incarnation.value;
-  packer.require(hot.flags < 1u << 6);
-  const Storage& storage = row.storage();
-  const std::uint32_t pending =
-      storage.request_pending | storage.snapshot_pending << 1 | storage.apply_pending << 2;
-  packed.bits =
-      static_cast<std::uint16_t>(static_cast<std::uint32_t>(hot.role) << kPackedRoleShift |
-                                 narrow_slot(hot.self_slot) << kPackedSelfShift |
-                                 hot.flags << kPackedFlagsShift | pending << kPackedPendingShift);
+  packed.durable_vote = packer.narrow<std::uint16_t>(row.storage().durable_vote.value);
+  packed.durable_term_back =
+      packer.back_or_zero<std::uint16_t>(hot.term.value, row.storage().durable_term.value);
 }
 
-GCOORD_HD inline void pack_log(RowPacker& packer, ShardRef row, PackedRow& packed) {
+GCOORD_HD inline void pack_floor(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const Log& log = row.log();
-  const std::uint64_t last = log.last.value;
-  packed.last = last;
-  packed.floor_back = packer.back<std::uint32_t>(last, log.floor.value);
-  packed.commit_back = packer.back<std::uint16_t>(last, log.commit.value);
-  packed.applied_back = packer.back<std::uint16_t>(log.commit.value, log.applied.value);
-  packed.verified_back = packer.back_or_zero<std::uint16_t>(last, log.verified.value);
-  packed.configuration_back =
-      packer.back_or_zero<std::uint32_t>(last, log.configuration_pending.value);
+  packed.floor = log.floor.value;
+  packed.configuration_from = packer.from_or_zero<std::uint32_t>(log.floor.value - kFromBias,
+                                                                 log.configuration_pending.value);
   packed.floor_term_back =
       packer.back_or_zero<std::uint16_t>(row.hot().term.value, log.floor_term.value);
   packer.require(log.run_count <= kPackedRuns);
@@ -184,17 +197,6 @@ GCOORD_HD inline void pack_log(RowPacker& packer, ShardRef row, PackedRow& packe
       log.run_count > 0 ? packer.narrow<std::uint16_t>(row.runs().term_offset[0]) : 0;
   packed.run_term[1] =
       log.run_count > 1 ? packer.narrow<std::uint16_t>(row.runs().term_offset[1]) : 0;
-}
-
-GCOORD_HD inline void pack_storage(RowPacker& packer, ShardRef row, PackedRow& packed) {
-  const Storage& storage = row.storage();
-  const std::uint64_t last = row.log().last.value;
-  packed.durable_back = packer.back<std::uint16_t>(last, storage.durable.value);
-  packed.persist_back = packer.back<std::uint16_t>(last + 1, storage.persist_from.value);
-  packed.pending_back = packer.back<std::uint16_t>(last, storage.pending_last.value);
-  packed.durable_term_back =
-      packer.back_or_zero<std::uint16_t>(row.hot().term.value, storage.durable_term.value);
-  packed.durable_vote = packer.narrow<std::uint16_t>(storage.durable_vote.value);
 }
 
 GCOORD_HD inline void pack_election(RowPacker& packer, ShardRef row, PackedRow& packed) {
@@ -244,6 +246,33 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
   packer.require(more == 0 && (configuration.members() >> kPackedSlots) == 0);
 }
 
+// --- What moves
+
+GCOORD_HD inline void pack_bits(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Hot& hot = row.hot();
+  const Storage& storage = row.storage();
+  packer.require(hot.flags < 1u << 6);
+  const std::uint32_t pending =
+      storage.request_pending | storage.snapshot_pending << 1 | storage.apply_pending << 2;
+  packed.bits =
+      static_cast<std::uint16_t>(static_cast<std::uint32_t>(hot.role) << kPackedRoleShift |
+                                 narrow_slot(hot.self_slot) << kPackedSelfShift |
+                                 hot.flags << kPackedFlagsShift | pending << kPackedPendingShift);
+}
+
+GCOORD_HD inline void pack_indices(RowPacker& packer, ShardRef row, PackedRow& packed) {
+  const Log& log = row.log();
+  const Storage& storage = row.storage();
+  const std::uint64_t last = log.last.value;
+  packed.last_ahead = packer.narrow<std::uint32_t>(last - log.floor.value);
+  packed.commit_back = packer.back<std::uint16_t>(last, log.commit.value);
+  packed.applied_back = packer.back<std::uint16_t>(log.commit.value, log.applied.value);
+  packed.verified_back = packer.back_or_zero<std::uint16_t>(last, log.verified.value);
+  packed.durable_back = packer.back<std::uint16_t>(last, storage.durable.value);
+  packed.persist_back = packer.back<std::uint16_t>(last + 1, storage.persist_from.value);
+  packed.pending_back = packer.back<std::uint16_t>(last, storage.pending_last.value);
+}
+
 // Slots that the row has and a packed one holds.
 GCOORD_HD inline std::uint32_t packed_slots(ShardRef row) {
   return row.slot_count() < kPackedSlots ? row.slot_count() : kPackedSlots;
@@ -276,19 +305,26 @@ GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   return more == 0;
 }
 
+// Packs what a plain step moves over what the row was unpacked from; false if it does not fit.
+GCOORD_HD inline bool pack_moving(ShardRef row, PackedRow& packed) {
+  RowPacker packer;
+  pack_bits(packer, row, packed);
+  pack_indices(packer, row, packed);
+  pack_progress(packer, row, packed);
+  return packer.fits();
+}
+
 // Packs a row; false if it does not fit, and then `packed` says nothing.
 GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   RowPacker packer;
-  pack_hot(packer, row, packed);
-  pack_log(packer, row, packed);
-  pack_storage(packer, row, packed);
+  pack_names(packer, row, packed);
+  pack_floor(packer, row, packed);
   pack_election(packer, row, packed);
   pack_configuration(packer, row, packed);
-  pack_progress(packer, row, packed);
-  return packer.fits() && more_slots_empty(row);
+  return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
 }
 
-// --- Unpacking. Each function writes what its namesake above read.
+// --- Unpacking: all that was packed above.
 
 GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, ShardRef row) {
   Hot& hot = row.hot();
@@ -306,13 +342,14 @@ GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, ShardRe
 GCOORD_HD inline void unpack_log(const PackedRow& packed, ShardRef row) {
   Log& log = row.log();
   log = Log{};
-  log.last = LogIndex{packed.last};
+  log.floor = LogIndex{packed.floor};
+  log.last = log.floor + packed.last_ahead;
   log.commit = log.last - packed.commit_back;
   log.applied = log.commit - packed.applied_back;
-  log.floor = log.last - packed.floor_back;
   log.floor_term = Term{unpack_back(packed.term, packed.floor_term_back)};
-  log.verified = LogIndex{unpack_back(packed.last, packed.verified_back)};
-  log.configuration_pending = LogIndex{unpack_back(packed.last, packed.configuration_back)};
+  log.verified = LogIndex{unpack_back(log.last.value, packed.verified_back)};
+  log.configuration_pending =
+      LogIndex{unpack_from(packed.floor - kFromBias, packed.configuration_from)};
   log.run_count = packed.slots >> kRunCountShift & 3u;
   row.runs().start_offset[0] = log.run_count > 0 ? 1 : 0;
   row.runs().start_offset[1] = packed.run_start;
@@ -370,12 +407,13 @@ GCOORD_HD inline void unpack_configuration(const PackedRow& packed, ShardRef row
 }
 
 GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
+  const std::uint64_t last = row.log().last.value;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < packed_slots(row); ++slot) {
     const PackedProgress& narrow = packed.progress[slot];
     Progress& progress = row.progress(slot);
-    progress.match = LogIndex{unpack_back(packed.last, narrow.match_back)};
-    progress.next = LogIndex{unpack_back(packed.last + 1, narrow.next_back)};
+    progress.match = LogIndex{unpack_back(last, narrow.match_back)};
+    progress.next = LogIndex{unpack_back(last + 1, narrow.next_back)};
     progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
     progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
     progress.flags =

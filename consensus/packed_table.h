@@ -72,12 +72,17 @@ PackedTable carve_packed_table(Arena& arena,
 
 // --- One row
 
-// Copies 128 bytes as eight wide accesses.
-GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to) {
+inline constexpr std::uint32_t kPackedChunks = sizeof(PackedRow) / sizeof(MessageChunk);
+
+// The chunks from here on move in every step (packed_row.h).
+inline constexpr std::uint32_t kMovingChunk = kPackedChunks / 2;
+
+// Copies 128 bytes, or those from chunk `first` on, by wide accesses.
+GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to, std::uint32_t first = 0) {
   const auto* source = reinterpret_cast<const std::byte*>(&from);
   auto* target = reinterpret_cast<std::byte*>(&to);
   GCOORD_UNROLL
-  for (std::uint32_t c = 0; c < sizeof(PackedRow) / sizeof(MessageChunk); ++c) {
+  for (std::uint32_t c = first; c < kPackedChunks; ++c) {
     const MessageChunk chunk = load_chunk(source + c * sizeof(MessageChunk));
     store_chunk(target + c * sizeof(MessageChunk), chunk.word[0], chunk.word[1]);
   }
@@ -136,6 +141,16 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
   packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(from.hot().role)
                                                              << kPackedRoleShift);
   return true;
+}
+
+// Stores what a plain step moved in a row that was loaded into `packed` and is not wide.
+GCOORD_HD inline void store_moving(const PackedTable& table,
+                                   std::uint32_t row,
+                                   const PackedRow& packed,
+                                   Tick deadline) {
+  GCOORD_ASSERT(row < table.row_count);
+  copy_packed(packed, table.packed[row], kMovingChunk);
+  table.deadline[row] = deadline;
 }
 
 // Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is

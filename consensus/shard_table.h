@@ -181,6 +181,32 @@ class ShardRef {
 
   GCOORD_HD Configuration& configuration() const { return columns_.configuration[row_]; }
 
+  // The progress of a slot that is known only at run time: as a copy, to be stored afterwards. What
+  // lies in a device's registers cannot be indexed, only selected.
+  GCOORD_HD Progress load_progress(std::uint32_t slot) const {
+    if constexpr (!kIndexBySelection) {
+      return progress(slot);
+    } else {
+      Progress loaded;
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
+        loaded = k == slot ? progress(k) : loaded;
+      }
+      return loaded;
+    }
+  }
+
+  GCOORD_HD void store_progress(std::uint32_t slot, const Progress& stored) const {
+    if constexpr (!kIndexBySelection) {
+      progress(slot) = stored;
+    } else {
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k < columns_.slot_count; ++k) {
+        progress(k) = k == slot ? stored : progress(k);
+      }
+    }
+  }
+
   GCOORD_HD Progress& progress(std::uint32_t slot) const {
     GCOORD_ASSERT(slot < columns_.slot_count);
     return columns_.progress[static_cast<std::size_t>(slot) * columns_.row_count + row_];

@@ -27,23 +27,28 @@ namespace gcoord::consensus {
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
   const StepArrays none;
-  return lease_end(StepRow{shard, input, unused, none});
+  return lease_end(StepRow{shard, input, unused, none, SlotPeers{}});
 }
 
 // Storage finished the request under way. Entries that were cut meanwhile are not counted:
 // pending_last fell with them.
-GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
+template <typename Row>
+GCOORD_HD inline void on_storage_ack(const Row& r, const StorageAck& ack) {
   Storage& storage = r.storage();
   if (ack.present == 0 || storage.request_pending == 0) {
     return;
   }
   storage.request_pending = 0;
   storage.durable = max_id(storage.durable, storage.pending_last);
-  storage.durable_term = ack.term;
-  storage.durable_vote = ack.vote;
+  const bool same_vote = ack.term == storage.durable_term && ack.vote == storage.durable_vote;
+  if (!same_vote && !r.leaves_plain()) {
+    storage.durable_term = ack.term;
+    storage.durable_vote = ack.vote;
+  }
 }
 
-GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
+template <typename Row>
+GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   Log& log = r.log();
   if (in.applied > log.applied) {
     GCOORD_ASSERT(in.applied <= log.commit);
@@ -55,8 +60,8 @@ GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
   if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
     apply_configuration(r, *r.arrays.configuration);
   }
-  if (in.compact_to.value != 0) {
-    compact(log, r.runs(), min_id(in.compact_to, log.applied));
+  if (in.compact_to.value != 0 && !r.leaves_plain()) {
+    compact(log, r.shard.runs(), min_id(in.compact_to, log.applied));
   }
 }
 
@@ -65,21 +70,53 @@ GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
 inline constexpr std::uint64_t kTermLeadMax = std::uint64_t{1} << 31;
 
 // Whether a message could be meant for this row at all.
-GCOORD_HD inline bool plausible(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool plausible(const Row& r, const Message& m) {
   return m.term.value <= r.hot().term.value + kTermLeadMax && m.shard == r.shard.shard() &&
          m.to == r.input.self && m.from != r.input.self && m.from.value != 0 &&
          m.term.value < kPlausibleMax && m.index.value < kPlausibleMax &&
          m.log_term.value < kPlausibleMax;
 }
 
+// What a plain row is told: Appends of the leader that it knows, or answers to its own. Saying of
+// the message again what was just found lets a compiler leave out what cannot follow.
+template <typename Row>
+GCOORD_HD inline void on_plain_message(const Row& r, Message m, std::uint32_t k) {
+  const MessageKind kind = r.is_leader() ? MessageKind::AppendReply : MessageKind::Append;
+  if (m.kind != kind || m.flags != 0 || m.term != r.hot().term) {
+    r.leaves_plain();
+    return;
+  }
+  m.kind = kind;
+  m.flags = 0;
+  m.term = r.hot().term;
+  if (r.is_leader()) {
+    on_append_reply(r, m);
+    return;
+  }
+  const bool own_term = m.count == 0 || m.entry_term == m.term.value;
+  if (m.from != r.hot().leader || m.context != 0 || !own_term) {
+    r.leaves_plain();
+    return;
+  }
+  m.from = r.hot().leader;
+  m.context = 0;
+  m.entry_term = m.term.value;  // Meant only where there are entries.
+  on_append(r, m, k);
+}
+
 // m is message k of the inbox.
-GCOORD_HD inline void on_message(const StepRow& r,
+template <typename Row>
+GCOORD_HD inline void on_message(const Row& r,
                                  const InboxHead& in,
                                  const Message& m,
                                  std::uint32_t k) {
   if (!plausible(r, m)) {
     ++r.out.dropped;
     return;
+  }
+  if constexpr (Row::kScope == StepScope::Plain) {
+    return on_plain_message(r, m, k);
   }
   switch (m.kind) {
     case MessageKind::PreVote:
@@ -109,7 +146,8 @@ GCOORD_HD inline void on_message(const StepRow& r,
   }
 }
 
-GCOORD_HD inline void on_snapshot_failed(const StepRow& r, NodeId node) {
+template <typename Row>
+GCOORD_HD inline void on_snapshot_failed(const Row& r, NodeId node) {
   const std::uint8_t slot = slot_of(r.configuration(), node);
   if (!r.is_leader() || slot == kSlotNone || slot >= r.shard.slot_count()) {
     return;
@@ -119,7 +157,8 @@ GCOORD_HD inline void on_snapshot_failed(const StepRow& r, NodeId node) {
 }
 
 // What the owner of the shard asks for, as opposed to what peers say.
-GCOORD_HD inline void on_local(const StepRow& r, const InboxHead& in) {
+template <typename Row>
+GCOORD_HD inline void on_local(const Row& r, const InboxHead& in) {
   if (in.snapshot_failed.value != 0) {
     on_snapshot_failed(r, in.snapshot_failed);
   }
@@ -136,7 +175,8 @@ GCOORD_HD inline void on_local(const StepRow& r, const InboxHead& in) {
 
 // Draws every conclusion that the inputs of this step allow. A new read round takes the place of an
 // open one before that is looked at: one outbox answers one round.
-GCOORD_HD inline void conclude(const StepRow& r, const InboxHead& in) {
+template <typename Row>
+GCOORD_HD inline void conclude(const Row& r, const InboxHead& in) {
   tally(r);
   if (r.is_leader()) {
     if (mute(r)) {
@@ -155,7 +195,7 @@ GCOORD_HD inline void conclude(const StepRow& r, const InboxHead& in) {
 
 // Steps one row. `messages[k]` is message k of the inbox, by reference or by value, for k below
 // in.message_count; `out` is cleared first. Asserts the row's invariants at the end.
-template <typename Messages>
+template <StepScope scope = StepScope::Whole, typename Messages>
 GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const InboxHead& in,
                               const Messages& messages,
@@ -164,7 +204,8 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const StepRow r{shard, input, out, arrays};
+  const SlotPeers peers = scope == StepScope::Plain ? slot_peers(shard, input) : SlotPeers{};
+  const BasicStepRow<scope> r{shard, input, out, arrays, peers};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   for (std::uint32_t k = 0; k < in.message_count; ++k) {

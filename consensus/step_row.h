@@ -26,17 +26,58 @@ struct StepArrays {
   MessageSink sink;  // The outbox's messages.
 };
 
-struct StepRow {
+// The slots of a configuration that the plain step is compiled for.
+inline constexpr std::uint32_t kPlainSlots = 3;
+
+// How much of the protocol a step may turn out to need. The step is the same for both; it is
+// compiled once more for a row that is known to be plain (plain_step.h), without what such a row
+// hardly ever needs.
+enum class StepScope : std::uint8_t {
+  Whole = 0,
+  // A leader or follower in the middle of its term. A step that needs more says so and stops; then
+  // nothing it did counts, and the row takes a whole step instead.
+  Plain = 1,
+};
+
+// The peers of a plain row by slot, looked up once: its configuration does not change.
+struct SlotPeers {
+  Found<PeerLiveness> at[kPlainSlots];
+};
+
+template <StepScope scope>
+struct BasicStepRow {
+  static constexpr StepScope kScope = scope;
+
+  // What a plain step emits for one slot is short enough to stand there once per slot.
+  static constexpr int kEmitUnroll = scope == StepScope::Plain ? int{kReplicaSlots} : 1;
+
   ShardRef shard;
   const StepInput& input;
   OutboxHead& out;
   const StepArrays& arrays;
+  const SlotPeers& peers;  // Meant in the plain scope only.
+
+  // Asked at every door out of the plain scope, before anything is changed behind it: whether to
+  // turn back.
+  GCOORD_HD bool leaves_plain() const {
+    if constexpr (kScope == StepScope::Plain) {
+      out.beyond_plain = 1;
+    }
+    return kScope == StepScope::Plain;
+  }
 
   GCOORD_HD Hot& hot() const { return shard.hot(); }
 
   GCOORD_HD Log& log() const { return shard.log(); }
 
-  GCOORD_HD LogRuns& runs() const { return shard.runs(); }
+  // A plain row's log holds one term, the present one.
+  GCOORD_HD decltype(auto) runs() const {
+    if constexpr (kScope == StepScope::Plain) {
+      return OneRun{hot().term};
+    } else {
+      return shard.runs();
+    }
+  }
 
   GCOORD_HD Storage& storage() const { return shard.storage(); }
 
@@ -65,35 +106,58 @@ struct StepRow {
   }
 };
 
+GCOORD_HD inline SlotPeers slot_peers(ShardRef shard, const StepInput& input) {
+  SlotPeers peers;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    if (slot != shard.hot().self_slot) {
+      peers.at[slot] = find_peer(input, shard.configuration().node[slot]);
+    }
+  }
+  return peers;
+}
+
+using StepRow = BasicStepRow<StepScope::Whole>;
+
 // Whether this replica votes by the configuration applied here.
-GCOORD_HD inline bool is_voter(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool is_voter(const Row& r) {
   return r.hot().self_slot != kSlotNone &&
          has_slot(r.configuration().voters_either(), r.hot().self_slot);
 }
 
-GCOORD_HD inline SlotMask self_mask(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline SlotMask self_mask(const Row& r) {
   return r.hot().self_slot == kSlotNone ? SlotMask{0} : slot_bit(r.hot().self_slot);
 }
 
-// The liveness record of a slot's node; nullptr for the own slot, a free one or a node that nobody
+// The liveness record of a slot's node; none for the own slot, a free one or a node that nobody
 // told us about.
-GCOORD_HD inline const PeerLiveness* peer_at(const StepRow& r, std::uint32_t slot) {
-  return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot)) : nullptr;
+template <typename Row>
+GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
+  if constexpr (Row::kScope == StepScope::Plain) {
+    return r.peers.at[slot];
+  } else {
+    return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
+                                                 : Found<PeerLiveness>{};
+  }
 }
 
 // Whether a slot acknowledged this shard in this term and in the peer's present session: its
 // promise stands.
-GCOORD_HD inline bool acknowledged(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline bool acknowledged(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   return peer.session != 0 && r.progress(slot).acked_session == peer.session;
 }
 
 // Members whose node is alive both ways, this one included.
-GCOORD_HD inline SlotMask live_members(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline SlotMask live_members(const Row& r) {
   SlotMask mask = self_mask(r);
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const PeerLiveness* peer = peer_at(r, slot);
-    if (peer != nullptr && peer->live != 0) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    if (peer.found() && peer->live != 0) {
       mask = static_cast<SlotMask>(mask | slot_bit(slot));
     }
   }
@@ -101,12 +165,13 @@ GCOORD_HD inline SlotMask live_members(const StepRow& r) {
 }
 
 // Leader: members that are alive and bound to this leader, this one included.
-GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline SlotMask bound_members(const Row& r) {
   SlotMask mask = self_mask(r);
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const PeerLiveness* peer = peer_at(r, slot);
-    if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer)) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    if (peer.found() && peer->live != 0 && acknowledged(r, slot, *peer)) {
       mask = static_cast<SlotMask>(mask | slot_bit(slot));
     }
   }
@@ -115,7 +180,8 @@ GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
 
 // Leader: whether a quorum is bound to it. A new leader has one election timeout to reach that
 // state (check-quorum, Raft thesis section 6.2).
-GCOORD_HD inline bool quorum_bound(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool quorum_bound(const Row& r) {
   return is_quorum(r.configuration(), bound_members(r)) ||
          r.input.tick - r.election().leader_since < r.input.timing.election_ticks;
 }
@@ -123,7 +189,8 @@ GCOORD_HD inline bool quorum_bound(const StepRow& r) {
 // Whether the recorded leader stands: it is a voter, its node lives in the incarnation in which it
 // was accepted, and was heard within the election timeout. While it does, this replica runs no
 // timer and refuses to help others.
-GCOORD_HD inline bool trusts_leader(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool trusts_leader(const Row& r) {
   const Hot& hot = r.hot();
   const bool gone = (hot.flags & kRowLeaderGone) != 0;
   if (hot.leader.value == 0 || hot.role != Role::Follower || gone) {
@@ -137,14 +204,15 @@ GCOORD_HD inline bool trusts_leader(const StepRow& r) {
       (slot == kSlotNone || !has_slot(r.configuration().voters_either(), slot))) {
     return false;
   }
-  const PeerLiveness* peer = find_peer(r.input, hot.leader);
-  return peer != nullptr && peer->incarnation == hot.leader_incarnation &&
+  const Found<PeerLiveness> peer = find_peer(r.input, hot.leader);
+  return peer.found() && peer->incarnation == hot.leader_incarnation &&
          heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
 }
 
 // A voter's place in the order of campaigns: rotated by shard, so that the first leaders are spread
 // evenly.
-GCOORD_HD inline std::uint32_t rank_of(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline std::uint32_t rank_of(const Row& r, std::uint32_t slot) {
   const std::uint32_t voters = count_slots(r.configuration().voters_either());
   if (voters == 0 || slot == kSlotNone) {
     return 0;
@@ -153,7 +221,8 @@ GCOORD_HD inline std::uint32_t rank_of(const StepRow& r, std::uint32_t slot) {
 }
 
 // Whether slot a campaigns before slot b. Ranks collide where the configuration has holes.
-GCOORD_HD inline bool ranks_before(const StepRow& r, std::uint32_t a, std::uint32_t b) {
+template <typename Row>
+GCOORD_HD inline bool ranks_before(const Row& r, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t rank_a = rank_of(r, a);
   const std::uint32_t rank_b = rank_of(r, b);
   return rank_a < rank_b || (rank_a == rank_b && a < b);
@@ -161,7 +230,8 @@ GCOORD_HD inline bool ranks_before(const StepRow& r, std::uint32_t a, std::uint3
 
 // This replica's place in that order among those whose nodes live, so that nobody waits for the
 // dead.
-GCOORD_HD inline std::uint32_t live_rank(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline std::uint32_t live_rank(const Row& r) {
   const auto rivals =
       static_cast<SlotMask>(live_members(r) & r.configuration().voters_either() & ~self_mask(r));
   std::uint32_t before = 0;
@@ -171,14 +241,16 @@ GCOORD_HD inline std::uint32_t live_rank(const StepRow& r) {
   return before;
 }
 
-GCOORD_HD inline std::uint32_t random_ticks(const StepRow& r, std::uint32_t bound) {
+template <typename Row>
+GCOORD_HD inline std::uint32_t random_ticks(const Row& r, std::uint32_t bound) {
   const std::uint64_t word = random64(r.input.seed, r.shard.shard().value, r.input.tick.value);
   return bound == 0 ? 0 : random_below(word, bound);
 }
 
 // When to campaign after the leader was found lost: soon, one rank after the other. A node that has
 // just restarted keeps this order after its silence.
-GCOORD_HD inline Tick first_campaign(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline Tick first_campaign(const Row& r) {
   const std::uint32_t stagger = r.input.timing.stagger_ticks;
   const Tick from = max_id(r.input.tick, r.input.vote_after);
   // The nodes of a new cluster come to life one by one; those that come last get their share, too.
@@ -193,7 +265,8 @@ inline constexpr std::uint8_t kCampaignSpreadMax = 4;
 // When to campaign again after a campaign, or after a vote for somebody else: half an election
 // timeout later, plus a random time that doubles with every campaign in vain. Many shards that all
 // try at once would otherwise keep each other from being heard.
-GCOORD_HD inline Tick next_campaign(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline Tick next_campaign(const Row& r) {
   const std::uint32_t half = r.input.timing.election_ticks / 2;
   const std::uint8_t count = r.election().campaign_count;
   const std::uint32_t doublings =
@@ -203,7 +276,8 @@ GCOORD_HD inline Tick next_campaign(const StepRow& r) {
 }
 
 // Whether term and vote on stable storage are the present ones.
-GCOORD_HD inline bool hard_state_durable(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool hard_state_durable(const Row& r) {
   return r.storage().durable_term == r.hot().term && r.storage().durable_vote == r.hot().vote;
 }
 

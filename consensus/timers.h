@@ -8,7 +8,8 @@ namespace gcoord::consensus {
 
 // Whether a live member has acknowledged this leader, has the whole log and knows the commit index,
 // so that there is nothing to say to it.
-GCOORD_HD inline bool caught_up(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
+template <typename Row>
+GCOORD_HD inline bool caught_up(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   const Progress& progress = r.progress(slot);
   const Election& election = r.election();
   const bool read_open = election.read_sequence != 0 && !has_slot(election.confirmed, slot);
@@ -17,11 +18,12 @@ GCOORD_HD inline bool caught_up(const StepRow& r, std::uint32_t slot, const Peer
          election.transfer_target != slot;
 }
 
-GCOORD_HD inline bool any_behind(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool any_behind(const Row& r) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const PeerLiveness* peer = peer_at(r, slot);
-    if (peer != nullptr && peer->live != 0 && !caught_up(r, slot, *peer)) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    if (peer.found() && peer->live != 0 && !caught_up(r, slot, *peer)) {
       return true;
     }
   }
@@ -30,12 +32,13 @@ GCOORD_HD inline bool any_behind(const StepRow& r) {
 
 // Sends again to whoever is behind and was not heard of since the last time. Entries in flight are
 // taken as lost.
-GCOORD_HD inline void resend(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void resend(const Row& r) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
-    const PeerLiveness* peer = peer_at(r, slot);
-    if (peer == nullptr || caught_up(r, slot, *peer)) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    if (!peer.found() || caught_up(r, slot, *peer)) {
       continue;
     }
     const bool heard = (progress.flags & kProgressHeard) != 0;
@@ -51,7 +54,8 @@ GCOORD_HD inline void resend(const StepRow& r) {
   }
 }
 
-GCOORD_HD inline void leader_timers(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void leader_timers(const Row& r) {
   Election& election = r.election();
   if (!quorum_bound(r)) {
     become_follower(r, r.hot().term, Cause::CheckQuorum);
@@ -68,9 +72,10 @@ GCOORD_HD inline void leader_timers(const StepRow& r) {
 
 // When a voter campaigns if the node of its leader stays silent. A node counts as lost a drift
 // margin before the promise to it ends, and nothing wakes the row a second time.
-GCOORD_HD inline Tick trust_ends(const StepRow& r) {
-  const PeerLiveness* leader = find_peer(r.input, r.hot().leader);
-  if (!is_voter(r) || leader == nullptr || leader->live != 0) {
+template <typename Row>
+GCOORD_HD inline Tick trust_ends(const Row& r) {
+  const Found<PeerLiveness> leader = find_peer(r.input, r.hot().leader);
+  if (!is_voter(r) || !leader.found() || leader->live != 0) {
     return kTickNever;
   }
   const std::uint64_t silent = r.input.tick - leader->heard;
@@ -81,7 +86,8 @@ GCOORD_HD inline Tick trust_ends(const StepRow& r) {
 // A follower without a campaign timer. One keeps a clock whose leader's node is falling silent, and
 // a former leader that is no voter any more: it repeats its StepDown to living peers that did not
 // answer.
-GCOORD_HD inline void rest(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void rest(const Row& r) {
   Hot& hot = r.hot();
   const auto untold = static_cast<SlotMask>(r.configuration().members() & ~r.election().confirmed &
                                             live_members(r));
@@ -99,7 +105,8 @@ GCOORD_HD inline void rest(const StepRow& r) {
   hot.deadline = r.input.tick + r.input.timing.resend_ticks;
 }
 
-GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
+template <typename Row>
+GCOORD_HD inline void run_timers(const Row& r, const InboxHead& in) {
   Hot& hot = r.hot();
   if (r.is_leader()) {
     leader_timers(r);
@@ -118,6 +125,9 @@ GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
     rest(r);
     return;
   }
+  if (r.leaves_plain()) {
+    return;
+  }
   const bool fresh = hot.role == Role::Follower && (hot.deadline == kTickNever || in.woken != 0);
   if (fresh && r.election().campaign_count == 0) {
     hot.deadline = min_id(hot.deadline, first_campaign(r));
@@ -130,7 +140,8 @@ GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
 }
 
 // The earliest tick at which a leader has to look at the shard without being called.
-GCOORD_HD inline void set_leader_deadline(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void set_leader_deadline(const Row& r) {
   Hot& hot = r.hot();
   if (any_behind(r)) {
     hot.deadline = min_id(hot.deadline, r.input.tick + r.input.timing.resend_ticks);

@@ -7,7 +7,8 @@ namespace gcoord::consensus {
 
 // Marks what the peers were sent as outdated: the commit index, the log or the read round moved on.
 // A probe under way stays alone until it is answered.
-GCOORD_HD inline void outdate_progress(const StepRow& r, std::uint8_t flags) {
+template <typename Row>
+GCOORD_HD inline void outdate_progress(const Row& r, std::uint8_t flags) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
@@ -18,7 +19,8 @@ GCOORD_HD inline void outdate_progress(const StepRow& r, std::uint8_t flags) {
 }
 
 // Ends leadership: announces it to the peers and gives up reads and transfer.
-GCOORD_HD inline void end_leadership(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void end_leadership(const Row& r) {
   Election& election = r.election();
   election.resigned_term = r.hot().term;
   election.confirmed = self_mask(r);
@@ -36,7 +38,11 @@ GCOORD_HD inline void end_leadership(const StepRow& r) {
 }
 
 // To follower of nobody at `term`, which is the present one or a higher one.
-GCOORD_HD inline void become_follower(const StepRow& r, Term term, Cause cause) {
+template <typename Row>
+GCOORD_HD inline void become_follower(const Row& r, Term term, Cause cause) {
+  if (r.leaves_plain()) {
+    return;
+  }
   Hot& hot = r.hot();
   GCOORD_ASSERT(term >= hot.term);
   if (hot.role == Role::Leader) {
@@ -65,12 +71,16 @@ GCOORD_HD inline void become_follower(const StepRow& r, Term term, Cause cause) 
 
 // Accepts the sender of an Append or Snapshot of the present term as leader, in its node's present
 // incarnation.
-GCOORD_HD inline void record_leader(const StepRow& r, NodeId leader) {
+template <typename Row>
+GCOORD_HD inline void record_leader(const Row& r, NodeId leader) {
   Hot& hot = r.hot();
   GCOORD_ASSERT(hot.role != Role::Leader);
-  const PeerLiveness* peer = find_peer(r.input, leader);
-  const Incarnation incarnation = peer == nullptr ? Incarnation{} : peer->incarnation;
+  const Found<PeerLiveness> peer = find_peer(r.input, leader);
+  const Incarnation incarnation = !peer.found() ? Incarnation{} : peer->incarnation;
   if (hot.role == Role::Follower && hot.leader == leader && hot.leader_incarnation == incarnation) {
+    return;
+  }
+  if (r.leaves_plain()) {
     return;
   }
   if (hot.leader != leader) {
@@ -90,7 +100,8 @@ GCOORD_HD inline void record_leader(const StepRow& r, NodeId leader) {
 
 // The leader of the present term said that it does not lead any more. It is not trusted again in
 // this term, even if an older Append of it arrives late.
-GCOORD_HD inline void clear_leader(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void clear_leader(const Row& r) {
   Hot& hot = r.hot();
   GCOORD_ASSERT(hot.role == Role::Follower);
   if ((hot.flags & kRowLeaderGone) != 0) {
@@ -103,7 +114,8 @@ GCOORD_HD inline void clear_leader(const StepRow& r) {
   r.out.cause = Cause::Resigned;
 }
 
-GCOORD_HD inline void begin_campaign(const StepRow& r, Role role, Cause cause) {
+template <typename Row>
+GCOORD_HD inline void begin_campaign(const Row& r, Role role, Cause cause) {
   Hot& hot = r.hot();
   Election& election = r.election();
   hot.role = role;
@@ -123,13 +135,15 @@ GCOORD_HD inline void begin_campaign(const StepRow& r, Role role, Cause cause) {
 }
 
 // Asks whether an election could be won, without disturbing anybody (Raft thesis, section 9.6).
-GCOORD_HD inline void become_pre_candidate(const StepRow& r, Cause cause) {
+template <typename Row>
+GCOORD_HD inline void become_pre_candidate(const Row& r, Cause cause) {
   begin_campaign(r, Role::PreCandidate, cause);
   r.election().granted = self_mask(r);
 }
 
 // Starts an election in the next term. The own vote counts once it is durable.
-GCOORD_HD inline void become_candidate(const StepRow& r, Cause cause) {
+template <typename Row>
+GCOORD_HD inline void become_candidate(const Row& r, Cause cause) {
   Hot& hot = r.hot();
   GCOORD_ASSERT(hot.self_slot != kSlotNone);
   begin_campaign(r, Role::Candidate, cause);
@@ -142,7 +156,8 @@ GCOORD_HD inline void become_candidate(const StepRow& r, Cause cause) {
 
 // Appends the entry that opens the leader's term, if the log has room for one more term; entries of
 // earlier terms commit only below it (Raft section 5.4.2).
-GCOORD_HD inline void append_noop(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void append_noop(const Row& r) {
   Log& log = r.log();
   if (has_room(log, r.runs(), r.hot().term)) {
     append_entries(log, r.runs(), 1, r.hot().term);
@@ -151,14 +166,16 @@ GCOORD_HD inline void append_noop(const StepRow& r) {
 }
 
 // A free slot stays empty: whoever takes it later is reset then (apply_configuration).
-GCOORD_HD inline void reset_progress(const StepRow& r, std::uint32_t slot) {
+template <typename Row>
+GCOORD_HD inline void reset_progress(const Row& r, std::uint32_t slot) {
   r.progress(slot) = Progress{};
   if (r.is_member(slot)) {
     r.progress(slot).next = r.log().last + 1;
   }
 }
 
-GCOORD_HD inline void become_leader(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void become_leader(const Row& r) {
   Hot& hot = r.hot();
   Election& election = r.election();
   GCOORD_ASSERT(hot.role == Role::Candidate);

@@ -8,10 +8,8 @@ namespace gcoord::consensus {
 
 // Owes a reply to a requester that is no member here. Only one at a time; a lost one is asked for
 // again.
-GCOORD_HD inline void owe_guest(const StepRow& r,
-                                NodeId guest,
-                                MessageKind kind,
-                                std::uint8_t flags) {
+template <typename Row>
+GCOORD_HD inline void owe_guest(const Row& r, NodeId guest, MessageKind kind, std::uint8_t flags) {
   r.election().guest = guest;
   r.election().guest_kind = static_cast<std::uint8_t>(kind);
   r.election().guest_flags = flags;
@@ -19,8 +17,9 @@ GCOORD_HD inline void owe_guest(const StepRow& r,
 
 // Sets the slot's bit in an owed-replies mask, or turns to the guest's place when the sender has no
 // slot.
+template <typename Row>
 GCOORD_HD inline void owe(
-    const StepRow& r, SlotMask& mask, NodeId to, MessageKind kind, std::uint8_t flags) {
+    const Row& r, SlotMask& mask, NodeId to, MessageKind kind, std::uint8_t flags) {
   const std::uint8_t slot = slot_of(r.configuration(), to);
   if (slot == kSlotNone) {
     owe_guest(r, to, kind, flags);
@@ -30,26 +29,29 @@ GCOORD_HD inline void owe(
 }
 
 // Whether the candidate's log is at least as up to date as ours (Raft section 5.4.1).
-GCOORD_HD inline bool log_up_to_date(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool log_up_to_date(const Row& r, const Message& m) {
   const Term own = last_term(r.log(), r.runs());
   return m.log_term > own || (m.log_term == own && m.index >= r.log().last);
 }
 
 // A vote on a leader's order passes the promise to that leader, until the order is void: when we
 // heard that leader's clock beyond the expiry, the leader may hold its lease again.
-GCOORD_HD inline bool transfer_valid(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool transfer_valid(const Row& r, const Message& m) {
   if ((m.flags & kFlagTransfer) == 0) {
     return false;
   }
   if (r.is_leader()) {
     return r.input.tick.value <= m.context;
   }
-  const PeerLiveness* leader = find_peer(r.input, r.hot().leader);
-  return leader == nullptr || leader->peer_tick.value <= m.context;
+  const Found<PeerLiveness> leader = find_peer(r.input, r.hot().leader);
+  return !leader.found() || leader->peer_tick.value <= m.context;
 }
 
 // Whether a promise to a living leader forbids helping the sender of a (pre-)vote request.
-GCOORD_HD inline bool refuses(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool refuses(const Row& r, const Message& m) {
   if (transfer_valid(r, m)) {
     return false;
   }
@@ -60,7 +62,8 @@ GCOORD_HD inline bool refuses(const StepRow& r, const Message& m) {
 }
 
 // A refusal asks the recorded leader whether it still leads: it may have stepped down in silence.
-GCOORD_HD inline void doubt_leader(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void doubt_leader(const Row& r) {
   if (!r.is_leader()) {
     r.hot().flags = static_cast<std::uint8_t>(r.hot().flags | kRowQueryLeader);
   }
@@ -69,7 +72,8 @@ GCOORD_HD inline void doubt_leader(const StepRow& r) {
 // An entry with the index and term of a decided one is that one. So even a refusal can tell a
 // candidate how far its log is decided, which it needs when a configuration that is decided but not
 // known to be stands between it and its election (etcd-io/raft does the same, for the same reason).
-GCOORD_HD inline void learn_commit(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void learn_commit(const Row& r, const Message& m) {
   Log& log = r.log();
   const bool known = m.commit > log.commit && m.commit <= log.last && m.entry_term != 0 &&
                      r.term_at(m.commit).value == m.entry_term;
@@ -79,7 +83,8 @@ GCOORD_HD inline void learn_commit(const StepRow& r, const Message& m) {
 }
 
 // Who found somebody fit to lead lets it try first: two campaigns at once tend to lose both.
-GCOORD_HD inline void give_way(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void give_way(const Row& r) {
   Hot& hot = r.hot();
   if (hot.role == Role::Follower && hot.deadline != kTickNever) {
     hot.deadline = max_id(hot.deadline, r.input.tick + r.input.timing.election_ticks / 4);
@@ -90,7 +95,8 @@ GCOORD_HD inline void give_way(const StepRow& r) {
 // are equally fit would both win and then split the vote, which costs half an election timeout; so
 // the one of the lower rank refuses and the other one withdraws. Pre-votes bind nobody, so this is
 // a matter of speed only.
-GCOORD_HD inline bool goes_before(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline bool goes_before(const Row& r, const Message& m) {
   const std::uint8_t slot = slot_of(r.configuration(), m.from);
   const bool equally_fit = m.log_term == last_term(r.log(), r.runs()) && m.index == r.log().last;
   return r.hot().role == Role::PreCandidate && equally_fit && slot != kSlotNone &&
@@ -98,13 +104,15 @@ GCOORD_HD inline bool goes_before(const StepRow& r, const Message& m) {
 }
 
 // Gives up a pre-campaign for somebody else's; tries again when it would have anyway.
-GCOORD_HD inline void withdraw(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void withdraw(const Row& r) {
   const Tick retry = r.hot().deadline;
   become_follower(r, r.hot().term, Cause::VoteLost);
   r.hot().deadline = retry;
 }
 
-GCOORD_HD inline void on_pre_vote(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_pre_vote(const Row& r, const Message& m) {
   learn_commit(r, m);
   // Who asks for votes beyond a term it led has lost that term: it campaigned into it as a
   // candidate.
@@ -130,7 +138,8 @@ GCOORD_HD inline void on_pre_vote(const StepRow& r, const Message& m) {
   give_way(r);
 }
 
-GCOORD_HD inline void on_vote(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_vote(const Row& r, const Message& m) {
   Hot& hot = r.hot();
   Election& election = r.election();
   learn_commit(r, m);
@@ -158,7 +167,8 @@ GCOORD_HD inline void on_vote(const StepRow& r, const Message& m) {
       hot.vote == m.from ? std::uint8_t{0} : kFlagReject);
 }
 
-GCOORD_HD inline void count_vote(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void count_vote(const Row& r, const Message& m) {
   const std::uint8_t slot = slot_of(r.configuration(), m.from);
   if (slot == kSlotNone) {
     return;
@@ -178,13 +188,15 @@ GCOORD_HD inline void count_vote(const StepRow& r, const Message& m) {
 // A higher term in a reply ends what a candidate or a leader was at. A follower whose promise to a
 // living leader stands keeps it until somebody leads in that term, or the leader itself says so:
 // free in a higher term, it could help to elect another while the promise counts for a lease.
-GCOORD_HD inline void learn_term(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void learn_term(const Row& r, const Message& m) {
   if (!trusts_leader(r) || r.hot().leader == m.from) {
     become_follower(r, m.term, Cause::HigherTerm);
   }
 }
 
-GCOORD_HD inline void on_pre_vote_reply(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_pre_vote_reply(const Row& r, const Message& m) {
   learn_commit(r, m);
   const bool rejected = (m.flags & kFlagReject) != 0;
   if (rejected && m.term > r.hot().term) {
@@ -197,7 +209,8 @@ GCOORD_HD inline void on_pre_vote_reply(const StepRow& r, const Message& m) {
   }
 }
 
-GCOORD_HD inline void on_vote_reply(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_vote_reply(const Row& r, const Message& m) {
   learn_commit(r, m);
   if (m.term > r.hot().term) {
     learn_term(r, m);
@@ -210,7 +223,8 @@ GCOORD_HD inline void on_vote_reply(const StepRow& r, const Message& m) {
 
 // Draws the conclusion from the votes so far. The own vote counts only once it is durable: a
 // replica that led without remembering it could be elected twice in one term.
-GCOORD_HD inline void tally(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void tally(const Row& r) {
   Hot& hot = r.hot();
   Election& election = r.election();
   if (hot.role == Role::Candidate && hard_state_durable(r)) {
@@ -233,7 +247,8 @@ GCOORD_HD inline void tally(const StepRow& r) {
 }
 
 // A committed configuration that is not applied yet may change who elects: wait for it.
-GCOORD_HD inline bool may_campaign(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline bool may_campaign(const Row& r) {
   const Log& log = r.log();
   const bool unapplied_change = log.commit > log.applied && log.configuration_pending > log.applied;
   return is_voter(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
@@ -242,7 +257,8 @@ GCOORD_HD inline bool may_campaign(const StepRow& r) {
 
 // A former leader without a quorum says again that it does not lead: a link may work in one
 // direction only, and then its peers trust it for as long as they hear its node.
-GCOORD_HD inline void repeat_step_down(const StepRow& r) {
+template <typename Row>
+GCOORD_HD inline void repeat_step_down(const Row& r) {
   if (r.election().resigned_term.value == 0) {
     return;
   }
@@ -254,7 +270,8 @@ GCOORD_HD inline void repeat_step_down(const StepRow& r) {
 }
 
 // Campaigns if that can end well; otherwise looks again later.
-GCOORD_HD inline void campaign(const StepRow& r, Cause cause) {
+template <typename Row>
+GCOORD_HD inline void campaign(const Row& r, Cause cause) {
   if (may_campaign(r) && is_quorum(r.configuration(), live_members(r))) {
     become_pre_candidate(r, cause);
     return;
@@ -269,12 +286,13 @@ GCOORD_HD inline void campaign(const StepRow& r, Cause cause) {
 
 // The leader's order to take over (Raft thesis, section 3.10): no pre-vote, and voters let go of
 // their promise.
-GCOORD_HD inline void on_timeout_now(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_timeout_now(const Row& r, const Message& m) {
   if (m.term != r.hot().term || r.hot().leader != m.from || r.is_leader() || !may_campaign(r)) {
     return;
   }
-  const PeerLiveness* leader = find_peer(r.input, m.from);
-  if (leader == nullptr || leader->peer_tick.value > m.context) {
+  const Found<PeerLiveness> leader = find_peer(r.input, m.from);
+  if (!leader.found() || leader->peer_tick.value > m.context) {
     return;
   }
   become_candidate(r, Cause::Transfer);
@@ -282,7 +300,8 @@ GCOORD_HD inline void on_timeout_now(const StepRow& r, const Message& m) {
   r.election().transfer_expires = Tick{m.context};
 }
 
-GCOORD_HD inline void on_step_down(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_step_down(const Row& r, const Message& m) {
   const Term ended{m.context};
   if (ended > m.term) {
     ++r.out.dropped;
@@ -298,7 +317,8 @@ GCOORD_HD inline void on_step_down(const StepRow& r, const Message& m) {
   }
 }
 
-GCOORD_HD inline void on_leader_query(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_leader_query(const Row& r, const Message& m) {
   r.election().asked_term = Term{m.context};
   const bool leads = r.is_leader() && r.hot().term.value == m.context;
   owe(r,
@@ -309,7 +329,8 @@ GCOORD_HD inline void on_leader_query(const StepRow& r, const Message& m) {
 }
 
 // A former leader hears that a peer knows it. Once all members do, the matter is closed.
-GCOORD_HD inline void on_step_down_known(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_step_down_known(const Row& r, const Message& m) {
   Election& election = r.election();
   const std::uint8_t slot = slot_of(r.configuration(), m.from);
   if (election.resigned_term.value == 0 || m.context != election.resigned_term.value ||
@@ -322,7 +343,8 @@ GCOORD_HD inline void on_step_down_known(const StepRow& r, const Message& m) {
   }
 }
 
-GCOORD_HD inline void on_leader_answer(const StepRow& r, const Message& m) {
+template <typename Row>
+GCOORD_HD inline void on_leader_answer(const Row& r, const Message& m) {
   on_step_down_known(r, m);
   if (m.term > r.hot().term) {
     learn_term(r, m);

@@ -118,7 +118,6 @@ GCOORD_HD inline void apply(const RowTurn& t, Note& note) {
 
 GCOORD_HD inline void carry_out_row(const RowTurn& t) {
   const std::uint8_t rare = t.scratch().rare[t.place];
-  t.outgoing().place[t.row] = t.place;
   if ((rare & kRareRestart) != 0) {
     t.outgoing().receivers[t.row] = 0;
     return;

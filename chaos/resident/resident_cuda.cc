@@ -18,8 +18,7 @@ class DeviceWorld final : public ResidentWorld {
   }
 
   Status run(const ResidentTurn& turn) override {
-    launch_scan(memory_.world, turn);
-    launch_parts(memory_.world, turn);
+    launch_turn(memory_.world, turn);
     return Status{};
   }
 

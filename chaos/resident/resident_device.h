@@ -1,16 +1,19 @@
 // The same cluster in device memory, as its kernels see it.
 //
-// What: packed tables instead of columns, the list of rows that want a turn, and what one thread
-// of each kernel does. Why a list: rows that want nothing cost the scan of eight bytes and a few
-// flags; the rest is dense work. Within a block of the scan, leaders come first, so that the lanes
-// of a warp mostly do the same. POD views, passed by value; host and device, so that g++ compiles
-// what runs on the device.
+// What: packed tables instead of columns, and what one thread of each kernel does. A turn has two
+// kernels. In the first one every block lists those of its rows that want a turn, which costs the
+// others a scan of eight bytes and a few flags, and takes each through the whole turn if a plain
+// step will do (consensus/plain_step.h). The second one gives the rest a whole step, whose code and
+// registers are three times as many. Within a list leaders come first, so that the lanes of a warp
+// mostly do the same. POD views, passed by value; host and device, so that g++ compiles what runs
+// on the device.
 #pragma once
 
 #include "chaos/resident/resident_carry_out.h"
 #include "chaos/resident/resident_digest.h"
 #include "chaos/resident/resident_start.h"
 #include "chaos/resident/resident_turn.h"
+#include "common/device_atomic.h"
 #include "common/hd.h"
 #include "common/prefetch.h"
 #include "consensus/message_tiles.h"
@@ -21,15 +24,19 @@
 
 namespace gcoord::chaos {
 
-// Rows that want a turn, by node. Two counts each, used in turns: one is filled while the other is
-// cleared for the next turn.
+// Rows that want a turn, by node. Two counts of each kind, used in turns: one is filled while the
+// other is cleared for the next turn.
 struct ActiveRows {
-  std::uint32_t* row[kResidentNodes]{};
-  std::uint32_t* count = nullptr;  // [2][kResidentNodes]
-  std::uint64_t* steps = nullptr;  // Rows stepped so far, by node.
+  std::uint32_t* rest[kResidentNodes]{};  // Rows that need a whole step, in no order.
+  std::uint32_t* count = nullptr;         // [2][2][kResidentNodes]: all of them, and the rest.
+  std::uint64_t* steps = nullptr;         // Rows stepped so far, by node.
 
   GCOORD_HD std::uint32_t& count_of(std::uint64_t turn, std::uint32_t node) const {
     return count[turn % 2 * kResidentNodes + node];
+  }
+
+  GCOORD_HD std::uint32_t& rest_count_of(std::uint64_t turn, std::uint32_t node) const {
+    return count[(2 + turn % 2) * kResidentNodes + node];
   }
 };
 
@@ -38,9 +45,6 @@ struct DeviceWorldView {
   consensus::PackedTable table[kResidentNodes];
   ActiveRows active;
 };
-
-// How a row counts in the scan.
-enum class Activity : std::uint32_t { None = 0, Leader = 1, Other = 2 };
 
 // Neighbouring rows that one thread scans: their flags are one 32-bit word each.
 inline constexpr std::uint32_t kScanRowsPerThread = 4;
@@ -51,53 +55,75 @@ GCOORD_HD inline std::uint32_t flags_of_four(const std::uint8_t* flags, std::uin
   return word;
 }
 
-// Whether none of four neighbouring rows can want this turn, by a few wide loads. `row` is a
-// multiple of four; columns are padded to whole lines, so the last ones may lie beyond the table.
-GCOORD_HD inline bool four_rest(const DeviceWorldView& world,
-                                const ResidentTurn& turn,
-                                std::uint32_t node,
-                                std::uint32_t row) {
-  const ResidentView& view = world.view;
-  const NodeTurn& now = turn.node[node];
-  std::uint32_t calls = (now.wake_all | now.restart) | turn.rates.first_leaders | turn.rates.wake;
-  calls |= flags_of_four(view.node[node].due, row);
-  calls |= flags_of_four(outgoing_of(view, node, turn.number).receivers, row);
-  const std::uint32_t bit = 0x01010101u << node;
-  for (std::uint32_t age = 1; age < view.shape.ages && age <= turn.number; ++age) {
+GCOORD_HD inline void clear_four(std::uint8_t* flags) {
+  const std::uint32_t none = 0;
+  std::memcpy(__builtin_assume_aligned(flags, sizeof none), &none, sizeof none);
+}
+
+// Rows that are spoken to in a turn, of four neighbouring ones: a byte each.
+GCOORD_HD inline std::uint32_t four_spoken_to(const ResidentView& view,
+                                              std::uint64_t number,
+                                              std::uint32_t node,
+                                              std::uint32_t row) {
+  std::uint32_t receivers = 0;
+  for (std::uint32_t age = 1; age < view.shape.ages && age <= number; ++age) {
+    GCOORD_UNROLL
     for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
-      const Outgoing& outgoing = outgoing_of(view, other, turn.number - age);
-      calls |= other == node ? 0u : flags_of_four(outgoing.receivers, row) & bit;
+      const Outgoing& outgoing = outgoing_of(view, other, number - age);
+      receivers |= other == node ? 0u : flags_of_four(outgoing.receivers, row);
     }
   }
-  const consensus::MessageChunk one = consensus::load_chunk(world.table[node].deadline + row);
-  const consensus::MessageChunk two = consensus::load_chunk(world.table[node].deadline + row + 2);
-  const std::uint64_t tick = now.input.tick.value;
-  return calls == 0 && one.word[0] > tick && one.word[1] > tick && two.word[0] > tick &&
-         two.word[1] > tick;
+  return receivers & 0x01010101u << node;
 }
 
-GCOORD_HD inline Activity activity_of(const DeviceWorldView& world,
-                                      const ResidentTurn& turn,
-                                      std::uint32_t node,
-                                      std::uint32_t row) {
-  if (row >= world.view.shape.shard_count) {
-    return Activity::None;
+// Which of four neighbouring rows want this turn, a bit each: wants_turn (resident_row.h) by a few
+// wide loads. `row` is a multiple of four; columns are padded to whole lines, so the last ones may
+// lie beyond the table.
+GCOORD_HD inline std::uint32_t four_wanting(const DeviceWorldView& world,
+                                            const ResidentTurn& turn,
+                                            std::uint32_t node,
+                                            std::uint32_t row) {
+  const ResidentView& view = world.view;
+  const NodeTurn& now = turn.node[node];
+  const consensus::MessageChunk low = consensus::load_chunk(world.table[node].deadline + row);
+  const consensus::MessageChunk high = consensus::load_chunk(world.table[node].deadline + row + 2);
+  const std::uint64_t deadline[4] = {low.word[0], low.word[1], high.word[0], high.word[1]};
+  const std::uint32_t called =
+      flags_of_four(view.node[node].due, row) | four_spoken_to(view, turn.number, node, row);
+  std::uint8_t* said = outgoing_of(view, node, turn.number).receivers + row;
+  if (flags_of_four(said, 0) != 0) {
+    clear_four(said);
   }
-  const consensus::PackedTable& table = world.table[node];
-  if (!wants_turn(world.view, turn, node, row, table.deadline[row])) {
-    return Activity::None;
+  const bool everybody = (now.wake_all | now.restart) != 0;
+  std::uint32_t wanting = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+    const bool wants =
+        everybody || (called >> 8 * k & 0xffu) != 0 || deadline[k] <= now.input.tick.value;
+    wanting |= wants ? 1u << k : 0u;
   }
-  const bool leads = consensus::role_of(table.packed[row]) == consensus::Role::Leader;
-  return leads ? Activity::Leader : Activity::Other;
+  if ((turn.rates.first_leaders | turn.rates.wake) != 0) {
+    for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+      const bool wants = is_first_leader(turn, node, row + k) || wished_for(turn, node, row + k);
+      wanting |= wants ? 1u << k : 0u;
+    }
+  }
+  const std::uint32_t rows_left = view.shape.shard_count - row;
+  return rows_left < kScanRowsPerThread ? wanting & ((1u << rows_left) - 1) : wanting;
 }
 
-// The three parts of a turn for the row in one place of the active list.
-GCOORD_HD inline void gather_place(const DeviceWorldView& world,
-                                   const ResidentTurn& turn,
-                                   std::uint32_t node,
-                                   std::uint32_t place) {
-  const consensus::StepInput& input = turn.node[node].input;
-  gather_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
+// Which of the rows in a mask lead, a bit each.
+GCOORD_HD inline std::uint32_t four_leading(const consensus::PackedTable& table,
+                                            std::uint32_t row,
+                                            std::uint32_t mask) {
+  std::uint32_t leading = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+    const bool leads = (mask >> k & 1u) != 0 &&
+                       consensus::role_of(table.packed[row + k]) == consensus::Role::Leader;
+    leading |= leads ? 1u << k : 0u;
+  }
+  return leading;
 }
 
 // The parts of a row that are indexed at run time. A kernel keeps them in shared memory, because a
@@ -111,30 +137,47 @@ struct RowArrays {
 
 static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
-// Asks for what the step of a later place begins with.
-GCOORD_HD inline void prefetch_place(const DeviceWorldView& world,
-                                     const ResidentTurn& turn,
-                                     std::uint32_t node,
-                                     std::uint32_t row,
-                                     std::uint32_t place) {
-  prefetch(&world.table[node].packed[row]);
-  prefetch(&world.table[node].deadline[row]);
-  const consensus::StepInput& input = turn.node[node].input;
-  const ArrivedMessages arrived{RowTurn{world.view, turn, input, node, row, place}};
-  const consensus::MessagePlace first = arrived.lies(0);
-  GCOORD_UNROLL
-  for (std::uint32_t c = 0; c < consensus::kMessageChunks; ++c) {
-    prefetch(first.start + c * first.chunk_stride * sizeof(consensus::MessageChunk));
+// Steps a row by the plain step and stores it, if that will do; otherwise the table is as before.
+GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const RowTurn& t) {
+  consensus::PackedRow packed;
+  consensus::copy_packed(table.packed[t.row], packed);
+  if (consensus::is_wide(packed)) {
+    return false;
   }
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::LogRuns runs;
+  consensus::Storage storage;
+  consensus::Election election;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kResidentNodes];
+  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
+  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
+  consensus::unpack(packed, table.deadline[t.row], shard);
+  const bool stepped = try_plain_row(t, shard, packed);
+  if (stepped) {
+    consensus::store_moving(table, t.row, packed, hot.deadline);
+  }
+  return stepped;
 }
 
-// Steps the row in one place; `next` and `next_row` are what the thread steps after it.
-GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
-                               const ResidentTurn& turn,
-                               const RowTurn& t,
-                               std::uint32_t next_row,
-                               std::uint32_t next,
-                               RowArrays& arrays) {
+// Takes the row in one place through its turn, or leaves it to the whole step.
+GCOORD_HD_FLAT void run_place(const DeviceWorldView& world, const RowTurn& t) {
+  gather_row(t);
+  if (step_plain_place(world.table[t.node], t)) {
+    carry_out_row(t);
+    return;
+  }
+  const std::uint32_t k = relaxed_add(world.active.rest_count_of(t.turn.number, t.node), 1);
+  world.active.rest[t.node][k] = t.row;
+}
+
+// Steps the k-th row of the rest; `next_row` is what the thread steps after it. What arrived for it
+// was gathered already.
+GCOORD_HD_FLAT void step_rest(const DeviceWorldView& world,
+                              const RowTurn& t,
+                              std::uint32_t next_row,
+                              RowArrays& arrays) {
   const consensus::PackedTable& table = world.table[t.node];
   consensus::Hot hot;
   consensus::Log log;
@@ -144,37 +187,29 @@ GCOORD_HD_FLAT void step_place(const DeviceWorldView& world,
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   const std::uint32_t wide_place = consensus::load_row(table, t.row, shard);
-  prefetch_place(world, turn, t.node, next_row, next);
+  prefetch(&table.packed[next_row]);
+  prefetch(&table.deadline[next_row]);
   step_row(t, shard);
   consensus::store_row(table, t.row, wide_place, shard);
+  carry_out_row(t);
 }
 
-// Steps the rows in places first, first + stride, ... of the active list.
-GCOORD_HD_FLAT void step_places(const DeviceWorldView& world,
-                                const ResidentTurn& turn,
-                                std::uint32_t node,
-                                std::uint32_t first,
-                                std::uint32_t stride,
-                                RowArrays& arrays) {
-  const std::uint32_t count = world.active.count_of(turn.number, node);
-  const std::uint32_t* rows = world.active.row[node];
-  std::uint32_t row = first < count ? rows[first] : 0;
+// Rows first, first + stride, ... of the rest.
+GCOORD_HD_FLAT void run_rest(const DeviceWorldView& world,
+                             const ResidentTurn& turn,
+                             std::uint32_t node,
+                             std::uint32_t first,
+                             std::uint32_t stride,
+                             RowArrays& arrays) {
+  const std::uint32_t count = world.active.rest_count_of(turn.number, node);
+  const std::uint32_t* rows = world.active.rest[node];
   const consensus::StepInput input = step_input_of(turn.node[node]);
-  for (std::uint32_t place = first; place < count; place += stride) {
-    const std::uint32_t next = place + stride < count ? place + stride : place;
-    const std::uint32_t next_row = rows[next];
-    const RowTurn t{world.view, turn, input, node, row, place};
-    step_place(world, turn, t, next_row, next, arrays);
-    row = next_row;
+  for (std::uint32_t k = first; k < count; k += stride) {
+    const std::uint32_t row = rows[k];
+    const std::uint32_t place = outgoing_of(world.view, node, turn.number).place[row];
+    const std::uint32_t next = k + stride < count ? k + stride : k;
+    step_rest(world, RowTurn{world.view, turn, input, node, row, place}, rows[next], arrays);
   }
-}
-
-GCOORD_HD inline void carry_out_place(const DeviceWorldView& world,
-                                      const ResidentTurn& turn,
-                                      std::uint32_t node,
-                                      std::uint32_t place) {
-  const consensus::StepInput& input = turn.node[node].input;
-  carry_out_row(RowTurn{world.view, turn, input, node, world.active.row[node][place], place});
 }
 
 // Takes one row out, whole.
@@ -186,10 +221,11 @@ GCOORD_HD inline void copy_place(const DeviceWorldView& world,
   consensus::load_row(world.table[node], row, consensus::ref_of(out, ShardId{row}, kResidentNodes));
 }
 
-// After a turn: counts its rows and clears the count of the next one. One thread per node.
+// After a turn: counts its rows and clears the counts of the next one. One thread per node.
 GCOORD_HD inline void close_turn(const ActiveRows& active, std::uint64_t turn, std::uint32_t node) {
   active.steps[node] += active.count_of(turn, node);
   active.count_of(turn + 1, node) = 0;
+  active.rest_count_of(turn + 1, node) = 0;
 }
 
 GCOORD_HD inline void start_place(const DeviceWorldView& world,

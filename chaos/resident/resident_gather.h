@@ -172,6 +172,7 @@ GCOORD_HD inline void gather_row(const RowTurn& t) {
       gather_age(t, age, gathered);
     }
   }
+  t.outgoing().place[t.row] = t.place;
   t.scratch().note_place[t.place] = noted ? note_place : kNoPlace;
   t.scratch().arrived_count[t.place] =
       static_cast<std::uint8_t>(gathered.count | (gathered.snapshot ? kArrivedSnapshot : 0));

@@ -6,53 +6,35 @@
 namespace gcoord::chaos {
 namespace {
 
-constexpr std::uint32_t kStepThreads = 128;
 constexpr std::uint32_t kMultiprocessors = 132;  // Of an H200; others only run with another tail.
 
-// Blocks that a multiprocessor holds at once: few of the step, whose threads need many registers,
-// more of the parts that wait for memory. Grids are as large as that, whatever the number of rows,
-// so that an idle turn does not pay for a grid as large as the table.
+// Blocks that a multiprocessor holds at once: they bound the registers of a thread. The whole step
+// needs many; its grid is as large as what fits, whatever the number of rows, so that a turn
+// without it does not pay for a grid as large as the table.
+#ifndef TURN_BLOCKS
+#define TURN_BLOCKS 6
+#endif
+constexpr std::uint32_t kTurnBlocks = TURN_BLOCKS;
+constexpr std::uint32_t kStepThreads = 128;
 constexpr std::uint32_t kStepBlocks = 3;
-constexpr std::uint32_t kPartThreads = 256;
-constexpr std::uint32_t kPartBlocks = 4;
 
 __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
   start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-__global__ void __launch_bounds__(kScanThreads)
-    scan_rows(const __grid_constant__ DeviceWorldView world,
+__global__ void __launch_bounds__(kScanThreads, kTurnBlocks)
+    turn_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
-  __shared__ ScanCounts counts;
-  scan_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, counts);
-}
-
-__global__ void __launch_bounds__(kPartThreads, kPartBlocks)
-    gather_rows(const __grid_constant__ DeviceWorldView world,
-                const __grid_constant__ ResidentTurn turn) {
-  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
-  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
-    gather_place(world, turn, blockIdx.y, place);
-  }
+  __shared__ BlockRows rows;
+  run_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, rows);
 }
 
 __global__ void __launch_bounds__(kStepThreads, kStepBlocks)
-    step_rows(const __grid_constant__ DeviceWorldView world,
+    rest_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
   __shared__ RowArrays arrays[kStepThreads];
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  step_places(world, turn, blockIdx.y, first, gridDim.x * blockDim.x, arrays[threadIdx.x]);
-}
-
-__global__ void __launch_bounds__(kPartThreads, kPartBlocks)
-    carry_out_rows(const __grid_constant__ DeviceWorldView world,
-                   const __grid_constant__ ResidentTurn turn) {
-  const std::uint32_t count = world.active.count_of(turn.number, blockIdx.y);
-  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  for (std::uint32_t place = first; place < count; place += gridDim.x * blockDim.x) {
-    carry_out_place(world, turn, blockIdx.y, place);
-  }
+  run_rest(world, turn, blockIdx.y, first, gridDim.x * blockDim.x, arrays[threadIdx.x]);
   if (first == 0) {
     close_turn(world.active, turn.number, blockIdx.y);
   }
@@ -81,18 +63,11 @@ void launch_start(const DeviceWorldView& world) {
   start_rows<<<dim3(blocks_for(world, kStepThreads), kResidentNodes), kStepThreads>>>(world);
 }
 
-void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn) {
-  scan_rows<<<dim3(blocks_for(world, kScanRows), kResidentNodes), kScanThreads>>>(world, turn);
-}
-
-void launch_parts(const DeviceWorldView& world, const ResidentTurn& turn) {
+void launch_turn(const DeviceWorldView& world, const ResidentTurn& turn) {
   const std::uint32_t steps = kMultiprocessors * kStepBlocks / kResidentNodes;
-  const std::uint32_t parts = kMultiprocessors * kPartBlocks / kResidentNodes;
-  const dim3 step_grid(std::min(steps, blocks_for(world, kStepThreads)), kResidentNodes);
-  const dim3 part_grid(std::min(parts, blocks_for(world, kPartThreads)), kResidentNodes);
-  gather_rows<<<part_grid, kPartThreads>>>(world, turn);
-  step_rows<<<step_grid, kStepThreads>>>(world, turn);
-  carry_out_rows<<<part_grid, kPartThreads>>>(world, turn);
+  const dim3 rest_grid(std::min(steps, blocks_for(world, kStepThreads)), kResidentNodes);
+  turn_rows<<<dim3(blocks_for(world, kScanRows), kResidentNodes), kScanThreads>>>(world, turn);
+  rest_rows<<<rest_grid, kStepThreads>>>(world, turn);
 }
 
 void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest) {

@@ -13,11 +13,8 @@ namespace gcoord::chaos {
 // Every row as an empty replica; once, before the first turn.
 void launch_start(const DeviceWorldView& world);
 
-// Builds the lists of rows that want the turn.
-void launch_scan(const DeviceWorldView& world, const ResidentTurn& turn);
-
-// The turn of the rows of the lists, in three kernels.
-void launch_parts(const DeviceWorldView& world, const ResidentTurn& turn);
+// One turn, in two kernels.
+void launch_turn(const DeviceWorldView& world, const ResidentTurn& turn);
 
 // One number per row of a node, to device memory.
 void launch_digests(const DeviceWorldView& world, std::uint32_t node, std::uint64_t* digest);

@@ -21,18 +21,9 @@ class PackedWorld final : public ResidentWorld {
   Status run(const ResidentTurn& turn) override {
     const DeviceWorldView& world = memory_.world;
     for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
-      list_rows(turn, node);
-    }
-    for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
-      const std::uint32_t count = world.active.count_of(turn.number, node);
-      for (std::uint32_t k = 0; k < count; ++k) {
-        gather_place(world, turn, node, k);
-      }
+      run_rows(turn, node);
       RowArrays arrays;
-      step_places(world, turn, node, 0, 1, arrays);
-      for (std::uint32_t k = 0; k < count; ++k) {
-        carry_out_place(world, turn, node, k);
-      }
+      run_rest(world, turn, node, 0, 1, arrays);
       close_turn(world.active, turn.number, node);
     }
     return Status{};
@@ -77,18 +68,17 @@ class PackedWorld final : public ResidentWorld {
   }
 
  private:
-  // As the scan kernel, rows four by four.
-  void list_rows(const ResidentTurn& turn, std::uint32_t node) {
+  // As the first kernel, rows four by four.
+  void run_rows(const ResidentTurn& turn, std::uint32_t node) {
     const DeviceWorldView& world = memory_.world;
+    const consensus::StepInput input = step_input_of(turn.node[node]);
     std::uint32_t& count = world.active.count_of(turn.number, node);
     for (std::uint32_t first = 0; first < world.view.shape.shard_count;
          first += kScanRowsPerThread) {
-      if (four_rest(world, turn, node, first)) {
-        continue;
-      }
-      for (std::uint32_t row = first; row < first + kScanRowsPerThread; ++row) {
-        if (activity_of(world, turn, node, row) != Activity::None) {
-          world.active.row[node][count++] = row;
+      const std::uint32_t wanting = four_wanting(world, turn, node, first);
+      for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
+        if ((wanting >> k & 1u) != 0) {
+          run_place(world, RowTurn{world.view, turn, input, node, first + k, count++});
         }
       }
     }

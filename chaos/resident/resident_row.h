@@ -68,8 +68,16 @@ GCOORD_HD inline bool is_first_leader(const ResidentTurn& turn,
   return turn.rates.first_leaders != 0 && row % kResidentNodes == node;
 }
 
+// Whether a row that nothing calls gets a turn by chance.
+GCOORD_HD inline bool wished_for(const ResidentTurn& turn, std::uint32_t node, std::uint32_t row) {
+  const std::uint32_t wake = turn.rates.wake;
+  return wake != 0 &&
+         random_below(chance(turn.seed, Chance::Wish, node, row, turn.number), 1u << 16) < wake;
+}
+
 // Whether a row is to be stepped in this turn; called for every row in every turn. Takes back what
-// the row said when this turn's Outgoing was last used.
+// the row said when this turn's Outgoing was last used. A device asks for four rows at a time
+// (resident_device.h).
 GCOORD_HD inline bool wants_turn(const ResidentView& view,
                                  const ResidentTurn& turn,
                                  std::uint32_t node,
@@ -85,9 +93,7 @@ GCOORD_HD inline bool wants_turn(const ResidentView& view,
   if (called || spoken_to(view, turn.number, node, row)) {
     return true;
   }
-  const std::uint32_t wake = turn.rates.wake;
-  return wake != 0 &&
-         random_below(chance(turn.seed, Chance::Wish, node, row, turn.number), 1u << 16) < wake;
+  return wished_for(turn, node, row);
 }
 
 }  // namespace gcoord::chaos

@@ -1,9 +1,10 @@
-// Compacts the rows of one block that want a turn into the list of all that do: prefix sums within
-// each warp and over the block's warps, and one atomic addition per block.
+// One block of the first kernel of a turn: lists those of its rows that want the turn, by prefix
+// sums within each warp and over the block's warps, takes as many places by one atomic addition,
+// and runs them.
 //
 // Device code only; included by .cu files. Called by all threads of a block of kScanThreads with
-// the same arguments but `thread`. Lists are in no order across blocks; within one, leaders come
-// before others and rows rise, so that neighbouring lanes of the step read neighbouring rows.
+// the same arguments. Places are in no order across blocks; within one, leaders come before others
+// and rows rise, so that neighbouring lanes read neighbouring rows.
 #pragma once
 
 #include "chaos/resident/resident_device.h"
@@ -13,7 +14,7 @@
 
 namespace gcoord::chaos {
 
-inline constexpr std::uint32_t kScanThreads = 256;
+inline constexpr std::uint32_t kScanThreads = 128;
 inline constexpr std::uint32_t kScanRows = kScanThreads * kScanRowsPerThread;
 inline constexpr std::uint32_t kWarpLanes = 32;
 inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
@@ -23,13 +24,15 @@ inline constexpr std::uint32_t kLeaderShift = 16;
 static_assert(kScanRows < 1u << kLeaderShift);
 
 // What the threads of a block tell each other.
-struct ScanCounts {
+struct BlockRows {
   std::uint32_t warp[kScanWarps];  // Active rows of each warp, as two counts.
-  std::uint32_t first;             // The block's first place in the list.
+  std::uint32_t first;             // The block's first place in this turn.
+  std::uint32_t row[kScanRows];    // Its active rows, in the order of their places.
 };
 
-GCOORD_DEVICE inline std::uint32_t counted(Activity activity) {
-  return activity == Activity::None ? 0 : activity == Activity::Leader ? 1u << kLeaderShift : 1u;
+GCOORD_DEVICE inline std::uint32_t counted(std::uint32_t leading, std::uint32_t wanting) {
+  return static_cast<std::uint32_t>(__popc(leading)) << kLeaderShift |
+         static_cast<std::uint32_t>(__popc(wanting & ~leading));
 }
 
 // The sum over this lane and the lower ones.
@@ -42,60 +45,80 @@ GCOORD_DEVICE inline std::uint32_t sum_up_to(std::uint32_t value) {
   return value;
 }
 
-// Turns a thread's two counts into its two first places in the list. All threads of the block call
-// it.
-GCOORD_DEVICE inline void places_of(const ActiveRows& active,
-                                    std::uint64_t turn,
-                                    std::uint32_t node,
-                                    std::uint32_t own,
-                                    ScanCounts& counts,
-                                    std::uint32_t (&place)[2]) {
+// Turns a thread's two counts into its two first numbers in the block's list; returns the length of
+// the list. All threads of the block call it.
+GCOORD_DEVICE inline std::uint32_t places_of(const ActiveRows& active,
+                                             std::uint64_t turn,
+                                             std::uint32_t node,
+                                             std::uint32_t own,
+                                             BlockRows& rows,
+                                             std::uint32_t& leader,
+                                             std::uint32_t& other) {
   const std::uint32_t warp = threadIdx.x / kWarpLanes;
   const std::uint32_t up_to = sum_up_to(own);
   if (threadIdx.x % kWarpLanes == kWarpLanes - 1) {
-    counts.warp[warp] = up_to;
+    rows.warp[warp] = up_to;
   }
   __syncthreads();
   std::uint32_t before = up_to - own;
   std::uint32_t all = 0;
   for (std::uint32_t k = 0; k < kScanWarps; ++k) {
-    before += k < warp ? counts.warp[k] : 0;
-    all += counts.warp[k];
+    before += k < warp ? rows.warp[k] : 0;
+    all += rows.warp[k];
   }
   const std::uint32_t leaders = all >> kLeaderShift;
   const std::uint32_t lower_half = (1u << kLeaderShift) - 1;
+  const std::uint32_t count = leaders + (all & lower_half);
   if (threadIdx.x == 0) {
-    counts.first = atomicAdd(&active.count_of(turn, node), leaders + (all & lower_half));
+    rows.first = atomicAdd(&active.count_of(turn, node), count);
   }
-  __syncthreads();
-  place[0] = counts.first + (before >> kLeaderShift);
-  place[1] = counts.first + leaders + (before & lower_half);
+  leader = before >> kLeaderShift;
+  other = leaders + (before & lower_half);
+  return count;
 }
 
-GCOORD_DEVICE inline void scan_block(const DeviceWorldView& world,
-                                     const ResidentTurn& turn,
-                                     std::uint32_t node,
-                                     std::uint32_t first_row,
-                                     ScanCounts& counts) {
+// Lists the block's rows that want the turn; returns how many. All threads of the block call it.
+GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
+                                              const ResidentTurn& turn,
+                                              std::uint32_t node,
+                                              std::uint32_t first_row,
+                                              BlockRows& rows) {
   const std::uint32_t row = first_row + threadIdx.x * kScanRowsPerThread;
   const bool scanned = row < world.view.shape.shard_count;
-  Activity activity[kScanRowsPerThread] = {};
-  std::uint32_t own = 0;
-  if (scanned && !four_rest(world, turn, node, row)) {
-    for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-      activity[k] = activity_of(world, turn, node, row + k);
-      own += counted(activity[k]);
-    }
+  const std::uint32_t wanting = scanned ? four_wanting(world, turn, node, row) : 0;
+  if (__syncthreads_or(wanting != 0 ? 1 : 0) == 0) {
+    return 0;
   }
-  if (__syncthreads_or(own != 0 ? 1 : 0) == 0) {
-    return;
-  }
-  std::uint32_t place[2];
-  places_of(world.active, turn.number, node, own, counts, place);
+  const std::uint32_t leading = four_leading(world.table[node], row, wanting);
+  const std::uint32_t own = counted(leading, wanting);
+  std::uint32_t leader = 0;
+  std::uint32_t other = 0;
+  const std::uint32_t count = places_of(world.active, turn.number, node, own, rows, leader, other);
+  GCOORD_UNROLL
   for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
-    if (activity[k] != Activity::None) {
-      world.active.row[node][place[activity[k] == Activity::Leader ? 0 : 1]++] = row + k;
+    if ((wanting >> k & 1u) != 0) {
+      rows.row[(leading >> k & 1u) != 0 ? leader++ : other++] = row + k;
     }
+  }
+  __syncthreads();
+  return count;
+}
+
+// The turn of a block's rows, as far as plain steps go.
+GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
+                                    const ResidentTurn& turn,
+                                    std::uint32_t node,
+                                    std::uint32_t first_row,
+                                    BlockRows& rows) {
+  const std::uint32_t count = list_block(world, turn, node, first_row, rows);
+  const NodeTurn& now = turn.node[node];
+  // Its peers as values: what is indexed by constants only becomes registers.
+  const consensus::PeerLiveness peer[kResidentNodes - 1] = {now.peer[0], now.peer[1]};
+  consensus::StepInput input = now.input;
+  input.peer = peer;
+  input.peer_count = kResidentNodes - 1;
+  for (std::uint32_t k = threadIdx.x; k < count; k += kScanThreads) {
+    run_place(world, RowTurn{world.view, turn, input, node, rows.row[k], rows.first + k});
   }
 }
 

@@ -11,6 +11,8 @@
 #include "chaos/resident/resident_restart.h"
 #include "chaos/resident/resident_row.h"
 #include "common/hd.h"
+#include "consensus/packed_row.h"
+#include "consensus/plain_step.h"
 #include "consensus/step.h"
 
 #include <cstdint>
@@ -164,30 +166,80 @@ GCOORD_HD inline void restart(const RowTurn& t, consensus::ShardRef shard) {
   t.due() = kDueWoken;
 }
 
-GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
-  consensus::InboxHead head;
-  consensus::Configuration configuration;
-  const Intake intake{head, configuration};
-  const ArrivedMessages arrived{t};
+// What chance and the feed wish for, and what arrived.
+GCOORD_HD inline void take_all(const RowTurn& t,
+                               consensus::ShardRef shard,
+                               const ArrivedMessages& arrived,
+                               const Intake& intake) {
   take_note(t, shard, intake);
-  const bool restarts = t.turn.node[t.node].restart != 0;
-  if (!restarts) {
+  if (t.turn.node[t.node].restart == 0) {
     take_arrived(arrived, intake);
     take_wishes(t, shard, intake);
     take_feed(t, shard, intake);
   }
+}
+
+GCOORD_HD inline consensus::StepArrays arrays_of(const RowTurn& t,
+                                                 const consensus::Configuration& configuration) {
+  return {.configuration = &configuration,
+          .stored = t.scratch().stored + t.place,
+          .stored_stride = t.view.place_count,
+          .sink = t.outgoing().messages.sink(t.place)};
+}
+
+GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
+  consensus::InboxHead head;
+  consensus::Configuration configuration;
+  const ArrivedMessages arrived{t};
+  take_all(t, shard, arrived, Intake{head, configuration});
   consensus::OutboxHead out;
-  const consensus::StepArrays arrays{.configuration = &configuration,
-                                     .stored = t.scratch().stored + t.place,
-                                     .stored_stride = t.view.place_count,
-                                     .sink = t.outgoing().messages.sink(t.place)};
-  consensus::step_with(shard, head, arrived, out, arrays, t.input);
+  consensus::step_with(shard, head, arrived, out, arrays_of(t, configuration), t.input);
   GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
-  if (restarts) {
+  if (t.turn.node[t.node].restart != 0) {
     restart(t, shard);
   } else {
     leave_outbox(t, shard, head, out);
   }
+}
+
+// The same for a row that is plain, has this role and was unpacked from `packed`, over which it is
+// packed again; `intake` was filled and is plain. False: the row needs a whole step instead, and
+// nothing was done but to write messages, which that will write again.
+template <consensus::Role role>
+GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
+                                   consensus::ShardRef shard,
+                                   const Intake& intake,
+                                   consensus::PackedRow& packed) {
+  consensus::restate_plain(shard, role);
+  consensus::restate_plain_inbox(intake.head);
+  consensus::OutboxHead out;
+  consensus::step_with<consensus::StepScope::Plain>(
+      shard, intake.head, ArrivedMessages{t}, out, arrays_of(t, intake.configuration), t.input);
+  if (out.beyond_plain != 0 || !consensus::pack_moving(shard, packed)) {
+    return false;
+  }
+  GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
+  leave_outbox(t, shard, intake.head, out);
+  return true;
+}
+
+// Either of the two, if row and inbox are plain.
+GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
+                                  consensus::ShardRef shard,
+                                  consensus::PackedRow& packed) {
+  if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
+    return false;
+  }
+  consensus::InboxHead head;
+  consensus::Configuration configuration;
+  const Intake intake{head, configuration};
+  take_all(t, shard, ArrivedMessages{t}, intake);
+  if (!consensus::plain_inbox(head)) {
+    return false;
+  }
+  return shard.hot().role == consensus::Role::Leader
+             ? step_plain_row<consensus::Role::Leader>(t, shard, intake, packed)
+             : step_plain_row<consensus::Role::Follower>(t, shard, intake, packed);
 }
 
 }  // namespace gcoord::chaos

@@ -13,6 +13,7 @@
 // its row on a host. Host and device; indices unless a name says bytes.
 #pragma once
 
+#include "common/assert.h"
 #include "common/column_arena.h"
 #include "common/hd.h"
 #include "common/ids.h"
@@ -55,7 +56,7 @@ struct alignas(16) Service {
 };
 
 // What storage and service answer a row in its next turn (memory mode: the memory is the storage).
-struct Note {
+struct alignas(16) Note {
   consensus::StorageAck ack;
   LogIndex applied;
   std::uint32_t configuration = 0;  // 1 + choice of the configuration applied last; 0: none.
@@ -122,6 +123,7 @@ struct ResidentNode {
 // Sizes of such a cluster.
 struct ResidentShape {
   std::uint32_t shard_count = 0;
+  // A power of two: divisions by a number that only a launch knows cost more than a whole handler.
   std::uint32_t ages = 2;         // 2: every message arrives in the next turn.
   std::uint32_t log_slots = 64;   // A power of two, beyond the uncommitted entries.
   std::uint32_t entries_max = 4;  // Entries of one Append.
@@ -207,6 +209,8 @@ TurnScratch carve_scratch(Arena& arena, const ResidentShape& shape) {
 // Carves everything but the row tables out of zero-filled memory. Services start empty.
 template <typename Arena>
 ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
+  GCOORD_ASSERT((shape.ages & (shape.ages - 1)) == 0);
+  GCOORD_ASSERT((shape.log_slots & (shape.log_slots - 1)) == 0);
   ResidentView view;
   view.shape = shape;
   view.place_count = place_count_of(shape);
@@ -228,7 +232,7 @@ ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
 GCOORD_HD inline const Outgoing& outgoing_of(const ResidentView& view,
                                              std::uint32_t node,
                                              std::uint64_t turn) {
-  return view.node[node].outgoing[turn % view.shape.ages];
+  return view.node[node].outgoing[turn & (view.shape.ages - 1)];
 }
 
 GCOORD_HD inline Entry& log_entry(const ResidentView& view,
@@ -236,7 +240,7 @@ GCOORD_HD inline Entry& log_entry(const ResidentView& view,
                                   std::uint32_t row,
                                   LogIndex index) {
   const std::uint32_t slots = view.shape.log_slots;
-  return view.node[node].log[static_cast<std::size_t>(row) * slots + index.value % slots];
+  return view.node[node].log[static_cast<std::size_t>(row) * slots + (index.value & (slots - 1))];
 }
 
 // The entries that the Append to `receiver` at a place carries.

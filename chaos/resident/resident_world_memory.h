@@ -24,7 +24,7 @@ inline std::size_t device_world_bytes(const ResidentShape& shape, std::uint32_t 
       consensus::packed_table_bytes(shape.shard_count, kResidentNodes, wide_count);
   const std::size_t lists = ColumnArena::bytes_for<std::uint32_t>(shape.shard_count);
   return resident_bytes(shape) + kResidentNodes * (tables + lists) +
-         ColumnArena::bytes_for<std::uint32_t>(2 * kResidentNodes) +
+         ColumnArena::bytes_for<std::uint32_t>(4 * kResidentNodes) +
          ColumnArena::bytes_for<std::uint64_t>(kResidentNodes) +
          ColumnArena::bytes_for<std::uint64_t>(shape.shard_count) +
          ColumnArena::bytes_for<consensus::RowCopy>(1);
@@ -40,9 +40,9 @@ DeviceWorldMemory carve_device_world(Arena& arena,
   for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
     world.table[node] =
         consensus::carve_packed_table(arena, shape.shard_count, kResidentNodes, wide_count);
-    world.active.row[node] = arena.template column<std::uint32_t>(shape.shard_count);
+    world.active.rest[node] = arena.template column<std::uint32_t>(shape.shard_count);
   }
-  world.active.count = arena.template column<std::uint32_t>(2 * kResidentNodes);
+  world.active.count = arena.template column<std::uint32_t>(4 * kResidentNodes);
   world.active.steps = arena.template column<std::uint64_t>(kResidentNodes);
   memory.digest = arena.template column<std::uint64_t>(shape.shard_count);
   memory.row = arena.template column<consensus::RowCopy>(1);

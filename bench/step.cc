@@ -71,8 +71,10 @@ class Replicas {
         fill(node, first, count, campaign, proposals);
         const consensus::StepInput input = input_of(node);
         const auto began = Clock::now();
-        steppers_[node]->step(std::span{rows_}.first(count), in_, out_, input);
+        const Status stepped =
+            steppers_[node]->step(std::span{rows_}.first(count), in_, out_, input);
         inside += Clock::now() - began;
+        GCOORD_ASSERT(stepped.ok());
         carry_out(node, count);
       }
     }

@@ -2,6 +2,7 @@
 //
 // stdout gets one line when the node serves: "gcoordd ready: client HOST:PORT peer HOST:PORT
 // metrics HOST:PORT"; everything else is on stderr. Exit codes are those of rpc/error_codes.h.
+#include "common/device_errors.h"
 #include "rpc/error_codes.h"
 #include "server/node.h"
 #include "server/options.h"
@@ -81,6 +82,15 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
   }
 }
 
+// A device that does not answer would hold up the end of the process: the driver waits for its
+// kernels when a program leaves by the door. Nothing is left to be written.
+[[noreturn]] void leave_at_once(int code, std::optional<TemporaryDirectory>& temporary) {
+  temporary.reset();
+  std::cout.flush();
+  spdlog::shutdown();
+  std::_Exit(code);
+}
+
 int run(const server::Invocation& invocation) {
   server::NodeOptions options = invocation.options;
   std::optional<TemporaryDirectory> temporary;
@@ -101,6 +111,9 @@ int run(const server::Invocation& invocation) {
   shown.options = options;
   say_ready(shown, node.value()->ports());
   const Status status = node.value()->run();
+  if (is_device_fault(status.detail())) {
+    leave_at_once(fail(status), temporary);
+  }
   return status.ok() ? 0 : fail(status);
 }
 

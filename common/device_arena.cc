@@ -1,17 +1,12 @@
 #include "common/device_arena.h"
 
-#include <cuda_runtime_api.h>
+#include "common/cuda_status.h"
 
 namespace gcoord {
 namespace {
 
-Status failure(const char* what, cudaError_t error) {
-  return Status{StatusCode::Internal,
-                std::string("CUDA: ") + what + ": " + cudaGetErrorString(error)};
-}
-
-Status check(const char* what, cudaError_t error) {
-  return error == cudaSuccess ? Status{} : failure(what, error);
+Status check(const std::string& what, cudaError_t error) {
+  return cuda_status("CUDA: " + what, error);
 }
 
 }  // namespace
@@ -60,12 +55,12 @@ Result<std::unique_ptr<DeviceArena>> DeviceArena::make(int device, std::size_t c
                       " MiB free, " + std::to_string(capacity_bytes >> 20) + " MiB are needed"};
   }
   if (error != cudaSuccess) {
-    return failure("allocating memory", error);
+    return check("allocating memory", error);
   }
   std::unique_ptr<DeviceArena> arena(
       new DeviceArena(static_cast<std::byte*>(base), capacity_bytes));
   if (const cudaError_t filled = cudaMemset(base, 0, capacity_bytes); filled != cudaSuccess) {
-    return failure("zeroing memory", filled);
+    return check("zeroing memory", filled);
   }
   return arena;
 }
@@ -84,7 +79,7 @@ Status copy_bytes_to_host(void* to, const void* from, std::size_t bytes) {
 
 Status synchronize_device(const char* what) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-    return failure(what, error);
+    return check(what, error);
   }
   return check(what, cudaDeviceSynchronize());
 }

@@ -1,6 +1,7 @@
-// What runs the pure step over many rows: on the CPU here, on a device in stepper_cuda.
+// What runs the pure step over many rows: on the CPU here, on a device in device_stepper.
 #pragma once
 
+#include "common/status.h"
 #include "consensus/inbox.h"
 #include "consensus/outbox.h"
 #include "consensus/shard_table.h"
@@ -9,8 +10,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace gcoord::consensus {
+
+// What a stepper says of itself, for status and metrics.
+struct StepperReport {
+  std::string name;     // "cpu" or "cuda:0".
+  std::string product;  // The device's own name; empty for the CPU.
+  std::uint64_t device_memory_bytes = 0;
+  std::uint64_t launches = 0;  // Batches that went to the device.
+};
 
 // Owns the columns of one node's shards and steps the rows that its owner names. Not thread-safe.
 class Stepper {
@@ -18,18 +28,25 @@ class Stepper {
   virtual ~Stepper() = default;
 
   // Steps rows[k] with in[k] into out[k], for every k. A row appears at most once in a call.
-  virtual void step(std::span<const std::uint32_t> rows,
-                    std::span<const Inbox> in,
-                    std::span<Outbox> out,
-                    const StepInput& input) = 0;
+  // A failure (of a device, never of the step) leaves rows, outboxes and columns in no state to be
+  // used: the owner carries out nothing of this call and stops. Every later call fails as well.
+  virtual Status step(std::span<const std::uint32_t> rows,
+                      std::span<const Inbox> in,
+                      std::span<Outbox> out,
+                      const StepInput& input) = 0;
 
   // The columns as the host may read them between two calls, and write them before the first one
   // (recovery).
   virtual const ShardColumns& columns() const = 0;
+
+  // Rows that a call had best be given: more at once are slower or no faster.
+  virtual std::uint32_t batch_rows() const = 0;
+
+  virtual StepperReport report() const = 0;
 };
 
-// Steps one row after another on the calling thread. Allocates all columns at once; asserts on lack
-// of memory.
+// Steps one row after another on the calling thread, and never fails. Allocates all columns at
+// once; asserts on lack of memory.
 std::unique_ptr<Stepper> make_cpu_stepper(std::uint32_t row_count, std::uint32_t slot_count);
 
 }  // namespace gcoord::consensus

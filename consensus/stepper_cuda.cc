@@ -1,151 +1,244 @@
 #include "consensus/stepper_cuda.h"
 
-#include "common/device_arena.h"
-#include "consensus/packed_upload.h"
+#include "common/cuda_status.h"
+#include "consensus/device_stepper.h"
 #include "consensus/stepper_cuda_launch.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include <ctime>
+#include <utility>
 
 namespace gcoord::consensus {
 namespace {
 
-// Rows of one launch: their inboxes and outboxes take 12 MiB of device memory.
-constexpr std::uint32_t kBatchRows = 4096;
+// Looks at an event without a pause, each about a microsecond: longer than a batch takes.
+constexpr std::uint32_t kSpinLooks = 500;
+// Then a pause between two looks; so many of them make up the limit of a wait.
+constexpr std::uint32_t kPauseNs = 50'000;
+constexpr std::uint32_t kPausesPerMs = 1'000'000 / kPauseNs;
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+// The first batch also loads the kernels, which a busy machine may take its time for.
+constexpr std::uint32_t kWarmUpLimitMs = 30'000;
 
-// Peers of a node at most, which bounds the one buffer that their records travel in.
-constexpr std::uint32_t kPeersMax = 1024;
+class CudaStepDevice final : public StepDevice {
+ public:
+  explicit CudaStepDevice(const CudaStepperOptions& options)
+      : device_(options.device), wait_limit_ms_(options.wait_limit_ms), calls_(options.fault) {}
 
-// What is done about an error inside a step, whose interface has no way to report one.
-void stop_on_failure(const Status& status) {
-  if (!status.ok()) {
-    std::fprintf(stderr, "gcoord: the CUDA stepper stops the node: %s\n", status.message().c_str());
-    std::fflush(stderr);
-    std::abort();
-  }
-}
-
-// Where the inputs and outputs of one launch lie on the device.
-struct BatchMemory {
-  std::uint32_t* rows = nullptr;
-  Inbox* in = nullptr;
-  Outbox* out = nullptr;
-  RowCopy* after = nullptr;
-  StepInput* input = nullptr;
-  PeerLiveness* peer = nullptr;
-
-  static std::size_t bytes() {
-    return ColumnArena::bytes_for<std::uint32_t>(kBatchRows) +
-           ColumnArena::bytes_for<Inbox>(kBatchRows) + ColumnArena::bytes_for<Outbox>(kBatchRows) +
-           ColumnArena::bytes_for<RowCopy>(kBatchRows) + ColumnArena::bytes_for<StepInput>(1) +
-           ColumnArena::bytes_for<PeerLiveness>(kPeersMax);
+  ~CudaStepDevice() override {
+    // After a fault the device may be at work still, and freeing would wait for it.
+    if (!is_device_fault(calls_.failure().detail())) {
+      free_all();
+    }
   }
 
-  static BatchMemory carve(DeviceArena& arena) {
-    BatchMemory memory;
-    memory.rows = arena.column<std::uint32_t>(kBatchRows);
-    memory.in = arena.column<Inbox>(kBatchRows);
-    memory.out = arena.column<Outbox>(kBatchRows);
-    memory.after = arena.column<RowCopy>(kBatchRows);
-    memory.input = arena.column<StepInput>(1);
-    memory.peer = arena.column<PeerLiveness>(kPeersMax);
+  CudaStepDevice(const CudaStepDevice&) = delete;
+  CudaStepDevice& operator=(const CudaStepDevice&) = delete;
+
+  Status open() {
+    int count = 0;
+    GCOORD_TRY_STATUS(call("counting CUDA devices", [&] { return cudaGetDeviceCount(&count); }));
+    if (device_ < 0 || device_ >= count) {
+      return calls_.fail(
+          {StatusCode::Unavailable,
+           "there is no " + name() + " among " + std::to_string(count) + " CUDA devices",
+           kDeviceAbsent});
+    }
+    GCOORD_TRY_STATUS(call("choosing the device", [&] { return cudaSetDevice(device_); }));
+    cudaDeviceProp properties{};
+    GCOORD_TRY_STATUS(call("asking for properties",
+                           [&] { return cudaGetDeviceProperties(&properties, device_); }));
+    product_ = properties.name;
+    GCOORD_TRY_STATUS(call("making a stream", [&] {
+      return cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    }));
+    return call("making an event",
+                [&] { return cudaEventCreateWithFlags(&done_, cudaEventDisableTiming); });
+  }
+
+  Result<StepMemory> allocate(const StepMemorySizes& sizes) override {
+    StepMemory memory;
+    GCOORD_TRY(device_memory_, device_region(sizes.device_bytes()));
+    GCOORD_TRY(host_memory_, host_region(sizes.staged + sizes.stepped + sizes.pushed));
+    void* mapped = nullptr;
+    GCOORD_TRY_STATUS(call("mapping host memory",
+                           [&] { return cudaHostGetDevicePointer(&mapped, host_memory_, 0); }));
+    memory.table = static_cast<std::byte*>(device_memory_);
+    memory.staged_device = memory.table + sizes.table;
+    memory.stepped_device = memory.staged_device + sizes.staged;
+    memory.staged_host = static_cast<std::byte*>(host_memory_);
+    memory.stepped_host = memory.staged_host + sizes.staged;
+    memory.pushed_host = memory.stepped_host + sizes.stepped;
+    memory.pushed_device = static_cast<std::byte*>(mapped) + sizes.staged + sizes.stepped;
+    memory_ = memory;
+    GCOORD_TRY_STATUS(warm_up());
     return memory;
   }
-};
 
-class CudaStepper final : public Stepper {
- public:
-  CudaStepper(std::unique_ptr<DeviceArena> arena, std::uint32_t row_count, std::uint32_t slot_count)
-      : arena_(std::move(arena)),
-        table_(carve_packed_table(*arena_, row_count, slot_count, row_count)),
-        memory_(BatchMemory::carve(*arena_)),
-        mirror_arena_(shard_columns_bytes(row_count, slot_count)),
-        mirror_(carve_shard_columns(mirror_arena_, row_count, slot_count)),
-        after_(kBatchRows) {}
-
-  void step(std::span<const std::uint32_t> rows,
-            std::span<const Inbox> in,
-            std::span<Outbox> out,
-            const StepInput& input) override {
-    GCOORD_ASSERT(in.size() >= rows.size());
-    GCOORD_ASSERT(out.size() >= rows.size());
-    if (!uploaded_) {
-      stop_on_failure(upload_columns());
-      uploaded_ = true;
-    }
-    stop_on_failure(upload_input(input));
-    for (std::size_t first = 0; first < rows.size(); first += kBatchRows) {
-      const std::size_t count = std::min<std::size_t>(kBatchRows, rows.size() - first);
-      stop_on_failure(step_batch(
-          rows.subspan(first, count), in.subspan(first, count), out.subspan(first, count)));
-    }
+  Status upload(void* to, const void* from, std::size_t bytes) override {
+    GCOORD_TRY_STATUS(call("uploading the columns", [&] {
+      return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_);
+    }));
+    return wait("uploading the columns", kWarmUpLimitMs);
   }
 
-  const ShardColumns& columns() const override { return mirror_; }
+  Status step(const StepCall& batch) override {
+    GCOORD_TRY_STATUS(call("copying a batch to the device", [&] {
+      return cudaMemcpyAsync(memory_.staged_device,
+                             memory_.staged_host,
+                             batch.staged_bytes,
+                             cudaMemcpyHostToDevice,
+                             stream_);
+    }));
+    GCOORD_TRY_STATUS(launch(batch));
+    GCOORD_TRY_STATUS(call("copying a batch to the host", [&] {
+      return cudaMemcpyAsync(memory_.stepped_host,
+                             memory_.stepped_device,
+                             batch.stepped_bytes,
+                             cudaMemcpyDeviceToHost,
+                             stream_);
+    }));
+    return wait("a batch of steps", wait_limit_ms_);
+  }
+
+  std::string name() const override { return "cuda:" + std::to_string(device_); }
+
+  std::string product() const override { return product_; }
+
+  std::uint64_t launches() const override { return calls_.launches(); }
 
  private:
-  // Packs the mirror on the host, with a table of the same shape, and copies it over whole.
-  Status upload_columns() {
-    const std::uint32_t places = table_.wide.row_count;
-    ColumnArena arena(packed_table_bytes(table_.row_count, table_.slot_count, places));
-    const PackedTable packed =
-        carve_packed_table(arena, table_.row_count, table_.slot_count, places);
-    for (std::uint32_t row = 0; row < table_.row_count; ++row) {
-      GCOORD_ASSERT(store_row(packed, row, kNotWide, ShardRef(mirror_, row)));
+  template <typename Call>
+  Status call(std::string_view what, Call&& made) {
+    return calls_.make(what,
+                       [&] { return cuda_status(name() + ": " + std::string(what), made()); });
+  }
+
+  Status launch(const StepCall& batch) {
+    return call("launching a batch", [&] {
+      if (calls_.begin_launch()) {
+        launch_hold((wait_limit_ms_ + kHoldMoreMs) * kNsPerMs, stream_);
+      }
+      launch_staged_steps(batch, stream_);
+      return cudaGetLastError();
+    });
+  }
+
+  // A batch of no rows: nothing is read or written, but everything is loaded.
+  Status warm_up() {
+    GCOORD_TRY_STATUS(call("loading the kernels", [&] {
+      launch_staged_steps(StepCall{.batch = {.count = 0}}, stream_);
+      return cudaGetLastError();
+    }));
+    return wait("loading the kernels", kWarmUpLimitMs);
+  }
+
+  Result<void*> device_region(std::size_t bytes) {
+    void* region = nullptr;
+    const Status made =
+        call("allocating device memory", [&] { return cudaMalloc(&region, bytes); });
+    if (made.detail() == kDeviceMemory) {
+      return without_room(bytes);
     }
-    return copy_packed_table(packed, table_);
+    GCOORD_TRY_STATUS(made);
+    GCOORD_TRY_STATUS(
+        call("zeroing device memory", [&] { return cudaMemsetAsync(region, 0, bytes, stream_); }));
+    return region;
   }
 
-  Status upload_input(const StepInput& input) {
-    GCOORD_ASSERT(input.peer_count <= kPeersMax);
-    StepInput on_device = input;
-    on_device.peer = memory_.peer;
-    GCOORD_TRY_STATUS(copy_to_device(memory_.input, &on_device, 1));
-    return copy_to_device(memory_.peer, input.peer, input.peer_count);
+  // Says how much there is. The device is fine, only full.
+  Status without_room(std::size_t bytes) const {
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    (void)cudaGetLastError();
+    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    return {StatusCode::ResourceExhausted,
+            name() + " has " + std::to_string(free_bytes >> 20) + " MiB free, " +
+                std::to_string((bytes >> 20) + 1) + " MiB are needed",
+            kDeviceMemory};
   }
 
-  Status step_batch(std::span<const std::uint32_t> rows,
-                    std::span<const Inbox> in,
-                    std::span<Outbox> out) {
-    GCOORD_TRY_STATUS(copy_to_device(memory_.rows, rows.data(), rows.size()));
-    GCOORD_TRY_STATUS(copy_to_device(memory_.in, in.data(), rows.size()));
-    const PackedBatch batch{static_cast<std::uint32_t>(rows.size()),
-                            memory_.rows,
-                            memory_.in,
-                            memory_.out,
-                            memory_.after};
-    launch_packed_steps(table_, batch, memory_.input);
-    GCOORD_TRY_STATUS(synchronize_device("a step of rows"));
-    GCOORD_TRY_STATUS(copy_to_host(out.data(), memory_.out, rows.size()));
-    GCOORD_TRY_STATUS(copy_to_host(after_.data(), memory_.after, rows.size()));
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      copy_row(ref_of(after_[k], ShardId{rows[k]}, mirror_.slot_count), ShardRef(mirror_, rows[k]));
+  Result<void*> host_region(std::size_t bytes) {
+    void* region = nullptr;
+    GCOORD_TRY_STATUS(call("allocating page-locked memory",
+                           [&] { return cudaHostAlloc(&region, bytes, cudaHostAllocMapped); }));
+    return region;
+  }
+
+  // Returns when everything asked of the stream so far is done. What a kernel wrote to mapped host
+  // memory is visible to the host once the event behind it is complete (CUDA Programming Guide,
+  // section on mapped memory), which is the observation that the loads after this pair with.
+  Status wait(std::string_view what, std::uint32_t limit_ms) {
+    GCOORD_TRY_STATUS(call(what, [&] { return cudaEventRecord(done_, stream_); }));
+    return calls_.make(what, [&] { return poll(what, limit_ms); });
+  }
+
+  Status poll(std::string_view what, std::uint32_t limit_ms) {
+    const std::uint64_t looks = kSpinLooks + std::uint64_t{limit_ms} * kPausesPerMs;
+    for (std::uint64_t look = 0; look < looks; ++look) {
+      const cudaError_t answer = cudaEventQuery(done_);
+      if (answer != cudaErrorNotReady) {
+        return cuda_status(name() + ": " + std::string(what), answer);
+      }
+      if (look >= kSpinLooks) {
+        const timespec pause{0, kPauseNs};
+        ::nanosleep(&pause, nullptr);
+      }
     }
-    return Status{};
+    return {StatusCode::DeadlineExceeded,
+            name() + ": " + std::string(what) + " did not end within " + std::to_string(limit_ms) +
+                " ms",
+            kDeviceOverrun};
   }
 
-  std::unique_ptr<DeviceArena> arena_;
-  PackedTable table_;
-  BatchMemory memory_;
-  ColumnArena mirror_arena_;
-  ShardColumns mirror_;
-  std::vector<RowCopy> after_;
-  bool uploaded_ = false;
+  void free_all() {
+    if (host_memory_ != nullptr) {
+      (void)cudaFreeHost(host_memory_);
+    }
+    if (device_memory_ != nullptr) {
+      (void)cudaFree(device_memory_);
+    }
+    if (done_ != nullptr) {
+      (void)cudaEventDestroy(done_);
+    }
+    if (stream_ != nullptr) {
+      (void)cudaStreamDestroy(stream_);
+    }
+  }
+
+  // How much longer than the limit an injected overrun lasts.
+  static constexpr std::uint64_t kHoldMoreMs = 500;
+
+  int device_;
+  std::uint32_t wait_limit_ms_;
+  DeviceCalls calls_;
+  std::string product_;
+  StepMemory memory_;
+  void* device_memory_ = nullptr;
+  void* host_memory_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t done_ = nullptr;
 };
 
 }  // namespace
 
+Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& options) {
+  auto device = std::make_unique<CudaStepDevice>(options);
+  GCOORD_TRY_STATUS(device->open());
+  return make_device_stepper(std::move(device),
+                             {.row_count = options.row_count, .slot_count = options.slot_count});
+}
+
 Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
                                                    std::uint32_t row_count,
                                                    std::uint32_t slot_count) {
-  // Room for every row to be wide: a caller of this interface has no way to lose a step.
-  const std::size_t bytes =
-      packed_table_bytes(row_count, slot_count, row_count) + BatchMemory::bytes();
-  GCOORD_TRY(auto arena, DeviceArena::make(device, bytes));
-  return std::unique_ptr<Stepper>(
-      std::make_unique<CudaStepper>(std::move(arena), row_count, slot_count));
+  return make_cuda_stepper(
+      CudaStepperOptions{.device = device, .row_count = row_count, .slot_count = slot_count});
+}
+
+std::uint32_t cuda_device_count() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? static_cast<std::uint32_t>(count)
+                                                                : 0;
 }
 
 }  // namespace gcoord::consensus

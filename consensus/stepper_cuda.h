@@ -1,14 +1,11 @@
-// The Stepper over rows in device memory.
+// The Stepper over rows in the memory of a CUDA device (device_stepper.h).
 //
-// What: the same interface as the CPU stepper, with the state in a packed table on a device.
-// Inboxes and outboxes are the caller's, in host memory, so every call copies them over and back
-// and waits: right for tests, the step door and small clusters, and not the way to speed, which is
-// to keep the messages on the device as well. The host keeps a mirror of all columns for
-// `columns()`, refreshed row by row. What the host wrote before the first step (recovery) is taken
-// over then. Contract: not thread-safe. A CUDA error during a step stops the process with one line
-// on stderr: after it nothing in device memory can be trusted (fail-stop).
+// Contract: not thread-safe, and no signal to other processes of the same device. A wait for the
+// device is bounded: a batch that has not ended after wait_limit_ms is a failure of the device. A
+// binary of this starts without a CUDA driver; only opening needs one.
 #pragma once
 
+#include "common/device_calls.h"
 #include "common/status.h"
 #include "consensus/stepper.h"
 
@@ -17,10 +14,26 @@
 
 namespace gcoord::consensus {
 
-// Unavailable: no such device, or a build without CUDA; ResourceExhausted: too little device
-// memory. Either way one line that says what to do.
+struct CudaStepperOptions {
+  int device = 0;  // N of cuda:N.
+  std::uint32_t row_count = 0;
+  std::uint32_t slot_count = 0;
+  // A batch takes far less than a millisecond, and a few of them where processes share a device in
+  // slices of time. Two seconds are twice the default election timeout: other nodes lead by then.
+  std::uint32_t wait_limit_ms = 2000;
+  DeviceFaultPlan fault;
+};
+
+// Kernels are loaded and run once, so that the first step is as quick as the others. Failures name
+// the reason in words and by number (common/device_errors.h).
+Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& options);
+
+// The same with everything else as it is by default.
 Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
                                                    std::uint32_t row_count,
                                                    std::uint32_t slot_count);
+
+// Devices that this process sees; 0 without a driver or in a build without CUDA.
+std::uint32_t cuda_device_count();
 
 }  // namespace gcoord::consensus

@@ -1,3 +1,4 @@
+#include "common/memory_device.h"
 #include "consensus/stepper_cuda_launch.h"
 
 namespace gcoord::consensus {
@@ -6,20 +7,29 @@ namespace {
 // Threads of a block: enough for a multiprocessor to hold several blocks of this kernel's size.
 constexpr std::uint32_t kBlockThreads = 128;
 
-__global__ void step_packed_rows(PackedTable table, PackedBatch batch, const StepInput* input) {
+__global__ void step_staged_rows(PackedTable table, StagedBatch batch, StepInput input) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k < batch.count) {
-    step_packed(table, batch, k, *input);
+    step_staged(table, batch, k, input);
+  }
+}
+
+__global__ void hold(std::uint64_t hold_ns) {
+  const std::uint64_t end_ns = device_now_ns() + hold_ns;
+  while (device_now_ns() < end_ns) {
+    device_pause(1000);
   }
 }
 
 }  // namespace
 
-void launch_packed_steps(const PackedTable& table,
-                         const PackedBatch& batch,
-                         const StepInput* input) {
-  const std::uint32_t blocks = (batch.count + kBlockThreads - 1) / kBlockThreads;
-  step_packed_rows<<<blocks, kBlockThreads>>>(table, batch, input);
+void launch_staged_steps(const StepCall& call, cudaStream_t stream) {
+  const std::uint32_t blocks = (call.batch.count + kBlockThreads - 1) / kBlockThreads;
+  step_staged_rows<<<blocks, kBlockThreads, 0, stream>>>(call.table, call.batch, call.input);
+}
+
+void launch_hold(std::uint64_t hold_ns, cudaStream_t stream) {
+  hold<<<1, 1, 0, stream>>>(hold_ns);
 }
 
 }  // namespace gcoord::consensus

@@ -1,16 +1,22 @@
-// The kernel behind the CUDA stepper, as a function that host code can call.
+// The kernels behind the CUDA stepper, as functions that host code can call.
 //
-// Asynchronous, on the default stream; all pointers inside the views are device memory. Errors of
-// the launch are found by the next synchronize_device.
+// Asynchronous, on the given stream; all pointers inside a call are valid on the device. Errors of
+// a launch are found by the next look at the runtime's last error.
 #pragma once
 
-#include "consensus/packed_step.h"
+#include "consensus/step_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
 
 namespace gcoord::consensus {
 
-// Steps every row of the batch; `input` is one StepInput whose peers are on the device too.
-void launch_packed_steps(const PackedTable& table,
-                         const PackedBatch& batch,
-                         const StepInput* input);
+// Steps every row of the call's batch.
+void launch_staged_steps(const StepCall& call, cudaStream_t stream);
+
+// Keeps the device busy for so long and changes nothing: the overrun that a fault plan asks for. It
+// ends by itself, so that a device shared with others comes free.
+void launch_hold(std::uint64_t hold_ns, cudaStream_t stream);
 
 }  // namespace gcoord::consensus

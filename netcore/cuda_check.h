@@ -9,36 +9,13 @@
 // stops the node or rebuilds the device's state from the log; it never retries.
 #pragma once
 
-#include "common/status.h"
-
-#include <cuda_runtime_api.h>
-
-#include <string>
+#include "common/cuda_status.h"
 
 namespace gcoord::netcore {
 
 // `call` is the text of the call, for the message.
 inline Status cuda_status(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) {
-    return {};
-  }
-  StatusCode kind = StatusCode::Internal;
-  switch (code) {
-    case cudaErrorMemoryAllocation:
-      kind = StatusCode::ResourceExhausted;
-      break;
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorInvalidDevice:
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorSystemDriverMismatch:
-    case cudaErrorSystemNotReady:
-      kind = StatusCode::Unavailable;
-      break;
-    default:
-      break;
-  }
-  return {kind, std::string{call} + ": " + cudaGetErrorString(code)};
+  return gcoord::cuda_status(call, code);
 }
 
 }  // namespace gcoord::netcore

@@ -3,10 +3,10 @@
 //
 // Scripts match on these numbers: never renumber, never reuse. The thousands say whom to ask:
 // 1 usage and configuration, 2 storage and the data directory, 3 network and peers, 4 protocol and
-// client, 5 consensus and leaders, 6 locks and sessions. Folders on this floor and below know only
-// their own numbers (ledger/error_details.h); this table has them all. docs/errors.md holds the
-// same table for readers; a test compares them. The number travels as Status::detail and
-// ReplySlot::detail. Constant after start; thread-safe.
+// client, 5 consensus and leaders, 6 locks and sessions, 7 devices. Folders on this floor and below
+// know only their own numbers (ledger/error_details.h, common/device_errors.h); this table has them
+// all. docs/errors.md holds the same table for readers; a test compares them. The number travels as
+// Status::detail and ReplySlot::detail. Constant after start; thread-safe.
 #pragma once
 
 #include "common/status.h"
@@ -121,6 +121,14 @@ enum class ErrorCode : std::uint32_t {
   SequenceForgotten = 6019,
   SessionWindowFull = 6020,
   RepliesExhausted = 6021,
+
+  DeviceBuild = 7001,
+  DeviceAbsent = 7002,
+  DeviceMemory = 7003,
+  DeviceBusy = 7004,
+  DeviceFailed = 7101,
+  DeviceOverrun = 7102,
+  DeviceExhausted = 7103,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

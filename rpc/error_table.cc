@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 96> kTable = {{
+constexpr std::array<ErrorEntry, 103> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -303,6 +303,28 @@ constexpr std::array<ErrorEntry, 96> kTable = {{
     {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node remembers as many requests as it allows",
      "Close sessions that are done, or raise the node's limit"},
+    // Devices.
+    {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
+     "this build has no CUDA",
+     "Use the build with CUDA, or give --device cpu"},
+    {ErrorCode::DeviceAbsent, "DeviceAbsent", StatusCode::Unavailable, ExitCode::Usage,
+     "there is no such CUDA device, or no driver for it",
+     "Choose a device that nvidia-smi lists, or give --device cpu"},
+    {ErrorCode::DeviceMemory, "DeviceMemory", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the CUDA device has too little free memory",
+     "Free memory on it, name another device, or give --device cpu"},
+    {ErrorCode::DeviceBusy, "DeviceBusy", StatusCode::Unavailable, ExitCode::Unavailable,
+     "another process has the CUDA device for itself",
+     "End that process, name another device, or give --device cpu"},
+    {ErrorCode::DeviceFailed, "DeviceFailed", StatusCode::Internal, ExitCode::Negative,
+     "the device failed, and nothing of the turn under way was acknowledged",
+     "Check the device with nvidia-smi and start the node again; it rebuilds its state from its log"},
+    {ErrorCode::DeviceOverrun, "DeviceOverrun", StatusCode::DeadlineExceeded, ExitCode::Negative,
+     "the device did not end its work in time, and nothing of the turn under way was acknowledged",
+     "Check what else runs on the device and start the node again; it rebuilds its state from its log"},
+    {ErrorCode::DeviceExhausted, "DeviceExhausted", StatusCode::ResourceExhausted, ExitCode::Negative,
+     "a pool in device memory is full, and nothing of the turn under way was acknowledged",
+     "Start the node again with fewer shards on this device, or with --device cpu"},
 }};
 // clang-format on
 

@@ -11,6 +11,8 @@
 
 #include "consensus/stepper.h"
 #include "server/checkpointing.h"
+#include "server/device_choice.h"
+#include "server/device_metrics.h"
 #include "server/engine_active.h"
 #include "server/engine_admission.h"
 #include "server/engine_clock.h"
@@ -27,6 +29,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -65,10 +68,6 @@ class ReplicaEngine::Core {
   Status failure() const { return failure_; }
 
  private:
-  // Rows of one call of the stepper: inboxes and outboxes of a batch stay in the second-level
-  // cache.
-  static constexpr std::uint32_t kBatchRows = 128;
-
   // Before a directory is established (engine_admission.h). Far, but arithmetic stays possible.
   static constexpr Tick kTickVoteNever{std::uint64_t{1} << 62};
 
@@ -91,7 +90,7 @@ class ReplicaEngine::Core {
     LogIndex last;
   };
 
-  Core(EngineOptions options, Service& service, MetricsRegistry& registry);
+  Core(EngineOptions options, ChosenStepper stepper, Service& service, MetricsRegistry& registry);
 
   // engine_open.cc
   Status open_storage(MetricsRegistry& registry);
@@ -107,6 +106,7 @@ class ReplicaEngine::Core {
   void sweep();
   void retry_stalled(bool tick_began);
   void step_rows();
+  Status step_batch();
   void fill(std::size_t k);
   void fill_acknowledgements(RowWork& work, consensus::Inbox& in);
   void fill_messages(RowWork& work, Place& place, consensus::Inbox& in);
@@ -149,6 +149,8 @@ class ReplicaEngine::Core {
   EngineMetrics metrics_;
   EngineClock clock_;
   std::unique_ptr<consensus::Stepper> stepper_;
+  std::string stepper_why_;                        // Why it is this one.
+  std::unique_ptr<DeviceMetrics> device_metrics_;  // nullptr on the CPU.
   EntryPool pool_;
   EntryLog log_;
   ActiveRows rows_;

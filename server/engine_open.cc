@@ -48,6 +48,17 @@ std::uint32_t slot_count(const EngineOptions& options) {
                                     : static_cast<std::uint32_t>(options.peers.size() + 1);
 }
 
+Result<ChosenStepper> open_stepper(const EngineOptions& options) {
+  if (options.make_stepper) {
+    GCOORD_TRY(auto stepper, options.make_stepper(options.shard_count, slot_count(options)));
+    return ChosenStepper{std::move(stepper), "the caller's own"};
+  }
+  return choose_stepper({.device = options.device,
+                         .fault = options.device_fault,
+                         .row_count = options.shard_count,
+                         .slot_count = slot_count(options)});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ReplicaEngine::Core>> ReplicaEngine::Core::open(EngineOptions options,
@@ -58,26 +69,35 @@ Result<std::unique_ptr<ReplicaEngine::Core>> ReplicaEngine::Core::open(EngineOpt
     options.clock_us = [] { return boot_time_us(); };
   }
   options.seed = options.seed != 0 ? options.seed : draw_random();
-  std::unique_ptr<Core> core(new Core(std::move(options), service, registry));
+  GCOORD_TRY(ChosenStepper stepper, open_stepper(options));
+  std::unique_ptr<Core> core(new Core(std::move(options), std::move(stepper), service, registry));
   GCOORD_TRY_STATUS(core->open_storage(registry));
   GCOORD_TRY_STATUS(core->open_network(registry));
   return core;
 }
 
-ReplicaEngine::Core::Core(EngineOptions options, Service& service, MetricsRegistry& registry)
+ReplicaEngine::Core::Core(EngineOptions options,
+                          ChosenStepper stepper,
+                          Service& service,
+                          MetricsRegistry& registry)
     : options_(std::move(options)),
       service_(service),
       metrics_(registry),
       clock_(options_.clock_us, options_.tick_ms),
-      stepper_(consensus::make_cpu_stepper(options_.shard_count, slot_count(options_))),
+      stepper_(std::move(stepper.stepper)),
+      stepper_why_(std::move(stepper.why)),
       log_(pool_, options_.shard_count),
       rows_(options_.shard_count),
       deadlines_(options_.shard_count),
       outflow_(options_.peers, log_, metrics_),
       sender_(metrics_, options_.timing.election_ticks),
-      in_(kBatchRows),
-      out_(kBatchRows),
-      places_(kBatchRows) {}
+      in_(stepper_->batch_rows()),
+      out_(stepper_->batch_rows()),
+      places_(stepper_->batch_rows()) {
+  if (!stepper_->report().product.empty()) {
+    device_metrics_ = std::make_unique<DeviceMetrics>(registry);
+  }
+}
 
 Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
   const consensus::ShardColumns& columns = stepper_->columns();

@@ -5,10 +5,13 @@
 // boot) must agree on all nodes. Host only.
 #pragma once
 
+#include "common/device_calls.h"
 #include "common/ids.h"
 #include "consensus/liveness.h"
+#include "consensus/stepper.h"
 #include "ledger/disk.h"
 #include "netcore/peer_network.h"
+#include "server/device_choice.h"
 #include "server/engine_view.h"
 
 #include <cstdint>
@@ -55,6 +58,14 @@ struct EngineOptions {
   // A checkpoint starts when the log of record has grown by so much since the last one: eight
   // segments, less than a second of replay.
   std::uint64_t checkpoint_wal_bytes = std::uint64_t{512} << 20;
+
+  // Where the shards are stepped, and the fault to inject there.
+  DeviceChoice device;
+  DeviceFaultPlan device_fault;
+  // For tests: used in place of `device` when set.
+  std::function<Result<std::unique_ptr<consensus::Stepper>>(std::uint32_t row_count,
+                                                            std::uint32_t slot_count)>
+      make_stepper;
 
   // Names the random numbers of this node, and of its data directory when that is created. 0: drawn
   // from the system.

@@ -177,8 +177,9 @@ void ReplicaEngine::Core::retry_stalled(bool tick_began) {
 void ReplicaEngine::Core::step_rows() {
   const std::uint64_t begin_us = clock_.peek_us();
   std::size_t row_count = 0;
-  for (rows_.take_batch(batch_rows_, kBatchRows); !batch_rows_.empty() && failure_.ok();
-       rows_.take_batch(batch_rows_, kBatchRows)) {
+  const std::uint32_t batch = stepper_->batch_rows();
+  for (rows_.take_batch(batch_rows_, batch); !batch_rows_.empty() && failure_.ok();
+       rows_.take_batch(batch_rows_, batch)) {
     for (const std::uint32_t row : batch_rows_) {
       prefetch(stepper_->columns(), row);
     }
@@ -186,7 +187,10 @@ void ReplicaEngine::Core::step_rows() {
     for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
       fill(k);
     }
-    stepper_->step(batch_rows_, in_, out_, step_input());
+    if (const Status stepped = step_batch(); !stepped.ok()) {
+      fail(explain_device(stepped));
+      break;
+    }
     for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
       carry_out(k);
     }
@@ -199,6 +203,17 @@ void ReplicaEngine::Core::step_rows() {
   metrics_.steps.add(row_count);
   metrics_.active_rows.set(static_cast<std::int64_t>(row_count));
   metrics_.stepped_us.add(clock_.peek_us() - begin_us);
+}
+
+// A step that fails leaves rows, inboxes and outboxes as they fell: nothing of this batch is
+// carried out, and the turn neither persists, sends nor applies what earlier batches asked for.
+Status ReplicaEngine::Core::step_batch() {
+  const std::uint64_t begin_us = clock_.peek_us();
+  const Status stepped = stepper_->step(batch_rows_, in_, out_, step_input());
+  if (device_metrics_) {
+    device_metrics_->observe(*stepper_, clock_.peek_us() - begin_us, stepped);
+  }
+  return stepped;
 }
 
 void ReplicaEngine::Core::fill(std::size_t k) {

@@ -7,10 +7,12 @@
 #include "consensus/configuration.h"
 #include "consensus/outbox.h"
 #include "consensus/shard_table.h"
+#include "consensus/stepper.h"
 #include "ledger/lsn.h"
 #include "netcore/peer_status.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace gcoord::server {
@@ -53,6 +55,8 @@ struct NodeView {
   ledger::Lsn checkpoint_lsn;  // Covered by the newest checkpoint.
   std::uint64_t checkpoint_count = 0;
   std::uint64_t entry_bytes = 0;  // Memory held by log entries.
+  consensus::StepperReport stepper;
+  std::string stepper_why;  // Why it is this one, for the operator.
   std::vector<NodePeerView> peers;
 };
 

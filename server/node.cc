@@ -79,6 +79,8 @@ EngineOptions engine_options(const NodeOptions& options) {
                               ? netcore::TransportKind::Tcp
                               : netcore::TransportKind::Ucx;
   result.data_directory = options.data_dir;
+  result.device = options.device;
+  result.device_fault = options.device_fault;
   result.tick_ms = options.tick_ms;
   result.timing = timing_of(options);
   result.checkpoint_interval_ms = options.checkpoint_interval_ms;

@@ -21,6 +21,19 @@ void NodeLog::on_serving(const NodeOptions& options,
       ports.peer,
       options.data_dir,
       open_ms);
+  const consensus::StepperReport& stepper = view.stepper;
+  if (stepper.product.empty()) {
+    spdlog::info("shards are stepped on the CPU: {}", view.stepper_why);
+  } else {
+    spdlog::info("shards are stepped on {} ({}), {} MiB of its memory: {}",
+                 stepper.name,
+                 stepper.product,
+                 stepper.device_memory_bytes >> 20,
+                 view.stepper_why);
+  }
+  if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
+    spdlog::warn("GCOORD_DEVICE_FAULT is set: this node stops on purpose");
+  }
   if (options.insecure) {
     spdlog::warn("insecure: nothing is encrypted or authenticated; keep strangers off the network");
   }

@@ -138,6 +138,11 @@ Status peer_transport(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status device(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.device, parse_device_choice(text));
+  return Status{};
+}
+
 Status insecure(const std::string& text, NodeOptions& options) {
   if (text != "true" && text != "false") {
     return wrong("'" + text + "' is neither true nor false");
@@ -258,6 +263,12 @@ constexpr std::array kTable = {
               "tcp|ucx",
               "how bytes move between nodes (default tcp)",
               &peer_transport},
+    OptionRow{"device",
+              OptionShape::Value,
+              "cpu|auto|cuda:N",
+              "where the shards are stepped; auto: the first GPU that can be used, else the CPU "
+              "(default cpu)",
+              &device},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",

@@ -96,6 +96,24 @@ Status settle_peers(NodeOptions& options) {
   return Status{};
 }
 
+// A fault is injected only where somebody set the variable by name, and never without a device to
+// inject it into.
+Status take_device_fault(const Environment& environment, NodeOptions& options) {
+  const auto text = environment("GCOORD_DEVICE_FAULT");
+  if (!text.has_value() || text->empty()) {
+    return Status{};
+  }
+  const auto plan = parse_device_fault(*text);
+  if (!plan.ok()) {
+    return refuse("GCOORD_DEVICE_FAULT: " + plan.status().message());
+  }
+  if (options.device.kind != DeviceChoice::Kind::Cuda) {
+    return refuse("GCOORD_DEVICE_FAULT is set, but --device names no GPU");
+  }
+  options.device_fault = plan.value();
+  return Status{};
+}
+
 Status settle(Invocation& invocation) {
   NodeOptions& options = invocation.options;
   const bool dev = invocation.verb == Verb::Dev;
@@ -167,6 +185,7 @@ Result<Invocation> parse_invocation(std::span<const std::string> arguments,
     GCOORD_TRY_STATUS(apply_source(given, settled, invocation.options));
   }
   GCOORD_TRY_STATUS(settle(invocation));
+  GCOORD_TRY_STATUS(take_device_fault(environment, invocation.options));
   return invocation;
 }
 

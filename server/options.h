@@ -6,8 +6,10 @@
 // what to do.
 #pragma once
 
+#include "common/device_calls.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "server/device_choice.h"
 #include "server/endpoint.h"
 
 #include <chrono>
@@ -58,6 +60,9 @@ struct NodeOptions {
   std::uint32_t sessions_max = 16u << 20;
 
   PeerTransport peer_transport = PeerTransport::Tcp;
+  DeviceChoice device;
+  // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
+  DeviceFaultPlan device_fault;
   bool insecure = false;
   std::string trace_file;  // Empty: no trace.
   std::string log_level = "info";

@@ -193,7 +193,9 @@ NodeView ReplicaEngine::Core::view() const {
                 .durable_lsn = disk_->durable_lsn(),
                 .checkpoint_lsn = disk_->checkpoint_lsn(),
                 .checkpoint_count = metrics_.checkpoints.value(),
-                .entry_bytes = pool_.used_bytes()};
+                .entry_bytes = pool_.used_bytes(),
+                .stepper = stepper_->report(),
+                .stepper_why = stepper_why_};
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];

@@ -29,6 +29,16 @@ ordered_json peer_json(const NodePeerView& peer) {
           {"reason", peer.link.last_error}};
 }
 
+// null for a node on the CPU.
+ordered_json device_json(const consensus::StepperReport& stepper) {
+  if (stepper.product.empty()) {
+    return nullptr;
+  }
+  return {{"name", stepper.product},
+          {"memory_bytes", std::to_string(stepper.device_memory_bytes)},
+          {"launches", std::to_string(stepper.launches)}};
+}
+
 ordered_json configuration_json(const consensus::Configuration& configuration) {
   ordered_json members = ordered_json::array();
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
@@ -89,7 +99,9 @@ std::string StatusReports::node_status() const {
                              {"incarnation", view.incarnation.value},
                              {"directory_id", hex64(view.directory_id)},
                              {"durability", "durable"},
-                             {"stepper", "cpu"},
+                             {"stepper", view.stepper.name},
+                             {"stepper_reason", view.stepper_why},
+                             {"device", device_json(view.stepper)},
                              {"shards", view.shard_count},
                              {"leaders", view.leader_count},
                              {"locks", usage.locks},

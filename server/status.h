@@ -2,9 +2,10 @@
 //
 // node_status:
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "stepper",
-//    "shards", "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms",
-//    "wal": {"submitted", "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes",
-//    "peers": [{"node", "address", "state", "live", "incarnation", "transport", "reason"}]}
+//    "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards", "leaders",
+//    "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted", "durable"},
+//    "checkpoint": {"lsn", "count"}, "entry_bytes", "peers": [{"node", "address", "state", "live",
+//    "incarnation", "transport", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
 // docs/doors.md names the fields for scripts. One thread.

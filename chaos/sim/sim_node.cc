@@ -160,7 +160,8 @@ void SimNode::step_shard(std::uint32_t shard, std::uint64_t quantum) {
   const Wishes wishes = std::exchange(wishes_[shard], Wishes{});
   const Role before = stepper_->columns().hot[shard].role;
   Outbox out;
-  stepper_->step({&shard, 1}, {&in, 1}, {&out, 1}, input_);
+  const Status stepped = stepper_->step({&shard, 1}, {&in, 1}, {&out, 1}, input_);
+  GCOORD_ASSERT(stepped.ok());
   ++world_.counts.steps;
   keep_entries(shard, out, taken, wishes);
   write(shard, out, quantum);

@@ -205,7 +205,8 @@ bool Node::turn(LinkNetwork& network, Observer& observer) {
     replicas_[rows[k]].fill(in[k], options_.inbox_messages, observer);
     before.emplace_back(replicas_[rows[k]].row().hot(), replicas_[rows[k]].row().log());
   }
-  stepper_->step(rows, in, out, step_input());
+  const Status stepped = stepper_->step(rows, in, out, step_input());
+  GCOORD_ASSERT(stepped.ok());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     Replica& replica = replicas_[rows[k]];
     const StepReport report{self(), before[k].first, before[k].second, in[k], out[k], replica};

@@ -3,9 +3,12 @@
 // A file is blocks of commands, a line "----" and the lines they are to cause, up to an empty line.
 // GCOORD_REWRITE=1 writes what happened back into the files instead; the differences are then read
 // by a person. A violated invariant or a command that is not understood fails either way. The same
-// files are then replayed with the CUDA stepper, on machines with a device.
+// files are then replayed with the stepper of devices: over its stand-in everywhere, and with CUDA
+// on machines with a device.
+#include "consensus/device_stepper.h"
 #include "consensus/scenario/script.h"
 #include "consensus/stepper_cuda.h"
+#include "tests/consensus/stand_in_device.h"
 
 #include <gtest/gtest.h>
 
@@ -103,6 +106,19 @@ TEST_P(Golden, HappensAsWritten) {
   EXPECT_EQ(written.size(), happened.size());
 }
 
+class GoldenOnStandIn : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenOnStandIn, HappensAsWritten) {
+  const std::vector<std::string> written = read_lines(kFolder / (GetParam() + ".txt"));
+  const std::vector<std::string> happened =
+      replay(written, [](std::uint32_t row_count, std::uint32_t slot_count) {
+        return make_device_stepper(std::make_unique<StandInDevice>(),
+                                   {.row_count = row_count, .slot_count = slot_count})
+            .value();
+      });
+  EXPECT_EQ(written, happened);
+}
+
 class GoldenOnDevice : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenOnDevice, HappensAsWritten) {
@@ -132,6 +148,7 @@ std::string name_of(const testing::TestParamInfo<std::string>& scenario) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Raft, Golden, testing::ValuesIn(scenario_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(StandIn, GoldenOnStandIn, testing::ValuesIn(scenario_names()), name_of);
 INSTANTIATE_TEST_SUITE_P(Cuda, GoldenOnDevice, testing::ValuesIn(device_scenario_names()), name_of);
 
 }  // namespace

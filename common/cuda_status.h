@@ -1,0 +1,43 @@
+// CUDA's answers as Status, with the stable number of the reason. Host only; for the few files that
+// call the runtime.
+//
+// CUDA reports an asynchronous error of a kernel at whatever call comes next, so a failure that is
+// none of absence, memory and exclusive use says that something failed before or in this call.
+#pragma once
+
+#include "common/device_errors.h"
+#include "common/status.h"
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <string_view>
+
+namespace gcoord {
+
+// `what` names the work for the operator: "allocating memory".
+inline Status cuda_status(std::string_view what, cudaError_t error) {
+  const auto status = [&](StatusCode code, std::uint32_t detail) {
+    return Status{code, std::string(what) + ": " + cudaGetErrorString(error), detail};
+  };
+  switch (error) {
+    case cudaSuccess:
+      return {};
+    case cudaErrorMemoryAllocation:
+      return status(StatusCode::ResourceExhausted, kDeviceMemory);
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorDeviceAlreadyInUse:
+      return status(StatusCode::Unavailable, kDeviceBusy);
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInvalidDevice:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorSystemNotReady:
+    case cudaErrorCompatNotSupportedOnDevice:
+      return status(StatusCode::Unavailable, kDeviceAbsent);
+    default:
+      return status(StatusCode::Internal, kDeviceFailed);
+  }
+}
+
+}  // namespace gcoord

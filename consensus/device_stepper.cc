@@ -1,0 +1,234 @@
+#include "consensus/device_stepper.h"
+
+#include "common/device_errors.h"
+#include "common/region_arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gcoord::consensus {
+namespace {
+
+// Rows of one launch. A turn of the engine brings about as many of one cause, and a launch with its
+// wait costs as much as the step of a thousand rows.
+constexpr std::uint32_t kBatchRows = 4096;
+
+// Peers of a node at most, which bounds the room that their records travel in.
+constexpr std::uint32_t kPeersMax = 64;
+
+constexpr std::size_t kPlaceBytes = 16;  // Alignment of what is staged.
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kPlaceBytes - 1) / kPlaceBytes * kPlaceBytes;
+}
+
+// Everything that a batch can stage at most: peers, rows, configurations, messages.
+constexpr std::size_t kStagedBytesMax =
+    aligned(kPeersMax * sizeof(PeerLiveness)) + aligned(kBatchRows * sizeof(StagedRow)) +
+    aligned(kBatchRows * sizeof(Configuration)) + kBatchRows * kInboxMessages * sizeof(Message);
+constexpr std::size_t kOutgoingBytes = std::size_t{kBatchRows} * kOutboxMessages * sizeof(Message);
+
+// The staged region as it fills: every part begins where the one before it ends.
+class Staging {
+ public:
+  explicit Staging(std::byte* host) : host_(host) {}
+
+  template <typename T>
+  std::size_t add(const T* elements, std::size_t count) {
+    const std::size_t at = used_;
+    std::memcpy(host_ + at, elements, count * sizeof(T));
+    used_ = aligned(at + count * sizeof(T));
+    return at;
+  }
+
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* host_;
+  std::size_t used_ = 0;
+};
+
+class DeviceStepper final : public Stepper {
+ public:
+  DeviceStepper(std::unique_ptr<StepDevice> device,
+                const DeviceStepperOptions& options,
+                const StepMemorySizes& sizes,
+                const StepMemory& memory)
+      : device_(std::move(device)),
+        memory_(memory),
+        device_bytes_(sizes.device_bytes()),
+        table_bytes_(sizes.table),
+        wide_count_(options.wide_count),
+        mirror_arena_(shard_columns_bytes(options.row_count, options.slot_count)),
+        mirror_(carve_shard_columns(mirror_arena_, options.row_count, options.slot_count)) {
+    RegionArena region(memory.table, sizes.table);
+    table_ = carve_packed_table(region, options.row_count, options.slot_count, wide_count_);
+  }
+
+  Status step(std::span<const std::uint32_t> rows,
+              std::span<const Inbox> in,
+              std::span<Outbox> out,
+              const StepInput& input) override {
+    GCOORD_ASSERT(in.size() >= rows.size());
+    GCOORD_ASSERT(out.size() >= rows.size());
+    GCOORD_TRY_STATUS(failure_);
+    for (std::size_t first = 0; first < rows.size(); first += kBatchRows) {
+      const std::size_t count = std::min<std::size_t>(kBatchRows, rows.size() - first);
+      failure_ = step_batch(
+          rows.subspan(first, count), in.subspan(first, count), out.subspan(first, count), input);
+      GCOORD_TRY_STATUS(failure_);
+    }
+    return {};
+  }
+
+  const ShardColumns& columns() const override { return mirror_; }
+
+  std::uint32_t batch_rows() const override { return kBatchRows; }
+
+  StepperReport report() const override {
+    return {.name = device_->name(),
+            .product = device_->product(),
+            .device_memory_bytes = device_bytes_,
+            .launches = device_->launches()};
+  }
+
+ private:
+  // Packs the mirror on the host, with a table of the same shape, and copies it over whole.
+  Status upload_columns() {
+    ColumnArena arena(table_bytes_);
+    const PackedTable packed =
+        carve_packed_table(arena, table_.row_count, table_.slot_count, wide_count_);
+    for (std::uint32_t row = 0; row < table_.row_count; ++row) {
+      if (!store_row(packed, row, kNotWide, ShardRef(mirror_, row))) {
+        return exhausted(row);
+      }
+    }
+    return device_->upload(memory_.table, packed.deadline, table_bytes_);
+  }
+
+  Status step_batch(std::span<const std::uint32_t> rows,
+                    std::span<const Inbox> in,
+                    std::span<Outbox> out,
+                    const StepInput& input) {
+    if (!uploaded_) {
+      GCOORD_TRY_STATUS(upload_columns());
+      uploaded_ = true;
+    }
+    GCOORD_TRY_STATUS(device_->step(stage(rows, in, input)));
+    const auto* stepped = reinterpret_cast<const SteppedRow*>(memory_.stepped_host);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (stepped[k].form == RowForm::Lost) {
+        return exhausted(rows[k]);
+      }
+      take_back(rows[k], k, in[k].message_count, stepped[k], out[k]);
+    }
+    return {};
+  }
+
+  StepCall stage(std::span<const std::uint32_t> rows,
+                 std::span<const Inbox> in,
+                 const StepInput& input) {
+    GCOORD_ASSERT(input.peer_count <= kPeersMax);
+    Staging staging(memory_.staged_host);
+    const std::size_t peers = staging.add(input.peer, input.peer_count);
+    stage_rows(rows, in);
+    const std::size_t heads = staging.add(staged_rows_.data(), staged_rows_.size());
+    const std::size_t configurations = staging.add(configurations_.data(), configurations_.size());
+    const std::size_t messages = staging.used();
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      staging.add(in[k].message, in[k].message_count);
+    }
+    std::byte* base = memory_.staged_device;
+    StepCall call;
+    call.table = table_;
+    call.batch = {.count = static_cast<std::uint32_t>(rows.size()),
+                  .rows = reinterpret_cast<const StagedRow*>(base + heads),
+                  .configurations = reinterpret_cast<const Configuration*>(base + configurations),
+                  .messages = reinterpret_cast<const Message*>(base + messages),
+                  .stepped = reinterpret_cast<SteppedRow*>(memory_.stepped_device),
+                  .wide = reinterpret_cast<RowCopy*>(memory_.pushed_device + kOutgoingBytes),
+                  .outgoing = reinterpret_cast<Message*>(memory_.pushed_device)};
+    call.input = input;
+    call.input.peer = reinterpret_cast<const PeerLiveness*>(base + peers);
+    call.staged_bytes = staging.used();
+    call.stepped_bytes = rows.size() * sizeof(SteppedRow);
+    return call;
+  }
+
+  void stage_rows(std::span<const std::uint32_t> rows, std::span<const Inbox> in) {
+    staged_rows_.clear();
+    configurations_.clear();
+    std::uint32_t message_count = 0;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      GCOORD_ASSERT(rows[k] < table_.row_count);
+      GCOORD_ASSERT(in[k].message_count <= kInboxMessages);
+      staged_rows_.push_back({.row = rows[k],
+                              .message_first = message_count,
+                              .configuration = static_cast<std::uint32_t>(configurations_.size()),
+                              .head = in[k]});
+      message_count += in[k].message_count;
+      if (in[k].configuration_input != ConfigurationInput::None) {
+        configurations_.push_back(in[k].configuration);
+      }
+    }
+  }
+
+  // The row into the mirror, the output into the caller's outbox.
+  void take_back(std::uint32_t row,
+                 std::size_t k,
+                 std::uint32_t messages_in,
+                 const SteppedRow& stepped,
+                 Outbox& out) {
+    const ShardRef mirror(mirror_, row);
+    if (stepped.form == RowForm::Packed) {
+      unpack(stepped.packed, stepped.deadline, mirror);
+    } else {
+      auto* wide = reinterpret_cast<RowCopy*>(memory_.pushed_host + kOutgoingBytes) + k;
+      copy_row(ref_of(*wide, ShardId{row}, mirror_.slot_count), mirror);
+    }
+    static_cast<OutboxHead&>(out) = stepped.head;
+    std::copy_n(stepped.stored, messages_in, out.stored);
+    GCOORD_ASSERT(out.message_count <= kOutboxMessages);
+    const auto* outgoing =
+        reinterpret_cast<const Message*>(memory_.pushed_host) + k * kOutboxMessages;
+    std::copy_n(outgoing, out.message_count, out.message);
+  }
+
+  static Status exhausted(std::uint32_t row) {
+    return {StatusCode::ResourceExhausted,
+            "shard " + std::to_string(row) + " found no room among the wide rows",
+            kDeviceExhausted};
+  }
+
+  std::unique_ptr<StepDevice> device_;
+  StepMemory memory_;
+  std::size_t device_bytes_;
+  std::size_t table_bytes_;
+  std::uint32_t wide_count_;
+  PackedTable table_;
+  ColumnArena mirror_arena_;
+  ShardColumns mirror_;
+  std::vector<StagedRow> staged_rows_;  // Kept warm, as are the configurations.
+  std::vector<Configuration> configurations_;
+  bool uploaded_ = false;
+  Status failure_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stepper>> make_device_stepper(std::unique_ptr<StepDevice> device,
+                                                     const DeviceStepperOptions& options) {
+  DeviceStepperOptions chosen = options;
+  chosen.wide_count = options.wide_count == 0 ? options.row_count : options.wide_count;
+  StepMemorySizes sizes;
+  sizes.table = packed_table_bytes(chosen.row_count, chosen.slot_count, chosen.wide_count);
+  sizes.staged = kStagedBytesMax;
+  sizes.stepped = kBatchRows * sizeof(SteppedRow);
+  sizes.pushed = kOutgoingBytes + kBatchRows * sizeof(RowCopy);
+  GCOORD_TRY(const StepMemory memory, device->allocate(sizes));
+  return std::unique_ptr<Stepper>(
+      std::make_unique<DeviceStepper>(std::move(device), chosen, sizes, memory));
+}
+
+}  // namespace gcoord::consensus

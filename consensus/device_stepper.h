@@ -1,0 +1,36 @@
+// The Stepper over rows in device memory, whatever the device.
+//
+// What: the state lies in a packed table on the device; inboxes and outboxes are the caller's, on
+// the host. A call stages the used parts of the inboxes as one block, has the device step the
+// batch, and takes outboxes and rows back: one launch and one wait per batch. The host keeps a
+// mirror of all columns for `columns()`, refreshed for the rows that were stepped. What the host
+// wrote before the first step (recovery) is taken over then.
+// Why under the host's turn: it makes the memory of a device the home of the shards, with the
+// protocol bit for bit the CPU's; the way to and from the device costs more than a step, so it is
+// not the way to low latency.
+// Contract: not thread-safe. A failure of the device is returned by the step that met it and by
+// every later one (stepper.h).
+#pragma once
+
+#include "common/status.h"
+#include "consensus/step_device.h"
+#include "consensus/stepper.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace gcoord::consensus {
+
+struct DeviceStepperOptions {
+  std::uint32_t row_count = 0;
+  std::uint32_t slot_count = 0;
+  // Rows that can be wide at once (packed_table.h); 0: all of them, so that none is ever lost. With
+  // less, a row too many is kDeviceExhausted.
+  std::uint32_t wide_count = 0;
+};
+
+// Fails as StepDevice::allocate does.
+Result<std::unique_ptr<Stepper>> make_device_stepper(std::unique_ptr<StepDevice> device,
+                                                     const DeviceStepperOptions& options);
+
+}  // namespace gcoord::consensus

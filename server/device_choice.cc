@@ -1,0 +1,100 @@
+#include "server/device_choice.h"
+
+#include "common/device_errors.h"
+#include "consensus/stepper_cuda.h"
+#include "rpc/error_codes.h"
+
+#include <charconv>
+
+namespace gcoord::server {
+namespace {
+
+// The places of the numbers in the one table (docs/errors.md).
+static_assert(kDeviceBuild == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceBuild));
+static_assert(kDeviceAbsent == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceAbsent));
+static_assert(kDeviceMemory == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceMemory));
+static_assert(kDeviceBusy == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceBusy));
+static_assert(kDeviceFailed == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceFailed));
+static_assert(kDeviceOverrun == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceOverrun));
+static_assert(kDeviceExhausted == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceExhausted));
+
+Result<std::unique_ptr<consensus::Stepper>> open_cuda(std::uint32_t index,
+                                                      const StepperOptions& options) {
+  return consensus::make_cuda_stepper({.device = static_cast<int>(index),
+                                       .row_count = options.row_count,
+                                       .slot_count = options.slot_count,
+                                       .fault = options.fault});
+}
+
+ChosenStepper cpu(const StepperOptions& options, std::string why) {
+  return {consensus::make_cpu_stepper(options.row_count, options.slot_count), std::move(why)};
+}
+
+std::string name_with_product(const consensus::Stepper& stepper) {
+  const consensus::StepperReport report = stepper.report();
+  return report.name + " (" + report.product + ")";
+}
+
+// The first device that opens; the reason of the first one that does not, else.
+ChosenStepper first_usable(const StepperOptions& options) {
+  const std::uint32_t count = consensus::cuda_device_count();
+  std::string obstacle;
+  for (std::uint32_t index = 0; index < std::max(count, 1u); ++index) {
+    auto stepper = open_cuda(index, options);
+    if (stepper.ok()) {
+      std::string why = "auto: " + name_with_product(*stepper.value()) + " can be used";
+      return {std::move(stepper).value(), std::move(why)};
+    }
+    obstacle = obstacle.empty() ? stepper.status().message() : obstacle;
+  }
+  return cpu(options, "auto: the CPU, because " + obstacle);
+}
+
+}  // namespace
+
+Result<DeviceChoice> parse_device_choice(std::string_view text) {
+  constexpr std::string_view kPrefix = "cuda:";
+  constexpr std::uint32_t kIndexMax = 255;  // More devices than any machine has.
+  if (text == "cpu") {
+    return DeviceChoice{};
+  }
+  if (text == "auto") {
+    return DeviceChoice{.kind = DeviceChoice::Kind::Auto};
+  }
+  DeviceChoice choice{.kind = DeviceChoice::Kind::Cuda};
+  const std::string_view digits = text.substr(std::min(kPrefix.size(), text.size()));
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), choice.index);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  if (text.substr(0, kPrefix.size()) != kPrefix || !whole || choice.index > kIndexMax) {
+    return Status{StatusCode::InvalidArgument,
+                  "'" + std::string(text) + "' is none of cpu, auto and cuda:N, as in cuda:0"};
+  }
+  return choice;
+}
+
+Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
+  switch (options.device.kind) {
+    case DeviceChoice::Kind::Cpu:
+      return cpu(options, "cpu was asked for, or is the default");
+    case DeviceChoice::Kind::Auto:
+      return first_usable(options);
+    case DeviceChoice::Kind::Cuda:
+      break;
+  }
+  auto stepper = open_cuda(options.device.index, options);
+  if (!stepper.ok()) {
+    return explain_device(stepper.status());
+  }
+  std::string why = name_with_product(*stepper.value()) + " was asked for by name";
+  return ChosenStepper{std::move(stepper).value(), std::move(why)};
+}
+
+Status explain_device(const Status& status) {
+  const bool known = status.detail() >= kDeviceBuild && status.detail() <= kDeviceExhausted &&
+                     rpc::find_error(status.detail()) != nullptr;
+  return known ? rpc::make_error(static_cast<rpc::ErrorCode>(status.detail()), status.message())
+               : status;
+}
+
+}  // namespace gcoord::server

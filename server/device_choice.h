@@ -1,0 +1,50 @@
+// Which device a node steps its shards on: as the operator says it, and as it turned out.
+//
+// A device that was asked for by name is never replaced: if it cannot be used, the node does not
+// start, with one line, a stable number and one fix. `auto` takes the first device that can be used
+// and the CPU without one, and says which and why. One thread.
+#pragma once
+
+#include "common/device_calls.h"
+#include "common/status.h"
+#include "consensus/stepper.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gcoord::server {
+
+// --device cpu|auto|cuda:N
+struct DeviceChoice {
+  enum class Kind : std::uint8_t { Cpu, Auto, Cuda };
+
+  Kind kind = Kind::Cpu;
+  std::uint32_t index = 0;  // N of cuda:N.
+};
+
+// InvalidArgument, with what is allowed, for anything else.
+Result<DeviceChoice> parse_device_choice(std::string_view text);
+
+struct StepperOptions {
+  DeviceChoice device;
+  DeviceFaultPlan fault;
+  std::uint32_t row_count = 0;
+  std::uint32_t slot_count = 0;
+};
+
+// A stepper, and why it is this one: one line for the operator.
+struct ChosenStepper {
+  std::unique_ptr<consensus::Stepper> stepper;
+  std::string why;
+};
+
+// Failures carry a number of rpc/error_codes.h: DeviceBuild, DeviceAbsent and their neighbours.
+Result<ChosenStepper> choose_stepper(const StepperOptions& options);
+
+// A failure of a device as the operator is told it: what it means, the evidence, what to do.
+// Statuses about anything else pass unchanged.
+Status explain_device(const Status& status);
+
+}  // namespace gcoord::server

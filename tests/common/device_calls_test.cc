@@ -1,0 +1,59 @@
+#include "common/device_calls.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord {
+namespace {
+
+Status make_one(DeviceCalls& calls, int& made) {
+  return calls.make("a call", [&] {
+    ++made;
+    return Status{};
+  });
+}
+
+TEST(DeviceCalls, TheCallOfThePlanIsNotMadeAndNoneAfterIt) {
+  DeviceCalls calls({DeviceFaultPlan::Kind::Call, 3});
+  int made = 0;
+  EXPECT_TRUE(make_one(calls, made).ok());
+  EXPECT_TRUE(make_one(calls, made).ok());
+  const Status third = make_one(calls, made);
+  EXPECT_EQ(third.detail(), kDeviceFailed);
+  EXPECT_EQ(third.message(), "a call: injected at call 3");
+  EXPECT_EQ(make_one(calls, made).message(), third.message());
+  EXPECT_EQ(made, 2);
+  EXPECT_EQ(calls.made(), 3u);
+}
+
+TEST(DeviceCalls, AFailureKeepsItsNumberAndTheFirstOneStays) {
+  DeviceCalls calls;
+  const Status full = calls.make("a call", [] {
+    return Status{StatusCode::ResourceExhausted, "full", kDeviceMemory};
+  });
+  EXPECT_EQ(full.detail(), kDeviceMemory);
+  EXPECT_EQ(calls.failure().message(), "full");
+  EXPECT_EQ(calls.fail({StatusCode::Internal, "later"}).detail(), kDeviceFailed);
+  EXPECT_EQ(calls.failure().message(), "full");
+}
+
+TEST(DeviceCalls, OneLaunchOverruns) {
+  DeviceCalls calls({DeviceFaultPlan::Kind::Hang, 2});
+  EXPECT_FALSE(calls.begin_launch());
+  EXPECT_TRUE(calls.begin_launch());
+  EXPECT_FALSE(calls.begin_launch());
+  EXPECT_EQ(calls.launches(), 3u);
+}
+
+TEST(DeviceCalls, APlanIsReadWholeOrNotAtAll) {
+  const auto call = parse_device_fault("call:17");
+  ASSERT_TRUE(call.ok());
+  EXPECT_EQ(call.value().kind, DeviceFaultPlan::Kind::Call);
+  EXPECT_EQ(call.value().number, 17u);
+  EXPECT_EQ(parse_device_fault("hang:1").value().kind, DeviceFaultPlan::Kind::Hang);
+  for (const char* text : {"", "call", "call:", "call:0", "call:1x", "hang:-1", "stop:1", ":1"}) {
+    EXPECT_FALSE(parse_device_fault(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gcoord

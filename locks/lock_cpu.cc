@@ -52,15 +52,16 @@ template <typename Record, typename RowId>
 bool LockCpu::grow_pool(PoolMemory<Record, RowId>& memory,
                         RowPool<Record, RowId>& pool,
                         std::uint32_t wanted) {
-  if (pool.counts != nullptr && pool.available() >= wanted) [[likely]] {
+  if (pool.window != nullptr && pool.available() >= wanted) [[likely]] {
     return false;
   }
-  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.counts.used + wanted);
+  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.window.next + wanted);
   memory.records.resize(std::size_t{capacity} + 1);
   memory.free_rows.resize(capacity);
   pool.records = memory.records.data();
   pool.free_rows = memory.free_rows.data();
-  pool.counts = &memory.counts;
+  pool.window = &memory.window;
+  pool.window->last = capacity;
   pool.capacity = capacity;
   return true;
 }
@@ -164,7 +165,7 @@ bool LockCpu::remembers(ShardId shard, const LockCommand& command) const {
 LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const {
   const bool registers =
       command.kind == LockCommandKind::RegisterSession || (command.flags & kAcquireRegister) != 0;
-  const bool sessions_full = tables_.sessions.counts->used >= options_.limits.sessions_max;
+  const bool sessions_full = tables_.sessions.used() >= options_.limits.sessions_max;
   if (registers && sessions_full && !registered(shard, command.session)) {
     return LockLimit::Sessions;
   }
@@ -174,11 +175,11 @@ LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const
   const bool held = find_lock(tables_, shard, command.name_hash).value != 0;
   const bool waits = held && (command.flags & kAcquireWait) != 0;
   LockLimit limit = LockLimit::None;
-  if (!held && tables_.locks.counts->used >= options_.limits.locks_max) {
+  if (!held && tables_.locks.used() >= options_.limits.locks_max) {
     limit = LockLimit::Locks;
   } else if (waits && waiter_count_ >= options_.limits.waiters_max) {
     limit = LockLimit::Waiters;
-  } else if (tables_.requests.counts->used >= options_.limits.requests_max) {
+  } else if (tables_.requests.used() >= options_.limits.requests_max) {
     limit = LockLimit::Requests;
   }
   // Looked at last, because hardly ever is anything full.
@@ -230,11 +231,11 @@ LockUsage LockCpu::usage() const {
     return memory.records.memory_bytes() + memory.free_rows.memory_bytes();
   };
   LockUsage usage;
-  usage.locks = lock_memory_.counts.used;
+  usage.locks = lock_memory_.window.next;
   usage.waiters = waiter_count_;
-  usage.sessions = session_memory_.counts.used;
-  usage.requests = request_memory_.counts.used;
-  usage.name_blocks = name_memory_.counts.used;
+  usage.sessions = session_memory_.window.next;
+  usage.requests = request_memory_.window.next;
+  usage.name_blocks = name_memory_.window.next;
   usage.memory_bytes = shard_columns_.used_bytes() + bytes_of(lock_memory_) +
                        bytes_of(session_memory_) + bytes_of(request_memory_) +
                        bytes_of(name_memory_) + lock_index_.memory_bytes() +

@@ -126,7 +126,7 @@ class LockCpu {
   // For a walk over all held locks of the node in the order of their rows, which can stop and go on
   // anywhere: the last row that may hold one, and the lock of a row, if it is one that `wanted`
   // says yes to. A lock that is released and taken again may be met twice or not at all.
-  LockRow row_last() const { return LockRow{lock_memory_.counts.fresh}; }
+  LockRow row_last() const { return LockRow{lock_memory_.window.fresh}; }
 
   template <typename Wanted>
   std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
@@ -176,7 +176,7 @@ class LockCpu {
   struct PoolMemory {
     MappedColumn<Record> records;
     MappedColumn<std::uint32_t> free_rows;
-    RowPoolCounts counts;
+    RowWindow window;
   };
 
   template <typename Record, typename RowId>

@@ -20,7 +20,7 @@ std::size_t shard_column_bytes(std::uint32_t shard_count) {
          ColumnArena::bytes_for<std::uint64_t>(led_word_count(shard_count));
 }
 
-LockDemand demand_of(const LockSnapshot& snapshot) {
+LockDemand demand_of_snapshot(const LockSnapshot& snapshot) {
   LockDemand demand;
   demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
   demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
@@ -80,22 +80,6 @@ void LockCpu::reserve(const LockDemand& demand) {
   }
   if (grown) {
     clock_.reserve(tables_.sessions.capacity);
-  }
-}
-
-LockDemand LockCpu::demand_of(const LockCommand& command) {
-  switch (command.kind) {
-    case LockCommandKind::Acquire:
-      return {.locks = 1,
-              .sessions = 1,
-              .requests = 1,
-              .name_blocks = name_block_count(command.name_bytes)};
-    case LockCommandKind::Release:
-      return {.requests = 1};
-    case LockCommandKind::RegisterSession:
-      return {.sessions = 1};
-    default:
-      return {};
   }
 }
 
@@ -193,7 +177,7 @@ std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
 Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
   drop(shard);
   GCOORD_TRY(const LockSnapshot snapshot, parse_snapshot(bytes));
-  reserve(locks::demand_of(snapshot));
+  reserve(demand_of_snapshot(snapshot));
   install_snapshot(tables_, shard, snapshot);
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {

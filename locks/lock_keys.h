@@ -26,6 +26,10 @@ struct LockKeys {
   std::uint64_t digest = 0;  // Of all that the command says; see digest_word().
 };
 
+GCOORD_HD constexpr bool names_lock(LockCommandKind kind) {
+  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
+}
+
 // Tells a retry from another request under the same sequence.
 GCOORD_HD inline std::uint32_t argument_hash(const LockCommand& command) {
   const auto kind = static_cast<std::uint64_t>(command.kind);
@@ -62,7 +66,7 @@ GCOORD_HD inline LockKeys make_keys(const LockTables& tables,
   LockKeys keys;
   keys.session_hash = tables.session_hash(shard, command.session);
   keys.digest = command_digest(index, command);
-  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
+  if (names_lock(command.kind)) {
     keys.lock_hash = tables.lock_hash(shard, command.name_hash);
     keys.argument_hash = argument_hash(command);
   }

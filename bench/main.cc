@@ -5,6 +5,7 @@
 #include "bench/channel/channel.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
+#include "bench/locks.h"
 #include "bench/pairs.h"
 #include "bench/report/machine.h"
 #include "bench/report/results_file.h"
@@ -20,6 +21,7 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 namespace gcoord::bench {
 namespace {
@@ -55,6 +57,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"failover",
      "time until all shards are led again after a kill -9",
      &bench_failover,
+     kDefaultShards},
+    {"locks",
+     "lock commands applied per second, on one core, or with --device on a GPU",
+     &bench_locks,
      kDefaultShards},
     {"step",
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
@@ -111,6 +117,12 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       ->check(CLI::Range(2048, 1 << 24));
   command.add_option(
       "--device", options.device, "what runs: cpu, or cuda:N; for channel also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "locks") {
+    command.add_option("--names", options.names, "lock names")
+        ->check(CLI::Range(1000, 100'000'000));
+    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
+        ->check(CLI::IsMember({"uniform", "zipf"}));
+  }
   command.add_option("--directory", options.directory, "where clusters keep their files");
   command.add_option("--results", arguments.results_directory, "where the result is kept");
   command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");

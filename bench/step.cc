@@ -1,12 +1,12 @@
 #include "bench/step.h"
 
+#include "bench/device_name.h"
 #include "bench/report/results_file.h"
 #include "bench/step_device.h"
 #include "consensus/recover.h"
 #include "consensus/stepper.h"
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -194,21 +194,6 @@ Phase measure(Replicas& replicas, const BenchOptions& options, std::uint32_t pro
   const double steps = static_cast<double>(turns * kNodes) * options.shards;
   const auto commits = static_cast<double>(replicas.committed() - before);
   return {steps / seconds, commits / seconds};
-}
-
-// The number behind "cuda:".
-Result<int> device_number(const std::string& name) {
-  constexpr std::string_view kPrefix = "cuda:";
-  int number = -1;
-  if (name.rfind(kPrefix, 0) == 0) {
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, number);
-    number = parsed.ec == std::errc{} && parsed.ptr == end ? number : -1;
-  }
-  if (number < 0) {
-    return Status{StatusCode::InvalidArgument, "\"" + name + "\" is no device: say cpu, or cuda:0"};
-  }
-  return number;
 }
 
 }  // namespace

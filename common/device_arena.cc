@@ -77,6 +77,12 @@ Status copy_bytes_to_host(void* to, const void* from, std::size_t bytes) {
   return check("copying from the device", cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
 }
 
+Status copy_bytes_on_device(void* to, const void* from, std::size_t bytes) {
+  const Status copied =
+      check("copying on the device", cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice));
+  return copied.ok() ? synchronize_device("copying on the device") : copied;
+}
+
 Status synchronize_device(const char* what) {
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
     return check(what, error);

@@ -64,6 +64,8 @@ std::string describe_device(int device);
 // Blocking copies of whole elements.
 Status copy_bytes_to_device(void* to, const void* from, std::size_t bytes);
 Status copy_bytes_to_host(void* to, const void* from, std::size_t bytes);
+// Between columns of one device that do not overlap.
+Status copy_bytes_on_device(void* to, const void* from, std::size_t bytes);
 
 template <typename T>
 Status copy_to_device(T* to, const T* from, std::size_t element_count) {

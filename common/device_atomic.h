@@ -1,4 +1,4 @@
-// Relaxed atomic operations on 32-bit words that rows of one kernel share, with host twins.
+// Relaxed atomic operations on words that rows of one kernel share, with host twins.
 //
 // What: counters and bit maps that many threads of one launch change, where only the arithmetic
 // must not get lost. Why here: which instruction that is depends on the compiler, and no other
@@ -10,7 +10,9 @@
 #include "common/hd.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gcoord {
 
@@ -20,6 +22,16 @@ GCOORD_HD inline std::uint32_t relaxed_add(std::uint32_t& word, std::uint32_t co
   return atomicAdd(&word, count);
 #else
   return std::atomic_ref<std::uint32_t>(word).fetch_add(count, std::memory_order_relaxed);
+#endif
+}
+
+// As above, of a 64-bit word.
+GCOORD_HD inline std::uint64_t relaxed_add(std::uint64_t& word, std::uint64_t count) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  return atomicAdd(reinterpret_cast<unsigned long long*>(&word), count);
+#else
+  return std::atomic_ref<std::uint64_t>(word).fetch_add(count, std::memory_order_relaxed);
 #endif
 }
 
@@ -38,6 +50,52 @@ GCOORD_HD inline std::uint32_t relaxed_clear(std::uint32_t& word, std::uint32_t 
   return atomicAnd(&word, ~mask);
 #else
   return std::atomic_ref<std::uint32_t>(word).fetch_and(~mask, std::memory_order_relaxed);
+#endif
+}
+
+// Stores `value` where there is 0; false, and no change, where there is something else. Relaxed,
+// device scope.
+GCOORD_HD inline bool relaxed_claim(std::uint64_t& word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  return atomicCAS(reinterpret_cast<unsigned long long*>(&word), 0ull, value) == 0;
+#else
+  std::uint64_t free = 0;
+  return std::atomic_ref<std::uint64_t>(word).compare_exchange_strong(
+      free, value, std::memory_order_relaxed);
+#endif
+}
+
+// Replaces a word that this thread alone may change now, while others look at it or try to claim
+// it. On a device a weak store, which keeps the line in the first-level cache; see relaxed_copy.
+GCOORD_HD inline void relaxed_store(std::uint64_t& word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  word = value;
+#else
+  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_relaxed);
+#endif
+}
+
+// A copy of 64-bit words that other threads may be changing: each word is one that was there at
+// some time, and a word that this thread wrote last is the one that it wrote. Words of one copy
+// need not belong together. On a device these are weak loads, which the first-level cache may
+// answer: the memory model describes races of accesses of one size ("Limitations on Mixed-size
+// Data-races", PTX ISA 8.8), and a thread's own writes are before its later loads. T is made of
+// 64-bit words alone.
+template <typename T>
+GCOORD_HD inline T relaxed_copy(const T& from) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+#if defined(__CUDA_ARCH__)
+  return from;
+#else
+  T copy;
+  auto* source = const_cast<std::uint64_t*>(reinterpret_cast<const std::uint64_t*>(&from));
+  auto* target = reinterpret_cast<std::uint64_t*>(&copy);
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) {
+    target[i] = std::atomic_ref<std::uint64_t>(source[i]).load(std::memory_order_relaxed);
+  }
+  return copy;
 #endif
 }
 

@@ -72,6 +72,15 @@ GCOORD_HD inline std::uint64_t warp_broadcast(std::uint64_t value, std::uint32_t
 #endif
 }
 
+// The sum of all members' words, to all.
+GCOORD_HD inline std::uint32_t warp_sum(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return __reduce_add_sync(0xffffffffu, value);
+#else
+  return value;
+#endif
+}
+
 // How many of the lowest bits are set before the first that is not; at most `limit`. Of a ballot:
 // how many members in a row, from the first, said yes. Of a power of two less one: its exponent.
 GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t limit) {

@@ -1,108 +1,188 @@
-// A hash index over the rows of a pool: open addressing, linear probing, no tombstones.
+// A hash index over the rows of a pool: lines of seven slots, no tombstones, any number of writers.
 //
-// A bucket holds 32 bits of the key's hash and a row number; keys themselves stay in the rows, so
-// the caller says with a functor whether a row has the wanted key. Removal shifts followers back
-// (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so probe lengths depend on
-// what is present only. At most half full: the owner grows before that. The hash must be keyed with
-// a seed that clients do not know, because they choose names. A view over memory of the owner; one
-// writer; host and device.
+// A slot holds 32 bits of the key's hash and a row number; keys themselves stay in the rows, so the
+// caller says with a functor whether a row has the wanted key. A line is a cache line of a host and
+// two sectors of a device. A row goes into the first line from its home on with a free slot; each
+// full line that it passes counts it, so a search goes on past a line only while that count says
+// that somebody had to, and removing a row leaves nothing behind. (The counts are those of F14,
+// Bronson and Shi, "Open-sourcing F14", 2019; shifting rows back instead, as linear probing does,
+// would move rows of other writers.) At most 4/7 full: the owner grows before that. The hash must
+// be keyed with a seed that clients do not know, because they choose names.
+//
+// Several writers may work at once if no key is two writers': slots are claimed by compare-and-swap
+// and counts change by atomic adds, all relaxed. A search may see slots of other writers as they
+// were earlier, which is harmless: rows of its own writer it sees as its writer left them (a thread
+// reads its own writes), and what stands in other slots is somebody else's key either way. A row
+// must say of itself that it is free before it is given back, and pools hand no row to another
+// writer in the same batch (row_pool.h); so no stale row can pass for a wanted one.
+//
+// A view over memory of the owner; host and device.
 #pragma once
 
 #include "common/assert.h"
+#include "common/device_atomic.h"
 #include "common/hd.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gcoord::locks {
 
-// Longest run of full buckets. Half full with a good hash, a run of length k has probability
-// e^(-0.19 k) (Knuth, section 6.4, exercise on linear probing), so 256 is never met.
-inline constexpr std::uint32_t kProbeMax = 256;
+// Longest chain of full lines. At 4/7 with a good hash one line in 20 is full, so a chain of k full
+// lines has a probability of some 20^-k; 64 is never met.
+inline constexpr std::uint32_t kProbeMax = 64;
+
+// Slots of a line.
+inline constexpr std::uint32_t kLineSlots = 7;
+
+struct alignas(64) IndexLine {
+  std::uint64_t slot[kLineSlots] = {};  // Hash in the upper half, row in the lower; 0 is free.
+  std::uint64_t passed = 0;             // Rows that stand in later lines and have passed this one.
+};
+
+static_assert(sizeof(IndexLine) == 64);
+
+// The slot that a writer emptied last, kept for the row that it adds next: a lock that is released
+// and taken again costs plain stores. Nobody else may use the slot meanwhile.
+struct IndexSpare {
+  std::uint64_t* slot = nullptr;
+  std::uint32_t home = 0;  // The slot's line.
+};
+
+// What stands in a spare slot: no row has this number.
+inline constexpr std::uint64_t kSpareSlot = 0xffff'ffffu;
 
 struct HashIndex {
-  struct Bucket {
-    std::uint32_t hash = 0;
-    std::uint32_t row = 0;  // 0: the bucket is empty.
-  };
+  IndexLine* lines = nullptr;
+  std::uint32_t mask = 0;       // Line count - 1; the count is a power of two.
+  IndexSpare* spare = nullptr;  // Of the writer; may be none.
 
-  Bucket* buckets = nullptr;
-  std::uint32_t mask = 0;  // Bucket count - 1; the count is a power of two.
+  // Lines for this many rows: a power of two, 4/7 full at most.
+  static constexpr std::size_t line_count(std::size_t row_count) {
+    std::size_t count = 1;
+    while (count * 4 < row_count) {
+      count *= 2;
+    }
+    return count;
+  }
+
+  GCOORD_HD static std::uint64_t slot_of(std::uint32_t hash, std::uint32_t row) {
+    return static_cast<std::uint64_t>(hash) << 32 | row;
+  }
+
+  GCOORD_HD IndexLine& line(std::uint32_t hash, std::uint32_t probe) const {
+    return lines[(hash + probe) & mask];
+  }
 
   // The row for which same(row) holds among those with this hash, or 0.
   template <typename Same>
   GCOORD_HD std::uint32_t find(std::uint32_t hash, const Same& same) const {
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
-      const Bucket bucket = buckets[(hash + probe) & mask];
-      if (bucket.row == 0) {
-        return 0;
+      const IndexLine seen = relaxed_copy(line(hash, probe));
+      GCOORD_UNROLL
+      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+        if (static_cast<std::uint32_t>(seen.slot[i] >> 32) == hash && is_row(seen.slot[i]) &&
+            same(static_cast<std::uint32_t>(seen.slot[i]))) {
+          return static_cast<std::uint32_t>(seen.slot[i]);
+        }
       }
-      if (bucket.hash == hash && same(bucket.row)) {
-        return bucket.row;
+      if (seen.passed == 0) {
+        return 0;
       }
     }
     return 0;
   }
 
-  // Adds a row whose key is absent; the owner has kept the index at most half full.
+  // Adds a row whose key is absent; the owner has kept the index at most 4/7 full.
   GCOORD_HD void insert(std::uint32_t hash, std::uint32_t row) const {
     GCOORD_ASSERT(row != 0);
-    for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
-      Bucket& bucket = buckets[(hash + probe) & mask];
-      if (bucket.row == 0) {
-        bucket = Bucket{hash, row};
-        return;
-      }
+    const std::uint64_t wanted = slot_of(hash, row);
+    if (spare != nullptr && use_spare(hash, wanted)) {
+      return;
     }
-    GCOORD_ASSERT(false);  // No free bucket: the owner let the index grow too full.
+    for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
+      IndexLine& own = line(hash, probe);
+      const IndexLine seen = relaxed_copy(own);
+      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+        if (seen.slot[i] == 0 && relaxed_claim(own.slot[i], wanted)) {
+          return;
+        }
+      }
+      relaxed_add(own.passed, std::uint64_t{1});
+    }
+    GCOORD_ASSERT(false);  // No free slot: the owner let the index grow too full.
   }
 
   // Removes a row; false when it is absent.
   GCOORD_HD bool erase(std::uint32_t hash, std::uint32_t row) const {
+    const std::uint64_t wanted = slot_of(hash, row);
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
-      const std::uint32_t position = (hash + probe) & mask;
-      if (buckets[position].row == row) {
-        close_gap(position);
-        return true;
+      IndexLine& own = line(hash, probe);
+      const IndexLine seen = relaxed_copy(own);
+      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+        if (seen.slot[i] == wanted) {
+          empty_slot(own.slot[i], hash, probe);
+          return true;
+        }
       }
-      if (buckets[position].row == 0) {
+      if (seen.passed == 0) {
         return false;
       }
     }
     return false;
   }
 
- private:
-  // Moves each follower of the run back into the gap unless its home lies behind the gap.
-  GCOORD_HD void close_gap(std::uint32_t gap) const {
-    std::uint32_t next = gap;
-    for (std::uint32_t step = 0; step < 2 * kProbeMax; ++step) {
-      next = (next + 1) & mask;
-      const Bucket bucket = buckets[next];
-      if (bucket.row == 0) {
-        break;
-      }
-      const std::uint32_t distance_home = (next - bucket.hash) & mask;
-      const std::uint32_t distance_gap = (next - gap) & mask;
-      if (distance_home >= distance_gap) {
-        buckets[gap] = bucket;
-        gap = next;
-      }
+  // Gives up the spare slot, if there is one.
+  GCOORD_HD void release_spare() const {
+    if (spare != nullptr && spare->slot != nullptr) {
+      relaxed_store(*spare->slot, 0);
+      spare->slot = nullptr;
     }
-    buckets[gap] = Bucket{};
+  }
+
+ private:
+  GCOORD_HD static bool is_row(std::uint64_t slot) {
+    const auto row = static_cast<std::uint32_t>(slot);
+    return row != 0 && row != static_cast<std::uint32_t>(kSpareSlot);
+  }
+
+  // A spare slot that does not serve the next row is given up, so that spare slots and rows
+  // together are never more than the owner made room for.
+  GCOORD_HD bool use_spare(std::uint32_t hash, std::uint64_t wanted) const {
+    if (spare->slot == nullptr || spare->home != (hash & mask)) {
+      release_spare();
+      return false;
+    }
+    relaxed_store(*spare->slot, wanted);
+    spare->slot = nullptr;
+    return true;
+  }
+
+  GCOORD_HD void empty_slot(std::uint64_t& slot, std::uint32_t hash, std::uint32_t probes) const {
+    if (spare != nullptr && probes == 0) {
+      release_spare();
+      relaxed_store(slot, kSpareSlot);
+      *spare = IndexSpare{&slot, hash & mask};
+      return;
+    }
+    relaxed_store(slot, 0);
+    for (std::uint32_t probe = 0; probe < probes; ++probe) {
+      relaxed_add(line(hash, probe).passed, ~std::uint64_t{0});  // One less.
+    }
   }
 };
 
 // An index on its way from a small table to a large one: rows are added to the large one, and
-// looked for in both. The host moves a few buckets per command (growing_index.h), because moving
-// all at once would stall the node.
+// looked for in both. The host moves a few rows per command (growing_index.h), because moving all
+// at once would stall the node; a device moves all between two batches.
 struct MovingIndex {
   HashIndex current;
-  HashIndex previous;  // Without buckets when nothing is left to move.
+  HashIndex previous;  // Without lines when nothing is left to move.
 
   template <typename Same>
   GCOORD_HD std::uint32_t find(std::uint32_t hash, const Same& same) const {
     const std::uint32_t row = current.find(hash, same);
-    return row != 0 || previous.buckets == nullptr ? row : previous.find(hash, same);
+    return row != 0 || previous.lines == nullptr ? row : previous.find(hash, same);
   }
 
   GCOORD_HD void insert(std::uint32_t hash, std::uint32_t row) const { current.insert(hash, row); }
@@ -112,7 +192,7 @@ struct MovingIndex {
     if (current.erase(hash, row)) {
       return;
     }
-    GCOORD_ASSERT(previous.buckets != nullptr);
+    GCOORD_ASSERT(previous.lines != nullptr);
     const bool erased = previous.erase(hash, row);
     GCOORD_ASSERT(erased);
   }

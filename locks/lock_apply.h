@@ -10,6 +10,7 @@
 #include "common/hd.h"
 #include "common/random.h"
 #include "locks/lock_command.h"
+#include "locks/lock_keys.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
@@ -18,11 +19,12 @@
 
 namespace gcoord::locks {
 
-// Where a command applies, and where its events go.
+// Where a command applies, what is known of it beforehand, and where its events go.
 struct ApplyPoint {
   const LockTables& tables;
   ShardId shard;
   LogIndex index;
+  const LockKeys& keys;
   LockEvents& events;
 };
 
@@ -30,7 +32,7 @@ struct ApplyPoint {
 GCOORD_HD inline SessionRow live_session(const ApplyPoint& at,
                                          const LockCommand& command,
                                          LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
   if (row.value == 0) {
     reply.code = LockCode::SessionUnknown;
     return row;
@@ -74,19 +76,21 @@ GCOORD_HD inline void apply_acquire(const ApplyPoint& at,
   const bool may_register = (command.flags & kAcquireRegister) != 0;
   if (reply.code == LockCode::SessionUnknown && may_register) {
     reply.code = LockCode::None;
-    session_row = register_session(tables, at.shard, command, reply);
+    session_row = register_session(tables, at.shard, command, at.keys, reply);
   }
   if (session_row.value == 0) {
     return;
   }
-  const RequestRow request_row = begin_request(tables, session_row, command, reply);
+  const RequestRow request_row = begin_request(tables, session_row, command, at.keys, reply);
   if (request_row.value == 0) {
     return;
   }
-  LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
+  LockRow lock_row = find_lock(tables, at.shard, command.name_hash, at.keys);
   if (lock_row.value == 0) {
-    lock_row = create_lock(
-        tables, at.shard, LockName{command.name_hash, command.name, command.name_bytes});
+    lock_row = create_lock(tables,
+                           at.shard,
+                           LockName{command.name_hash, command.name, command.name_bytes},
+                           at.keys.lock_hash);
     grant(tables, lock_row, session_row, at.index);
     reply.code = LockCode::Granted;
     reply.token = tables.locks[lock_row].token;
@@ -102,7 +106,7 @@ GCOORD_HD inline void release_held(const ApplyPoint& at,
                                    SessionRow session_row,
                                    LockReply& reply) {
   const LockTables& tables = at.tables;
-  const LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
+  const LockRow lock_row = find_lock(tables, at.shard, command.name_hash, at.keys);
   if (lock_row.value == 0) {
     reply.code = LockCode::NotHeld;
   } else if (tables.locks[lock_row].holder != session_row) {
@@ -130,7 +134,7 @@ GCOORD_HD inline void apply_release(const ApplyPoint& at,
     release_held(at, command, session_row, reply);
     return;
   }
-  const RequestRow request_row = begin_request(at.tables, session_row, command, reply);
+  const RequestRow request_row = begin_request(at.tables, session_row, command, at.keys, reply);
   if (request_row.value == 0) {
     return;
   }
@@ -175,7 +179,7 @@ GCOORD_HD inline void apply_register(const ApplyPoint& at,
     return;
   }
   if (row.value == 0) {
-    register_session(at.tables, at.shard, command, reply);
+    register_session(at.tables, at.shard, command, at.keys, reply);
   } else {
     reply.replayed = true;
   }
@@ -185,7 +189,7 @@ GCOORD_HD inline void apply_register(const ApplyPoint& at,
 GCOORD_HD inline void apply_expire(const ApplyPoint& at,
                                    const LockCommand& command,
                                    LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
   if (row.value == 0) {
     reply.code = LockCode::SessionUnknown;
     return;
@@ -202,7 +206,7 @@ GCOORD_HD inline void apply_expire(const ApplyPoint& at,
 GCOORD_HD inline void apply_close(const ApplyPoint& at,
                                   const LockCommand& command,
                                   LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session);
+  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
   reply.code = LockCode::SessionClosed;
   if (row.value == 0) {
     reply.replayed = true;
@@ -236,50 +240,46 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
   reply.code = LockCode::UnknownCommand;
 }
 
-GCOORD_HD constexpr std::uint64_t chain_word(std::uint64_t chain, std::uint64_t word) {
-  const std::uint64_t x = chain ^ word;
-  return (x << 23 | x >> 41) * 0x9e3779b97f4a7c15u;  // Odd: a bijection, so no word is lost.
-}
-
 // Extends the shard's hash chain by what the command was, what it answered and what it left.
-GCOORD_HD inline void extend_chain(const ApplyPoint& at,
-                                   const LockCommand& command,
-                                   const LockReply& reply) {
+GCOORD_HD inline void extend_chain(const ApplyPoint& at, const LockReply& reply) {
   LockShardRow& shard = at.tables.shard(at.shard);
-  std::uint64_t chain = chain_word(shard.state_hash, at.index.value);
-  chain = chain_word(chain,
-                     static_cast<std::uint64_t>(command.kind) << 32 |
-                         static_cast<std::uint64_t>(command.flags) << 16 |
-                         static_cast<std::uint64_t>(reply.code) << 8 |
-                         static_cast<std::uint64_t>(reply.more));
-  chain = chain_word(chain, command.session.value);
-  chain = chain_word(chain, command.sequence.value);
-  chain = chain_word(chain, command.acked_below.value);
-  chain = chain_word(chain, command.name_hash.low ^ command.token.value);
-  chain = chain_word(chain, std::uint64_t{command.ttl_ms} << 32 | command.serial);
-  chain = chain_word(chain, reply.token.value ^ reply.holder.value);
-  chain = chain_word(chain, shard.token_last);
-  chain = chain_word(chain, std::uint64_t{shard.session_count} << 32 | shard.serial_last);
-  chain = chain_word(chain, std::uint64_t{shard.lock_count} << 32 | shard.waiter_count);
-  shard.state_hash = mix64(chain);
+  const std::uint64_t digest =
+      at.keys.digest +
+      digest_word<7>(static_cast<std::uint64_t>(reply.code) << 8 |
+                     static_cast<std::uint64_t>(reply.more)) +
+      digest_word<8>(reply.token.value ^ reply.holder.value) + digest_word<9>(shard.token_last) +
+      digest_word<10>(std::uint64_t{shard.session_count} << 32 | shard.serial_last) +
+      digest_word<11>(std::uint64_t{shard.lock_count} << 32 | shard.waiter_count);
+  shard.state_hash = mix64((shard.state_hash << 23 | shard.state_hash >> 41) ^ digest);
 }
 
-// Applies one committed command. A no-op leaves no trace at all, so a driver may skip the empty
-// entries of Raft or pass them on.
+// Applies one committed command, whose keys are known. A no-op leaves no trace at all, so a driver
+// may skip the empty entries of Raft or pass them on.
+GCOORD_HD inline LockReply apply(const LockTables& tables,
+                                 ShardId shard,
+                                 LogIndex index,
+                                 const LockCommand& command,
+                                 const LockKeys& keys,
+                                 LockEvents& events) {
+  GCOORD_ASSERT(events.has_room(kLockEventsPerCommandMax));
+  const ApplyPoint at{tables, shard, index, keys, events};
+  LockReply reply;
+  apply_kind(at, command, reply);
+  GCOORD_ASSERT(reply.code != LockCode::None);
+  if (command.kind != LockCommandKind::Noop) {
+    extend_chain(at, reply);
+  }
+  return reply;
+}
+
+// The same without anything known beforehand.
 GCOORD_HD inline LockReply apply(const LockTables& tables,
                                  ShardId shard,
                                  LogIndex index,
                                  const LockCommand& command,
                                  LockEvents& events) {
-  GCOORD_ASSERT(events.capacity - events.count >= kLockEventsPerCommandMax);
-  const ApplyPoint at{tables, shard, index, events};
-  LockReply reply;
-  apply_kind(at, command, reply);
-  GCOORD_ASSERT(reply.code != LockCode::None);
-  if (command.kind != LockCommandKind::Noop) {
-    extend_chain(at, command, reply);
-  }
-  return reply;
+  const LockKeys keys = make_keys(tables, shard, index, command);
+  return apply(tables, shard, index, command, keys, events);
 }
 
 }  // namespace gcoord::locks

@@ -20,7 +20,7 @@ std::size_t shard_column_bytes(std::uint32_t shard_count) {
          ColumnArena::bytes_for<std::uint64_t>(led_word_count(shard_count));
 }
 
-LockDemand demand_of(const LockSnapshot& snapshot) {
+LockDemand demand_of_snapshot(const LockSnapshot& snapshot) {
   LockDemand demand;
   demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
   demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
@@ -52,15 +52,16 @@ template <typename Record, typename RowId>
 bool LockCpu::grow_pool(PoolMemory<Record, RowId>& memory,
                         RowPool<Record, RowId>& pool,
                         std::uint32_t wanted) {
-  if (pool.counts != nullptr && pool.available() >= wanted) [[likely]] {
+  if (pool.window != nullptr && pool.available() >= wanted) [[likely]] {
     return false;
   }
-  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.counts.used + wanted);
+  const std::uint32_t capacity = std::max(2 * pool.capacity, memory.window.next + wanted);
   memory.records.resize(std::size_t{capacity} + 1);
   memory.free_rows.resize(capacity);
   pool.records = memory.records.data();
   pool.free_rows = memory.free_rows.data();
-  pool.counts = &memory.counts;
+  pool.window = &memory.window;
+  pool.window->last = capacity;
   pool.capacity = capacity;
   return true;
 }
@@ -79,22 +80,6 @@ void LockCpu::reserve(const LockDemand& demand) {
   }
   if (grown) {
     clock_.reserve(tables_.sessions.capacity);
-  }
-}
-
-LockDemand LockCpu::demand_of(const LockCommand& command) {
-  switch (command.kind) {
-    case LockCommandKind::Acquire:
-      return {.locks = 1,
-              .sessions = 1,
-              .requests = 1,
-              .name_blocks = name_block_count(command.name_bytes)};
-    case LockCommandKind::Release:
-      return {.requests = 1};
-    case LockCommandKind::RegisterSession:
-      return {.sessions = 1};
-    default:
-      return {};
   }
 }
 
@@ -164,7 +149,7 @@ bool LockCpu::remembers(ShardId shard, const LockCommand& command) const {
 LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const {
   const bool registers =
       command.kind == LockCommandKind::RegisterSession || (command.flags & kAcquireRegister) != 0;
-  const bool sessions_full = tables_.sessions.counts->used >= options_.limits.sessions_max;
+  const bool sessions_full = tables_.sessions.used() >= options_.limits.sessions_max;
   if (registers && sessions_full && !registered(shard, command.session)) {
     return LockLimit::Sessions;
   }
@@ -174,11 +159,11 @@ LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const
   const bool held = find_lock(tables_, shard, command.name_hash).value != 0;
   const bool waits = held && (command.flags & kAcquireWait) != 0;
   LockLimit limit = LockLimit::None;
-  if (!held && tables_.locks.counts->used >= options_.limits.locks_max) {
+  if (!held && tables_.locks.used() >= options_.limits.locks_max) {
     limit = LockLimit::Locks;
   } else if (waits && waiter_count_ >= options_.limits.waiters_max) {
     limit = LockLimit::Waiters;
-  } else if (tables_.requests.counts->used >= options_.limits.requests_max) {
+  } else if (tables_.requests.used() >= options_.limits.requests_max) {
     limit = LockLimit::Requests;
   }
   // Looked at last, because hardly ever is anything full.
@@ -192,7 +177,7 @@ std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
 Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
   drop(shard);
   GCOORD_TRY(const LockSnapshot snapshot, parse_snapshot(bytes));
-  reserve(locks::demand_of(snapshot));
+  reserve(demand_of_snapshot(snapshot));
   install_snapshot(tables_, shard, snapshot);
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
@@ -230,11 +215,11 @@ LockUsage LockCpu::usage() const {
     return memory.records.memory_bytes() + memory.free_rows.memory_bytes();
   };
   LockUsage usage;
-  usage.locks = lock_memory_.counts.used;
+  usage.locks = lock_memory_.window.next;
   usage.waiters = waiter_count_;
-  usage.sessions = session_memory_.counts.used;
-  usage.requests = request_memory_.counts.used;
-  usage.name_blocks = name_memory_.counts.used;
+  usage.sessions = session_memory_.window.next;
+  usage.requests = request_memory_.window.next;
+  usage.name_blocks = name_memory_.window.next;
   usage.memory_bytes = shard_columns_.used_bytes() + bytes_of(lock_memory_) +
                        bytes_of(session_memory_) + bytes_of(request_memory_) +
                        bytes_of(name_memory_) + lock_index_.memory_bytes() +

@@ -19,6 +19,7 @@
 #include "common/status.h"
 #include "locks/growing_index.h"
 #include "locks/lock_command.h"
+#include "locks/lock_demand.h"
 #include "locks/lock_query.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_table.h"
@@ -61,14 +62,6 @@ struct LockUsage {
   std::uint64_t memory_bytes = 0;  // Of all columns and indexes, used or not.
 };
 
-// What a batch of commands may take at most.
-struct LockDemand {
-  std::uint32_t locks = 0;
-  std::uint32_t sessions = 0;
-  std::uint32_t requests = 0;
-  std::uint32_t name_blocks = 0;
-};
-
 enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions, Requests };
 
 // A held lock, for reads. The name is a copy.
@@ -107,10 +100,8 @@ class LockCpu {
                         Tick now,
                         LockEvents& events);
 
-  // Grows the pools so that commands of this demand find their rows. apply() does it by itself;
-  // a driver that applies on a device calls it before each batch.
+  // Grows the pools so that commands of this demand find their rows. apply() does it by itself.
   void reserve(const LockDemand& demand);
-  static LockDemand demand_of(const LockCommand& command);
 
   // Which cap a command of a client would exceed, for the leader before it proposes. None for a
   // request that is remembered already, since it takes nothing more; and for releases, which give
@@ -126,7 +117,7 @@ class LockCpu {
   // For a walk over all held locks of the node in the order of their rows, which can stop and go on
   // anywhere: the last row that may hold one, and the lock of a row, if it is one that `wanted`
   // says yes to. A lock that is released and taken again may be met twice or not at all.
-  LockRow row_last() const { return LockRow{lock_memory_.counts.fresh}; }
+  LockRow row_last() const { return LockRow{lock_memory_.window.fresh}; }
 
   template <typename Wanted>
   std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
@@ -176,7 +167,7 @@ class LockCpu {
   struct PoolMemory {
     MappedColumn<Record> records;
     MappedColumn<std::uint32_t> free_rows;
-    RowPoolCounts counts;
+    RowWindow window;
   };
 
   template <typename Record, typename RowId>

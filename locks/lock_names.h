@@ -19,6 +19,18 @@ GCOORD_HD constexpr std::uint32_t name_block_count(std::uint32_t name_bytes) {
   return (name_bytes + NameBlock::kBytes - 1) / NameBlock::kBytes;
 }
 
+// Up to NameBlock::kBytes bytes of a name as words, the rest of them zero. Loads do not wait for
+// each other.
+GCOORD_HD inline NameBlock make_name_block(const char* bytes, std::uint32_t byte_count) {
+  NameBlock block;
+  GCOORD_UNROLL
+  for (std::uint32_t i = 0; i < NameBlock::kBytes; ++i) {
+    const auto byte = static_cast<unsigned char>(i < byte_count ? bytes[i] : 0);
+    block.words[i / 4] |= static_cast<std::uint32_t>(byte) << (i % 4 * 8);
+  }
+  return block;
+}
+
 // Copies a name of 1 to kNameBytesMax bytes into the pool; returns its first block.
 GCOORD_HD inline NameBlockRow store_name(const LockTables& tables,
                                          const char* name,
@@ -30,13 +42,10 @@ GCOORD_HD inline NameBlockRow store_name(const LockTables& tables,
   std::uint32_t end = name_bytes;
   for (std::uint32_t count = 0; count < kNameBlocksMax && end > 0; ++count) {
     const std::uint32_t start = (end - 1) / NameBlock::kBytes * NameBlock::kBytes;
-    const NameBlockRow row = tables.name_blocks.take();
-    NameBlock& block = tables.name_blocks[row];
-    for (std::uint32_t i = 0; i < NameBlock::kBytes && start + i < end; ++i) {
-      block.bytes[i] = name[start + i];
-    }
-    block.next = first;
-    first = row;
+    NameBlock block = make_name_block(name + start, end - start);
+    block.next = first.value != 0 ? first.value : NameBlock::kEnd | (end - start);
+    first = tables.name_blocks.take();
+    tables.name_blocks[first] = block;
     end = start;
   }
   return first;
@@ -44,26 +53,34 @@ GCOORD_HD inline NameBlockRow store_name(const LockTables& tables,
 
 GCOORD_HD inline void release_name(const LockTables& tables, NameBlockRow first) {
   NameBlockRow row = first;
-  for (std::uint32_t count = 0; count < kNameBlocksMax && row.value != 0; ++count) {
-    const NameBlockRow next = tables.name_blocks[row].next;
+  for (std::uint32_t count = 0; count < kNameBlocksMax; ++count) {
+    const std::uint32_t next = tables.name_blocks[row].next;
     tables.name_blocks.give_back(row);
-    row = next;
+    if ((next & NameBlock::kEnd) != 0) {
+      return;
+    }
+    row = NameBlockRow{next};
   }
 }
 
-// Copies the name out; `out` has room for name_bytes.
-GCOORD_HD inline void load_name(const LockTables& tables,
-                                NameBlockRow first,
-                                std::uint32_t name_bytes,
-                                char* out) {
+// Copies the name out; `out` has room for kNameBytesMax bytes. Returns how many they are.
+GCOORD_HD inline std::uint32_t load_name(const LockTables& tables, NameBlockRow first, char* out) {
   NameBlockRow row = first;
-  for (std::uint32_t block = 0; block < kNameBlocksMax && row.value != 0; ++block) {
-    const std::uint32_t start = block * NameBlock::kBytes;
-    for (std::uint32_t i = 0; i < NameBlock::kBytes && start + i < name_bytes; ++i) {
-      out[start + i] = tables.name_blocks[row].bytes[i];
+  std::uint32_t byte_count = 0;
+  for (std::uint32_t count = 0; count < kNameBlocksMax; ++count) {
+    const NameBlock& block = tables.name_blocks[row];
+    const bool last = (block.next & NameBlock::kEnd) != 0;
+    const std::uint32_t held = last ? block.next & ~NameBlock::kEnd : NameBlock::kBytes;
+    for (std::uint32_t i = 0; i < held && i < NameBlock::kBytes; ++i) {
+      out[byte_count + i] = static_cast<char>(block.words[i / 4] >> (i % 4 * 8));
     }
-    row = tables.name_blocks[row].next;
+    byte_count += held;
+    if (last) {
+      return byte_count;
+    }
+    row = NameBlockRow{block.next};
   }
+  return byte_count;
 }
 
 }  // namespace gcoord::locks

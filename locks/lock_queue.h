@@ -63,17 +63,17 @@ struct LockName {
   std::uint32_t byte_count = 0;
 };
 
-// A record for a free lock, without a holder yet.
+// A record for a free lock, without a holder yet. `hash` is that of the index.
 GCOORD_HD inline LockRow create_lock(const LockTables& tables,
                                      ShardId shard,
-                                     const LockName& name) {
+                                     const LockName& name,
+                                     std::uint32_t hash) {
   const LockRow row = tables.locks.take();
   LockRecord& lock = tables.locks[row];
   lock.name_hash = name.hash;
   lock.shard = shard;
-  lock.name_bytes = name.byte_count;
   lock.name_first = store_name(tables, name.bytes, name.byte_count);
-  tables.lock_index.insert(tables.lock_hash(shard, lock.name_hash), row.value);
+  tables.lock_index.insert(hash, row.value);
   ++tables.shard(shard).lock_count;
   return row;
 }
@@ -84,7 +84,9 @@ GCOORD_HD inline void remove_lock(const LockTables& tables, LockRow row) {
   tables.lock_index.erase(tables.lock_hash(lock.shard, lock.name_hash), row.value);
   release_name(tables, lock.name_first);
   --tables.shard(lock.shard).lock_count;
-  lock.holder = SessionRow{};  // What a walk over the rows knows a free one by.
+  lock.holder = SessionRow{};
+  lock.shard = kNoShard;
+  lock.name_hash = NameHash{};
   tables.locks.give_back(row);
 }
 

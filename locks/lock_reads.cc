@@ -2,13 +2,14 @@
 #include "locks/lock_cpu.h"
 #include "locks/lock_names.h"
 
+#include <array>
+
 namespace gcoord::locks {
 namespace {
 
 std::string name_of(const LockTables& tables, const LockRecord& lock) {
-  std::string name(lock.name_bytes, '\0');
-  load_name(tables, lock.name_first, lock.name_bytes, name.data());
-  return name;
+  std::array<char, kNameBytesMax> bytes{};
+  return std::string(bytes.data(), load_name(tables, lock.name_first, bytes.data()));
 }
 
 }  // namespace

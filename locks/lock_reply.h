@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/assert.h"
+#include "common/device_atomic.h"
 #include "common/hd.h"
 #include "common/ids.h"
 #include "common/name_hash.h"
@@ -82,15 +83,36 @@ struct LockEvent {
 // One ended session gives at most 64 locks to waiters and ends at most 64 waits of its own.
 inline constexpr std::uint32_t kLockEventsPerCommandMax = 128;
 
-// Where apply() writes events: a fixed array of the caller with room for one more command.
+// Which event of which command an event is, where writers share one array.
+struct LockEventPlace {
+  std::uint32_t command = 0;  // The command's place in its batch.
+  std::uint32_t ordinal = 0;  // Counts the command's events from 0.
+};
+
+// Where apply() writes events: a fixed array of the caller with room for one more command. Where
+// several writers share an array (lock_run.h), `shared_count` counts its events, the driver has
+// seen to the room, and `places` says afterwards whose each event is.
 struct LockEvents {
   LockEvent* events = nullptr;
   std::uint32_t capacity = 0;
   std::uint32_t count = 0;
+  std::uint32_t* shared_count = nullptr;
+  LockEventPlace* places = nullptr;
+  std::uint32_t command = 0;
+
+  GCOORD_HD bool has_room(std::uint32_t wanted) const {
+    return shared_count != nullptr || capacity - count >= wanted;
+  }
 
   GCOORD_HD void push(const LockEvent& event) {
-    GCOORD_ASSERT(count < capacity);
-    events[count] = event;
+    std::uint32_t place = count;
+    if (shared_count != nullptr) {
+      place = relaxed_add(*shared_count, 1);
+      GCOORD_ASSERT(place < capacity);
+      places[place] = LockEventPlace{command, count};
+    }
+    GCOORD_ASSERT(place < capacity);
+    events[place] = event;
     ++count;
   }
 };

@@ -14,21 +14,13 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "locks/lock_command.h"
+#include "locks/lock_keys.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_table.h"
 
 #include <cstdint>
 
 namespace gcoord::locks {
-
-// Tells a retry from another request under the same sequence.
-GCOORD_HD inline std::uint32_t argument_hash(const LockCommand& command) {
-  const auto kind = static_cast<std::uint64_t>(command.kind);
-  const std::uint64_t wait = command.flags & kAcquireWait;
-  const std::uint64_t head = mix64(kind << 8 | wait) ^ command.token.value;
-  return static_cast<std::uint32_t>(
-      mix64(mix64(head) ^ command.name_hash.low ^ mix64(command.name_hash.high)));
-}
 
 // Puts a request at the newest end of its session's list.
 GCOORD_HD inline void link_request(const LockTables& tables, RequestRow row) {
@@ -134,11 +126,12 @@ GCOORD_HD inline LockCode refuse_sequence(const SessionRecord& session, RequestS
 GCOORD_HD inline RequestRow begin_request(const LockTables& tables,
                                           SessionRow session_row,
                                           const LockCommand& command,
+                                          const LockKeys& keys,
                                           LockReply& reply) {
   const SessionRecord& session = tables.sessions[session_row];
   GCOORD_ASSERT(session.phase == SessionPhase::Live);
   acknowledge_below(tables, session_row, command.acked_below);
-  const std::uint32_t arguments = argument_hash(command);
+  const std::uint32_t arguments = keys.argument_hash;
   const RequestRow found = find_request(tables, session, command.sequence);
   if (found.value != 0) {
     const RequestRecord& request = tables.requests[found];

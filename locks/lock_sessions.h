@@ -8,6 +8,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/lock_keys.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
@@ -15,8 +16,8 @@
 
 namespace gcoord::locks {
 
-// Puts a filled record at the newest end of its shard's list, and in the index.
-GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row) {
+// Puts a filled record at the newest end of its shard's list, and in the index under `hash`.
+GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row, std::uint32_t hash) {
   SessionRecord& session = tables.sessions[row];
   LockShardRow& shard = tables.shard(session.shard);
   session.shard_next = shard.session_first;
@@ -26,12 +27,13 @@ GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row) {
   }
   shard.session_first = row;
   ++shard.session_count;
-  tables.session_index.insert(tables.session_hash(session.shard, session.session), row.value);
+  tables.session_index.insert(hash, row.value);
 }
 
 GCOORD_HD inline SessionRow register_session(const LockTables& tables,
                                              ShardId shard,
                                              const LockCommand& command,
+                                             const LockKeys& keys,
                                              LockReply& reply) {
   const SessionRow row = tables.sessions.take();
   SessionRecord& session = tables.sessions[row];
@@ -40,7 +42,7 @@ GCOORD_HD inline SessionRow register_session(const LockTables& tables,
   session.shard = shard;
   session.serial = tables.shard(shard).serial_last;
   session.ttl_ms = command.ttl_ms;
-  link_session(tables, row);
+  link_session(tables, row, keys.session_hash);
   reply.change = RegistrationChange::Added;
   reply.changed_row = row;
   return row;
@@ -48,7 +50,7 @@ GCOORD_HD inline SessionRow register_session(const LockTables& tables,
 
 // Removes a registration that holds nothing and remembers nothing.
 GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
-  const SessionRecord& session = tables.sessions[row];
+  SessionRecord& session = tables.sessions[row];
   GCOORD_ASSERT(session.hold_count == 0);
   GCOORD_ASSERT(session.request_count == 0);
   LockShardRow& shard = tables.shard(session.shard);
@@ -62,6 +64,8 @@ GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
   }
   --shard.session_count;
   tables.session_index.erase(tables.session_hash(session.shard, session.session), row.value);
+  session.session = SessionId{};
+  session.shard = kNoShard;
   tables.sessions.give_back(row);
 }
 

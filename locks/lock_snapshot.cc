@@ -28,7 +28,7 @@ void write_session(ByteWriter& writer, const SessionRecord& session) {
   writer.integer(session.serial);
   writer.integer(session.ttl_ms);
   writer.integer(static_cast<std::uint8_t>(session.phase));
-  writer.integer(static_cast<std::uint8_t>(session.request_count));
+  writer.integer(session.request_count);
   writer.integer(session.hold_count);
 }
 
@@ -61,12 +61,12 @@ void write_lock(ByteWriter& writer,
                 const LockRecord& lock,
                 const WaiterPlaces& places) {
   std::array<char, kNameBytesMax> name{};
-  load_name(tables, lock.name_first, lock.name_bytes, name.data());
+  const std::uint32_t name_bytes = load_name(tables, lock.name_first, name.data());
   writer.integer(lock.token.value);
   writer.integer(lock.granted_at.value);
   writer.integer(lock.waiter_count);
-  writer.integer(static_cast<std::uint16_t>(lock.name_bytes));
-  writer.bytes(name.data(), lock.name_bytes);
+  writer.integer(static_cast<std::uint16_t>(name_bytes));
+  writer.bytes(name.data(), name_bytes);
   for (RequestRow row = lock.queue_first; row.value != 0; row = tables.requests[row].queue_next) {
     const RequestPlace place = places.at(row.value);
     writer.integer(place.session);
@@ -118,7 +118,7 @@ SessionRow install_session(const LockTables& tables,
   session.serial = source.serial;
   session.ttl_ms = source.ttl_ms;
   session.phase = source.phase;
-  link_session(tables, row);
+  link_session(tables, row, tables.session_hash(shard_id, source.session));
   return row;
 }
 
@@ -146,7 +146,9 @@ void install_lock(const LockTables& tables,
                   const std::vector<RequestRow>& request_rows) {
   const LockName name{
       source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
-  const LockRow row = create_lock(tables, tables.sessions[holder].shard, name);
+  const ShardId shard_id = tables.sessions[holder].shard;
+  const LockRow row =
+      create_lock(tables, shard_id, name, tables.lock_hash(shard_id, source.name_hash));
   tables.locks[row].token = source.token;
   tables.locks[row].granted_at = source.granted_at;
   link_holder(tables, row, holder);

@@ -7,7 +7,10 @@
 // requests, a lock to its queue. Which row a record gets differs between replicas; nothing that
 // leaves the node depends on it.
 //
-// LockTables is a plain view, copied by value into a step or a kernel. One writer; host and device.
+// LockTables is a plain view, copied by value into a step or a kernel. One writer per shard: a
+// node's one thread, or on a device one thread for each shard of a batch (lock_run.h), all of them
+// with the same columns and each with its own windows of the pools. A free row says so (no holder,
+// no session, kNoShard), so that no other writer takes it for one in use. Host and device.
 #pragma once
 
 #include "common/assert.h"
@@ -39,6 +42,9 @@ inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
 // S4: a huge lease must not stall the rest).
 inline constexpr std::uint32_t kReleasesPerCommandMax = 64;
 
+// The shard of a free row.
+inline constexpr ShardId kNoShard{0xffff'ffffu};
+
 struct LockShardRow {
   std::uint64_t token_last = 0;   // The newest fencing token; tokens of all names come from here.
   std::uint64_t state_hash = 0;   // Chain over commands and replies; equal on replicas.
@@ -56,12 +62,12 @@ enum class SessionPhase : std::uint8_t {
   Dying = 1,  // Its end was decided; its locks are released over several commands.
 };
 
-// A session's registration in one shard.
+// A session's registration in one shard. Two sectors of a device's memory.
 struct SessionRecord {
-  SessionId session;
+  SessionId session;  // 0 in a row that is free.
   RequestSequence acked_below{1};
   RequestSequence forgotten_below{1};  // Sequences below it that have no record are not run.
-  ShardId shard;
+  ShardId shard = kNoShard;
   std::uint32_t serial = 0;
   std::uint32_t ttl_ms = 0;
   SessionRow shard_next;  // List of the shard's sessions, newest first.
@@ -70,15 +76,19 @@ struct SessionRecord {
   std::uint32_t hold_count = 0;
   RequestRow request_oldest;  // List of its requests, by the time of their latest answer.
   RequestRow request_newest;
-  std::uint32_t request_count = 0;
+  std::uint8_t request_count = 0;  // At most kSessionRequestsMax.
   SessionPhase phase = SessionPhase::Live;
 };
 
+static_assert(sizeof(SessionRecord) == 64);
+static_assert(kSessionRequestsMax <= 0xff);
+
+// Two sectors of a device's memory.
 struct LockRecord {
   NameHash name_hash;
   FencingToken token;
   LogIndex granted_at;  // Log index of the command that made this session the holder.
-  ShardId shard;
+  ShardId shard = kNoShard;
   SessionRow holder;  // 0 in a row that is free.
   LockRow hold_next;
   LockRow hold_previous;
@@ -86,8 +96,9 @@ struct LockRecord {
   RequestRow queue_last;
   std::uint32_t waiter_count = 0;
   NameBlockRow name_first;
-  std::uint32_t name_bytes = 0;
 };
+
+static_assert(sizeof(LockRecord) == 64);
 
 // A request of a session: the stored reply of a finished one, or a waiter in a lock's queue.
 struct RequestRecord {
@@ -107,11 +118,16 @@ struct RequestRecord {
 
 static_assert(sizeof(RequestRecord) == 64);
 
-// Names of up to 28 bytes take one block; 1,024 bytes take 37.
+// Names of up to 28 bytes take one block; 1,024 bytes take 37. The first byte is the lowest of the
+// first word.
 struct NameBlock {
-  static constexpr std::uint32_t kBytes = 28;
-  NameBlockRow next;
-  char bytes[kBytes] = {};
+  static constexpr std::uint32_t kWords = 7;
+  static constexpr std::uint32_t kBytes = kWords * 4;
+  // In place of a next row: this block is the last one, and the rest says how many bytes it holds.
+  static constexpr std::uint32_t kEnd = 1u << 31;
+
+  std::uint32_t next = kEnd;
+  std::uint32_t words[kWords] = {};
 };
 
 static_assert(sizeof(NameBlock) == 32);
@@ -126,7 +142,7 @@ struct LockTables {
   RowPool<NameBlock, NameBlockRow> name_blocks;
   MovingIndex lock_index;
   MovingIndex session_index;
-  std::uint64_t* waiter_count = nullptr;  // Of all shards of the node; for admission.
+  std::uint64_t* waiter_count = nullptr;  // Of all shards of the writer; for admission.
 
   GCOORD_HD LockShardRow& shard(ShardId id) const {
     GCOORD_ASSERT(id.value < shard_count);
@@ -143,40 +159,42 @@ struct LockTables {
   }
 };
 
+// Whether a row is the lock of this name in this shard.
+struct SameLock {
+  const LockTables* tables;
+  ShardId shard;
+  NameHash name;
+
+  GCOORD_HD bool operator()(std::uint32_t row) const {
+    const LockRecord& record = tables->locks[LockRow{row}];
+    return record.name_hash == name && record.shard == shard;
+  }
+};
+
+// Whether a row is the registration of this session in this shard.
+struct SameSession {
+  const LockTables* tables;
+  ShardId shard;
+  SessionId session;
+
+  GCOORD_HD bool operator()(std::uint32_t row) const {
+    const SessionRecord& record = tables->sessions[SessionRow{row}];
+    return record.session == session && record.shard == shard;
+  }
+};
+
 // The lock of this name in this shard, or none.
 GCOORD_HD inline LockRow find_lock(const LockTables& tables, ShardId shard, NameHash name) {
-  struct Same {
-    const LockTables* tables;
-    ShardId shard;
-    NameHash name;
-
-    GCOORD_HD bool operator()(std::uint32_t row) const {
-      const LockRecord& record = tables->locks[LockRow{row}];
-      return record.name_hash == name && record.shard == shard;
-    }
-  };
-
   const std::uint32_t hash = tables.lock_hash(shard, name);
-  return LockRow{tables.lock_index.find(hash, Same{&tables, shard, name})};
+  return LockRow{tables.lock_index.find(hash, SameLock{&tables, shard, name})};
 }
 
 // The registration of this session in this shard, or none.
 GCOORD_HD inline SessionRow find_session(const LockTables& tables,
                                          ShardId shard,
                                          SessionId session) {
-  struct Same {
-    const LockTables* tables;
-    ShardId shard;
-    SessionId session;
-
-    GCOORD_HD bool operator()(std::uint32_t row) const {
-      const SessionRecord& record = tables->sessions[SessionRow{row}];
-      return record.session == session && record.shard == shard;
-    }
-  };
-
   const std::uint32_t hash = tables.session_hash(shard, session);
-  return SessionRow{tables.session_index.find(hash, Same{&tables, shard, session})};
+  return SessionRow{tables.session_index.find(hash, SameSession{&tables, shard, session})};
 }
 
 }  // namespace gcoord::locks

@@ -28,8 +28,8 @@ void LockService::apply(const AppliedEntry& entry) {
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision =
       locks_.apply_bytes(entry.shard, entry.index, entry.payload, now_, events);
-  metrics_.sessions->set(locks_.tables().sessions.counts->used);
-  metrics_.locks->set(locks_.tables().locks.counts->used);
+  metrics_.sessions->set(locks_.tables().sessions.used());
+  metrics_.locks->set(locks_.tables().locks.used());
   if (entry.cookie != 0) {
     answer(pending_.take(entry.cookie), entry, decision);
   }

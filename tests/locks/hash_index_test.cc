@@ -46,8 +46,10 @@ RC_GTEST_PROP(HashIndexProperty, FindsExactlyWhatIsThereThroughGrowthAndRemoval,
 // Rows of the index that a table still holds.
 std::size_t rows_in(const HashIndex& table) {
   std::size_t count = 0;
-  for (std::size_t i = 0; table.buckets != nullptr && i <= table.mask; ++i) {
-    count += table.buckets[i].row != 0 ? 1 : 0;
+  for (std::size_t i = 0; table.lines != nullptr && i <= table.mask; ++i) {
+    for (const std::uint64_t slot : table.lines[i].slot) {
+      count += slot != 0 ? 1 : 0;
+    }
   }
   return count;
 }

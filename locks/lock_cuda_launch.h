@@ -1,0 +1,30 @@
+// The kernels behind LockParallel on a GPU, as functions that host code can call.
+//
+// Asynchronous, on the default stream; all pointers inside the views are device memory. Errors of a
+// launch are found by the next synchronize_device.
+#pragma once
+
+#include "locks/lock_batch.h"
+#include "locks/lock_upkeep.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gcoord::locks {
+
+// Scratch memory of the two functions below, for batches of at most so many commands.
+std::size_t group_scratch_bytes(std::uint32_t count_max);
+
+// All stages up to the replies.
+void launch_batch(const LockBatch& batch, void* scratch, std::size_t scratch_bytes);
+void launch_order_events(const LockBatch& batch,
+                         std::uint32_t event_count,
+                         std::uint32_t* first_events,
+                         LockEvent* ordered,
+                         void* scratch,
+                         std::size_t scratch_bytes);
+void launch_move_ring(const RingMove& move);
+void launch_index_locks(const LockTables& tables);
+void launch_index_sessions(const LockTables& tables);
+
+}  // namespace gcoord::locks

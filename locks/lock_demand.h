@@ -1,0 +1,67 @@
+// What commands may take at most, known before they are applied.
+//
+// Applying cannot fail, so whoever applies first makes sure of the rows: LockCpu before each
+// command, a device before each batch, which it refuses as a whole when something is short. Pure
+// functions; host and device.
+#pragma once
+
+#include "common/hd.h"
+#include "locks/lock_command.h"
+#include "locks/lock_names.h"
+#include "locks/lock_reply.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+struct LockDemand {
+  std::uint32_t locks = 0;
+  std::uint32_t sessions = 0;
+  std::uint32_t requests = 0;
+  std::uint32_t name_blocks = 0;
+  std::uint32_t events = 0;  // Each ends a wait, so never more than those that wait, and `waits`.
+  std::uint32_t waits = 0;
+
+  GCOORD_HD LockDemand& operator+=(const LockDemand& other) {
+    locks += other.locks;
+    sessions += other.sessions;
+    requests += other.requests;
+    name_blocks += other.name_blocks;
+    events += other.events;
+    waits += other.waits;
+    return *this;
+  }
+};
+
+GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
+  LockDemand demand;
+  switch (command.kind) {
+    case LockCommandKind::Acquire:
+      demand.locks = 1;
+      demand.sessions = (command.flags & kAcquireRegister) != 0 ? 1 : 0;
+      demand.requests = 1;
+      demand.name_blocks = name_block_count(command.name_bytes);
+      demand.waits = (command.flags & kAcquireWait) != 0 ? 1 : 0;
+      break;
+    case LockCommandKind::Release:
+      demand.requests = 1;
+      demand.events = 1;
+      break;
+    case LockCommandKind::CancelWait:
+      demand.events = 1;
+      break;
+    case LockCommandKind::RegisterSession:
+      demand.sessions = 1;
+      break;
+    case LockCommandKind::ExpireSession:
+    case LockCommandKind::CloseSession:
+      demand.events = kLockEventsPerCommandMax;
+      break;
+    case LockCommandKind::Noop:
+    case LockCommandKind::Unknown:
+      break;
+  }
+  return demand;
+}
+
+}  // namespace gcoord::locks

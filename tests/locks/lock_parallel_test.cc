@@ -1,0 +1,336 @@
+// LockParallel against LockCpu: the same commands of many shards give the same replies, events,
+// state hashes and snapshot bytes, on the host's twin of the device with one thread or several and
+// runs in any order, and on a GPU where there is one.
+#include "locks/lock_parallel.h"
+
+#include "common/random.h"
+#include "locks/lock_cuda.h"
+#include "tests/locks/lock_host_device.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::locks {
+namespace {
+
+// The commands of a batch in host memory.
+struct HostBatch {
+  std::vector<CommittedCommand> commands;
+  std::string payload;
+
+  void add(ShardId shard, LogIndex index, const LockCommand& command) {
+    CommittedCommand entry{.command = command, .index = index, .shard = shard};
+    entry.name_offset = static_cast<std::uint32_t>(payload.size());
+    if (command.name_bytes != 0) {
+      payload.append(command.name, command.name_bytes);
+    }
+    entry.command.name = nullptr;
+    commands.push_back(entry);
+  }
+};
+
+// What a batch answered, in host memory.
+struct HostOutcome {
+  std::vector<LockReply> replies;
+  std::vector<LockEvent> events;
+  std::uint32_t refused_count = 0;
+  std::uint32_t run_count = 0;
+  std::uint32_t unknown_count = 0;
+};
+
+// Gives batches to a LockParallel and fetches what it answers.
+class ParallelDrive {
+ public:
+  explicit ParallelDrive(std::unique_ptr<LockParallel> locks) : locks_(std::move(locks)) {}
+
+  void apply(const HostBatch& batch, HostOutcome& out) {
+    const std::size_t bytes = batch.commands.size() * sizeof(CommittedCommand);
+    auto commands = locks_->device().reserve(bytes);
+    auto payload = locks_->device().reserve(batch.payload.size() + 1);
+    ASSERT_TRUE(commands.ok());
+    ASSERT_TRUE(payload.ok());
+    ASSERT_TRUE(
+        locks_->device().copy_in(commands.value().get(), batch.commands.data(), bytes).ok());
+    ASSERT_TRUE(locks_->device()
+                    .copy_in(payload.value().get(), batch.payload.data(), batch.payload.size())
+                    .ok());
+    const auto outcome = locks_->apply(static_cast<const CommittedCommand*>(commands.value().get()),
+                                       static_cast<const char*>(payload.value().get()),
+                                       static_cast<std::uint32_t>(batch.commands.size()));
+    ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+    out.replies.resize(batch.commands.size());
+    out.events.resize(outcome.value().event_count);
+    out.refused_count = outcome.value().refused_count;
+    out.run_count = outcome.value().run_count;
+    out.unknown_count = outcome.value().unknown_count;
+    fetch(out.replies, outcome.value().replies);
+    fetch(out.events, outcome.value().events);
+  }
+
+  LockParallel& locks() { return *locks_; }
+
+ private:
+  template <typename T>
+  void fetch(std::vector<T>& to, const T* from) {
+    if (!to.empty()) {
+      ASSERT_TRUE(locks_->device().copy_out(to.data(), from, to.size() * sizeof(T)).ok());
+    }
+  }
+
+  std::unique_ptr<LockParallel> locks_;
+};
+
+struct WorldOptions {
+  std::uint32_t shard_count = 8;
+  std::uint32_t hot_percent = 30;  // Of the commands go to shard 0.
+  std::uint32_t names = 6;         // Per shard.
+  std::uint64_t seed = 1;
+};
+
+// Random commands that are likely to meet, made from what LockCpu answers to them.
+class World {
+ public:
+  explicit World(const WorldOptions& options)
+      : options_(options),
+        cpu_({.shard_count = options.shard_count, .rows_initial = 1, .index_seed = 5}),
+        last_index_(options.shard_count) {}
+
+  // Adds a command to the batch and applies it to LockCpu.
+  void next(HostBatch& batch, HostOutcome& out) {
+    const std::uint32_t hot = below(100);
+    const ShardId shard{hot < options_.hot_percent ? 0 : below(options_.shard_count)};
+    ++last_index_[shard.value];
+    const LogIndex index = last_index_[shard.value];
+    const LockCommand command = random_command(shard);
+    batch.add(shard, index, command);
+    LockEvents events{events_.data(), kLockEventsPerCommandMax, 0};
+    const LockReply reply = cpu_.apply(shard, index, command, Tick{1}, events);
+    out.replies.push_back(reply);
+    out.events.insert(out.events.end(), events_.begin(), events_.begin() + events.count);
+  }
+
+  LockCpu& cpu() { return cpu_; }
+
+ private:
+  std::uint32_t below(std::uint32_t bound) {
+    return random_below(random64(options_.seed, 1, ++counter_), bound);
+  }
+
+  // Sequences mostly rise; some come again.
+  RequestSequence next_sequence(ShardId shard, SessionId session) {
+    std::uint64_t& last = sequences_[{shard.value, session.value}];
+    if (last > 3 && below(10) == 0) {
+      return RequestSequence{last - below(3)};
+    }
+    return RequestSequence{++last};
+  }
+
+  LockCommand random_command(ShardId shard) {
+    const SessionId session{1 + below(7)};
+    const RequestSequence sequence = next_sequence(shard, session);
+    const std::uint64_t window = session.value == 1 ? 1'000'000 : below(40);
+    const RequestSequence acked{sequence.value > window ? sequence.value - window : 1};
+    const std::uint32_t kind = below(100);
+    set_name(shard);
+    const NameHash hash = hash_name(name_);
+    if (kind < 48) {
+      return make_acquire({.session = session,
+                           .sequence = sequence,
+                           .acked_below = acked,
+                           .name = name_,
+                           .wait = below(3) != 0,
+                           .ttl_ms = below(4) != 0 ? 1000u : 0u});
+    }
+    if (kind < 88) {
+      return release_of(shard, hash, session, sequence, acked);
+    }
+    if (kind < 92) {
+      return make_cancel_wait(session, sequence, below(2) == 0);
+    }
+    if (kind < 94) {
+      return make_register_session(session, 2000);
+    }
+    if (kind < 97) {
+      return make_expire_session(session, 1 + below(cpu_.shard(shard).serial_last + 1));
+    }
+    if (kind < 99) {
+      return make_close_session(session, sequence);
+    }
+    LockCommand unknown;
+    unknown.kind = below(2) == 0 ? LockCommandKind::Unknown : LockCommandKind::Noop;
+    return unknown;
+  }
+
+  LockCommand release_of(ShardId shard,
+                         NameHash hash,
+                         SessionId session,
+                         RequestSequence sequence,
+                         RequestSequence acked) {
+    const auto held = cpu_.get(shard, hash);
+    const bool right = held.has_value() && below(6) != 0;
+    return make_release({.session = right ? held->holder : session,
+                         .sequence = right ? next_sequence(shard, held->holder) : sequence,
+                         .acked_below = right ? RequestSequence{1} : acked,
+                         .name_hash = hash,
+                         .token = right ? held->token : FencingToken{1 + below(1000)},
+                         .by_token = below(8) == 0});
+  }
+
+  // Short names and long ones; the bytes live until the next command.
+  void set_name(ShardId shard) {
+    const std::uint32_t number = below(options_.names);
+    name_ = "jobs/" + std::to_string(shard.value) + "/" + std::to_string(number);
+    if (number % 3 == 2) {
+      name_.append(30 * (number % 30), 'x');
+    }
+  }
+
+  WorldOptions options_;
+  LockCpu cpu_;
+  std::vector<LogIndex> last_index_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> sequences_;
+  std::array<LockEvent, kLockEventsPerCommandMax> events_{};
+  std::string name_;
+  std::uint64_t counter_ = 0;
+};
+
+// Rows are a node's own business, so changed_row is not compared.
+void expect_same(const HostOutcome& device, const HostOutcome& cpu) {
+  ASSERT_EQ(device.replies.size(), cpu.replies.size());
+  for (std::size_t i = 0; i < cpu.replies.size(); ++i) {
+    ASSERT_EQ(device.replies[i].code, cpu.replies[i].code) << "command " << i;
+    ASSERT_EQ(device.replies[i].token, cpu.replies[i].token) << "command " << i;
+    ASSERT_EQ(device.replies[i].holder, cpu.replies[i].holder) << "command " << i;
+    ASSERT_EQ(device.replies[i].more, cpu.replies[i].more) << "command " << i;
+    ASSERT_EQ(device.replies[i].replayed, cpu.replies[i].replayed) << "command " << i;
+    ASSERT_EQ(device.replies[i].change, cpu.replies[i].change) << "command " << i;
+  }
+  ASSERT_EQ(device.events.size(), cpu.events.size());
+  for (std::size_t i = 0; i < cpu.events.size(); ++i) {
+    ASSERT_EQ(device.events[i].code, cpu.events[i].code) << "event " << i;
+    ASSERT_EQ(device.events[i].shard, cpu.events[i].shard) << "event " << i;
+    ASSERT_EQ(device.events[i].session, cpu.events[i].session) << "event " << i;
+    ASSERT_EQ(device.events[i].sequence, cpu.events[i].sequence) << "event " << i;
+    ASSERT_EQ(device.events[i].name, cpu.events[i].name) << "event " << i;
+    ASSERT_EQ(device.events[i].token, cpu.events[i].token) << "event " << i;
+  }
+}
+
+void expect_same_state(LockParallel& device, const LockCpu& cpu, std::uint32_t shard_count) {
+  auto image = device.image();
+  ASSERT_TRUE(image.ok()) << image.status().message();
+  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
+    ASSERT_EQ(image.value().state_hash(ShardId{shard}), cpu.state_hash(ShardId{shard}));
+    ASSERT_EQ(image.value().serialize(ShardId{shard}), cpu.serialize(ShardId{shard}));
+  }
+  const auto usage = device.usage();
+  ASSERT_TRUE(usage.ok());
+  EXPECT_EQ(usage.value().locks, cpu.usage().locks);
+  EXPECT_EQ(usage.value().waiters, cpu.usage().waiters);
+  EXPECT_EQ(usage.value().sessions, cpu.usage().sessions);
+  EXPECT_EQ(usage.value().requests, cpu.usage().requests);
+  EXPECT_EQ(usage.value().name_blocks, cpu.usage().name_blocks);
+}
+
+struct ParityShape {
+  WorldOptions world;
+  std::uint32_t batches = 30;
+  std::uint32_t batch_max = 500;
+};
+
+// Batches of random sizes; after some of them all state is compared, and at half time the device
+// starts anew from the CPU's state.
+void run_parity(std::unique_ptr<LockDevice> device, const ParityShape& shape) {
+  auto made = LockParallel::make(std::move(device),
+                                 {.shard_count = shape.world.shard_count,
+                                  .batch_max = shape.batch_max,
+                                  .events_initial = 1,
+                                  .locks_initial = 1,
+                                  .sessions_initial = 1,
+                                  .requests_initial = 1,
+                                  .name_blocks_initial = 1,
+                                  .index_seed = 9});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ParallelDrive drive(std::move(made).value());
+  World world(shape.world);
+  std::uint32_t refused_count = 0;
+  std::uint32_t unknown_count = 0;
+  for (std::uint32_t k = 0; k < shape.batches; ++k) {
+    HostBatch batch;
+    HostOutcome wanted;
+    HostOutcome got;
+    const std::uint32_t count = 1 + random_below(random64(shape.world.seed, 2, k), shape.batch_max);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      world.next(batch, wanted);
+    }
+    ASSERT_NO_FATAL_FAILURE(drive.apply(batch, got));
+    ASSERT_NO_FATAL_FAILURE(expect_same(got, wanted)) << "batch " << k;
+    refused_count += got.refused_count;
+    unknown_count += got.unknown_count;
+    if (k % 5 == 4) {
+      ASSERT_NO_FATAL_FAILURE(
+          expect_same_state(drive.locks(), world.cpu(), shape.world.shard_count));
+    }
+    if (k == shape.batches / 2) {
+      ASSERT_TRUE(drive.locks().load(world.cpu()).ok());
+    }
+  }
+  ASSERT_NO_FATAL_FAILURE(expect_same_state(drive.locks(), world.cpu(), shape.world.shard_count));
+  EXPECT_GT(refused_count, 0u);  // Pools began with one row each.
+  EXPECT_EQ(unknown_count, world.cpu().unknown_command_count());
+}
+
+constexpr std::array<ParityShape, 4> kShapes = {{
+    {.world = {.shard_count = 8, .hot_percent = 30, .seed = 1}},
+    {.world = {.shard_count = 1, .names = 40, .seed = 2}},
+    {.world = {.shard_count = 500, .hot_percent = 5, .seed = 3}},
+    {.world = {.shard_count = 3, .hot_percent = 90, .names = 2, .seed = 4}, .batch_max = 3000},
+}};
+
+TEST(LockParallelOnHost, AnswersAndStateAreThoseOfTheCpuInAnyOrderOfRuns) {
+  for (const ParityShape& shape : kShapes) {
+    for (const std::uint64_t seed : {1u, 2u}) {
+      ASSERT_NO_FATAL_FAILURE(run_parity(std::make_unique<HostLockDevice>(seed, 1), shape));
+    }
+  }
+}
+
+TEST(LockParallelOnHost, SeveralThreadsAtOnceChangeNothing) {
+  for (const ParityShape& shape : kShapes) {
+    ASSERT_NO_FATAL_FAILURE(run_parity(std::make_unique<HostLockDevice>(3, 4), shape));
+  }
+}
+
+TEST(LockParallelOnHost, BatchAboveTheReservedSizeIsRefusedWithoutChange) {
+  auto made = LockParallel::make(std::make_unique<HostLockDevice>(1, 1), {.batch_max = 4});
+  ASSERT_TRUE(made.ok());
+  const std::vector<CommittedCommand> commands(5);
+  const auto outcome = made.value()->apply(commands.data(), "", 5);
+  EXPECT_EQ(outcome.status().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(made.value()->usage().value().locks, 0u);
+}
+
+TEST(LockParallelOnDevice, AnswersAndStateAreThoseOfTheCpu) {
+  ParityShape large{.world = {.shard_count = 4096, .hot_percent = 10, .seed = 5},
+                    .batches = 12,
+                    .batch_max = 60'000};
+  std::vector<ParityShape> shapes(kShapes.begin(), kShapes.end());
+  shapes.push_back(large);
+  for (const ParityShape& shape : shapes) {
+    auto device = make_cuda_lock_device(0);
+    if (!device.ok() && device.status().code() == StatusCode::Unavailable) {
+      GTEST_SKIP() << "skipped: " << device.status().message();
+    }
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    ASSERT_NO_FATAL_FAILURE(run_parity(std::move(device).value(), shape));
+  }
+}
+
+}  // namespace
+}  // namespace gcoord::locks

@@ -16,6 +16,7 @@
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_row.h"
+#include "consensus/packed_words.h"
 #include "consensus/row_copy.h"
 
 #include <cstddef>
@@ -72,30 +73,13 @@ PackedTable carve_packed_table(Arena& arena,
 
 // --- One row
 
-inline constexpr std::uint32_t kPackedChunks = sizeof(PackedRow) / sizeof(MessageChunk);
-
-// The chunks from here on move in every step (packed_row.h).
-inline constexpr std::uint32_t kMovingChunk = kPackedChunks / 2;
-
-// Copies 128 bytes, or those from chunk `first` on, by wide accesses.
-GCOORD_HD inline void copy_packed(const PackedRow& from, PackedRow& to, std::uint32_t first = 0) {
-  const auto* source = reinterpret_cast<const std::byte*>(&from);
-  auto* target = reinterpret_cast<std::byte*>(&to);
-  GCOORD_UNROLL
-  for (std::uint32_t c = first; c < kPackedChunks; ++c) {
-    const MessageChunk chunk = load_chunk(source + c * sizeof(MessageChunk));
-    store_chunk(target + c * sizeof(MessageChunk), chunk.word[0], chunk.word[1]);
-  }
-}
-
 // The place of a row that has none in the pool.
 inline constexpr std::uint32_t kNotWide = ~0u;
 
 // Loads a row; returns its place in the pool, for store_row.
 GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t row, ShardRef to) {
   GCOORD_ASSERT(row < table.row_count);
-  PackedRow packed;
-  copy_packed(table.packed[row], packed);
+  const PackedRow packed = load_packed(table.packed[row]);
   if (!is_wide(packed)) {
     unpack(packed, table.deadline[row], to);
     return kNotWide;
@@ -149,7 +133,7 @@ GCOORD_HD inline void store_moving(const PackedTable& table,
                                    const PackedRow& packed,
                                    Tick deadline) {
   GCOORD_ASSERT(row < table.row_count);
-  copy_packed(packed, table.packed[row], kMovingChunk);
+  store_packed_moving(packed, table.packed[row]);
   table.deadline[row] = deadline;
 }
 
@@ -169,7 +153,7 @@ GCOORD_HD inline bool store_row(const PackedTable& table,
     if (wide_place != kNotWide) {
       release_wide(table, wide_place);
     }
-    copy_packed(packed, table.packed[row]);
+    store_packed(packed, table.packed[row]);
   }
   table.deadline[row] = from.hot().deadline;
   return true;

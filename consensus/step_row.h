@@ -135,7 +135,7 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 // told us about.
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
-  if constexpr (Row::kScope == StepScope::Plain) {
+  if constexpr (Row::kScope == StepScope::Plain && false) {
     return r.peers.at[slot];
   } else {
     return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))

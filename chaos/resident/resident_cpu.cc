@@ -29,6 +29,7 @@ class HostWorld final : public ResidentWorld {
   }
 
   Status run(const ResidentTurn& turn) override {
+    age_outgoing(view_);
     each_slice([&](std::uint32_t first, std::uint32_t last) {
       std::uint64_t steps = 0;
       for (std::uint32_t node = 0; node < kResidentNodes; ++node) {

@@ -18,6 +18,7 @@ class DeviceWorld final : public ResidentWorld {
   }
 
   Status run(const ResidentTurn& turn) override {
+    age_outgoing(memory_.world.view);
     launch_turn(memory_.world, turn);
     return Status{};
   }

@@ -62,15 +62,16 @@ GCOORD_HD inline void clear_four(std::uint8_t* flags) {
 
 // Rows that are spoken to in a turn, of four neighbouring ones: a byte each.
 GCOORD_HD inline std::uint32_t four_spoken_to(const ResidentView& view,
-                                              std::uint64_t number,
                                               std::uint32_t node,
                                               std::uint32_t row) {
   std::uint32_t receivers = 0;
-  for (std::uint32_t age = 1; age < view.shape.ages && age <= number; ++age) {
+  GCOORD_UNROLL
+  for (std::uint32_t age = 1; age < kResidentAges; ++age) {
     GCOORD_UNROLL
     for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
-      const Outgoing& outgoing = outgoing_of(view, other, number - age);
-      receivers |= other == node ? 0u : flags_of_four(outgoing.receivers, row);
+      if (age < view.shape.ages && other != node) {
+        receivers |= flags_of_four(outgoing_of(view, other, age).receivers, row);
+      }
     }
   }
   return receivers & 0x01010101u << node;
@@ -89,8 +90,8 @@ GCOORD_HD inline std::uint32_t four_wanting(const DeviceWorldView& world,
   const consensus::MessageChunk high = consensus::load_chunk(world.table[node].deadline + row + 2);
   const std::uint64_t deadline[4] = {low.word[0], low.word[1], high.word[0], high.word[1]};
   const std::uint32_t called =
-      flags_of_four(view.node[node].due, row) | four_spoken_to(view, turn.number, node, row);
-  std::uint8_t* said = outgoing_of(view, node, turn.number).receivers + row;
+      flags_of_four(view.node[node].due, row) | four_spoken_to(view, node, row);
+  std::uint8_t* said = outgoing_of(view, node, 0).receivers + row;
   if (flags_of_four(said, 0) != 0) {
     clear_four(said);
   }
@@ -139,8 +140,7 @@ static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
 // Steps a row by the plain step and stores it, if that will do; otherwise the table is as before.
 GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const RowTurn& t) {
-  consensus::PackedRow packed;
-  consensus::copy_packed(table.packed[t.row], packed);
+  consensus::PackedRow packed = consensus::load_packed(table.packed[t.row]);
   if (consensus::is_wide(packed)) {
     return false;
   }
@@ -206,7 +206,7 @@ GCOORD_HD_FLAT void run_rest(const DeviceWorldView& world,
   const consensus::StepInput input = step_input_of(turn.node[node]);
   for (std::uint32_t k = first; k < count; k += stride) {
     const std::uint32_t row = rows[k];
-    const std::uint32_t place = outgoing_of(world.view, node, turn.number).place[row];
+    const std::uint32_t place = outgoing_of(world.view, node, 0).place[row];
     const std::uint32_t next = k + stride < count ? k + stride : k;
     step_rest(world, RowTurn{world.view, turn, input, node, row, place}, rows[next], arrays);
   }

@@ -70,7 +70,7 @@ struct ArrivedMessages {
   }
 
   GCOORD_HD const Outgoing& from(const Arrived& arrived) const {
-    return outgoing_of(t.view, arrived.sender, t.turn.number - arrived.age);
+    return outgoing_of(t.view, arrived.sender, arrived.age);
   }
 
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
@@ -117,7 +117,7 @@ struct Gathered {
 // Takes one message, if it is for us, comes now and there is room. Only one snapshot fits an inbox,
 // and none beside another configuration; the network loses the others.
 GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, Gathered& gathered) {
-  const Outgoing& from = outgoing_of(t.view, arrived.sender, t.turn.number - arrived.age);
+  const Outgoing& from = outgoing_of(t.view, arrived.sender, arrived.age);
   const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
   const std::uint64_t sent = t.turn.number - arrived.age;
   if (message.receiver() != t.input.self || gathered.count == consensus::kInboxMessages ||
@@ -144,13 +144,13 @@ GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& 
   std::uint32_t count[kResidentNodes];
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
-    const Outgoing& from = outgoing_of(t.view, sender, t.turn.number - age);
+    const Outgoing& from = outgoing_of(t.view, sender, age);
     receivers[sender] = sender == t.node ? 0 : from.receivers[t.row] >> t.node & 1u;
     place[sender] = from.place[t.row];
   }
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
-    const Outgoing& from = outgoing_of(t.view, sender, t.turn.number - age);
+    const Outgoing& from = outgoing_of(t.view, sender, age);
     count[sender] = receivers[sender] == 0 ? 0 : from.message_count[place[sender]];
   }
   GCOORD_UNROLL
@@ -162,13 +162,14 @@ GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& 
 }
 
 GCOORD_HD inline void gather_row(const RowTurn& t) {
-  const Outgoing& last = outgoing_of(t.view, t.node, t.turn.number - 1);
+  const Outgoing& last = outgoing_of(t.view, t.node, 1);
   const bool noted = (t.due() & kDueNote) != 0;
   const std::uint32_t note_place = last.place[t.row];
   Gathered gathered;
   gathered.configured = noted && last.note[note_place].configuration != 0;
   if (t.turn.node[t.node].restart == 0) {
-    for (std::uint32_t age = 1; age < t.view.shape.ages && age <= t.turn.number; ++age) {
+    gather_age(t, 1, gathered);  // Apart from the late ones, so that it is straight code.
+    for (std::uint32_t age = 2; age < t.view.shape.ages; ++age) {
       gather_age(t, age, gathered);
     }
   }

@@ -20,6 +20,7 @@ class PackedWorld final : public ResidentWorld {
 
   Status run(const ResidentTurn& turn) override {
     const DeviceWorldView& world = memory_.world;
+    age_outgoing(memory_.world.view);
     for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
       run_rows(turn, node);
       RowArrays arrays;

@@ -30,7 +30,7 @@ struct RowTurn {
 
   GCOORD_HD const ResidentRates& rates() const { return turn.rates; }
 
-  GCOORD_HD const Outgoing& outgoing() const { return outgoing_of(view, node, turn.number); }
+  GCOORD_HD const Outgoing& outgoing() const { return outgoing_of(view, node, 0); }
 
   GCOORD_HD const TurnScratch& scratch() const { return view.node[node].scratch; }
 
@@ -48,14 +48,11 @@ struct RowTurn {
 
 // --- Who wants a turn
 
-GCOORD_HD inline bool spoken_to(const ResidentView& view,
-                                std::uint64_t number,
-                                std::uint32_t node,
-                                std::uint32_t row) {
+GCOORD_HD inline bool spoken_to(const ResidentView& view, std::uint32_t node, std::uint32_t row) {
   std::uint32_t receivers = 0;
-  for (std::uint32_t age = 1; age < view.shape.ages && age <= number; ++age) {
+  for (std::uint32_t age = 1; age < view.shape.ages; ++age) {
     for (std::uint32_t other = 0; other < kResidentNodes; ++other) {
-      const Outgoing& outgoing = outgoing_of(view, other, number - age);
+      const Outgoing& outgoing = outgoing_of(view, other, age);
       receivers |= other == node ? 0u : outgoing.receivers[row];
     }
   }
@@ -83,14 +80,14 @@ GCOORD_HD inline bool wants_turn(const ResidentView& view,
                                  std::uint32_t node,
                                  std::uint32_t row,
                                  Tick deadline) {
-  std::uint8_t& receivers = outgoing_of(view, node, turn.number).receivers[row];
+  std::uint8_t& receivers = outgoing_of(view, node, 0).receivers[row];
   if (receivers != 0) {
     receivers = 0;
   }
   const NodeTurn& now = turn.node[node];
   const bool called = view.node[node].due[row] != 0 || deadline <= now.input.tick ||
                       (now.wake_all | now.restart) != 0 || is_first_leader(turn, node, row);
-  if (called || spoken_to(view, turn.number, node, row)) {
+  if (called || spoken_to(view, node, row)) {
     return true;
   }
   return wished_for(turn, node, row);

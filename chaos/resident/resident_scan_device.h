@@ -104,10 +104,12 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
   return count;
 }
 
-// The turn of a block's rows, as far as plain steps go.
+// The turn of a block's rows, as far as plain steps go. The node is a constant, so that what a
+// kernel is given of it (pointers, clocks, peers) is read where it is used, by the instruction that
+// uses it, and takes no register.
+template <std::uint32_t node>
 GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     const ResidentTurn& turn,
-                                    std::uint32_t node,
                                     std::uint32_t first_row,
                                     BlockRows& rows) {
   const std::uint32_t count = list_block(world, turn, node, first_row, rows);
@@ -119,6 +121,22 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
   input.peer_count = kResidentNodes - 1;
   for (std::uint32_t k = threadIdx.x; k < count; k += kScanThreads) {
     run_place(world, RowTurn{world.view, turn, input, node, rows.row[k], rows.first + k});
+  }
+}
+
+GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
+                                    const ResidentTurn& turn,
+                                    std::uint32_t node,
+                                    std::uint32_t first_row,
+                                    BlockRows& rows) {
+  static_assert(kResidentNodes == 3);
+  switch (node) {
+    case 0:
+      return run_block<0>(world, turn, first_row, rows);
+    case 1:
+      return run_block<1>(world, turn, first_row, rows);
+    default:
+      return run_block<2>(world, turn, first_row, rows);
   }
 }
 

@@ -32,7 +32,7 @@ GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, con
   if (note_place == kNoPlace) {
     return;
   }
-  const Note note = outgoing_of(t.view, t.node, t.turn.number - 1).note[note_place];
+  const Note note = outgoing_of(t.view, t.node, 1).note[note_place];
   intake.head.storage_ack = note.ack;
   intake.head.applied = note.applied;
   if (note.configuration != 0) {

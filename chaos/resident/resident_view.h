@@ -113,10 +113,10 @@ inline constexpr std::uint8_t kDueWoken = 4;  // The row has just been recovered
 inline constexpr std::uint8_t kDueFed = 8;    // A leader that is offered commands in every turn.
 
 struct ResidentNode {
-  Outgoing outgoing[kResidentAges];
-  std::uint8_t* due = nullptr;  // By row.
-  Entry* log = nullptr;         // log_slots by row: entry i in slot i % log_slots.
-  Service* service = nullptr;   // By row.
+  Outgoing outgoing[kResidentAges];  // By age, in turns.
+  std::uint8_t* due = nullptr;       // By row.
+  Entry* log = nullptr;              // log_slots by row: entry i in slot i % log_slots.
+  Service* service = nullptr;        // By row.
   TurnScratch scratch;
 };
 
@@ -209,7 +209,8 @@ TurnScratch carve_scratch(Arena& arena, const ResidentShape& shape) {
 // Carves everything but the row tables out of zero-filled memory. Services start empty.
 template <typename Arena>
 ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
-  GCOORD_ASSERT((shape.ages & (shape.ages - 1)) == 0);
+  GCOORD_ASSERT(shape.ages >= 2);
+  GCOORD_ASSERT(shape.ages <= kResidentAges);
   GCOORD_ASSERT((shape.log_slots & (shape.log_slots - 1)) == 0);
   ResidentView view;
   view.shape = shape;
@@ -229,10 +230,24 @@ ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
 
 // --- Places
 
+// What a node said so many turns ago; 0: what it says in this one.
 GCOORD_HD inline const Outgoing& outgoing_of(const ResidentView& view,
                                              std::uint32_t node,
-                                             std::uint64_t turn) {
-  return view.node[node].outgoing[turn & (view.shape.ages - 1)];
+                                             std::uint32_t age) {
+  return view.node[node].outgoing[age];
+}
+
+// Before each turn, by whoever owns the view: everything said is a turn older, and the oldest is
+// written over. Views travel to kernels by value, so that ages are constants there and not
+// divisions of the turn's number.
+inline void age_outgoing(ResidentView& view) {
+  for (ResidentNode& node : view.node) {
+    const Outgoing oldest = node.outgoing[view.shape.ages - 1];
+    for (std::uint32_t age = view.shape.ages - 1; age > 0; --age) {
+      node.outgoing[age] = node.outgoing[age - 1];
+    }
+    node.outgoing[0] = oldest;
+  }
 }
 
 GCOORD_HD inline Entry& log_entry(const ResidentView& view,

@@ -1,4 +1,3 @@
-#include "common/memory_device.h"
 #include "consensus/stepper_cuda_launch.h"
 
 namespace gcoord::consensus {
@@ -15,10 +14,7 @@ __global__ void step_staged_rows(PackedTable table, StagedBatch batch, StepInput
 }
 
 __global__ void hold(std::uint64_t hold_ns) {
-  const std::uint64_t end_ns = device_now_ns() + hold_ns;
-  while (device_now_ns() < end_ns) {
-    device_pause(1000);
-  }
+  hold_device(hold_ns);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ __global__ void hold(std::uint64_t hold_ns) {
 }  // namespace
 
 void launch_staged_steps(const StepCall& call, cudaStream_t stream) {
-  const std::uint32_t blocks = (call.batch.count + kBlockThreads - 1) / kBlockThreads;
+  // A grid has at least one block, even for the batch of no rows that loads the kernel.
+  const std::uint32_t blocks = call.batch.count / kBlockThreads + 1;
   step_staged_rows<<<blocks, kBlockThreads, 0, stream>>>(call.table, call.batch, call.input);
 }
 

@@ -4,6 +4,9 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -39,6 +42,37 @@ Json describe(client::Client& client, const client::NodeView& node) {
   return json;
 }
 
+// "cpu", or "cuda:0 41 MiB".
+std::string stepper_of(const Json& node) {
+  const std::string name = text_of(node, "stepper");
+  if (!node.contains("device") || !node["device"].is_object()) {
+    return name;
+  }
+  const std::string bytes = text_of(node["device"], "memory_bytes");
+  return name + " " + std::to_string(std::strtoull(bytes.c_str(), nullptr, 10) >> 20) + " MiB";
+}
+
+// A line for each device, and one for each way between two nodes with devices.
+std::vector<std::string> device_notes(const Json& nodes) {
+  std::vector<std::string> notes;
+  for (const Json& node : nodes) {
+    if (!node.contains("device") || !node["device"].is_object()) {
+      continue;
+    }
+    const std::string prefix = "node " + text_of(node, "node") + ": ";
+    notes.push_back(prefix + text_of(node, "stepper") + " is " + text_of(node["device"], "name") +
+                    "; " + text_of(node, "stepper_reason"));
+    for (const Json& peer : node.value("peers", Json::array())) {
+      const std::string link = peer.value("device_link", std::string{});
+      if (!link.empty()) {
+        notes.push_back(prefix + "to node " + text_of(peer, "node") + " over " +
+                        text_of(peer, "transport") + "; a device channel would take " + link);
+      }
+    }
+  }
+  return notes;
+}
+
 Table table_of(const Json& nodes) {
   Table table{{"NODE",
                "ENDPOINT",
@@ -49,7 +83,10 @@ Table table_of(const Json& nodes) {
                "SESSIONS",
                "INCARNATION",
                "PEERS",
+               "STEPPER",
                "VERSION"},
+              {},
+              {},
               {}};
   for (const Json& node : nodes) {
     std::string peers = "-";
@@ -68,6 +105,7 @@ Table table_of(const Json& nodes) {
                           text_of(node, "sessions"),
                           text_of(node, "incarnation"),
                           peers,
+                          stepper_of(node),
                           text_of(node, "version")});
   }
   return table;
@@ -104,6 +142,7 @@ int show_status(Context& context) {
                   std::to_string(cluster.shard_count) + " shards, TTL " +
                   std::to_string(cluster.ttl_min.count()) + " to " +
                   std::to_string(cluster.ttl_max.count()) + " ms";
+  table.notes = device_notes(nodes);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }

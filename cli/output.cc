@@ -57,6 +57,9 @@ void Output::print(const Json& json, const Table& table) const {
   for (const auto& row : table.rows) {
     print_row(row, widths);
   }
+  for (const std::string& note : table.notes) {
+    std::cout << note << "\n";
+  }
 }
 
 void Output::print_facts(const Json& json) const {

@@ -26,7 +26,8 @@ enum class Format : std::uint8_t { Tables, JsonLines };
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::string caption;  // A line above it, if any.
+  std::string caption;             // A line above it, if any.
+  std::vector<std::string> notes;  // Lines below it.
 };
 
 class Output {

@@ -58,6 +58,14 @@ function(gcoord_program)
   target_link_libraries(${ARG_NAME} PRIVATE gcoord_warnings gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
 endfunction()
 
+# gcoord_bundled(<program>): part of the install component `bundle` (deploy/bundle.sh). It finds its libraries in ../lib;
+# the old kind of run path also serves what those libraries need in turn.
+function(gcoord_bundled program)
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+  install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT bundle)
+endfunction()
+
 # gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ...): a gtest binary; each case is one ctest test.
 # Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu, nic, slow.
 add_custom_target(gcoord_sanitize_tests)

@@ -1,4 +1,3 @@
-#include "common/memory_device.h"
 #include "consensus/stepper_cuda_launch.h"
 
 namespace gcoord::consensus {
@@ -15,16 +14,14 @@ __global__ void step_staged_rows(PackedTable table, StagedBatch batch, StepInput
 }
 
 __global__ void hold(std::uint64_t hold_ns) {
-  const std::uint64_t end_ns = device_now_ns() + hold_ns;
-  while (device_now_ns() < end_ns) {
-    device_pause(1000);
-  }
+  hold_device(hold_ns);
 }
 
 }  // namespace
 
 void launch_staged_steps(const StepCall& call, cudaStream_t stream) {
-  const std::uint32_t blocks = (call.batch.count + kBlockThreads - 1) / kBlockThreads;
+  // A grid has at least one block, even for the batch of no rows that loads the kernel.
+  const std::uint32_t blocks = call.batch.count / kBlockThreads + 1;
   step_staged_rows<<<blocks, kBlockThreads, 0, stream>>>(call.table, call.batch, call.input);
 }
 

@@ -4,6 +4,8 @@
 // a launch are found by the next look at the runtime's last error.
 #pragma once
 
+#include "common/hd.h"
+#include "common/memory_device.h"
 #include "consensus/step_device.h"
 
 #include <cuda_runtime_api.h>
@@ -14,6 +16,15 @@ namespace gcoord::consensus {
 
 // Steps every row of the call's batch.
 void launch_staged_steps(const StepCall& call, cudaStream_t stream);
+
+// The body of the kernel below: returns once so much time has gone by on the device's clock.
+GCOORD_HD inline void hold_device(std::uint64_t hold_ns) {
+  constexpr std::uint32_t kPauseNs = 1000;
+  const std::uint64_t end_ns = device_now_ns() + hold_ns;
+  while (device_now_ns() < end_ns) {
+    device_pause(kPauseNs);
+  }
+}
 
 // Keeps the device busy for so long and changes nothing: the overrun that a fault plan asks for. It
 // ends by itself, so that a device shared with others comes free.

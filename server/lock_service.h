@@ -94,6 +94,11 @@ class LockService final : public Service {
     address_sink_ = std::move(sink);
   }
 
+  // Whom to give what another node says of its device (device_links.h).
+  void set_device_facts_sink(std::function<void(NodeId, std::span<const std::byte>)> sink) {
+    device_facts_sink_ = std::move(sink);
+  }
+
   const locks::LockCpu& locks() const { return locks_; }
 
   std::size_t pending_count() const { return pending_.size(); }
@@ -192,6 +197,7 @@ class LockService final : public Service {
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
   std::function<void(NodeId, std::string_view)> address_sink_;
+  std::function<void(NodeId, std::span<const std::byte>)> device_facts_sink_;
 };
 
 }  // namespace gcoord::server

@@ -1,6 +1,7 @@
 // Outcomes: what the engine decided becomes answers to clients; and what time makes due.
 #include "locks/lock_snapshot.h"
 #include "server/client_address.h"
+#include "server/device_links.h"
 #include "server/lock_service.h"
 
 #include <algorithm>
@@ -204,7 +205,11 @@ void LockService::on_loop_gap(std::uint64_t ticks) {
 }
 
 void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
-  if (message.empty() || message.front() != kClientAddressKind) {
+  if (!message.empty() && message.front() == kDeviceFactsKind) {
+    if (device_facts_sink_) {
+      device_facts_sink_(from, message);
+    }
+  } else if (message.empty() || message.front() != kClientAddressKind) {
     expiry_.on_peer_message(from, message, now_);
   } else if (const auto address = decode_client_address(message); address && address_sink_) {
     address_sink_(from, *address);

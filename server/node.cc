@@ -3,6 +3,7 @@
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
 #include "server/client_address.h"
+#include "server/device_links.h"
 #include "server/engine_port.h"
 #include "server/frontend.h"
 #include "server/leader_balance.h"
@@ -150,12 +151,14 @@ class Node::Impl {
     set_time();
     GCOORD_TRY(engine_, ReplicaEngine::open(std::move(engine), service_, metrics_));
     port_ = std::make_unique<EnginePort>(*engine_);
+    device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
                       port_.get(),
                       &service_,
                       [this] { return frontend_.connection_count(); },
-                      [this] { return (boot_time_us() - started_us_) / 1000; }});
+                      [this] { return (boot_time_us() - started_us_) / 1000; },
+                      [this](NodeId peer) { return device_links_->text(peer); }});
     service_.start(*port_, engine_->incarnation(), *reports_);
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
@@ -169,6 +172,9 @@ class Node::Impl {
       if (learn_client_address(welcome_, from, address)) {
         frontend_.set_welcome(welcome_);
       }
+    });
+    service_.set_device_facts_sink([this](NodeId from, std::span<const std::byte> message) {
+      device_links_->learn(from, message);
     });
     if (!options_.listen_metrics.empty()) {
       GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
@@ -251,6 +257,7 @@ class Node::Impl {
       const NodeView view = engine_->view();
       log_.on_look(view);
       announce();
+      look_at_device_links();
       release_memory();
       if (!stopping_) {
         leader_transfers_.add(balance_.sweep(view));
@@ -270,9 +277,17 @@ class Node::Impl {
     const auto self = std::find_if(welcome_.nodes.begin(),
                                    welcome_.nodes.end(),
                                    [&](const auto& each) { return each.node == options_.node; });
-    const std::vector<std::byte> message = encode_client_address(self->address);
+    const std::vector<std::byte> address = encode_client_address(self->address);
+    const std::vector<std::byte> device = device_links_->announcement();
     for (const PeerOption& peer : options_.peers) {
-      port_->send_peer_message(peer.id, message);
+      port_->send_peer_message(peer.id, address);
+      port_->send_peer_message(peer.id, device);
+    }
+  }
+
+  void look_at_device_links() {
+    for (const NodeId peer : device_links_->refresh()) {
+      log_.on_device_link(peer, device_links_->text(peer));
     }
   }
 
@@ -336,6 +351,7 @@ class Node::Impl {
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<ReplicaEngine> engine_;
   std::unique_ptr<EnginePort> port_;
+  std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::vector<asio::posix::stream_descriptor> descriptors_;

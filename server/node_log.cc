@@ -39,6 +39,12 @@ void NodeLog::on_serving(const NodeOptions& options,
   }
 }
 
+void NodeLog::on_device_link(NodeId peer, const std::string& text) {
+  if (!text.empty()) {
+    spdlog::info("device channel to node {}: {}", peer.value, text);
+  }
+}
+
 void NodeLog::look_at_peer(const NodePeerView& peer) {
   PeerSeen& seen = peers_[peer.link.id.value];
   const bool refused = peer.link.state == netcore::LinkState::Refused;

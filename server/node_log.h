@@ -22,6 +22,9 @@ class NodeLog {
                   const NodeView& view,
                   std::uint64_t open_ms);
 
+  // What a device channel to the peer would take; said when it changes. Empty: nothing is said.
+  void on_device_link(NodeId peer, const std::string& text);
+
   // Compares with the last call; about once a second.
   void on_look(const NodeView& view);
 

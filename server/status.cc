@@ -19,13 +19,14 @@ std::string hex64(std::uint64_t value) {
   return text;
 }
 
-ordered_json peer_json(const NodePeerView& peer) {
+ordered_json peer_json(const NodePeerView& peer, const std::string& device_link) {
   return {{"node", peer.link.id.value},
           {"address", peer.link.address},
           {"state", netcore::link_state_name(peer.link.state)},
           {"live", peer.live},
           {"incarnation", peer.link.incarnation.value},
           {"transport", peer.link.transport},
+          {"device_link", device_link},
           {"reason", peer.link.last_error}};
 }
 
@@ -90,7 +91,7 @@ std::string StatusReports::node_status() const {
   const locks::LockUsage usage = sources_.service->locks().usage();
   ordered_json peers = ordered_json::array();
   for (const NodePeerView& peer : view.peers) {
-    peers.push_back(peer_json(peer));
+    peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
   }
   const ordered_json json = {{"node", view.node.value},
                              {"cluster_id", std::to_string(view.cluster.value)},

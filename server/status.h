@@ -5,7 +5,8 @@
 //    "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards", "leaders",
 //    "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted", "durable"},
 //    "checkpoint": {"lsn", "count"}, "entry_bytes", "peers": [{"node", "address", "state", "live",
-//    "incarnation", "transport", "reason"}]}
+//    "incarnation", "transport", "device_link",
+//    "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
 // docs/doors.md names the fields for scripts. One thread.
@@ -28,6 +29,7 @@ struct StatusSources {
   const LockService* service = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
+  std::function<std::string(NodeId)> device_link;  // DeviceLinks::text.
 };
 
 class StatusReports final : public NodeReports {

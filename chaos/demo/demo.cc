@@ -1,6 +1,7 @@
 #include "chaos/demo/demo.h"
 
 #include "chaos/demo/demo_summary.h"
+#include "chaos/demo/device_pick.h"
 #include "chaos/demo/final_sweep.h"
 #include "chaos/demo/history_checker.h"
 #include "chaos/demo/interrupt.h"
@@ -44,8 +45,13 @@ Status interrupted() {
 
 class Demo {
  public:
-  Demo(const DemoOptions& options, const std::filesystem::path& directory, LocalCluster cluster)
-      : options_(options), directory_(directory), cluster_(std::move(cluster)) {}
+  Demo(const DemoOptions& options,
+       const std::filesystem::path& directory,
+       const DevicePick& pick,
+       LocalCluster cluster)
+      : options_(options), directory_(directory), cluster_(std::move(cluster)) {
+    result_.device_reason = pick.why;
+  }
 
   Result<DemoResult> run() {
     GCOORD_TRY_STATUS(start_cluster());
@@ -104,6 +110,7 @@ class Demo {
 
   Status start_cluster() {
     step("start {} nodes on loopback with {} shards each", kNodes, options_.shards);
+    detail("{}", result_.device_reason);
     const auto began = Clock::now();
     GCOORD_TRY_STATUS(cluster_.start_all(kStartTimeout));
     detail("ready after {:.0f} ms", milliseconds_since(began));
@@ -280,7 +287,8 @@ class Demo {
            .leaders = status.value("leaders", 0u),
            .resident_mib = static_cast<double>(usage.resident_bytes) / (1024.0 * 1024.0),
            .cpu_seconds = std::chrono::duration<double>(usage.cpu).count(),
-           .incarnation = status.value("incarnation", 0u)});
+           .incarnation = status.value("incarnation", 0u),
+           .stepper = status.value("stepper", std::string{})});
     }
     return Status{};
   }
@@ -299,14 +307,18 @@ class Demo {
 }  // namespace
 
 Result<DemoResult> run_demo(const DemoOptions& options) {
+  GCOORD_TRY(const DevicePick pick, pick_devices(options.device, kNodes, devices_here()));
   GCOORD_TRY(auto scratch, ScratchDirectory::make(options.directory, "gcoord-demo"));
   LocalClusterOptions cluster_options;
   cluster_options.program = options.gcoordd;
   cluster_options.directory = scratch.path();
   cluster_options.node_count = kNodes;
   cluster_options.shards = options.shards;
+  for (const std::string& device : pick.device_of_node) {
+    cluster_options.arguments_of_node.push_back({"--device", device});
+  }
   GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
-  Demo demo{options, scratch.path(), std::move(cluster)};
+  Demo demo{options, scratch.path(), pick, std::move(cluster)};
   auto result = demo.run();
   demo.stop();
   const bool cancelled = !result.ok() && result.status().code() == StatusCode::Cancelled;

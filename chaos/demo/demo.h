@@ -18,7 +18,8 @@ struct DemoOptions {
   std::filesystem::path gcoordd;
   std::filesystem::path self;  // This program, which is its own worker.
   std::filesystem::path
-      directory;  // Data directories, logs and histories go into a fresh one here.
+      directory;                // Data directories, logs and histories go into a fresh one here.
+  std::string device = "auto";  // auto, cpu or cuda:N (device_pick.h).
   std::uint32_t shards = 65'536;
   std::uint32_t clients = 4;  // Client processes.
   std::uint32_t lanes = 16;   // Requests that each of them keeps under way.
@@ -33,12 +34,14 @@ struct NodeRow {
   double resident_mib = 0;
   double cpu_seconds = 0;
   std::uint32_t incarnation = 0;
+  std::string stepper;  // As the node says: "cpu", "cuda:0".
 };
 
 struct DemoResult {
   std::uint32_t nodes = 0;
   std::uint32_t shards = 0;
-  std::string stepper;
+  std::string stepper;        // Of node 1, as it says itself.
+  std::string device_reason;  // Why the nodes run where they do.
   std::string durability;
   double start_ms = 0;  // From the first process until every shard was led.
   double seconds = 0;   // Of load.

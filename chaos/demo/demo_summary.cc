@@ -71,6 +71,7 @@ nlohmann::ordered_json to_json(const DemoResult& result) {
   return {{"nodes", result.nodes},
           {"shards", result.shards},
           {"stepper", result.stepper},
+          {"device_reason", result.device_reason},
           {"durability", result.durability},
           {"start_ms", rounded(result.start_ms)},
           {"seconds", rounded(result.seconds)},
@@ -99,17 +100,19 @@ nlohmann::ordered_json to_json(const DemoResult& result) {
 }
 
 std::string to_text(const DemoResult& result) {
-  std::string text = fmt::format("\n  {:>4}  {:<21} {:>8} {:>12} {:>10} {:>7}\n",
+  std::string text = fmt::format("\n  {:>4}  {:<21} {:<7} {:>8} {:>12} {:>10} {:>7}\n",
                                  "node",
                                  "clients at",
+                                 "stepper",
                                  "leads",
                                  "incarnation",
                                  "RSS MiB",
                                  "CPU s");
   for (const NodeRow& row : result.node_rows) {
-    text += fmt::format("  {:>4}  {:<21} {:>8} {:>12} {:>10.1f} {:>7.2f}\n",
+    text += fmt::format("  {:>4}  {:<21} {:<7} {:>8} {:>12} {:>10.1f} {:>7.2f}\n",
                         row.node_id,
                         row.client_address,
+                        row.stepper,
                         row.leaders,
                         row.incarnation,
                         row.resident_mib,

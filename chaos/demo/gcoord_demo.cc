@@ -67,6 +67,10 @@ int main_of(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--lanes", demo.lanes, "requests under way in each (default 16)")
       ->check(CLI::Range(1, 4096));
+  app.add_option("--device",
+                 demo.device,
+                 "where the nodes step their shards: auto (a GPU if there is one), cpu or cuda:N "
+                 "(default auto)");
   app.add_option("--directory", demo.directory, "where its directory is made");
 
   WorkerOptions worker;

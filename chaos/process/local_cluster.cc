@@ -42,6 +42,8 @@ std::string last_lines(const std::filesystem::path& file) {
 
 Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
   GCOORD_ASSERT(options.node_count > 0);
+  GCOORD_ASSERT(options.arguments_of_node.empty() ||
+                options.arguments_of_node.size() == options.node_count);
   if (!std::filesystem::exists(options.program)) {
     return Status{StatusCode::NotFound,
                   options.program.string() + " is not built; ./gcoord build gcoordd makes it"};
@@ -93,6 +95,10 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
                    loopback(peer.client_port));
   }
   list.insert(list.end(), options_.node_arguments.begin(), options_.node_arguments.end());
+  if (!options_.arguments_of_node.empty()) {
+    const auto& own = options_.arguments_of_node[node_id - 1];
+    list.insert(list.end(), own.begin(), own.end());
+  }
   return list;
 }
 

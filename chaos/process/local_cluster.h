@@ -22,6 +22,8 @@ struct LocalClusterOptions {
   std::uint32_t node_count = 3;
   std::uint32_t shards = 65'536;
   std::vector<std::string> node_arguments;  // Further flags for every node.
+  // Further flags of node 1, 2 and so on; empty, or one list for each.
+  std::vector<std::vector<std::string>> arguments_of_node;
 };
 
 class LocalCluster {

@@ -112,8 +112,11 @@ TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   EXPECT_EQ(status["ttl_max_ms"], 24 * 60 * 60 * 1000);
   EXPECT_EQ(node["durability"], "durable");
   EXPECT_EQ(node["stepper"], "cpu");
+  EXPECT_THAT(node["stepper_reason"].get<std::string>(), HasSubstr("default"));
+  EXPECT_TRUE(node["device"].is_null());
   EXPECT_EQ(node["incarnation"], 1);
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("LEADS"));
+  EXPECT_THAT(ctl_({"status"}).out, HasSubstr("STEPPER"));
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("TTL 100 to 86400000 ms"));
 }
 

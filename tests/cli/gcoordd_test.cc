@@ -217,5 +217,21 @@ TEST(GcoorddTest, WrongUsageSaysWhatToDo) {
   EXPECT_THAT(finished.err, HasSubstr("--tick-ms: '0' is not a whole number from 1 to 1000"));
 }
 
+TEST(GcoorddDevice, ADeviceByNameThatIsNotThereIsARefusalInOneLine) {
+  const Finished finished = run("gcoordd", {"dev", "--device", "cuda:250"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err, testing::ContainsRegex("GC700[12]"));
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
+}
+
+TEST(GcoorddDevice, AFaultWithoutADeviceToInjectItIntoIsRefused) {
+  ChildOptions options = program("gcoordd", {"dev", "--device", "cpu"});
+  options.environment.emplace_back("GCOORD_DEVICE_FAULT", "call:1");
+  auto child = ChildProcess::start(options);
+  ASSERT_TRUE(child.ok());
+  EXPECT_EQ(child.value().wait_for(kPatience), 2);
+}
+
 }  // namespace
 }  // namespace gcoord::cli

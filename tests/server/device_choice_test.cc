@@ -84,7 +84,7 @@ TEST(DeviceChoiceOnGpu, AutoTakesTheFirstDevice) {
   }
   const auto chosen = choose("auto");
   ASSERT_TRUE(chosen.ok());
-  EXPECT_EQ(chosen.value().stepper->report().name, "cuda:0");
+  EXPECT_EQ(chosen.value().stepper->report().name, "cuda:0") << chosen.value().why;
   EXPECT_GT(chosen.value().stepper->report().device_memory_bytes, 0u);
 }
 

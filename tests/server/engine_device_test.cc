@@ -173,8 +173,8 @@ TEST(EngineDevice, TheFailureSaysWhatItMeansAndWhatToDo) {
 }
 
 TEST(EngineOnGpu, AFaultAtAnyCallIsAFullStopAndLosesNothing) {
-  if (const auto probe = over_cuda(1, 1, {}); !probe.ok()) {
-    GTEST_SKIP() << "skipped: " << probe.status().message();
+  if (consensus::cuda_device_count() == 0) {
+    GTEST_SKIP() << "skipped: no CUDA device here";
   }
   for (std::uint64_t number = 1; number <= 50; ++number) {
     expect_full_stop(
@@ -183,8 +183,8 @@ TEST(EngineOnGpu, AFaultAtAnyCallIsAFullStopAndLosesNothing) {
 }
 
 TEST(EngineOnGpu, AKernelThatOverrunsIsAFullStopAndLosesNothing) {
-  if (const auto probe = over_cuda(1, 1, {}); !probe.ok()) {
-    GTEST_SKIP() << "skipped: " << probe.status().message();
+  if (consensus::cuda_device_count() == 0) {
+    GTEST_SKIP() << "skipped: no CUDA device here";
   }
   for (const std::uint64_t number : {1u, 4u}) {
     expect_full_stop(

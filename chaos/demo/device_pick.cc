@@ -1,0 +1,62 @@
+#include "chaos/demo/device_pick.h"
+
+#include "netcore/gpu_device.h"
+
+#include <fmt/format.h>
+
+namespace gcoord::chaos {
+
+DevicesHere devices_here() {
+  DevicesHere here;
+  const auto count = netcore::gpu_count();
+  if (!count.ok()) {
+    here.obstacle = count.status().message();
+    return here;
+  }
+  for (std::uint32_t index = 0; index < count.value(); ++index) {
+    const auto facts = netcore::gpu_facts(index);
+    if (!facts.ok()) {
+      here.obstacle = facts.status().message();
+      break;
+    }
+    here.products.push_back(facts.value().name);
+  }
+  return here;
+}
+
+Result<DevicePick> pick_devices(const std::string& wish,
+                                std::uint32_t node_count,
+                                const DevicesHere& here) {
+  DevicePick pick;
+  if (wish == "cpu") {
+    pick.device_of_node.assign(node_count, "cpu");
+    pick.why = "the CPU for every node, as asked";
+    return pick;
+  }
+  if (wish != "auto") {
+    GCOORD_TRY(const std::uint32_t index, netcore::parse_gpu_name(wish));
+    pick.device_of_node.assign(node_count, fmt::format("cuda:{}", index));
+    pick.why = fmt::format("cuda:{} for every node, as asked", index);
+    return pick;
+  }
+  const auto found = static_cast<std::uint32_t>(here.products.size());
+  if (found == 0) {
+    pick.device_of_node.assign(node_count, "cpu");
+    pick.why = "the CPU for every node: " + here.obstacle;
+    return pick;
+  }
+  const bool one_each = found >= node_count;
+  for (std::uint32_t node = 0; node < node_count; ++node) {
+    pick.device_of_node.push_back(fmt::format("cuda:{}", one_each ? node : 0));
+  }
+  pick.why = one_each
+                 ? fmt::format(
+                       "a GPU for each node: this machine has {}, {}", found, here.products.front())
+                 : fmt::format("one GPU for all {} nodes, cuda:0 ({}): this machine has {}",
+                               node_count,
+                               here.products.front(),
+                               found);
+  return pick;
+}
+
+}  // namespace gcoord::chaos

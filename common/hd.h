@@ -20,3 +20,11 @@
 #else
 #define GCOORD_UNROLL
 #endif
+
+// Before a loop with a large bound that hardly ever runs far: on a device it stays a loop, since
+// copies of its body would crowd the instruction cache.
+#if defined(__CUDA_ARCH__)
+#define GCOORD_ROLLED _Pragma("unroll 1")
+#else
+#define GCOORD_ROLLED
+#endif

@@ -115,9 +115,8 @@ class DeviceTarget final : public LockTarget {
   Status prepare(const LockLoadBatch& batch) override {
     count_ = static_cast<std::uint32_t>(batch.commands.size());
     const std::size_t command_bytes = batch.commands.size() * sizeof(CommittedCommand);
-    GCOORD_TRY(commands_, locks_->device().reserve(command_bytes + ColumnArena::kAlignment));
-    GCOORD_TRY(payload_,
-               locks_->device().reserve(batch.payload.size() + 2 * ColumnArena::kAlignment));
+    GCOORD_TRY(commands_, locks_->device().reserve(command_bytes));
+    GCOORD_TRY(payload_, locks_->device().reserve(batch.payload.size()));
     GCOORD_TRY_STATUS(
         locks_->device().copy_in(commands_.get(), batch.commands.data(), command_bytes));
     return locks_->device().copy_in(payload_.get(), batch.payload.data(), batch.payload.size());

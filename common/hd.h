@@ -29,6 +29,14 @@
 #define GCOORD_UNROLL_BY(count)
 #endif
 
+// Before a loop with a large bound that hardly ever runs far: on a device it stays a loop, since
+// copies of its body would crowd the instruction cache.
+#if defined(__CUDA_ARCH__)
+#define GCOORD_ROLLED _Pragma("unroll 1")
+#else
+#define GCOORD_ROLLED
+#endif
+
 namespace gcoord {
 
 // Whether short arrays are better read by comparing every index than by indexing: on a device,

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "common/assert.h"
+#include "common/bits.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
 
@@ -77,13 +78,14 @@ struct HashIndex {
   // The row for which same(row) holds among those with this hash, or 0.
   template <typename Same>
   GCOORD_HD std::uint32_t find(std::uint32_t hash, const Same& same) const {
+    GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       const IndexLine seen = relaxed_copy(line(hash, probe));
-      GCOORD_UNROLL
-      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-        if (static_cast<std::uint32_t>(seen.slot[i] >> 32) == hash && is_row(seen.slot[i]) &&
-            same(static_cast<std::uint32_t>(seen.slot[i]))) {
-          return static_cast<std::uint32_t>(seen.slot[i]);
+      GCOORD_ROLLED
+      for (std::uint32_t slots = slots_with(seen, hash); slots != 0; slots &= slots - 1) {
+        const std::uint32_t row = row_in(seen, lowest_bit(slots));
+        if (is_row(row) && same(row)) {
+          return row;
         }
       }
       if (seen.passed == 0) {
@@ -100,11 +102,13 @@ struct HashIndex {
     if (spare != nullptr && use_spare(hash, wanted)) {
       return;
     }
+    GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
       const IndexLine seen = relaxed_copy(own);
-      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-        if (seen.slot[i] == 0 && relaxed_claim(own.slot[i], wanted)) {
+      GCOORD_ROLLED
+      for (std::uint32_t slots = free_slots(seen); slots != 0; slots &= slots - 1) {
+        if (relaxed_claim(own.slot[lowest_bit(slots)], wanted)) {
           return;
         }
       }
@@ -115,13 +119,15 @@ struct HashIndex {
 
   // Removes a row; false when it is absent.
   GCOORD_HD bool erase(std::uint32_t hash, std::uint32_t row) const {
-    const std::uint64_t wanted = slot_of(hash, row);
+    GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
       const IndexLine seen = relaxed_copy(own);
-      for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-        if (seen.slot[i] == wanted) {
-          empty_slot(own.slot[i], hash, probe);
+      GCOORD_ROLLED
+      for (std::uint32_t slots = slots_with(seen, hash); slots != 0; slots &= slots - 1) {
+        const std::uint32_t place = lowest_bit(slots);
+        if (row_in(seen, place) == row) {
+          empty_slot(own.slot[place], hash, probe);
           return true;
         }
       }
@@ -141,9 +147,37 @@ struct HashIndex {
   }
 
  private:
-  GCOORD_HD static bool is_row(std::uint64_t slot) {
-    const auto row = static_cast<std::uint32_t>(slot);
+  GCOORD_HD static bool is_row(std::uint32_t row) {
     return row != 0 && row != static_cast<std::uint32_t>(kSpareSlot);
+  }
+
+  // A bit per slot of a line: those with this hash, free and spare ones with hash 0 among them.
+  GCOORD_HD static std::uint32_t slots_with(const IndexLine& line, std::uint32_t hash) {
+    std::uint32_t slots = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+      slots |= (static_cast<std::uint32_t>(line.slot[i] >> 32) == hash ? 1u : 0u) << i;
+    }
+    return slots;
+  }
+
+  GCOORD_HD static std::uint32_t free_slots(const IndexLine& line) {
+    std::uint32_t slots = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+      slots |= (line.slot[i] == 0 ? 1u : 0u) << i;
+    }
+    return slots;
+  }
+
+  // The row in a slot, chosen without an address, so that a line may stay in registers.
+  GCOORD_HD static std::uint32_t row_in(const IndexLine& line, std::uint32_t place) {
+    std::uint32_t row = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
+      row = i == place ? static_cast<std::uint32_t>(line.slot[i]) : row;
+    }
+    return row;
   }
 
   // A spare slot that does not serve the next row is given up, so that spare slots and rows
@@ -166,6 +200,7 @@ struct HashIndex {
       return;
     }
     relaxed_store(slot, 0);
+    GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < probes; ++probe) {
       relaxed_add(line(hash, probe).passed, ~std::uint64_t{0});  // One less.
     }

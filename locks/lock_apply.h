@@ -28,11 +28,8 @@ struct ApplyPoint {
   LockEvents& events;
 };
 
-// The live session of a command, or none with the reason in reply.
-GCOORD_HD inline SessionRow live_session(const ApplyPoint& at,
-                                         const LockCommand& command,
-                                         LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
+// The session of a command if it lives; none, with the reason in reply, if not.
+GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, LockReply& reply) {
   if (row.value == 0) {
     reply.code = LockCode::SessionUnknown;
     return row;
@@ -68,45 +65,35 @@ GCOORD_HD inline void acquire_held(const ApplyPoint& at,
   reply.holder = tables.sessions[lock.holder].session;
 }
 
-GCOORD_HD inline void apply_acquire(const ApplyPoint& at,
-                                    const LockCommand& command,
-                                    LockReply& reply) {
+// Takes the lock, if it is free.
+GCOORD_HD inline void acquire(const ApplyPoint& at,
+                              const LockCommand& command,
+                              SessionRow session_row,
+                              LockRow found,
+                              RequestRow request_row,
+                              LockReply& reply) {
+  if (found.value != 0) {
+    acquire_held(at, command, found, request_row, reply);
+    return;
+  }
   const LockTables& tables = at.tables;
-  SessionRow session_row = live_session(at, command, reply);
-  const bool may_register = (command.flags & kAcquireRegister) != 0;
-  if (reply.code == LockCode::SessionUnknown && may_register) {
-    reply.code = LockCode::None;
-    session_row = register_session(tables, at.shard, command, at.keys, reply);
-  }
-  if (session_row.value == 0) {
-    return;
-  }
-  const RequestRow request_row = begin_request(tables, session_row, command, at.keys, reply);
-  if (request_row.value == 0) {
-    return;
-  }
-  LockRow lock_row = find_lock(tables, at.shard, command.name_hash, at.keys);
-  if (lock_row.value == 0) {
-    lock_row = create_lock(tables,
-                           at.shard,
-                           LockName{command.name_hash, command.name, command.name_bytes},
-                           at.keys.lock_hash);
-    grant(tables, lock_row, session_row, at.index);
-    reply.code = LockCode::Granted;
-    reply.token = tables.locks[lock_row].token;
-  } else {
-    acquire_held(at, command, lock_row, request_row, reply);
-  }
-  store_reply(tables, request_row, reply);
+  const LockRow lock_row =
+      create_lock(tables,
+                  at.shard,
+                  LockName{command.name_hash, command.name, command.name_bytes},
+                  at.keys.lock_hash);
+  grant(tables, lock_row, session_row, at.index);
+  reply.code = LockCode::Granted;
+  reply.token = tables.locks[lock_row].token;
 }
 
 // Frees the lock if the session holds it under the command's token; says why not otherwise.
-GCOORD_HD inline void release_held(const ApplyPoint& at,
-                                   const LockCommand& command,
-                                   SessionRow session_row,
-                                   LockReply& reply) {
+GCOORD_HD inline void release(const ApplyPoint& at,
+                              const LockCommand& command,
+                              SessionRow session_row,
+                              LockRow lock_row,
+                              LockReply& reply) {
   const LockTables& tables = at.tables;
-  const LockRow lock_row = find_lock(tables, at.shard, command.name_hash, at.keys);
   if (lock_row.value == 0) {
     reply.code = LockCode::NotHeld;
   } else if (tables.locks[lock_row].holder != session_row) {
@@ -123,31 +110,42 @@ GCOORD_HD inline void release_held(const ApplyPoint& at,
   }
 }
 
-GCOORD_HD inline void apply_release(const ApplyPoint& at,
+// An acquire or a release: what they share stands here once.
+GCOORD_HD inline void apply_request(const ApplyPoint& at,
                                     const LockCommand& command,
+                                    SessionRow found,
                                     LockReply& reply) {
-  const SessionRow session_row = live_session(at, command, reply);
+  const SessionRow session_row = live_session(at, found, reply);
   if (session_row.value == 0) {
     return;
   }
-  if ((command.flags & kReleaseByToken) != 0) {
-    release_held(at, command, session_row, reply);
-    return;
+  const bool acquires = command.kind == LockCommandKind::Acquire;
+  const bool remembered = acquires || (command.flags & kReleaseByToken) == 0;
+  RequestRow request_row;
+  if (remembered) {
+    request_row = begin_request(at.tables, session_row, command, at.keys, reply);
+    if (request_row.value == 0) {
+      return;
+    }
   }
-  const RequestRow request_row = begin_request(at.tables, session_row, command, at.keys, reply);
-  if (request_row.value == 0) {
-    return;
+  const LockRow lock_row = find_lock(at.tables, at.shard, command.name_hash, at.keys);
+  if (acquires) {
+    acquire(at, command, session_row, lock_row, request_row, reply);
+  } else {
+    release(at, command, session_row, lock_row, reply);
   }
-  release_held(at, command, session_row, reply);
-  store_reply(at.tables, request_row, reply);
+  if (remembered) {
+    store_reply(at.tables, request_row, reply);
+  }
 }
 
 // Idempotent: a wait that ended meanwhile answers how it ended, a grant included.
 GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
                                         const LockCommand& command,
+                                        SessionRow found,
                                         LockReply& reply) {
   const LockTables& tables = at.tables;
-  const SessionRow session_row = live_session(at, command, reply);
+  const SessionRow session_row = live_session(at, found, reply);
   if (session_row.value == 0) {
     return;
   }
@@ -171,48 +169,61 @@ GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
   reply.holder = tables.requests[row].holder;
 }
 
+// The session is registered by now; `added` says that it was not before.
 GCOORD_HD inline void apply_register(const ApplyPoint& at,
-                                     const LockCommand& command,
+                                     SessionRow found,
+                                     bool added,
                                      LockReply& reply) {
-  const SessionRow row = live_session(at, command, reply);
-  if (reply.code == LockCode::SessionExpired) {
-    return;
+  if (live_session(at, found, reply).value != 0) {
+    reply.code = LockCode::SessionRegistered;
+    reply.replayed = !added;
   }
-  if (row.value == 0) {
-    register_session(at.tables, at.shard, command, at.keys, reply);
-  } else {
-    reply.replayed = true;
-  }
-  reply.code = LockCode::SessionRegistered;
 }
 
-GCOORD_HD inline void apply_expire(const ApplyPoint& at,
-                                   const LockCommand& command,
-                                   LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
+// Ends a session: by its owner's wish, or because its time ran out. Closing what is closed is a
+// success: the client may have missed the first answer.
+GCOORD_HD inline void apply_end(const ApplyPoint& at,
+                                const LockCommand& command,
+                                SessionRow row,
+                                LockReply& reply) {
+  const bool expires = command.kind == LockCommandKind::ExpireSession;
+  reply.code = expires ? LockCode::SessionExpired : LockCode::SessionClosed;
   if (row.value == 0) {
-    reply.code = LockCode::SessionUnknown;
+    reply.code = expires ? LockCode::SessionUnknown : LockCode::SessionClosed;
+    reply.replayed = !expires;
     return;
   }
-  if (at.tables.sessions[row].serial != command.serial) {
+  if (expires && at.tables.sessions[row].serial != command.serial) {
     reply.code = LockCode::SerialStale;
     return;
   }
-  reply.code = LockCode::SessionExpired;
   end_session(at.tables, row, at.index, at.events, reply);
 }
 
-// Closing what is closed is a success: the client may have missed the first answer.
-GCOORD_HD inline void apply_close(const ApplyPoint& at,
-                                  const LockCommand& command,
-                                  LockReply& reply) {
-  const SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
-  reply.code = LockCode::SessionClosed;
-  if (row.value == 0) {
-    reply.replayed = true;
-    return;
+GCOORD_HD constexpr bool registers(const LockCommand& command) {
+  return command.kind == LockCommandKind::RegisterSession ||
+         (command.kind == LockCommandKind::Acquire && (command.flags & kAcquireRegister) != 0);
+}
+
+// A command of a known kind that has a session.
+GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
+                                       const LockCommand& command,
+                                       LockReply& reply) {
+  SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
+  const bool adds = row.value == 0 && registers(command);
+  if (adds) {
+    row = register_session(at.tables, at.shard, command, at.keys, reply);
   }
-  end_session(at.tables, row, at.index, at.events, reply);
+  if (names_lock(command.kind)) {
+    return apply_request(at, command, row, reply);
+  }
+  if (command.kind == LockCommandKind::CancelWait) {
+    return apply_cancel_wait(at, command, row, reply);
+  }
+  if (command.kind == LockCommandKind::RegisterSession) {
+    return apply_register(at, row, adds, reply);
+  }
+  apply_end(at, command, row, reply);
 }
 
 GCOORD_HD inline void apply_kind(const ApplyPoint& at,
@@ -220,17 +231,12 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
                                  LockReply& reply) {
   switch (command.kind) {
     case LockCommandKind::Acquire:
-      return apply_acquire(at, command, reply);
     case LockCommandKind::Release:
-      return apply_release(at, command, reply);
     case LockCommandKind::CancelWait:
-      return apply_cancel_wait(at, command, reply);
     case LockCommandKind::RegisterSession:
-      return apply_register(at, command, reply);
     case LockCommandKind::ExpireSession:
-      return apply_expire(at, command, reply);
     case LockCommandKind::CloseSession:
-      return apply_close(at, command, reply);
+      return apply_of_session(at, command, reply);
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;

@@ -63,7 +63,7 @@ enum class SessionPhase : std::uint8_t {
 };
 
 // A session's registration in one shard. Two sectors of a device's memory.
-struct SessionRecord {
+struct alignas(16) SessionRecord {
   SessionId session;  // 0 in a row that is free.
   RequestSequence acked_below{1};
   RequestSequence forgotten_below{1};  // Sequences below it that have no record are not run.
@@ -84,7 +84,7 @@ static_assert(sizeof(SessionRecord) == 64);
 static_assert(kSessionRequestsMax <= 0xff);
 
 // Two sectors of a device's memory.
-struct LockRecord {
+struct alignas(16) LockRecord {
   NameHash name_hash;
   FencingToken token;
   LogIndex granted_at;  // Log index of the command that made this session the holder.
@@ -101,7 +101,7 @@ struct LockRecord {
 static_assert(sizeof(LockRecord) == 64);
 
 // A request of a session: the stored reply of a finished one, or a waiter in a lock's queue.
-struct RequestRecord {
+struct alignas(16) RequestRecord {
   RequestSequence sequence;
   FencingToken token;
   SessionId holder;      // Of a Busy or NotHolder reply.
@@ -120,7 +120,7 @@ static_assert(sizeof(RequestRecord) == 64);
 
 // Names of up to 28 bytes take one block; 1,024 bytes take 37. The first byte is the lowest of the
 // first word.
-struct NameBlock {
+struct alignas(16) NameBlock {
   static constexpr std::uint32_t kWords = 7;
   static constexpr std::uint32_t kBytes = kWords * 4;
   // In place of a next row: this block is the last one, and the rest says how many bytes it holds.

@@ -86,6 +86,15 @@ GCOORD_HD inline Message snapshot_message(const StepRow& r, std::uint32_t slot) 
   return m;
 }
 
+GCOORD_HD inline Message readmit_message(const StepRow& r,
+                                         std::uint32_t slot,
+                                         const PeerLiveness& peer) {
+  Message m = message_to(r, r.node(slot), MessageKind::Readmit);
+  m.index = r.log().configuration_pending;
+  m.context = peer.incarnation.value;
+  return m;
+}
+
 // What a leader has to say to one peer, if anything.
 GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
   Progress& progress = r.progress(slot);
@@ -104,6 +113,10 @@ GCOORD_HD inline void emit_lead(const StepRow& r, std::uint32_t slot, const Peer
     return;
   }
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
+  if (!sent && readmission_due(r, slot)) {
+    r.push(readmit_message(r, slot, peer));
+    return;
+  }
   if (r.election().transfer_target == slot && progress.match == r.log().last) {
     Message order = message_to(r, r.node(slot), MessageKind::TimeoutNow);
     order.context = r.election().transfer_expires.value;
@@ -166,6 +179,10 @@ GCOORD_HD inline bool emit_step_down(const StepRow& r,
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
   Message m = message_to(r, r.node(slot), MessageKind::StepDown);
   m.context = election.resigned_term.value;
+  if (is_forgetful(r)) {
+    m.flags = kFlagForgetful;
+    m.context = r.input.incarnation.value;
+  }
   r.push(m);
   return true;
 }
@@ -236,6 +253,7 @@ GCOORD_HD inline bool emit_append_reply(const StepRow& r,
     m.index = ready;
     m.entry_term = peer.peer_tick.value;
   }
+  m.flags = static_cast<std::uint8_t>(m.flags | (is_forgetful(r) ? kFlagForgetful : 0));
   const bool more_to_come = !reject && ready < log.verified;
   const auto done =
       static_cast<std::uint8_t>(more_to_come ? 0 : kRowAppendReply | kRowAppendReject);
@@ -357,6 +375,20 @@ GCOORD_HD inline void emit_guest(const StepRow& r, bool storage_moved) {
 // --- Storage and application
 // ------------------------------------------------------------------------------------
 
+// Memory mode: what the row holds is as firm as it gets. A vote of a candidate, or the entries of a
+// leader that is a quorum by itself, are counted in a next step that nobody else would cause.
+GCOORD_HD inline void keep_in_memory(const StepRow& r) {
+  Storage& storage = r.storage();
+  storage.snapshot_pending = 0;
+  storage.durable = r.log().last;
+  storage.pending_last = r.log().last;
+  storage.persist_from = r.log().last + 1;
+  storage.durable_term = r.hot().term;
+  storage.durable_vote = r.hot().vote;
+  r.out.want_again(r.hot().role == Role::Candidate ||
+                   (r.is_leader() && is_quorum(r.configuration(), self_mask(r))));
+}
+
 // Hands everything to storage that it does not have, one request at a time.
 GCOORD_HD inline void emit_storage(const StepRow& r) {
   Storage& storage = r.storage();
@@ -364,6 +396,10 @@ GCOORD_HD inline void emit_storage(const StepRow& r) {
   const bool dirty =
       !hard_state_durable(r) || storage.persist_from <= log.last || storage.snapshot_pending != 0;
   if (storage.request_pending != 0 || !dirty) {
+    return;
+  }
+  if (in_memory_mode(r.input)) {
+    keep_in_memory(r);
     return;
   }
   StorageRequest& request = r.out.storage;

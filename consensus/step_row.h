@@ -71,6 +71,16 @@ GCOORD_HD inline bool is_voter(const StepRow& r) {
          has_slot(r.configuration().voters_either(), r.hot().self_slot);
 }
 
+// Whether this replica lost its promises with an earlier life and was not re-admitted since.
+GCOORD_HD inline bool is_forgetful(const StepRow& r) {
+  return (r.hot().flags & kRowForgetful) != 0;
+}
+
+// Whether its vote means anything.
+GCOORD_HD inline bool may_vote(const StepRow& r) {
+  return is_voter(r) && !is_forgetful(r);
+}
+
 GCOORD_HD inline SlotMask self_mask(const StepRow& r) {
   return r.hot().self_slot == kSlotNone ? SlotMask{0} : slot_bit(r.hot().self_slot);
 }
@@ -85,6 +95,19 @@ GCOORD_HD inline const PeerLiveness* peer_at(const StepRow& r, std::uint32_t slo
 // promise stands.
 GCOORD_HD inline bool acknowledged(const StepRow& r, std::uint32_t slot, const PeerLiveness& peer) {
   return peer.session != 0 && r.progress(slot).acked_session == peer.session;
+}
+
+// Whether what is known of a slot was said by its node's present life.
+GCOORD_HD inline bool of_present_life(const StepRow& r,
+                                      std::uint32_t slot,
+                                      const PeerLiveness& peer) {
+  const std::uint32_t session = r.progress(slot).acked_session;
+  return session != 0 && session >= peer.life_session;
+}
+
+// Leader: whether a slot's word counts in quorums; a replica without a memory gives none.
+GCOORD_HD inline bool counts(const StepRow& r, std::uint32_t slot) {
+  return (r.progress(slot).flags & kProgressForgetful) == 0;
 }
 
 // Members whose node is alive both ways, this one included.
@@ -106,7 +129,7 @@ GCOORD_HD inline SlotMask bound_members(const StepRow& r) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
-    if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer)) {
+    if (peer != nullptr && peer->live != 0 && acknowledged(r, slot, *peer) && counts(r, slot)) {
       mask = static_cast<SlotMask>(mask | slot_bit(slot));
     }
   }

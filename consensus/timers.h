@@ -2,7 +2,7 @@
 // long.
 #pragma once
 
-#include "consensus/lead.h"
+#include "consensus/readmission.h"
 
 namespace gcoord::consensus {
 
@@ -14,7 +14,7 @@ GCOORD_HD inline bool caught_up(const StepRow& r, std::uint32_t slot, const Peer
   const bool read_open = election.read_sequence != 0 && !has_slot(election.confirmed, slot);
   return acknowledged(r, slot, peer) && progress.match == r.log().last &&
          (progress.flags & kProgressKnowsCommit) != 0 && !read_open &&
-         election.transfer_target != slot;
+         election.transfer_target != slot && !readmission_due(r, slot);
 }
 
 GCOORD_HD inline bool any_behind(const StepRow& r) {
@@ -70,7 +70,7 @@ GCOORD_HD inline void leader_timers(const StepRow& r) {
 // margin before the promise to it ends, and nothing wakes the row a second time.
 GCOORD_HD inline Tick trust_ends(const StepRow& r) {
   const PeerLiveness* leader = find_peer(r.input, r.hot().leader);
-  if (!is_voter(r) || leader == nullptr || leader->live != 0) {
+  if (!may_vote(r) || leader == nullptr || leader->live != 0) {
     return kTickNever;
   }
   const std::uint64_t silent = r.input.tick - leader->heard;
@@ -78,11 +78,38 @@ GCOORD_HD inline Tick trust_ends(const StepRow& r) {
   return first_campaign(r) + (r.input.timing.election_ticks - silent);
 }
 
+// Timeouts between two of these at most, as a power of two: a cluster that forgot a shard for good
+// is not kept busy by saying so.
+inline constexpr std::uint8_t kForgetfulSpreadMax = 3;
+
+// A replica without its memory and without a leader says that it leads nothing (on_forgetful).
+GCOORD_HD inline void repeat_forgetful(const StepRow& r) {
+  Hot& hot = r.hot();
+  if (hot.deadline > r.input.tick && hot.deadline != kTickNever) {
+    return;
+  }
+  Election& election = r.election();
+  const std::uint8_t count = election.campaign_count;
+  election.campaign_count =
+      count < kForgetfulSpreadMax ? static_cast<std::uint8_t>(count + 1) : count;
+  election.resigned_term = max_id(hot.term, Term{1});
+  election.confirmed = self_mask(r);
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    r.progress(slot).flags = 0;
+  }
+  hot.deadline = r.input.tick + (r.input.timing.election_ticks << count);
+}
+
 // A follower without a campaign timer. One keeps a clock whose leader's node is falling silent, and
 // a former leader that is no voter any more: it repeats its StepDown to living peers that did not
 // answer.
 GCOORD_HD inline void rest(const StepRow& r) {
   Hot& hot = r.hot();
+  if (is_forgetful(r) && r.input.first_life == 0 && !trusts_leader(r)) {
+    repeat_forgetful(r);
+    return;
+  }
   const auto untold = static_cast<SlotMask>(r.configuration().members() & ~r.election().confirmed &
                                             live_members(r));
   if (r.election().resigned_term.value == 0 || untold == 0) {
@@ -114,7 +141,7 @@ GCOORD_HD inline void run_timers(const StepRow& r, const InboxHead& in) {
     become_pre_candidate(r, Cause::Timeout);
     return;
   }
-  if (hot.role == Role::Follower && (trusts_leader(r) || !is_voter(r))) {
+  if (hot.role == Role::Follower && (trusts_leader(r) || !may_vote(r))) {
     rest(r);
     return;
   }

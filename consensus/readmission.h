@@ -79,6 +79,7 @@ GCOORD_HD inline void on_readmit(const StepRow& r, const Message& m) {
     return;  // Said again until it can be believed.
   }
   r.hot().flags = static_cast<std::uint8_t>((r.hot().flags | kRowAppendReply) & ~kRowForgetful);
+  r.election().resigned_term = Term{};  // What it said while it remembered nothing ends with that.
 }
 
 }  // namespace gcoord::consensus

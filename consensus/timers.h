@@ -106,7 +106,11 @@ GCOORD_HD inline void repeat_forgetful(const StepRow& r) {
 // answer.
 GCOORD_HD inline void rest(const StepRow& r) {
   Hot& hot = r.hot();
-  if (is_forgetful(r) && r.input.first_life == 0 && !trusts_leader(r)) {
+  if (is_forgetful(r) && r.input.first_life != 0) {
+    hot.deadline = r.input.vote_after;  // Until then it has nothing to say and nothing to ask.
+    return;
+  }
+  if (is_forgetful(r) && !trusts_leader(r)) {
     repeat_forgetful(r);
     return;
   }

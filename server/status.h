@@ -4,6 +4,7 @@
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "stepper",
 //    "shards", "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms",
 //    "wal": {"submitted", "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes",
+//    in memory mode "memory": {"voting", "forgotten", "unled"} (shards),
 //    "peers": [{"node", "address", "state", "live", "incarnation", "transport", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //

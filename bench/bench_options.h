@@ -23,7 +23,8 @@ struct BenchOptions {
   std::uint32_t runs = 3;
   std::chrono::milliseconds measured{5000};
   std::uint32_t clients = 256;
-  std::string device = "cpu";  // What runs: cpu, cuda:N, or cuda:N,cuda:M.
+  std::string durability = "durable";  // Of the cluster: durable or memory.
+  std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

@@ -67,6 +67,8 @@ int main_of(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--lanes", demo.lanes, "requests under way in each (default 16)")
       ->check(CLI::Range(1, 4096));
+  app.add_option("--durability", demo.durability, "durable (default), or memory")
+      ->check(CLI::IsMember({"durable", "memory"}));
   app.add_option("--directory", demo.directory, "where its directory is made");
 
   WorkerOptions worker;

@@ -79,7 +79,8 @@ void SimNode::recover_shard(std::uint32_t shard) {
                       .floor_term = durable.checkpoint.term,
                       .commit = commit,
                       .configuration = log.state.configuration,
-                      .forgetful = in_memory_mode(input_) && input_.first_life == 0},
+                      .forgetful = in_memory_mode(input_) && input_.first_life == 0 &&
+                                   !world_.options.forgets_unawares},
                      options_.id);
   for (const SimEntry& stored : log.entries) {
     consensus::recover_entry(row, stored.term, stored.kind, commit);

@@ -33,6 +33,8 @@ struct SimOptions {
   // leave some shard without a quorum that remembers is drawn this much more rarely.
   consensus::Durability durability = consensus::Durability::Durable;
   std::uint32_t fatal_crash_ppm = 30'000;
+  // Restarted nodes do not know that they forgot: what memory mode must never do.
+  bool forgets_unawares = false;
 };
 
 // The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6

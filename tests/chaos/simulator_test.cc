@@ -89,6 +89,18 @@ TEST(Simulator, MemoryModeOutlivesRestarts) {
   EXPECT_GT(counts.shards_lost, 0u);
 }
 
+// A voter of an earlier life that goes on as if nothing had happened loses decisions: the judge
+// must see it.
+TEST(Simulator, NodesThatForgetUnawaresAreCaught) {
+  std::uint32_t caught = 0;
+  for (std::uint64_t seed = 1; seed <= 40 && caught == 0; ++seed) {
+    SimOptions options = options_of_seed(seed, consensus::Durability::Memory);
+    options.forgets_unawares = true;
+    caught += SimWorld(options).run().violation.empty() ? 0 : 1;
+  }
+  EXPECT_GT(caught, 0u);
+}
+
 // Without a drift margin the lease of a slow clock outlives the promise of a fast one: the judge
 // must see it.
 TEST(Simulator, LeasesWithoutDriftMarginAreCaught) {

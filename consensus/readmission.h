@@ -17,6 +17,7 @@
 // has the argument. Pure; host and device.
 #pragma once
 
+#include "common/hd.h"
 #include "consensus/follow.h"
 #include "consensus/lead.h"
 

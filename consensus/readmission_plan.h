@@ -7,6 +7,7 @@
 // demotion keeps the weight. Pure; host and device; the caller owns nothing in between.
 #pragma once
 
+#include "common/hd.h"
 #include "consensus/lead.h"
 
 namespace gcoord::consensus {

@@ -23,9 +23,10 @@ struct BenchOptions {
   std::uint32_t runs = 3;
   std::chrono::milliseconds measured{5000};
   std::uint32_t clients = 256;
-  std::uint32_t names = 10'000'000;  // Of locks.
-  std::string skew = "uniform";      // Of names: uniform or zipf.
-  std::string device = "cpu";        // What runs: cpu, cuda:N, or cuda:N,cuda:M.
+  std::uint32_t names = 10'000'000;    // Of locks.
+  std::string skew = "uniform";        // Of names: uniform or zipf.
+  std::string durability = "durable";  // Of the cluster: durable or memory.
+  std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

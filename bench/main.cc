@@ -31,6 +31,7 @@ struct Benchmark {
   const char* what;
   BenchResult (*run)(const BenchOptions&);
   std::uint32_t shards;
+  bool takes_durability = false;
 };
 
 constexpr std::uint32_t kDefaultShards = 65'536;
@@ -44,7 +45,8 @@ constexpr Benchmark kBenchmarks[] = {
     {"pairs",
      "lock+unlock pairs per second of gcoord alone, by number of clients",
      &bench_pairs,
-     kDefaultShards},
+     kDefaultShards,
+     true},
     {"channel",
      "slots, bytes and round trips of channels between devices: --device cuda:0,cuda:1",
      &bench_channel,
@@ -91,7 +93,9 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   }
   result.update(measured.value());
   if (arguments.keep_result) {
-    const auto path = keep_result(arguments.results_directory, benchmark.name, result);
+    const bool memory = options.durability == "memory";
+    const std::string name = std::string(benchmark.name) + (memory ? "-memory" : "");
+    const auto path = keep_result(arguments.results_directory, name, result);
     std::fprintf(stderr,
                  "%s\n",
                  path.ok() ? ("kept in " + path.value().string()).c_str()
@@ -115,6 +119,13 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                   options.shards,
                   "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
       ->check(CLI::Range(2048, 1 << 24));
+  if (benchmark.takes_durability) {
+    command
+        .add_option("--durability",
+                    options.durability,
+                    "what an answer of the cluster stands on: durable (default) or memory")
+        ->check(CLI::IsMember({"durable", "memory"}));
+  }
   command.add_option(
       "--device", options.device, "what runs: cpu, or cuda:N; for channel also cuda:N,cuda:M");
   if (std::string_view{benchmark.name} == "locks") {

@@ -52,7 +52,11 @@ BenchResult bench_pairs(const BenchOptions& options) {
     loads.push_back(std::move(load));
   }
   const double most = loads.back()["pairs_per_s"];
-  return ordered_json{{"acknowledged", "on stable storage (fdatasync) of a quorum of three nodes"},
+  const bool memory = options.durability == "memory";
+  return ordered_json{{"durability", options.durability},
+                      {"acknowledged",
+                       memory ? "in the memory of a quorum of three nodes on one machine"
+                              : "on stable storage (fdatasync) of a quorum of three nodes"},
                       {"seconds", std::chrono::duration<double>(options.measured).count()},
                       {"shards", options.shards},
                       {"loads", std::move(loads)},

@@ -41,7 +41,7 @@ Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions
   cluster.program = options.gcoordd;
   cluster.directory = scratch.path();
   cluster.shards = shards;
-  cluster.node_arguments = {"--log-level", "warn"};
+  cluster.node_arguments = {"--log-level", "warn", "--durability", options.durability};
   GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
   std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};
   GCOORD_TRY_STATUS(running->open());

@@ -73,6 +73,31 @@ std::vector<std::string> device_notes(const Json& nodes) {
   return notes;
 }
 
+// What the nodes say; they refuse each other if they differ.
+std::string durability_of(const Json& nodes) {
+  for (const Json& node : nodes) {
+    if (node.contains("durability")) {
+      return text_of(node, "durability");
+    }
+  }
+  return "unknown";
+}
+
+// "65536/65536": shards in which a node votes. In memory mode a restarted one has to be
+// re-admitted.
+std::string votes_of(const Json& node, std::uint32_t shard_count) {
+  const auto memory = node.find("memory");
+  return memory == node.end() ? "-"
+                              : text_of(*memory, "voting") + "/" + std::to_string(shard_count);
+}
+
+void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
+  table.columns.push_back("VOTES");
+  for (std::size_t k = 0; k < table.rows.size(); ++k) {
+    table.rows[k].push_back(votes_of(nodes[k], shard_count));
+  }
+}
+
 Table table_of(const Json& nodes) {
   Table table{{"NODE",
                "ENDPOINT",
@@ -135,13 +160,16 @@ int show_status(Context& context) {
                      {"election_ms", cluster.election_timeout.count()},
                      {"ttl_min_ms", cluster.ttl_min.count()},
                      {"ttl_max_ms", cluster.ttl_max.count()},
-                     {"durability", "durable"},
+                     {"durability", durability_of(nodes)},
                      {"nodes", nodes}};
   Table table = table_of(nodes);
+  if (durability_of(nodes) == "memory") {
+    add_votes(table, nodes, cluster.shard_count);
+  }
   table.caption = "cluster " + std::to_string(cluster.cluster_id) + ", " +
-                  std::to_string(cluster.shard_count) + " shards, TTL " +
-                  std::to_string(cluster.ttl_min.count()) + " to " +
-                  std::to_string(cluster.ttl_max.count()) + " ms";
+                  std::to_string(cluster.shard_count) + " shards, durability " +
+                  durability_of(nodes) + ", TTL " + std::to_string(cluster.ttl_min.count()) +
+                  " to " + std::to_string(cluster.ttl_max.count()) + " ms";
   table.notes = device_notes(nodes);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);

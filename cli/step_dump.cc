@@ -94,6 +94,7 @@ Json replica_json(Cluster& cluster, const Node& node, const Replica& replica) {
                  {"term", text64(hot.term)},
                  {"vote", hot.vote.value},
                  {"leader", hot.leader.value},
+                 {"forgetful", (hot.flags & consensus::kRowForgetful) != 0},
                  {"deadline", hot.deadline == kTickNever ? "" : text64(hot.deadline)},
                  {"lease_ticks", std::to_string(cluster.lease_ticks(node.self(), row.shard()))},
                  {"configuration", configuration_json(row.configuration())},

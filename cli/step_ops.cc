@@ -422,6 +422,12 @@ Result<ClusterOptions> step_cluster_options(const StepFields& fields) {
   GCOORD_TRY(options.inbox_messages, fields.number32_or("inbox_messages", options.inbox_messages));
   GCOORD_TRY_STATUS(read_timing(fields, options));
   GCOORD_TRY(options.members, fields.members());
+  GCOORD_TRY(const std::string durability, fields.text_or("durability", "durable"));
+  if (durability != "durable" && durability != "memory") {
+    return invalid("\"durability\" is durable or memory");
+  }
+  options.durability =
+      durability == "memory" ? consensus::Durability::Memory : consensus::Durability::Durable;
   return options;
 }
 

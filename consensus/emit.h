@@ -92,6 +92,16 @@ GCOORD_HD inline Message snapshot_message(const Row& r, std::uint32_t slot) {
   return m;
 }
 
+template <typename Row>
+GCOORD_HD inline Message readmit_message(const Row& r,
+                                         std::uint32_t slot,
+                                         const PeerLiveness& peer) {
+  Message m = message_to(r, r.node(slot), MessageKind::Readmit);
+  m.index = r.log().configuration_pending;
+  m.context = peer.incarnation.value;
+  return m;
+}
+
 // What a leader has to say to one peer, if anything.
 template <typename Row>
 GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
@@ -111,6 +121,10 @@ GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLive
     return;
   }
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
+  if (!sent && readmission_due(r, slot)) {
+    r.push(readmit_message(r, slot, peer));
+    return;
+  }
   if (r.election().transfer_target == slot && progress.match == r.log().last) {
     Message order = message_to(r, r.node(slot), MessageKind::TimeoutNow);
     order.context = r.election().transfer_expires.value;
@@ -174,6 +188,10 @@ GCOORD_HD inline bool emit_step_down(const Row& r, std::uint32_t slot, const Pee
   progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressSent);
   Message m = message_to(r, r.node(slot), MessageKind::StepDown);
   m.context = election.resigned_term.value;
+  if (is_forgetful(r)) {
+    m.flags = kFlagForgetful;
+    m.context = r.input.incarnation.value;
+  }
   r.push(m);
   return true;
 }
@@ -247,6 +265,7 @@ GCOORD_HD inline bool emit_append_reply(const Row& r,
     m.index = ready;
     m.entry_term = peer.peer_tick.value;
   }
+  m.flags = static_cast<std::uint8_t>(m.flags | (is_forgetful(r) ? kFlagForgetful : 0));
   const bool more_to_come = !reject && ready < log.verified;
   const auto done =
       static_cast<std::uint8_t>(more_to_come ? 0 : kRowAppendReply | kRowAppendReject);
@@ -377,6 +396,21 @@ GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
 // --- Storage and application
 // ------------------------------------------------------------------------------------
 
+// Memory mode: what the row holds is as firm as it gets. A vote of a candidate, or the entries of a
+// leader that is a quorum by itself, are counted in a next step that nobody else would cause.
+template <typename Row>
+GCOORD_HD inline void keep_in_memory(const Row& r) {
+  Storage& storage = r.storage();
+  storage.snapshot_pending = 0;
+  storage.durable = r.log().last;
+  storage.pending_last = r.log().last;
+  storage.persist_from = r.log().last + 1;
+  storage.durable_term = r.hot().term;
+  storage.durable_vote = r.hot().vote;
+  r.out.want_again(r.hot().role == Role::Candidate ||
+                   (r.is_leader() && is_quorum(r.configuration(), self_mask(r))));
+}
+
 // Hands everything to storage that it does not have, one request at a time.
 template <typename Row>
 GCOORD_HD inline void emit_storage(const Row& r) {
@@ -385,6 +419,10 @@ GCOORD_HD inline void emit_storage(const Row& r) {
   const bool dirty =
       !hard_state_durable(r) || storage.persist_from <= log.last || storage.snapshot_pending != 0;
   if (storage.request_pending != 0 || !dirty) {
+    return;
+  }
+  if (in_memory_mode(r.input)) {
+    keep_in_memory(r);
     return;
   }
   StorageRequest& request = r.out.storage;

@@ -63,6 +63,12 @@ struct StepLimits {
   std::uint32_t message_entries = 48;  // Entries of one Append.
 };
 
+// What an acknowledgement means, on all nodes of a cluster. Never renumber: greetings carry it.
+enum class Durability : std::uint8_t {
+  Durable = 0,  // On the stable storage of a quorum.
+  Memory = 1,   // In the memory of a quorum: a replica that restarts has forgotten its promises.
+};
+
 // What is the same for all shards of a node in one step. `peer` points to peer_count records that
 // outlive the step.
 struct StepInput {
@@ -74,7 +80,17 @@ struct StepInput {
   StepLimits limits;
   const PeerLiveness* peer = nullptr;
   std::uint32_t peer_count = 0;
+  Incarnation incarnation;  // The node's present life; memory mode compares it.
+  Durability durability = Durability::Durable;
+  // 1: no earlier life of this node made a promise that anybody counts, so its rows have nothing to
+  // forget once they may vote.
+  std::uint8_t first_life = 0;
+  std::uint8_t reserved[2]{};
 };
+
+GCOORD_HD inline bool in_memory_mode(const StepInput& input) {
+  return input.durability == Durability::Memory;
+}
 
 // The record of a node, if it is one of ours.
 GCOORD_HD inline Found<PeerLiveness> find_peer(const StepInput& input, NodeId node) {

@@ -40,15 +40,17 @@ GCOORD_HD inline LogIndex unanimous_index(const Row& r,
 template <typename Row>
 GCOORD_HD inline void advance_commit(const Row& r) {
   Log& log = r.log();
+  const bool unanimous = mute(r);
   std::uint64_t match[kReplicaSlots] = {};
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     Progress& progress = r.progress(slot);
     progress.match = r.is_self(slot) ? r.storage().durable : progress.match;
-    match[slot] = progress.match.value;
+    // Everybody's log, or a quorum of those whose word counts.
+    match[slot] = unanimous || counts(r, slot) ? progress.match.value : 0;
   }
   LogIndex reached = min_id(committed_index(r.configuration(), match), log.last);
-  if (mute(r)) {
+  if (unanimous) {
     reached = unanimous_index(r, match);
   } else if (r.term_at(reached) != r.hot().term) {
     return;
@@ -76,7 +78,7 @@ GCOORD_HD inline Tick lease_end(const Row& r) {
     // A peer without the newest configuration in its log may not take us for a voter: it promises
     // nothing yet (trusts_leader).
     const bool informed = r.progress(slot).match >= r.log().configuration_pending;
-    if (peer.found() && acknowledged(r, slot, *peer) && informed) {
+    if (peer.found() && acknowledged(r, slot, *peer) && informed && counts(r, slot)) {
       acked[slot] = peer->acked_send.value;
     }
     acked[slot] = r.is_self(slot) ? r.input.tick.value : acked[slot];
@@ -117,6 +119,13 @@ GCOORD_HD inline void move_on(const Row& r, Progress& progress, const Message& m
   }
 }
 
+// Whether the peer that answered remembers what it promised.
+GCOORD_HD inline void note_memory(Progress& progress, const Message& m) {
+  const bool forgetful = (m.flags & kFlagForgetful) != 0;
+  const auto others = static_cast<std::uint8_t>(progress.flags & ~kProgressForgetful);
+  progress.flags = forgetful ? static_cast<std::uint8_t>(others | kProgressForgetful) : others;
+}
+
 // The slot's follower answered an Append or a Snapshot of this term.
 template <typename Row>
 GCOORD_HD inline void take_append_reply(const Row& r,
@@ -132,16 +141,21 @@ GCOORD_HD inline void take_append_reply(const Row& r,
   } else {
     const Found<PeerLiveness> peer = find_peer(r.input, m.from);
     const Tick heard{m.entry_term};
+    if (in_memory_mode(r.input) && (!peer.found() || !of_present_session(*peer, heard))) {
+      return;  // Perhaps of a life that is over, and what it had went with it.
+    }
     if (peer.found() && of_session(*peer, heard) && heard > r.election().transfer_expires) {
       progress.acked_session = peer->session;
     }
+    note_memory(progress, m);
     move_on(r, progress, m);
   }
   if (m.commit >= r.log().commit) {
     progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressKnowsCommit);
   }
   Election& election = r.election();
-  if (election.read_sequence != 0 && m.context == election.read_sequence) {
+  const bool counted = (m.flags & kFlagForgetful) == 0;
+  if (election.read_sequence != 0 && m.context == election.read_sequence && counted) {
     election.confirmed = static_cast<SlotMask>(election.confirmed | slot_bit(slot));
   }
 }
@@ -239,6 +253,22 @@ GCOORD_HD inline void append_configuration(const Row& r) {
   r.log().configuration_pending = r.log().last;
 }
 
+// A configuration in which a peer does not vote was appended after its present life had begun:
+// whatever makes it a voter behind that is meant for this life, not for one that is over.
+template <typename Row>
+GCOORD_HD inline void anchor_forgetful(const Row& r, const Configuration& proposed) {
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    const bool silent =
+        has_slot(proposed.learners, slot) && !has_slot(proposed.voters_either(), slot);
+    if (peer.found() && silent && of_present_life(r, slot, *peer)) {
+      r.progress(slot).flags =
+          static_cast<std::uint8_t>(r.progress(slot).flags | kProgressAnchored);
+    }
+  }
+}
+
 template <typename Row>
 GCOORD_HD inline void propose_configuration(const Row& r, const Configuration& proposed) {
   if (!r.is_leader()) {
@@ -253,6 +283,7 @@ GCOORD_HD inline void propose_configuration(const Row& r, const Configuration& p
     return;
   }
   append_configuration(r);
+  anchor_forgetful(r, proposed);
   r.out.configuration = ProposalVerdict::Accepted;
   r.out.configuration_index = r.log().last;
 }
@@ -308,6 +339,7 @@ GCOORD_HD inline void start_transfer(const Row& r, NodeId to) {
   const std::uint8_t slot = slot_of(r.configuration(), to);
   const bool possible = r.is_leader() && slot != kSlotNone &&
                         has_slot(r.configuration().voters, slot) && !r.is_self(slot) &&
+                        slot < r.shard.slot_count() && counts(r, slot) &&
                         r.election().transfer_target == kSlotNone;
   if (!possible) {
     return;

@@ -43,7 +43,8 @@ struct PeerLiveness {
   Tick session_base;  // Our send tick with which the session began: older echoes are not of it.
   // Both directions are fresh; changes only in `refresh` and `on_heartbeat`.
   std::uint8_t live = 0;
-  std::uint8_t reserved[7]{};
+  std::uint8_t reserved[3]{};
+  std::uint32_t life_session = 0;  // The session with which the present life began.
 };
 
 static_assert(sizeof(PeerLiveness) == 56);
@@ -90,6 +91,12 @@ GCOORD_HD inline bool of_session(const PeerLiveness& peer, Tick heard) {
   return peer.session != 0 && heard.value != 0 && heard >= peer.session_base;
 }
 
+// The same without doubt as to the life: what an old life said may name the very tick at which the
+// new one was first heard.
+GCOORD_HD inline bool of_present_session(const PeerLiveness& peer, Tick heard) {
+  return of_session(peer, heard) && heard > peer.session_base;
+}
+
 // Takes in a heartbeat that arrived at `now` on a node of incarnation `self`. Older lives and
 // reordered words change nothing. An echo counts only if it names a send of this life that is not
 // in the future.
@@ -108,6 +115,7 @@ GCOORD_HD inline LivenessChange on_heartbeat(PeerLiveness& peer,
     peer.heard = now;
     peer.acked_send = Tick{};
     open_session(peer, now);
+    peer.life_session = peer.session;
     fresh_session = true;
   } else if (heartbeat.send > peer.peer_tick) {
     peer.peer_tick = heartbeat.send;

@@ -26,21 +26,29 @@ enum class MessageKind : std::uint8_t {
   // index: matched and durable; with kFlagReject the refused previous index, and log_term,
   // entry_term (an index) as hint. commit: the follower's. context: the request's.
   AppendReply = 6,
-  Snapshot = 7,       // index, log_term: what the snapshot covers. Its bytes are the payload.
-  TimeoutNow = 8,     // campaign at once. context: the leader's tick after which the order is void.
-  StepDown = 9,       // context: the term in which the sender led until now.
+  Snapshot = 7,    // index, log_term: what the snapshot covers. Its bytes are the payload.
+  TimeoutNow = 8,  // campaign at once. context: the leader's tick after which the order is void.
+  // context: the term in which the sender led until now; with kFlagForgetful its life, in which it
+  // leads nothing up to term.
+  StepDown = 9,
   LeaderQuery = 10,   // context: the term in which the sender believes the receiver to lead.
   LeaderAnswer = 11,  // context: the term that was asked about. kFlagLeads: yes.
+  // index: a decided configuration in which the receiver does not vote, appended after its life
+  // `context` (an incarnation) had begun.
+  Readmit = 12,
 };
 
-inline constexpr std::uint8_t kMessageKindLast =
-    static_cast<std::uint8_t>(MessageKind::LeaderAnswer);
+inline constexpr std::uint8_t kMessageKindLast = static_cast<std::uint8_t>(MessageKind::Readmit);
 
-inline constexpr std::uint8_t kFlagReject = 1;         // Replies: refused.
-inline constexpr std::uint8_t kFlagTransfer = 2;       // Vote: campaign on the leader's order.
-inline constexpr std::uint8_t kFlagConfiguration = 4;  // Append: its one entry is a configuration.
+inline constexpr std::uint8_t kFlagReject = 1;    // Replies: refused.
+inline constexpr std::uint8_t kFlagTransfer = 2;  // Vote: campaign on the leader's order.
+inline constexpr std::uint8_t kFlagConfiguration =
+    4;  // Append: its one entry may be a configuration.
 // LeaderAnswer: the sender leads in the term asked about.
 inline constexpr std::uint8_t kFlagLeads = 8;
+// AppendReply, StepDown: the sender has forgotten what it promised in an earlier life; it counts in
+// no quorum.
+inline constexpr std::uint8_t kFlagForgetful = 16;
 
 // Little-endian on the wire, as in memory on every supported machine.
 struct alignas(16) Message {

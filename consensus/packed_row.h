@@ -34,7 +34,7 @@ inline constexpr Code kCodeZero = static_cast<Code>(~Code{0});
 struct PackedProgress {
   std::uint32_t match_back = kCodeZero<std::uint32_t>;
   std::uint32_t next_back = kCodeZero<std::uint32_t>;  // From last + 1.
-  std::uint32_t session_state = 0;  // Session in 24 bits, state in 2, flags in 3.
+  std::uint32_t session_state = 0;  // Session in 24 bits, state in 2, flags in 5.
 };
 
 // Suffix _back: distance below the field named in the comment, or kCodeZero. The first half is what
@@ -68,8 +68,9 @@ struct alignas(16) PackedRow {
   // Here the second half begins.
   std::uint32_t run_start = 0;  // Of the second run; the first starts at 1.
   std::uint16_t run_term[kPackedRuns]{};
-  std::uint16_t slots = 0;  // transfer_target in 4 bits, run_count in 2, a bit per weight of one.
-  std::uint16_t bits = 0;   // kPacked*
+  // transfer_target in 4 bits, run_count in 2, a bit per weight of one, kRowForgetful.
+  std::uint16_t slots = 0;
+  std::uint16_t bits = 0;           // kPacked*
   std::uint32_t last_ahead = 0;     // From floor.
   std::uint16_t commit_back = 0;    // last
   std::uint16_t applied_back = 0;   // commit
@@ -102,6 +103,8 @@ inline constexpr std::uint32_t kTickBits = 48;
 inline constexpr std::uint32_t kNarrowSlotNone = 15;
 inline constexpr std::uint32_t kRunCountShift = 4;
 inline constexpr std::uint32_t kWeightShift = 6;
+inline constexpr std::uint32_t kForgetfulShift = kWeightShift + kPackedSlots;
+inline constexpr std::uint32_t kPackedHotFlags = 63;  // Of Hot::flags, in PackedRow::bits.
 
 GCOORD_HD constexpr bool is_wide(const PackedRow& packed) {
   return (packed.bits & kPackedWide) != 0;
@@ -216,8 +219,10 @@ GCOORD_HD inline void pack_election(RowPacker& packer, ShardRef row, PackedRow& 
   packed.append_reject = e.append_reject;
   packed.answer = e.answer;
   packed.confirmed = e.confirmed;
-  packed.slots = static_cast<std::uint16_t>(narrow_slot(e.transfer_target) | row.log().run_count
-                                                                                 << kRunCountShift);
+  const std::uint32_t forgetful = (row.hot().flags & kRowForgetful) != 0 ? 1 : 0;
+  packed.slots = static_cast<std::uint16_t>(narrow_slot(e.transfer_target) |
+                                            row.log().run_count << kRunCountShift |
+                                            forgetful << kForgetfulShift);
   const std::uint64_t rare = e.transfer_expires.value | e.read_index.value | e.read_sequence |
                              e.reject_index.value | e.reject_term.value | e.append_context |
                              e.guest.value | e.guest_kind | e.guest_flags;
@@ -251,13 +256,13 @@ GCOORD_HD inline void pack_configuration(RowPacker& packer, ShardRef row, Packed
 GCOORD_HD inline void pack_bits(RowPacker& packer, ShardRef row, PackedRow& packed) {
   const Hot& hot = row.hot();
   const Storage& storage = row.storage();
-  packer.require(hot.flags < 1u << 6);
+  packer.require((hot.flags & ~(kPackedHotFlags | kRowForgetful)) == 0);
   const std::uint32_t pending =
       storage.request_pending | storage.snapshot_pending << 1 | storage.apply_pending << 2;
-  packed.bits =
-      static_cast<std::uint16_t>(static_cast<std::uint32_t>(hot.role) << kPackedRoleShift |
-                                 narrow_slot(hot.self_slot) << kPackedSelfShift |
-                                 hot.flags << kPackedFlagsShift | pending << kPackedPendingShift);
+  packed.bits = static_cast<std::uint16_t>(
+      static_cast<std::uint32_t>(hot.role) << kPackedRoleShift |
+      narrow_slot(hot.self_slot) << kPackedSelfShift |
+      (hot.flags & kPackedHotFlags) << kPackedFlagsShift | pending << kPackedPendingShift);
 }
 
 GCOORD_HD inline void pack_indices(RowPacker& packer, ShardRef row, PackedRow& packed) {
@@ -336,7 +341,9 @@ GCOORD_HD inline void unpack_hot(const PackedRow& packed, Tick deadline, ShardRe
   hot.vote = NodeId{packed.vote};
   hot.role = role_of(packed);
   hot.self_slot = wide_slot(packed.bits >> kPackedSelfShift & 15u);
-  hot.flags = static_cast<std::uint8_t>(packed.bits >> kPackedFlagsShift & 63u);
+  const bool forgetful = (packed.slots >> kForgetfulShift & 1u) != 0;
+  hot.flags = static_cast<std::uint8_t>((packed.bits >> kPackedFlagsShift & kPackedHotFlags) |
+                                        (forgetful ? kRowForgetful : 0u));
 }
 
 GCOORD_HD inline void unpack_log(const PackedRow& packed, ShardRef row) {
@@ -417,7 +424,7 @@ GCOORD_HD inline void unpack_progress(const PackedRow& packed, ShardRef row) {
     progress.acked_session = narrow.session_state & ((1u << kSessionBits) - 1);
     progress.state = static_cast<ProgressState>(narrow.session_state >> kSessionBits & 3u);
     progress.flags =
-        static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 7u);
+        static_cast<std::uint8_t>(narrow.session_state >> (kSessionBits + kStateBits) & 31u);
     progress.reserved = 0;
   }
   GCOORD_UNROLL

@@ -17,6 +17,9 @@ struct RecoveredShard {
   // recovered: the owner applies them to the service before the first step.
   LogIndex commit;
   Configuration configuration;  // As the entries up to commit say.
+  // Memory mode: what it promised behind the floor is lost. Then term is floor_term, vote and
+  // commit say nothing, and no entries follow.
+  bool forgetful = false;
 };
 
 // Resets a row to a recovered replica without entries behind the floor. Its role is follower of
@@ -28,6 +31,7 @@ GCOORD_HD inline void recover(ShardRef shard, const RecoveredShard& recovered, N
   shard.hot().term = recovered.term;
   shard.hot().vote = recovered.vote;
   shard.hot().self_slot = slot_of(recovered.configuration, self);
+  shard.hot().flags = recovered.forgetful ? kRowForgetful : std::uint8_t{0};
   shard.log() = Log{};
   shard.log().last = recovered.floor;
   shard.log().commit = recovered.floor;

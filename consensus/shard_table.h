@@ -48,6 +48,9 @@ inline constexpr std::uint8_t kRowStalled = 8;  // Something was not emitted for
 inline constexpr std::uint8_t kRowLeaderGone =
     32;  // The leader of this term said that it does not lead.
 inline constexpr std::uint8_t kRowTransferVote = 16;  // Candidate: campaigns on the leader's order.
+// What this replica promised in an earlier life is lost (memory mode): it neither votes nor counts
+// until a leader re-admits it (readmission.h).
+inline constexpr std::uint8_t kRowForgetful = 64;
 
 struct Log {
   LogIndex last;      // Newest entry in the log.
@@ -129,6 +132,11 @@ enum class ProgressState : std::uint8_t { Probe = 0, Replicate = 1, Snapshot = 2
 inline constexpr std::uint8_t kProgressSent = 1;
 inline constexpr std::uint8_t kProgressKnowsCommit = 2;  // Acknowledged the present commit index.
 inline constexpr std::uint8_t kProgressHeard = 4;        // Answered since the last resend.
+// The peer says that it has forgotten its promises: it counts in no quorum (readmission.h).
+inline constexpr std::uint8_t kProgressForgetful = 8;
+// The leader appended a configuration in which the peer is no voter, after it had heard of the
+// peer's present life.
+inline constexpr std::uint8_t kProgressAnchored = 16;
 
 // Leader: one peer. For the own slot, match is the durable index.
 struct Progress {

@@ -16,6 +16,7 @@
 #include "consensus/invariants.h"
 #include "consensus/lead.h"
 #include "consensus/outbox.h"
+#include "consensus/readmission.h"
 #include "consensus/recover.h"
 #include "consensus/shard_table.h"
 
@@ -141,6 +142,8 @@ GCOORD_HD inline void on_message(const Row& r,
       return on_leader_query(r, m);
     case MessageKind::LeaderAnswer:
       return on_leader_answer(r, m);
+    case MessageKind::Readmit:
+      return on_readmit(r, m);
     default:
       ++r.out.dropped;
   }
@@ -208,6 +211,9 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
   const BasicStepRow<scope> r{shard, input, out, arrays, peers};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
+  if (in_memory_mode(input)) {
+    note_lives(r);
+  }
   for (std::uint32_t k = 0; k < in.message_count; ++k) {
     const Message& m = messages[k];
     on_message(r, in, m, k);

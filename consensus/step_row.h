@@ -126,6 +126,18 @@ GCOORD_HD inline bool is_voter(const Row& r) {
          has_slot(r.configuration().voters_either(), r.hot().self_slot);
 }
 
+// Whether this replica lost its promises with an earlier life and was not re-admitted since.
+template <typename Row>
+GCOORD_HD inline bool is_forgetful(const Row& r) {
+  return (r.hot().flags & kRowForgetful) != 0;
+}
+
+// Whether its vote means anything.
+template <typename Row>
+GCOORD_HD inline bool may_vote(const Row& r) {
+  return is_voter(r) && !is_forgetful(r);
+}
+
 template <typename Row>
 GCOORD_HD inline SlotMask self_mask(const Row& r) {
   return r.hot().self_slot == kSlotNone ? SlotMask{0} : slot_bit(r.hot().self_slot);
@@ -150,6 +162,19 @@ GCOORD_HD inline bool acknowledged(const Row& r, std::uint32_t slot, const PeerL
   return peer.session != 0 && r.progress(slot).acked_session == peer.session;
 }
 
+// Whether what is known of a slot was said by its node's present life.
+template <typename Row>
+GCOORD_HD inline bool of_present_life(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
+  const std::uint32_t session = r.progress(slot).acked_session;
+  return session != 0 && session >= peer.life_session;
+}
+
+// Leader: whether a slot's word counts in quorums; a replica without a memory gives none.
+template <typename Row>
+GCOORD_HD inline bool counts(const Row& r, std::uint32_t slot) {
+  return (r.progress(slot).flags & kProgressForgetful) == 0;
+}
+
 // Members whose node is alive both ways, this one included.
 template <typename Row>
 GCOORD_HD inline SlotMask live_members(const Row& r) {
@@ -171,7 +196,7 @@ GCOORD_HD inline SlotMask bound_members(const Row& r) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const Found<PeerLiveness> peer = peer_at(r, slot);
-    if (peer.found() && peer->live != 0 && acknowledged(r, slot, *peer)) {
+    if (peer.found() && peer->live != 0 && acknowledged(r, slot, *peer) && counts(r, slot)) {
       mask = static_cast<SlotMask>(mask | slot_bit(slot));
     }
   }

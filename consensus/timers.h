@@ -2,7 +2,7 @@
 // long.
 #pragma once
 
-#include "consensus/lead.h"
+#include "consensus/readmission.h"
 
 namespace gcoord::consensus {
 
@@ -15,7 +15,7 @@ GCOORD_HD inline bool caught_up(const Row& r, std::uint32_t slot, const PeerLive
   const bool read_open = election.read_sequence != 0 && !has_slot(election.confirmed, slot);
   return acknowledged(r, slot, peer) && progress.match == r.log().last &&
          (progress.flags & kProgressKnowsCommit) != 0 && !read_open &&
-         election.transfer_target != slot;
+         election.transfer_target != slot && !readmission_due(r, slot);
 }
 
 template <typename Row>
@@ -75,12 +75,36 @@ GCOORD_HD inline void leader_timers(const Row& r) {
 template <typename Row>
 GCOORD_HD inline Tick trust_ends(const Row& r) {
   const Found<PeerLiveness> leader = find_peer(r.input, r.hot().leader);
-  if (!is_voter(r) || !leader.found() || leader->live != 0) {
+  if (!may_vote(r) || !leader.found() || leader->live != 0) {
     return kTickNever;
   }
   const std::uint64_t silent = r.input.tick - leader->heard;
   GCOORD_ASSERT(silent < r.input.timing.election_ticks);
   return first_campaign(r) + (r.input.timing.election_ticks - silent);
+}
+
+// Timeouts between two of these at most, as a power of two: a cluster that forgot a shard for good
+// is not kept busy by saying so.
+inline constexpr std::uint8_t kForgetfulSpreadMax = 3;
+
+// A replica without its memory and without a leader says that it leads nothing (on_forgetful).
+template <typename Row>
+GCOORD_HD inline void repeat_forgetful(const Row& r) {
+  Hot& hot = r.hot();
+  if (hot.deadline > r.input.tick && hot.deadline != kTickNever) {
+    return;
+  }
+  Election& election = r.election();
+  const std::uint8_t count = election.campaign_count;
+  election.campaign_count =
+      count < kForgetfulSpreadMax ? static_cast<std::uint8_t>(count + 1) : count;
+  election.resigned_term = max_id(hot.term, Term{1});
+  election.confirmed = self_mask(r);
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+    r.progress(slot).flags = 0;
+  }
+  hot.deadline = r.input.tick + (r.input.timing.election_ticks << count);
 }
 
 // A follower without a campaign timer. One keeps a clock whose leader's node is falling silent, and
@@ -89,6 +113,14 @@ GCOORD_HD inline Tick trust_ends(const Row& r) {
 template <typename Row>
 GCOORD_HD inline void rest(const Row& r) {
   Hot& hot = r.hot();
+  if (is_forgetful(r) && r.input.first_life != 0) {
+    hot.deadline = r.input.vote_after;  // Until then it has nothing to say and nothing to ask.
+    return;
+  }
+  if (is_forgetful(r) && !trusts_leader(r)) {
+    repeat_forgetful(r);
+    return;
+  }
   const auto untold = static_cast<SlotMask>(r.configuration().members() & ~r.election().confirmed &
                                             live_members(r));
   if (r.election().resigned_term.value == 0 || untold == 0) {
@@ -121,7 +153,7 @@ GCOORD_HD inline void run_timers(const Row& r, const InboxHead& in) {
     become_pre_candidate(r, Cause::Timeout);
     return;
   }
-  if (hot.role == Role::Follower && (trusts_leader(r) || !is_voter(r))) {
+  if (hot.role == Role::Follower && (trusts_leader(r) || !may_vote(r))) {
     rest(r);
     return;
   }

@@ -125,7 +125,7 @@ GCOORD_HD inline void on_pre_vote(const Row& r, const Message& m) {
   }
   Election& election = r.election();
   const bool granted = !refused && m.term > r.hot().term && r.input.tick >= r.input.vote_after &&
-                       log_up_to_date(r, m) && !goes_before(r, m);
+                       !is_forgetful(r) && log_up_to_date(r, m) && !goes_before(r, m);
   if (!granted) {
     owe(r, election.prevote_reject, m.from, MessageKind::PreVoteReply, kFlagReject);
     return;
@@ -156,7 +156,8 @@ GCOORD_HD inline void on_vote(const Row& r, const Message& m) {
     become_follower(r, m.term, Cause::HigherTerm);
   }
   const bool free_to_vote = hot.vote == m.from || (hot.vote.value == 0 && hot.leader.value == 0);
-  if (free_to_vote && r.input.tick >= r.input.vote_after && log_up_to_date(r, m)) {
+  if (free_to_vote && r.input.tick >= r.input.vote_after && !is_forgetful(r) &&
+      log_up_to_date(r, m)) {
     hot.vote = m.from;
     hot.deadline = next_campaign(r);
   }
@@ -251,7 +252,7 @@ template <typename Row>
 GCOORD_HD inline bool may_campaign(const Row& r) {
   const Log& log = r.log();
   const bool unapplied_change = log.commit > log.applied && log.configuration_pending > log.applied;
-  return is_voter(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
+  return may_vote(r) && !r.is_leader() && r.input.tick >= r.input.vote_after && !unapplied_change &&
          r.storage().snapshot_pending == 0;
 }
 
@@ -300,8 +301,31 @@ GCOORD_HD inline void on_timeout_now(const Row& r, const Message& m) {
   r.election().transfer_expires = Tick{m.context};
 }
 
+// A node that restarted without its memory leads nothing, and will lead no term that it has reached
+// by now. Who took a late message of its earlier life for one of this life trusts it in vain, and
+// it does not campaign, so nobody else might ever doubt it. Our term, if it is ahead, lets it say
+// so again where it is believed.
+template <typename Row>
+GCOORD_HD inline void on_forgetful(const Row& r, const Message& m) {
+  const Hot& hot = r.hot();
+  if (hot.role != Role::Follower || hot.leader != m.from ||
+      hot.leader_incarnation.value != m.context) {
+    return;
+  }
+  if (m.term >= hot.term) {
+    clear_leader(r);
+    return;
+  }
+  r.election().asked_term = hot.term;
+  owe(r, r.election().answer, m.from, MessageKind::LeaderAnswer, 0);
+}
+
 template <typename Row>
 GCOORD_HD inline void on_step_down(const Row& r, const Message& m) {
+  if ((m.flags & kFlagForgetful) != 0) {
+    on_forgetful(r, m);
+    return;
+  }
   const Term ended{m.context};
   if (ended > m.term) {
     ++r.out.dropped;

@@ -9,7 +9,7 @@
 
 namespace gcoord::ledger {
 
-Checkpointer::Checkpointer(CheckpointStore& store, WalWriter& writer, MetricsRegistry* metrics)
+Checkpointer::Checkpointer(CheckpointStore& store, WalWriter* writer, MetricsRegistry* metrics)
     : store_(store), writer_(writer) {
   if (metrics != nullptr) {
     written_ = &metrics->counter(
@@ -34,7 +34,7 @@ Checkpointer::~Checkpointer() {
 
 bool Checkpointer::submit(CheckpointBatch&& batch) {
   GCOORD_ASSERT(!batch.empty());
-  GCOORD_ASSERT(batch.lsn() <= writer_.durable_lsn());
+  GCOORD_ASSERT(writer_ == nullptr || batch.lsn() <= writer_->durable_lsn());
   {
     const std::lock_guard lock(mutex_);
     if (busy_) {
@@ -79,8 +79,8 @@ Status Checkpointer::persist() {
     written_->add();
     written_bytes_->add(batch_.size_bytes());
   }
-  if (batch_.lsn() > Lsn{0}) {
-    writer_.drop_through(batch_.lsn());
+  if (batch_.lsn() > Lsn{0} && writer_ != nullptr) {
+    writer_->drop_through(batch_.lsn());
   }
   return Status{};
 }

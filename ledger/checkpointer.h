@@ -20,8 +20,9 @@ namespace gcoord::ledger {
 
 class Checkpointer {
  public:
-  // Both must outlive it. `metrics` may be nullptr; else gcoord_ledger_checkpoint_* is registered.
-  Checkpointer(CheckpointStore& store, WalWriter& writer, MetricsRegistry* metrics);
+  // Both must outlive it. `writer` is nullptr where there is no log to cover, `metrics` may be;
+  // else gcoord_ledger_checkpoint_* is registered.
+  Checkpointer(CheckpointStore& store, WalWriter* writer, MetricsRegistry* metrics);
 
   // Finishes the batch in hand and joins the thread.
   ~Checkpointer();
@@ -44,7 +45,7 @@ class Checkpointer {
   Status persist();
 
   CheckpointStore& store_;
-  WalWriter& writer_;
+  WalWriter* writer_;
   Counter* written_ = nullptr;
   Counter* written_bytes_ = nullptr;
   int event_fd_ = -1;

@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kDirectoryShardCount = 2005;   // Made for anothe
 inline constexpr std::uint32_t kDirectoryIdentity = 2006;     // Identity file damaged or missing.
 inline constexpr std::uint32_t kDirectoryFormat = 2007;       // Written by a newer release.
 inline constexpr std::uint32_t kDirectoryUnusable = 2008;     // Cannot be created or opened.
+inline constexpr std::uint32_t kDirectoryDurability = 2009;   // Made for the other durability.
 
 // The disk (disk.h).
 inline constexpr std::uint32_t kDiskFull = 2101;

@@ -21,6 +21,7 @@ constexpr std::size_t kHeadBytes = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 4;
 constexpr std::size_t kPeerBytes = 4 + 4 + 8 + 8;
 constexpr std::uint32_t kInUse = 1;  // Bits of the flags.
 constexpr std::uint32_t kEstablished = 2;
+constexpr std::uint32_t kNoLog = 4;
 constexpr std::size_t kCrcBytes = 4;
 
 Status mismatch(std::uint32_t detail,
@@ -32,6 +33,15 @@ Status mismatch(std::uint32_t detail,
                     " but this node was started with " + std::to_string(is) +
                     "; correct the option, or give the node another directory",
                 detail};
+}
+
+Status wrong_durability(bool keeps_log) {
+  return Status{StatusCode::FailedPrecondition,
+                std::string("the data directory belongs to a cluster that was created with "
+                            "--durability ") +
+                    (keeps_log ? "durable" : "memory") +
+                    "; start the node with it, or create a new cluster in new directories",
+                kDirectoryDurability};
 }
 
 Status damaged() {
@@ -123,6 +133,7 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   const auto flags = load<std::uint32_t>(at + 32);
   in_use_ = (flags & kInUse) != 0;
   established_ = (flags & kEstablished) != 0;
+  identity_.keeps_log = (flags & kNoLog) == 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
   if (bytes.size() - kHeadBytes - kCrcBytes != peer_count * kPeerBytes) {
     return damaged();
@@ -150,6 +161,9 @@ Status IdentityFile::check(const NodeIdentity& expected) const {
                     identity_.shard_count,
                     expected.shard_count);
   }
+  if (identity_.keeps_log != expected.keeps_log) {
+    return wrong_durability(identity_.keeps_log);
+  }
   return Status{};
 }
 
@@ -162,7 +176,9 @@ Status IdentityFile::persist() {
   at = store(at, identity_.shard_count);
   at = store(at, incarnation_.value);
   at = store(at, directory_id_);
-  at = store(at, (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u));
+  at = store(at,
+             (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u) |
+                 (identity_.keeps_log ? 0u : kNoLog));
   at = store(at, static_cast<std::uint32_t>(peers_.size()));
   for (const PeerIdentity& peer : peers_) {
     at = store(at, peer.node.value);

@@ -22,6 +22,8 @@ struct NodeIdentity {
   ClusterId cluster;
   NodeId node;
   std::uint32_t shard_count = 0;
+  // False in memory mode: no log of record is written, and promises end with the process.
+  bool keeps_log = true;
 };
 
 // The directory that a peer node was last known to use. A handshake refuses a peer with another
@@ -40,8 +42,8 @@ class IdentityFile {
  public:
   // Opens or creates the file, and makes the next incarnation durable. random_id is used only when
   // the file is created: any number no other directory has; not 0. Failures: FailedPrecondition
-  // with kDirectoryCluster, kDirectoryNode, kDirectoryShardCount or kDirectoryFormat, DataLoss with
-  // kDirectoryIdentity, and the disk's own.
+  // with kDirectoryCluster, kDirectoryNode, kDirectoryShardCount, kDirectoryDurability or
+  // kDirectoryFormat, DataLoss with kDirectoryIdentity, and the disk's own.
   static Result<std::unique_ptr<IdentityFile>> open(Disk& disk,
                                                     const NodeIdentity& expected,
                                                     std::uint64_t random_id);

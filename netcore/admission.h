@@ -22,7 +22,7 @@ namespace gcoord::netcore {
 using DirectoryId = StrongId<struct DirectoryIdTag, std::uint64_t>;
 
 // What all nodes of a cluster must agree on; meaning belongs to server/.
-using AgreedSettings = std::array<std::uint32_t, 4>;
+using AgreedSettings = std::array<std::uint32_t, 5>;
 
 struct PeerIdentity {
   ClusterId cluster;

@@ -16,8 +16,7 @@ struct GreetingBody {
   std::uint64_t durable = 0;
   std::uint32_t protocol = 0;
   std::uint32_t ring_slots[kBandCount] = {};
-  std::uint32_t settings[4] = {};
-  std::uint32_t reserved = 0;
+  std::uint32_t settings[5] = {};
 };
 
 static_assert(sizeof(GreetingBody) == kSlotBytes);

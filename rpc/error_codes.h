@@ -51,6 +51,7 @@ enum class ErrorCode : std::uint32_t {
   DirectoryIdentity = 2006,
   DirectoryFormat = 2007,
   DirectoryUnusable = 2008,
+  DirectoryDurability = 2009,
   DiskFull = 2101,
   DiskWriteFailed = 2102,
   DiskSyncFailed = 2103,
@@ -99,6 +100,7 @@ enum class ErrorCode : std::uint32_t {
   ShuttingDown = 5005,
   NotReady = 5006,
   QuorumUnavailable = 5007,
+  ShardsForgotten = 5008,
 
   LockBusy = 6001,
   LockNotHeld = 6002,

@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 103> kTable = {{
+constexpr std::array<ErrorEntry, 105> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -101,6 +101,9 @@ constexpr std::array<ErrorEntry, 103> kTable = {{
     {ErrorCode::DirectoryUnusable, "DirectoryUnusable", StatusCode::PermissionDenied, ExitCode::Usage,
      "the data directory cannot be created or opened",
      "Check the path, its owner and its file system"},
+    {ErrorCode::DirectoryDurability, "DirectoryDurability", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the data directory was made for the other durability",
+     "Give the --durability that the cluster was created with, or create a new cluster in new directories"},
     {ErrorCode::DiskFull, "DiskFull", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the disk is full",
      "Free space and start the node again"},
@@ -173,7 +176,7 @@ constexpr std::array<ErrorEntry, 103> kTable = {{
      "Start the node with its newest data directory, or under a new node id with an empty one"},
     {ErrorCode::SettingsDiffer, "SettingsDiffer", StatusCode::FailedPrecondition, ExitCode::Usage,
      "the nodes of the cluster were started with different settings",
-     "Start all nodes with the same --shards, --tick-ms, --election-ms and --peer list"},
+     "Start all nodes with the same --shards, --tick-ms, --election-ms, --durability and --peer list"},
     // Protocol and client.
     {ErrorCode::FrameBad, "FrameBad", StatusCode::InvalidArgument, ExitCode::Negative,
      "the other side sent bytes that are no frame of this protocol",
@@ -239,6 +242,9 @@ constexpr std::array<ErrorEntry, 103> kTable = {{
     {ErrorCode::QuorumUnavailable, "QuorumUnavailable", StatusCode::Unavailable, ExitCode::Unavailable,
      "the leader cannot reach a quorum",
      "Bring nodes back until a majority is up"},
+    {ErrorCode::ShardsForgotten, "ShardsForgotten", StatusCode::DataLoss, ExitCode::Unavailable,
+     "too few nodes remember what these shards decided, so nobody may lead them",
+     "Bring back nodes that did not restart; if there are none, stop all nodes, remove all data directories and start anew"},
     // Locks and sessions.
     {ErrorCode::LockBusy, "LockBusy", StatusCode::Aborted, ExitCode::Conflict,
      "the lock is held by another session",

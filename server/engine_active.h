@@ -54,11 +54,13 @@ struct RowWork {
   LogIndex configuration_index;  // Of the applied configuration; 0: none.
   consensus::StorageAck storage_ack;
   std::unique_ptr<consensus::Configuration> configuration;
+  std::unique_ptr<consensus::Configuration> proposed;  // To propose, if the row leads.
   std::unique_ptr<ArrivedSnapshot> snapshot;
   std::unique_ptr<RowReads> reads;
 
   bool idle() const {
-    return !held && message_first == 0 && proposal_first == nullptr && !snapshot && !reads;
+    return !held && message_first == 0 && proposal_first == nullptr && !proposed && !snapshot &&
+           !reads;
   }
 };
 

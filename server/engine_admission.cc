@@ -12,7 +12,15 @@ using netcore::Admission;
 using netcore::RefusalCode;
 
 constexpr std::array<const char*, std::tuple_size_v<netcore::AgreedSettings>> kSettingNames = {
-    "--shards", "--tick-ms", "--election-ms", "the number of nodes"};
+    "--shards", "--tick-ms", "--election-ms", "the number of nodes", "--durability"};
+constexpr std::size_t kDurabilitySetting = 4;
+
+std::string text_of_setting(std::size_t place, std::uint32_t value) {
+  if (place != kDurabilitySetting) {
+    return std::to_string(value);
+  }
+  return value == 0 ? "durable" : "memory";
+}
 
 std::string name_of(const netcore::PeerIdentity& peer) {
   return "node " + std::to_string(peer.node.value);
@@ -30,8 +38,8 @@ Admission judge_settings(const netcore::PeerIdentity& peer, const netcore::Agree
     if (peer.settings[k] != own[k]) {
       return {RefusalCode::DifferentSettings,
               name_of(peer) + " was started with " + kSettingNames[k] + " " +
-                  std::to_string(peer.settings[k]) + ", this node with " + std::to_string(own[k]) +
-                  ": start all nodes of the cluster with the same"};
+                  text_of_setting(k, peer.settings[k]) + ", this node with " +
+                  text_of_setting(k, own[k]) + ": start all nodes of the cluster with the same"};
     }
   }
   return {};

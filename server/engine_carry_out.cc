@@ -28,6 +28,7 @@ void ReplicaEngine::Core::carry_out(std::size_t k) {
       store_entries(in_[k].message[m], place, m, out.stored[m]);
     }
   }
+  store_proposed(row, place, out);
   settle_proposals(row, in_[k].proposal_count, out);
   store_own_entry(row, out.own_entry);
   if (!failure_.ok()) {
@@ -42,6 +43,7 @@ void ReplicaEngine::Core::carry_out(std::size_t k) {
   }
   settle_read(row, out);
   announce(row, place.before, out.cause);
+  readmission_.note(row);
 
   const consensus::ShardRef shard = ref(row);
   deadlines_.lower(row, shard.hot().deadline);
@@ -117,6 +119,15 @@ void ReplicaEngine::Core::settle_proposals(std::uint32_t row,
     pool_.release(block);
     fail_proposal(row, cookie, out.proposal);
   }
+}
+
+void ReplicaEngine::Core::store_proposed(std::uint32_t row, Place& place, const Outbox& out) {
+  if (out.configuration_index.value != 0) {
+    log_.put(ShardId{row},
+             out.configuration_index,
+             pool_.make(EntryKind::Configuration, encode_configuration(*place.proposed)));
+  }
+  place.proposed.reset();
 }
 
 void ReplicaEngine::Core::store_own_entry(std::uint32_t row, const consensus::Appended& own) {

@@ -23,6 +23,7 @@
 #include "server/engine_outflow.h"
 #include "server/engine_peers.h"
 #include "server/entry_log.h"
+#include "server/readmission.h"
 #include "server/replica_engine.h"
 #include "server/snapshot_sender.h"
 
@@ -82,6 +83,7 @@ class ReplicaEngine::Core {
     Before before;
     std::array<std::uint32_t, consensus::kInboxMessages> message_number{};  // 0: the snapshot.
     std::unique_ptr<ArrivedSnapshot> snapshot;
+    std::unique_ptr<consensus::Configuration> proposed;  // Of its inbox, to be kept if accepted.
   };
 
   struct Apply {
@@ -110,6 +112,7 @@ class ReplicaEngine::Core {
   void fill(std::size_t k);
   void fill_acknowledgements(RowWork& work, consensus::Inbox& in);
   void fill_messages(RowWork& work, Place& place, consensus::Inbox& in);
+  void fill_proposed(RowWork& work, Place& place, consensus::Inbox& in);
   void send_all();
   void apply_all();
   LogIndex apply_range(const Apply& range);
@@ -127,6 +130,7 @@ class ReplicaEngine::Core {
                      std::uint32_t k,
                      LogIndex first);
   void settle_proposals(std::uint32_t row, std::uint32_t asked, const consensus::Outbox& out);
+  void store_proposed(std::uint32_t row, Place& place, const consensus::Outbox& out);
   void store_own_entry(std::uint32_t row, const consensus::Appended& own);
   void persist(std::uint32_t row, const consensus::StorageRequest& request);
   void persist_snapshot(std::uint32_t row);
@@ -157,6 +161,7 @@ class ReplicaEngine::Core {
   DeadlineIndex deadlines_;
   EngineOutflow outflow_;
   SnapshotSender sender_;
+  Readmission readmission_;
   std::unique_ptr<EngineDisk> disk_;
   std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<EnginePeers> peers_;
@@ -168,6 +173,7 @@ class ReplicaEngine::Core {
   std::uint64_t turn_ = 0;  // Number of the turn under way or, between turns, of the last one.
   Tick last_tick_;
   Tick vote_after_;
+  bool first_life_ = false;  // No earlier life of this directory made a promise that counts.
   std::uint64_t read_sequence_ = 0;
   std::uint32_t leader_count_ = 0;
   std::size_t done_ = 0;         // Of this turn: turn()'s result.

@@ -55,16 +55,24 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
-  GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
+  if (options.durability == consensus::Durability::Memory) {
+    recovery.forget_promises();
+    GCOORD_TRY_STATUS(disk->identity_->mark_in_use());
+  } else {
+    GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
+  }
   disk->checkpointer_ =
-      std::make_unique<ledger::Checkpointer>(*disk->store_, *disk->writer_, &metrics);
+      std::make_unique<ledger::Checkpointer>(*disk->store_, disk->writer_.get(), &metrics);
   return disk;
 }
 
 EngineDisk::~EngineDisk() = default;
 
 Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t random_id) {
-  const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count};
+  const ledger::NodeIdentity identity{options.cluster,
+                                      options.node,
+                                      options.shard_count,
+                                      options.durability == consensus::Durability::Durable};
   std::string checkpoint_path = options.data_directory + "/checkpoint";
   if (options.identity_disk != nullptr) {
     GCOORD_TRY(identity_owned_,
@@ -168,13 +176,17 @@ std::optional<Status> EngineDisk::take_checkpoint_result() {
                             : checkpointer_->take_done();
 }
 
-std::array<int, 2> EngineDisk::event_fds() const {
-  return {writer_->event_fd(), checkpointer_->event_fd()};
+std::vector<int> EngineDisk::event_fds() const {
+  std::vector<int> fds = {checkpointer_->event_fd()};
+  if (writer_) {
+    fds.push_back(writer_->event_fd());
+  }
+  return fds;
 }
 
 bool EngineDisk::rearm() {
   // Drained before looking: what comes after the look makes the eventfd readable again.
-  const bool written = drain(writer_->event_fd());
+  const bool written = writer_ && drain(writer_->event_fd());
   drain(checkpointer_->event_fd());
   if (!checkpoint_result_) {
     checkpoint_result_ = checkpointer_->take_done();

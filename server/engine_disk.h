@@ -1,5 +1,6 @@
 // Everything a node keeps: its directory, its log of record, its checkpoints, in the order in which
-// they open and close.
+// they open and close. In memory mode there is no log: nothing is ever submitted, and checkpoints
+// are a warm start for a replica that has forgotten the rest.
 //
 // A turn fills batch(), notes who waits for it, and submits; the acknowledgement comes back in a
 // later turn by take_acks. One thread; the two threads inside show only as eventfds.
@@ -17,11 +18,11 @@
 #include "server/engine_options.h"
 #include "server/recovery.h"
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace gcoord::server {
 
@@ -68,7 +69,7 @@ class EngineDisk {
   // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max.
   template <typename OnAck>
   std::size_t take_acks(std::size_t ack_count_max, OnAck&& on_ack) {
-    const ledger::Lsn durable = writer_->durable_lsn();
+    const ledger::Lsn durable = durable_lsn();
     std::size_t count = 0;
     for (; count < ack_count_max && !acks_.empty() && acks_.front().lsn <= durable; ++count) {
       on_ack(acks_.front());
@@ -77,9 +78,13 @@ class EngineDisk {
     return count;
   }
 
-  ledger::Lsn submitted_lsn() const { return submitted_lsn_; }
+  ledger::Lsn submitted_lsn() const { return writer_ ? submitted_lsn_ : durable_lsn(); }
 
-  ledger::Lsn durable_lsn() const { return writer_->durable_lsn(); }
+  // How far the log of record reaches. In memory mode there is none, and what peers remember of
+  // this directory is only whether it ever took part: an image from before that must not come back.
+  ledger::Lsn durable_lsn() const {
+    return writer_ ? writer_->durable_lsn() : ledger::Lsn{identity_->established() ? 1u : 0u};
+  }
 
   ledger::Lsn checkpoint_lsn() const { return store_->covered_lsn(); }
 
@@ -91,9 +96,9 @@ class EngineDisk {
   std::optional<Status> take_checkpoint_result();
 
   // The writer's failure, once.
-  std::optional<Status> take_failure() { return writer_->take_failure(); }
+  std::optional<Status> take_failure() { return writer_ ? writer_->take_failure() : std::nullopt; }
 
-  std::array<int, 2> event_fds() const;
+  std::vector<int> event_fds() const;
   // Rearms the eventfds. True: something came since it was last taken; do not sleep.
   bool rearm();
 
@@ -110,7 +115,7 @@ class EngineDisk {
   ledger::Disk* wal_disk_ = nullptr;
   bool first_boot_ = false;
   std::unique_ptr<ledger::CheckpointStore> store_;
-  std::unique_ptr<ledger::WalWriter> writer_;
+  std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.
   std::unique_ptr<ledger::Checkpointer> checkpointer_;
   std::optional<Status> checkpoint_result_;
   ledger::WalBatch batch_;

@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, consensus::kMessageKindLast + 1> kKindNam
     "timeout_now",
     "step_down",
     "leader_query",
-    "leader_answer"};
+    "leader_answer",
+    "readmit"};
 
 constexpr std::array<std::string_view, kEngineDropCount> kDropNames = {"bad_message",
                                                                        "bad_entries",

@@ -91,6 +91,7 @@ ReplicaEngine::Core::Core(EngineOptions options,
       deadlines_(options_.shard_count),
       outflow_(options_.peers, log_, metrics_),
       sender_(metrics_, options_.timing.election_ticks),
+      readmission_(options_.durability, stepper_->columns(), registry),
       in_(stepper_->batch_rows()),
       out_(stepper_->batch_rows()),
       places_(stepper_->batch_rows()) {
@@ -103,11 +104,14 @@ Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
   const consensus::ShardColumns& columns = stepper_->columns();
   Recovery recovery(columns, options_.node, pool_, log_, service_);
   GCOORD_TRY(disk_, EngineDisk::open(options_, options_.seed, recovery, registry));
+  first_life_ = !disk_->identity().established();
   checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
       Checkpointing::Parts{columns, log_, pool_, service_, *disk_, rows_, metrics_},
       clock_.now_ms());
-  return recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); });
+  GCOORD_TRY_STATUS(recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); }));
+  readmission_.note_all();
+  return Status{};
 }
 
 // What all nodes must have been started with: names hash to shards, promises are counted in
@@ -116,7 +120,8 @@ netcore::AgreedSettings ReplicaEngine::Core::agreed_settings() const {
   return {options_.shard_count,
           options_.tick_ms,
           options_.timing.election_ticks * options_.tick_ms,
-          static_cast<std::uint32_t>(options_.peers.size() + 1)};
+          static_cast<std::uint32_t>(options_.peers.size() + 1),
+          static_cast<std::uint32_t>(options_.durability)};
 }
 
 EngineInflow::ChannelEvents ReplicaEngine::Core::channel_events() {

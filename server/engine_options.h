@@ -7,6 +7,7 @@
 
 #include "common/device_calls.h"
 #include "common/ids.h"
+#include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "consensus/stepper.h"
 #include "ledger/disk.h"
@@ -46,6 +47,10 @@ struct EngineOptions {
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
   std::uint64_t wal_segment_bytes = std::uint64_t{64} << 20;  // As in ledger/wal_recovery.h.
+
+  // What an acknowledgement stands on, in the whole cluster. Memory: nothing is written but
+  // checkpoints, behind, and a node that restarts comes back as readmission.h says.
+  consensus::Durability durability = consensus::Durability::Durable;
 
   // Length of a tick in milliseconds, and the timing of consensus in ticks.
   std::uint32_t tick_ms = 10;

@@ -122,6 +122,7 @@ void ReplicaEngine::Core::take_time() {
   deadlines_.collect(
       stepper_->columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.touch(row); });
   sweep();
+  readmission_.advance(step_input(), rows_);
 }
 
 // Once every node has admitted this directory, its rows may vote.
@@ -233,6 +234,7 @@ void ReplicaEngine::Core::fill(std::size_t k) {
   in.snapshot_failed = std::exchange(work.snapshot_failed, NodeId{});
   in.proposal_count = work.proposal_count;
   fill_messages(work, place, in);
+  fill_proposed(work, place, in);
   serve_reads(work, in);
 }
 
@@ -264,6 +266,20 @@ void ReplicaEngine::Core::fill_messages(RowWork& work, Place& place, Inbox& in) 
     place.message_number[in.message_count] = number;
     in.message[in.message_count++] = rows_.message(number).message;
   }
+}
+
+// A configuration to propose waits, too, for one that comes from outside.
+void ReplicaEngine::Core::fill_proposed(RowWork& work, Place& place, Inbox& in) {
+  if (!work.proposed) {
+    return;
+  }
+  if (in.configuration_input != consensus::ConfigurationInput::None) {
+    rows_.touch(work.row);
+    return;
+  }
+  place.proposed = std::move(work.proposed);
+  in.configuration_input = consensus::ConfigurationInput::Proposed;
+  in.configuration = *place.proposed;
 }
 
 void ReplicaEngine::Core::send_all() {
@@ -349,7 +365,10 @@ consensus::StepInput ReplicaEngine::Core::step_input() const {
           .timing = options_.timing,
           .limits = {.message_entries = kMessageEntries},
           .peer = peers_->records().data(),
-          .peer_count = static_cast<std::uint32_t>(peers_->records().size())};
+          .peer_count = static_cast<std::uint32_t>(peers_->records().size()),
+          .incarnation = incarnation(),
+          .durability = options_.durability,
+          .first_life = static_cast<std::uint8_t>(first_life_ ? 1 : 0)};
 }
 
 }  // namespace gcoord::server

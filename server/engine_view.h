@@ -5,6 +5,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "consensus/configuration.h"
+#include "consensus/inbox.h"
 #include "consensus/outbox.h"
 #include "consensus/shard_table.h"
 #include "consensus/stepper.h"
@@ -57,6 +58,12 @@ struct NodeView {
   std::uint64_t entry_bytes = 0;  // Memory held by log entries.
   consensus::StepperReport stepper;
   std::string stepper_why;  // Why it is this one, for the operator.
+  consensus::Durability durability = consensus::Durability::Durable;
+  // In memory mode only: shards in which this node votes, those in which it has forgotten what it
+  // promised, and those for which it knows no leader.
+  std::uint32_t voting_count = 0;
+  std::uint32_t forgotten_count = 0;
+  std::uint32_t unled_count = 0;
   std::vector<NodePeerView> peers;
 };
 

@@ -14,16 +14,29 @@ bool leads_too_much(const NodeView& node) {
   return node.leader_count > share + share / 20;
 }
 
+// Voters, and learners that are on their way back to being one (consensus/readmission_plan.h): who
+// should lead what does not change while a restarted node is re-admitted.
+std::uint32_t count_electors(const consensus::Configuration& configuration) {
+  std::uint32_t count = consensus::count_slots(configuration.voters_either());
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    const bool returns =
+        consensus::has_slot(configuration.learners, slot) && configuration.weight[slot] != 0;
+    count += returns ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 NodeId preferred_leader(const ShardView& shard) {
-  const auto voters = shard.configuration.voters_either();
-  const std::uint32_t count = consensus::count_slots(voters);
+  const std::uint32_t count = count_electors(shard.configuration);
   if (count == 0) {
     return NodeId{0};
   }
   const std::uint32_t slot = shard.shard.value % count;
-  return consensus::has_slot(voters, slot) ? shard.configuration.node[slot] : NodeId{0};
+  return consensus::has_slot(shard.configuration.voters_either(), slot)
+             ? shard.configuration.node[slot]
+             : NodeId{0};
 }
 
 std::uint32_t LeaderBalance::sweep(const NodeView& node) {

@@ -85,6 +85,7 @@ EngineOptions engine_options(const NodeOptions& options) {
   result.tick_ms = options.tick_ms;
   result.timing = timing_of(options);
   result.checkpoint_interval_ms = options.checkpoint_interval_ms;
+  result.durability = options.durability;
   return result;
 }
 

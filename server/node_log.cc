@@ -1,5 +1,7 @@
 #include "server/node_log.h"
 
+#include "rpc/error_codes.h"
+
 #include <spdlog/spdlog.h>
 
 namespace gcoord::server {
@@ -9,11 +11,12 @@ void NodeLog::on_serving(const NodeOptions& options,
                          const NodeView& view,
                          std::uint64_t open_ms) {
   spdlog::info(
-      "serving cluster {} (id {}), {} shards, incarnation {}: clients on {}:{}, peers on "
-      "{}:{}; opened {} in {} ms",
+      "serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
+      "peers on {}:{}; opened {} in {} ms",
       options.cluster_name,
       view.cluster.value,
       view.shard_count,
+      durability_name(view.durability),
       view.incarnation.value,
       options.listen_client.host,
       ports.client,
@@ -83,6 +86,35 @@ void NodeLog::on_look(const NodeView& view) {
     spdlog::info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
   }
   majority_ = majority;
+  if (view.durability == Durability::Memory) {
+    look_at_memory(view, majority);
+  }
+}
+
+// Memory mode: what this node has forgotten, until it votes everywhere again; and shards that stay
+// without a leader although enough nodes can be heard, which only forgetting explains.
+void NodeLog::look_at_memory(const NodeView& view, bool majority) {
+  const bool whole = view.voting_count == view.shard_count;
+  if (whole && !votes_everywhere_) {
+    spdlog::info("votes in all {} shards", view.shard_count);
+  } else if (!whole && votes_everywhere_) {
+    spdlog::info("votes in {} of {} shards, has forgotten {}: waits to be re-admitted",
+                 view.voting_count,
+                 view.shard_count,
+                 view.forgotten_count);
+  }
+  votes_everywhere_ = whole;
+  unled_looks_ = view.unled_count > 0 && majority ? unled_looks_ + 1 : 0;
+  if (unled_looks_ == kUnledLooks) {
+    spdlog::error("GC{} {}",
+                  static_cast<std::uint32_t>(rpc::ErrorCode::ShardsForgotten),
+                  rpc::make_error(
+                      rpc::ErrorCode::ShardsForgotten,
+                      std::to_string(view.unled_count) + " of " + std::to_string(view.shard_count) +
+                          " have had no leader for " + std::to_string(kUnledLooks) + " s, " +
+                          std::to_string(view.forgotten_count) + " are forgotten here")
+                      .message());
+  }
 }
 
 }  // namespace gcoord::server

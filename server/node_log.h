@@ -35,10 +35,16 @@ class NodeLog {
     std::string reason;
   };
 
+  // Looks in a row, a second apart, for which shards may be without a leader: several elections.
+  static constexpr std::uint32_t kUnledLooks = 10;
+
   void look_at_peer(const NodePeerView& peer);
+  void look_at_memory(const NodeView& view, bool majority);
 
   std::map<std::uint32_t, PeerSeen> peers_;
   bool majority_ = false;
+  bool votes_everywhere_ = true;
+  std::uint32_t unled_looks_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -143,6 +143,14 @@ Status device(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status durability(const std::string& text, NodeOptions& options) {
+  if (text != "durable" && text != "memory") {
+    return wrong("'" + text + "' is neither durable nor memory");
+  }
+  options.durability = text == "memory" ? Durability::Memory : Durability::Durable;
+  return Status{};
+}
+
 Status insecure(const std::string& text, NodeOptions& options) {
   if (text != "true" && text != "false") {
     return wrong("'" + text + "' is neither true nor false");
@@ -202,6 +210,13 @@ constexpr std::array kTable = {
               "N",
               "shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
               &number<&NodeOptions::shards, 1, kShardsMax>},
+    OptionRow{"durability",
+              OptionShape::Value,
+              "durable|memory",
+              "what an answer stands on, equal on all nodes and fixed when the cluster is created: "
+              "the disks of a majority, or only their memory, which a restarted node has lost "
+              "(default durable)",
+              &durability},
     OptionRow{"checkpoint-interval",
               OptionShape::Value,
               "TIME",

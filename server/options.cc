@@ -158,6 +158,10 @@ ClusterId cluster_id_of(std::string_view name) {
   return ClusterId{hash.low == 0 ? 1 : hash.low};
 }
 
+std::string_view durability_name(Durability durability) {
+  return durability == Durability::Memory ? "memory" : "durable";
+}
+
 std::uint32_t ttl_ms_min(const NodeOptions& options) {
   return std::max(rpc::kTtlMsMin, 4 * options.tick_ms);
 }

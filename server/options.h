@@ -9,6 +9,7 @@
 #include "common/device_calls.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "consensus/inbox.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
 
@@ -32,6 +33,8 @@ struct PeerOption {
 
 enum class PeerTransport : std::uint8_t { Tcp, Ucx };
 
+using consensus::Durability;
+
 // Validated. Times are milliseconds.
 struct NodeOptions {
   NodeId node{1};
@@ -47,6 +50,7 @@ struct NodeOptions {
   std::string data_dir;
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;
+  Durability durability = Durability::Durable;
 
   std::uint32_t tick_ms = 10;
   // As etcd: ten heartbeats may be late before a leader is doubted.
@@ -92,6 +96,9 @@ Result<Invocation> parse_invocation(std::span<const std::string> arguments,
 
 // The id of a cluster that was given only a name: never 0.
 ClusterId cluster_id_of(std::string_view name);
+
+// "durable" or "memory".
+std::string_view durability_name(Durability durability);
 
 // The session TTL that nodes with these options can keep: a few heartbeats.
 std::uint32_t ttl_ms_min(const NodeOptions& options);

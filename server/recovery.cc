@@ -199,8 +199,18 @@ void Recovery::fail(ShardId shard, const char* what, std::uint32_t detail) {
   }
 }
 
+void Recovery::forget(Row& row) {
+  truncate(row, row.floor + 1);
+  row.term = row.floor_term;
+  row.vote = NodeId{};
+  row.commit = row.floor;
+}
+
 void Recovery::finish_row(std::uint32_t row_index) {
   const ShardId shard{row_index};
+  if (forgetful_) {
+    forget(rows_[row_index]);
+  }
   const Row& row = rows_[row_index];
   order_.clear();
   for (std::uint32_t newest = row.newest; newest != 0; newest = entries_[newest - 1].older) {
@@ -221,7 +231,8 @@ void Recovery::finish_row(std::uint32_t row_index) {
                       .floor = row.floor,
                       .floor_term = row.floor_term,
                       .commit = decided,
-                      .configuration = *configuration},
+                      .configuration = *configuration,
+                      .forgetful = forgetful_},
                      self_);
   for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
     recover_entry(ref, entries_[*place], decided);

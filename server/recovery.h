@@ -36,6 +36,11 @@ class Recovery final : public ledger::CheckpointVisitor,
            EntryLog& log,
            Service& service);
 
+  // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
+  // was promised behind it is lost, so finish() makes every row a forgetful replica
+  // (consensus/readmission.h).
+  void forget_promises() { forgetful_ = true; }
+
   // The configuration of shards that no checkpoint mentions.
   void set_initial_configuration(const consensus::Configuration& configuration);
 
@@ -91,6 +96,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   void append(Row& row, Term term, const EntryView& entry);
   void truncate(Row& row, LogIndex from);
   void fail(ShardId shard, const char* what, std::uint32_t detail);
+  void forget(Row& row);
   void finish_row(std::uint32_t row_index);
   void recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided);
   // What the entries up to `decided` say, of which order_ names those of the row, newest first.
@@ -109,6 +115,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   ledger::Lsn lsn_;
   ledger::Lsn newest_checkpoint_lsn_;
   Status failure_;
+  bool forgetful_ = false;
 };
 
 }  // namespace gcoord::server

@@ -132,7 +132,8 @@ bool ReplicaEngine::Core::send_peer_message(NodeId to, std::span<const std::byte
 }
 
 bool ReplicaEngine::Core::arm() {
-  if (!failure_.ok() || rows_.waiting() || sweep_left_ > 0 || checkpointing_->busy()) {
+  if (!failure_.ok() || rows_.waiting() || sweep_left_ > 0 || readmission_.waiting() ||
+      checkpointing_->busy()) {
     return false;
   }
   const bool quiet = !disk_->rearm();
@@ -195,7 +196,11 @@ NodeView ReplicaEngine::Core::view() const {
                 .checkpoint_count = metrics_.checkpoints.value(),
                 .entry_bytes = pool_.used_bytes(),
                 .stepper = stepper_->report(),
-                .stepper_why = stepper_why_};
+                .stepper_why = stepper_why_,
+                .durability = options_.durability,
+                .voting_count = readmission_.voting_count(),
+                .forgotten_count = readmission_.forgotten_count(),
+                .unled_count = readmission_.unled_count()};
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];

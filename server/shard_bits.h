@@ -15,6 +15,8 @@ class ShardBits {
 
   void set(std::uint32_t shard) { words_[shard / 64] |= std::uint64_t{1} << shard % 64; }
 
+  void reset(std::uint32_t shard) { words_[shard / 64] &= ~(std::uint64_t{1} << shard % 64); }
+
   bool test(std::uint32_t shard) const { return (words_[shard / 64] >> shard % 64 & 1) != 0; }
 
   void clear() { words_.assign(words_.size(), 0); }

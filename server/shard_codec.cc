@@ -102,10 +102,11 @@ bool well_formed_entries(const consensus::Message& append, std::span<const std::
   EntryReader reader{extent};
   for (std::uint32_t k = 0; k < append.count; ++k) {
     const auto entry = reader.next();
-    // Older configurations of a log travel unflagged among the rest.
-    if (!entry || (flagged && entry->kind != EntryKind::Configuration)) {
+    if (!entry) {
       return false;
     }
+    // The flag is an upper bound: a leader that was told late what is decided takes that index for
+    // a configuration (consensus/follow.h). Older ones travel unflagged among the rest.
     if (entry->kind == EntryKind::Configuration && !decode_configuration(entry->payload)) {
       return false;
     }

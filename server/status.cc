@@ -93,31 +93,36 @@ std::string StatusReports::node_status() const {
   for (const NodePeerView& peer : view.peers) {
     peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
   }
-  const ordered_json json = {{"node", view.node.value},
-                             {"cluster_id", std::to_string(view.cluster.value)},
-                             {"cluster_name", sources_.options->cluster_name},
-                             {"version", kVersion},
-                             {"incarnation", view.incarnation.value},
-                             {"directory_id", hex64(view.directory_id)},
-                             {"durability", "durable"},
-                             {"stepper", view.stepper.name},
-                             {"stepper_reason", view.stepper_why},
-                             {"device", device_json(view.stepper)},
-                             {"shards", view.shard_count},
-                             {"leaders", view.leader_count},
-                             {"locks", usage.locks},
-                             {"waiters", usage.waiters},
-                             {"sessions", usage.sessions},
-                             {"connections", sources_.connection_count()},
-                             {"uptime_ms", std::to_string(sources_.uptime_ms())},
-                             {"wal",
-                              {{"submitted", std::to_string(view.submitted_lsn.value)},
-                               {"durable", std::to_string(view.durable_lsn.value)}}},
-                             {"checkpoint",
-                              {{"lsn", std::to_string(view.checkpoint_lsn.value)},
-                               {"count", std::to_string(view.checkpoint_count)}}},
-                             {"entry_bytes", std::to_string(view.entry_bytes)},
-                             {"peers", peers}};
+  ordered_json json = {{"node", view.node.value},
+                       {"cluster_id", std::to_string(view.cluster.value)},
+                       {"cluster_name", sources_.options->cluster_name},
+                       {"version", kVersion},
+                       {"incarnation", view.incarnation.value},
+                       {"directory_id", hex64(view.directory_id)},
+                       {"durability", durability_name(view.durability)},
+                       {"stepper", view.stepper.name},
+                       {"stepper_reason", view.stepper_why},
+                       {"device", device_json(view.stepper)},
+                       {"shards", view.shard_count},
+                       {"leaders", view.leader_count},
+                       {"locks", usage.locks},
+                       {"waiters", usage.waiters},
+                       {"sessions", usage.sessions},
+                       {"connections", sources_.connection_count()},
+                       {"uptime_ms", std::to_string(sources_.uptime_ms())},
+                       {"wal",
+                        {{"submitted", std::to_string(view.submitted_lsn.value)},
+                         {"durable", std::to_string(view.durable_lsn.value)}}},
+                       {"checkpoint",
+                        {{"lsn", std::to_string(view.checkpoint_lsn.value)},
+                         {"count", std::to_string(view.checkpoint_count)}}},
+                       {"entry_bytes", std::to_string(view.entry_bytes)},
+                       {"peers", peers}};
+  if (view.durability == Durability::Memory) {
+    json["memory"] = {{"voting", view.voting_count},
+                      {"forgotten", view.forgotten_count},
+                      {"unled", view.unled_count}};
+  }
   return json.dump();
 }
 

@@ -27,6 +27,10 @@ constexpr std::uint32_t kNodes = 3;
 constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::chrono::seconds kFailoverTimeout{30};
 
+// For a million shards on two busy cores.
+constexpr std::chrono::seconds kReadmitTimeout{60};
+constexpr std::chrono::milliseconds kVotesPoll{50};
+
 // Beyond a worker's own deadlines: whatever is under way at the end is answered by then.
 constexpr std::chrono::seconds kWorkerEnd{60};
 
@@ -210,6 +214,26 @@ class Demo {
     GCOORD_TRY_STATUS(cluster_.wait_ready(result_.killed_node, kStartTimeout));
     result_.restart_ms = milliseconds_since(began);
     detail("it serves after {:.0f} ms", result_.restart_ms);
+    return options_.durability == "memory" ? await_votes(began) : Status{};
+  }
+
+  // Memory mode: the node has forgotten everything and is re-admitted shard by shard.
+  Status await_votes(Clock::time_point began) {
+    const auto latest = began + kReadmitTimeout;
+    do {
+      if (!interrupt_.wait_until(Clock::now() + kVotesPoll)) {
+        return interrupted();
+      }
+      const auto status = node_status(*client_, result_.killed_node);
+      const auto memory = status.ok() ? status.value().value("memory", nlohmann::json::object())
+                                      : nlohmann::json::object();
+      if (memory.value("voting", 0u) == options_.shards) {
+        result_.readmit_ms = milliseconds_since(began);
+        detail("it votes in every shard again after {:.0f} ms", result_.readmit_ms);
+        return Status{};
+      }
+    } while (Clock::now() < latest);
+    fault("the node that restarted without its memory was not re-admitted everywhere");
     return Status{};
   }
 
@@ -317,6 +341,7 @@ Result<DemoResult> run_demo(const DemoOptions& options) {
   for (const std::string& device : pick.device_of_node) {
     cluster_options.arguments_of_node.push_back({"--device", device});
   }
+  cluster_options.node_arguments = {"--durability", options.durability};
   GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
   Demo demo{options, scratch.path(), pick, std::move(cluster)};
   auto result = demo.run();

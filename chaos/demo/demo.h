@@ -24,6 +24,7 @@ struct DemoOptions {
   std::uint32_t clients = 4;  // Client processes.
   std::uint32_t lanes = 16;   // Requests that each of them keeps under way.
   std::chrono::milliseconds length{10'000};
+  std::string durability = "durable";  // Or memory.
   bool keep = false;
 };
 
@@ -59,6 +60,7 @@ struct DemoResult {
   std::uint32_t killed_leaders = 0;  // Shards that it led.
   double failover_ms = 0;
   double restart_ms = 0;  // From its start until the killed node served again.
+  double readmit_ms = 0;  // Memory mode: from its start until it voted in every shard again.
   std::uint64_t double_grants = 0;
   std::uint64_t lost_acks = 0;
   std::uint64_t names_stuck = 0;  // Nobody could take them at the end; part of lost_acks.

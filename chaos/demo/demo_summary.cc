@@ -89,6 +89,7 @@ nlohmann::ordered_json to_json(const DemoResult& result) {
           {"killed_leaders", result.killed_leaders},
           {"failover_ms", rounded(result.failover_ms)},
           {"restart_ms", rounded(result.restart_ms)},
+          {"readmit_ms", rounded(result.readmit_ms)},
           {"double_grants", result.double_grants},
           {"lost_acks", result.lost_acks},
           {"names_stuck", result.names_stuck},
@@ -119,13 +120,14 @@ std::string to_text(const DemoResult& result) {
                         row.cpu_seconds);
   }
   text += fmt::format(
-      "\n  {:.0f} commits/s over {:.1f} s, each on stable storage of two nodes before its answer\n"
+      "\n  {:.0f} commits/s over {:.1f} s, each {} of two nodes before its answer\n"
       "  acquire p50 {:.2f} ms, p99 {:.2f} ms; {} grants, {} of them after waiting in line, {} "
       "expiries\n"
       "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; it was back in "
       "{:.0f} ms\n",
       result.commits_per_s,
       result.seconds,
+      result.durability == "memory" ? "in the memory" : "on stable storage",
       result.acquire_p50_ms,
       result.acquire_p99_ms,
       result.grants,

@@ -71,6 +71,8 @@ int main_of(int argc, char** argv) {
                  demo.device,
                  "where the nodes step their shards: auto (a GPU if there is one), cpu or cuda:N "
                  "(default auto)");
+  app.add_option("--durability", demo.durability, "durable (default), or memory")
+      ->check(CLI::IsMember({"durable", "memory"}));
   app.add_option("--directory", demo.directory, "where its directory is made");
 
   WorkerOptions worker;

@@ -38,6 +38,10 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.checkpoints += result.counts.checkpoints;
   totals.counts.snapshots += result.counts.snapshots;
   totals.counts.mute_steps += result.counts.mute_steps;
+  totals.counts.demotions += result.counts.demotions;
+  totals.counts.anchors += result.counts.anchors;
+  totals.counts.promotions += result.counts.promotions;
+  totals.counts.shards_lost += result.counts.shards_lost;
 }
 
 nlohmann::json as_json(const Totals& totals) {
@@ -54,6 +58,11 @@ nlohmann::json as_json(const Totals& totals) {
           {"snapshots", counts.snapshots},
           {"checkpoints", counts.checkpoints},
           {"mute_steps", counts.mute_steps},
+          {"readmissions",
+           {{"demotions", counts.demotions},
+            {"anchors", counts.anchors},
+            {"promotions", counts.promotions},
+            {"shards_lost", counts.shards_lost}}},
           {"faults",
            {{"partitions", counts.partitions},
             {"restarts", counts.restarts},
@@ -73,16 +82,22 @@ int main(int argc, char** argv) {
   std::uint64_t seeds = 100;
   std::uint64_t replay_every = 100;
   bool json = false;
+  std::string durability = "durable";
   app.add_option("--first", first, "First seed")->capture_default_str();
   app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
   app.add_option("--replay-every", replay_every, "Run every n-th seed twice and compare (0: never)")
       ->capture_default_str();
+  app.add_option("--durability", durability, "durable, or memory: restarted nodes lose everything")
+      ->check(CLI::IsMember({"durable", "memory"}))
+      ->capture_default_str();
   app.add_flag("--json", json, "Print one JSON object on the last line");
   CLI11_PARSE(app, argc, argv);
 
+  const auto mode = durability == "memory" ? gcoord::consensus::Durability::Memory
+                                           : gcoord::consensus::Durability::Durable;
   Totals totals;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    const SimResult result = SimWorld(gcoord::chaos::options_of_seed(seed)).run();
+    const SimResult result = SimWorld(gcoord::chaos::options_of_seed(seed, mode)).run();
     add(totals, result);
     if (!result.violation.empty()) {
       ++totals.violations;
@@ -90,7 +105,8 @@ int main(int argc, char** argv) {
           "seed %llu: %s\n", static_cast<unsigned long long>(seed), result.violation.c_str());
     }
     const bool replay = replay_every != 0 && seed % replay_every == 0;
-    if (replay && SimWorld(gcoord::chaos::options_of_seed(seed)).run().digest != result.digest) {
+    if (replay &&
+        SimWorld(gcoord::chaos::options_of_seed(seed, mode)).run().digest != result.digest) {
       ++totals.replays_unequal;
       std::printf("seed %llu: a second run differs\n", static_cast<unsigned long long>(seed));
     }

@@ -38,9 +38,10 @@ void SimChecker::on_leader_entry(std::uint32_t shard, LogIndex index, std::uint6
   }
 }
 
-void SimChecker::on_vote_sent(std::uint32_t shard, NodeId voter, Term term, NodeId candidate) {
+void SimChecker::on_vote_sent(
+    std::uint32_t shard, NodeId voter, Incarnation life, Term term, NodeId candidate) {
   const auto [known, added] =
-      shards_[shard].vote.emplace(std::tuple(voter.value, term.value), candidate);
+      shards_[shard].vote.emplace(std::tuple(voter.value, life.value, term.value), candidate);
   if (!added && known->second != candidate) {
     report("I2 One Vote",
            shard,

@@ -32,8 +32,9 @@ class SimChecker {
   LogIndex on_elected(std::uint32_t shard, NodeId node, Term term, LogIndex last);
   void on_leader_entry(std::uint32_t shard, LogIndex index, std::uint64_t chain);
 
-  // A granted vote left a node (I2).
-  void on_vote_sent(std::uint32_t shard, NodeId voter, Term term, NodeId candidate);
+  // A granted vote left a node (I2). `life` tells voters of one node apart that share no memory.
+  void on_vote_sent(
+      std::uint32_t shard, NodeId voter, Incarnation life, Term term, NodeId candidate);
 
   // An entry came into a log (I4).
   void on_entry(std::uint32_t shard, LogIndex index, const SimEntry& entry);
@@ -63,7 +64,8 @@ class SimChecker {
     LogIndex committed;
     std::map<std::uint64_t, LogIndex> committed_in;  // By the term of who knew it first.
     std::map<std::uint64_t, NodeId> leader_of_term;
-    std::map<std::tuple<std::uint32_t, std::uint64_t>, NodeId> vote;          // (voter, term)
+    // (voter, life, term)
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, NodeId> vote;
     std::map<std::tuple<std::uint64_t, std::uint64_t>, std::uint64_t> chain;  // (index, term)
     std::map<std::uint64_t, std::uint64_t> applied;                           // index -> chain
   };

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "consensus/lead.h"
+#include "consensus/readmission_plan.h"
 
 #include <algorithm>
 
@@ -40,6 +41,9 @@ SimNode::SimNode(const SimWorldParts& world, const SimNodeOptions& options, SimD
   input_.limits.uncommitted_entries = 64;
   input_.peer = peers_.data();
   input_.peer_count = static_cast<std::uint32_t>(peers_.size());
+  input_.incarnation = options.incarnation;
+  input_.durability = world.options.durability;
+  input_.first_life = options.incarnation.value == 1 ? 1 : 0;
   if (options.incarnation.value > 1) {
     input_.vote_after = Tick{1 + world.options.timing.election_ticks};
   }
@@ -69,12 +73,14 @@ void SimNode::recover_shard(std::uint32_t shard) {
   }
   const consensus::ShardRef row(stepper_->columns(), shard);
   consensus::recover(row,
-                     {.term = durable.term,
+                     {.term = max_id(durable.term, durable.checkpoint.term),
                       .vote = durable.vote,
                       .floor = durable.checkpoint.index,
                       .floor_term = durable.checkpoint.term,
                       .commit = commit,
-                      .configuration = log.state.configuration},
+                      .configuration = log.state.configuration,
+                      .forgetful = in_memory_mode(input_) && input_.first_life == 0 &&
+                                   !world_.options.forgets_unawares},
                      options_.id);
   for (const SimEntry& stored : log.entries) {
     consensus::recover_entry(row, stored.term, stored.kind, commit);
@@ -148,10 +154,28 @@ void SimNode::turn(std::uint64_t quantum) {
   }
   beat();
   for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+    readmit(shard);
     if (active(shard)) {
       step_shard(shard, quantum);
     }
   }
+}
+
+// Members of a shard that this node leads come back without their memory.
+void SimNode::readmit(std::uint32_t shard) {
+  const consensus::ShardRef row(stepper_->columns(), shard);
+  if (!leads(shard) || wishes_[shard].configuration || !consensus::wants_readmission(row)) {
+    return;
+  }
+  const consensus::ReadmissionPlan plan = consensus::plan_readmission(row, input_);
+  if (plan.step == consensus::ReadmissionStep::None) {
+    return;
+  }
+  SimCounts& counts = world_.counts;
+  counts.demotions += plan.step == consensus::ReadmissionStep::Demote ? 1 : 0;
+  counts.anchors += plan.step == consensus::ReadmissionStep::Anchor ? 1 : 0;
+  counts.promotions += plan.step == consensus::ReadmissionStep::Promote ? 1 : 0;
+  wishes_[shard].configuration = plan.configuration;
 }
 
 void SimNode::step_shard(std::uint32_t shard, std::uint64_t quantum) {
@@ -313,7 +337,8 @@ void SimNode::send(std::uint32_t shard, const Outbox& out) {
       message.header.log_term = message.state.term;
     } else if (message.header.kind == MessageKind::VoteReply &&
                (message.header.flags & consensus::kFlagReject) == 0) {
-      world_.checker.on_vote_sent(shard, options_.id, message.header.term, message.header.to);
+      const Incarnation life = in_memory_mode(input_) ? options_.incarnation : Incarnation{};
+      world_.checker.on_vote_sent(shard, options_.id, life, message.header.term, message.header.to);
     }
     world_.network.send(options_.id, message.header.to, encode(message));
   }

@@ -66,6 +66,11 @@ class SimNode {
     return columns().hot[shard].role == consensus::Role::Leader;
   }
 
+  // Whether what the node promised on the shard binds it, as ever in durable mode.
+  bool remembers(std::uint32_t shard) const {
+    return (columns().hot[shard].flags & consensus::kRowForgetful) == 0;
+  }
+
   // Whether the node would answer a read on its own at this very moment.
   bool holds_lease(std::uint32_t shard, std::uint64_t quantum) const;
 
@@ -108,6 +113,7 @@ class SimNode {
   void poll(std::uint64_t quantum);
   void beat();
   void wake_all();
+  void readmit(std::uint32_t shard);
   bool active(std::uint32_t shard) const;
   void step_shard(std::uint32_t shard, std::uint64_t quantum);
   consensus::Inbox fill_inbox(std::uint32_t shard, std::vector<SimMessage>& taken);

@@ -1,7 +1,7 @@
 // What one simulated run consists of. Everything else follows from the seed.
 #pragma once
 
-#include "consensus/liveness.h"
+#include "consensus/inbox.h"
 
 #include <cstdint>
 
@@ -28,14 +28,22 @@ struct SimOptions {
   std::uint32_t power_loss_ppm = 500;  // All nodes at once.
   std::uint32_t reconfigure_ppm = 10'000;
   std::uint32_t transfer_ppm = 20'000;
+
+  // Memory: a process that ends takes everything with it but checkpoints. Then a crash that would
+  // leave some shard without a quorum that remembers is drawn this much more rarely.
+  consensus::Durability durability = consensus::Durability::Durable;
+  std::uint32_t fatal_crash_ppm = 30'000;
+  // Restarted nodes do not know that they forgot: what memory mode must never do.
+  bool forgets_unawares = false;
 };
 
 // The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6
 // nodes.
-inline SimOptions options_of_seed(std::uint64_t seed) {
+inline SimOptions options_of_seed(std::uint64_t seed, consensus::Durability durability = {}) {
   SimOptions options;
   options.seed = seed;
   options.node_count = 3 + (seed % 3 == 0 ? 2u : 0u) + (seed % 17 == 0 ? 1u : 0u);
+  options.durability = durability;
   return options;
 }
 
@@ -53,6 +61,12 @@ struct SimCounts {
   std::uint64_t checkpoints = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t mute_steps = 0;  // Of leaders whose log had no room for their term.
+  // Memory mode: voters made learners, learners of an earlier life made learners again, and voters
+  // again; shards that too many nodes had forgotten in the end.
+  std::uint64_t demotions = 0;
+  std::uint64_t anchors = 0;
+  std::uint64_t promotions = 0;
+  std::uint64_t shards_lost = 0;
 };
 
 }  // namespace gcoord::chaos

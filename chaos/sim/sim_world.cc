@@ -1,6 +1,7 @@
 #include "chaos/sim/sim_world.h"
 
 #include "common/assert.h"
+#include "consensus/readmission_plan.h"
 
 #include <algorithm>
 
@@ -77,6 +78,44 @@ void SimWorld::crash(std::uint32_t k) {
   process.paused_until = 0;
 }
 
+// The nodes that run and remember the shard, `without` apart, as slots: node k + 1 has slot k.
+consensus::SlotMask SimWorld::rememberers(std::uint32_t shard, std::uint32_t without) const {
+  consensus::SlotMask mask = 0;
+  for (std::uint32_t k = 0; k < options_.node_count; ++k) {
+    const SimNode* node = processes_[k].node.get();
+    if (k != without && node != nullptr && node->remembers(shard)) {
+      mask = static_cast<consensus::SlotMask>(mask | consensus::slot_bit(k));
+    }
+  }
+  return mask;
+}
+
+// Whether those who would remember the shard without a node can still decide, by the newest
+// configuration that any of them knows.
+bool SimWorld::decidable(std::uint32_t shard, std::uint32_t without) const {
+  const consensus::SlotMask left = rememberers(shard, without);
+  const SimNode* newest = nullptr;
+  for (std::uint32_t k = 0; k < options_.node_count; ++k) {
+    const bool newer =
+        consensus::has_slot(left, k) &&
+        (newest == nullptr || processes_[k].node->state(shard).index > newest->state(shard).index);
+    newest = newer ? processes_[k].node.get() : newest;
+  }
+  return newest != nullptr && is_quorum(newest->columns().configuration[shard], left);
+}
+
+bool SimWorld::may_crash(std::uint32_t k) {
+  if (options_.durability == consensus::Durability::Durable) {
+    return true;
+  }
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    if (!decidable(shard, k)) {
+      return faults_.chance(options_.fatal_crash_ppm);
+    }
+  }
+  return true;
+}
+
 void SimWorld::draw_partition() {
   ++counts_.partitions;
   const std::uint32_t kind = faults_.below(3);
@@ -106,7 +145,7 @@ void SimWorld::draw_faults() {
     network_.heal_all();
   }
   const std::uint32_t victim = faults_.below(options_.node_count);
-  if (faults_.chance(options_.restart_ppm)) {
+  if (faults_.chance(options_.restart_ppm) && may_crash(victim)) {
     ++counts_.restarts;
     crash(victim);
   }
@@ -114,7 +153,8 @@ void SimWorld::draw_faults() {
     ++counts_.pauses;
     processes_[victim].paused_until = quantum_ + faults_.between(10, 600);
   }
-  if (faults_.chance(options_.power_loss_ppm)) {
+  const bool memory = options_.durability == consensus::Durability::Memory;
+  if (!memory && faults_.chance(options_.power_loss_ppm)) {
     ++counts_.power_losses;
     for (std::uint32_t k = 0; k < options_.node_count; ++k) {
       crash(k);
@@ -130,6 +170,10 @@ void SimWorld::draw_reconfiguration(std::uint32_t shard, SimNode& leader) {
   }
   consensus::Configuration next = first_configuration(options_.node_count);
   next.voters = static_cast<consensus::SlotMask>(load_.between(1, (1u << options_.node_count) - 1));
+  const bool memory = options_.durability == consensus::Durability::Memory;
+  if (memory && consensus::count_slots(next.voters) < 3) {
+    next.voters = first_configuration(options_.node_count).voters;  // Fewer would not outlive one.
+  }
   next.voters_outgoing = present.voters;
   const auto others = static_cast<consensus::SlotMask>(~next.voters_either());
   const std::uint32_t all = (1u << options_.node_count) - 1;
@@ -140,6 +184,8 @@ void SimWorld::draw_reconfiguration(std::uint32_t shard, SimNode& leader) {
     if (!consensus::has_slot(next.members(), slot)) {
       next.node[slot] = NodeId{};
       next.weight[slot] = 0;
+    } else if (memory && consensus::has_slot(next.learners, slot)) {
+      next.weight[slot] = 0;  // A learner for good (readmission_plan.h).
     }
   }
   ++counts_.reconfigurations;
@@ -219,6 +265,10 @@ void SimWorld::heal() {
 }
 
 bool SimWorld::shard_converged(std::uint32_t shard) const {
+  if (options_.durability == consensus::Durability::Memory &&
+      !decidable(shard, options_.node_count)) {
+    return true;  // Forgotten by too many: that nobody leads it is all there is to ask for.
+  }
   const SimNode* leader = nullptr;
   for (const Process& process : processes_) {
     if (process.node != nullptr && process.node->leads(shard)) {
@@ -231,9 +281,12 @@ bool SimWorld::shard_converged(std::uint32_t shard) const {
   if (leader == nullptr || leader->columns().configuration[shard].joint()) {
     return leader != nullptr && leader->columns().configuration[shard].auto_leave == 0;
   }
+  if (consensus::wants_readmission(consensus::ShardRef(leader->columns(), shard))) {
+    return options_.durability == consensus::Durability::Durable;
+  }
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
     const bool voter = consensus::has_slot(leader->columns().configuration[shard].voters, k);
-    const bool behind = processes_[k].node == nullptr ||
+    const bool behind = processes_[k].node == nullptr || !processes_[k].node->remembers(shard) ||
                         processes_[k].node->state(shard).index < checker_.committed(shard);
     if (voter && behind) {
       return false;
@@ -288,6 +341,9 @@ SimResult SimWorld::run() {
       ++shard;
     }
     checker_.report("L1 Liveness", shard, "no convergence after healing");
+  }
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    counts_.shards_lost += decidable(shard, options_.node_count) ? 0 : 1;
   }
   return result();
 }

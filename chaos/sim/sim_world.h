@@ -41,6 +41,9 @@ class SimWorld {
   void crash(std::uint32_t k);
   void run_quantum();
   void draw_faults();
+  consensus::SlotMask rememberers(std::uint32_t shard, std::uint32_t without) const;
+  bool decidable(std::uint32_t shard, std::uint32_t without) const;
+  bool may_crash(std::uint32_t k);
   void draw_partition();
   void draw_load();
   void draw_reconfiguration(std::uint32_t shard, SimNode& leader);

@@ -146,6 +146,7 @@ Cluster::Cluster(const ClusterOptions& options, const Configuration& configurati
                     .timing = options.timing,
                     .limits = options.limits,
                     .configuration = member ? configuration : Configuration{},
+                    .durability = options.durability,
                     .make_stepper = options.make_stepper}));
   }
   exchange_heartbeats();

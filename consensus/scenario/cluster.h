@@ -28,6 +28,7 @@ struct ClusterOptions {
   Timing timing{
       .election_ticks = 20, .resend_ticks = 2, .stagger_ticks = 2, .lease_margin_ticks = 2};
   StepLimits limits;
+  Durability durability = Durability::Durable;
   Members members;  // Empty: every node is a voter.
   StepperFactory make_stepper = make_cpu_stepper;
 };

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,11 +44,13 @@ class InvariantChecker final : public Observer {
   // What the run has shown of one shard so far.
   struct History {
     std::map<Term, NodeId> leaders;
-    std::map<std::pair<NodeId, Term>, NodeId> votes;
+    std::map<std::tuple<NodeId, Incarnation, Term>, NodeId> votes;
     std::vector<Entry> decided;               // Entry k has index k + 1.
     std::map<std::uint64_t, LogIndex> reads;  // What each open round must see.
   };
 
+  // Whether nothing is on storage because nothing is to be, and promises end with a life.
+  bool memory_mode() const;
   void check_monotone(const StepReport& report);
   void check_completeness(const Replica& leader, const History& history);
   void check_decided(const StepReport& report, History& history);

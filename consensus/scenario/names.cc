@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 10> kCauseNames = {"none",
                                                           "leader-known",
                                                           "resigned",
                                                           "vote-lost"};
-constexpr std::array<std::string_view, 12> kMessageNames = {"None",
+constexpr std::array<std::string_view, 13> kMessageNames = {"None",
                                                             "PreVote",
                                                             "PreVoteReply",
                                                             "Vote",
@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 12> kMessageNames = {"None",
                                                             "TimeoutNow",
                                                             "StepDown",
                                                             "LeaderQuery",
-                                                            "LeaderAnswer"};
+                                                            "LeaderAnswer",
+                                                            "Readmit"};
 constexpr std::array<std::string_view, 6> kProposalNames = {
     "none", "accepted", "not-leader", "transferring", "overloaded", "refused"};
 constexpr std::array<std::string_view, 3> kReadNames = {"none", "ready", "lost"};
@@ -77,7 +78,8 @@ std::string append_text(const Message& message) {
 std::string append_reply_text(const Message& message) {
   if ((message.flags & kFlagReject) == 0) {
     return fmt::format(" match={}", message.index.value) + field("commit", message.commit.value) +
-           field("read", message.context);
+           field("read", message.context) +
+           ((message.flags & kFlagForgetful) != 0 ? " forgetful" : "");
   }
   if (message.index.value == 0) {
     return " outdated";  // Nothing is refused but the sender's term.
@@ -184,6 +186,8 @@ std::string text_of(const Message& message) {
     case MessageKind::LeaderAnswer:
       text += field("asked", message.context);
       return text + ((message.flags & kFlagLeads) != 0 ? " leads" : " leads-not");
+    case MessageKind::Readmit:
+      return text + fmt::format(" life={} from={}", message.context, message.index.value);
     case MessageKind::StepDown:
     case MessageKind::LeaderQuery:
       return text + field("of", message.context);

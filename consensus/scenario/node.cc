@@ -30,8 +30,10 @@ void Node::boot() {
   }
   stepper_ = options_.make_stepper(options_.shard_count, options_.slot_count);
   replicas_.clear();
+  const bool memory = options_.durability == Durability::Memory;
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    replicas_.emplace_back(self(), ShardRef(stepper_->columns(), shard), storage_[shard]);
+    replicas_.emplace_back(
+        self(), ShardRef(stepper_->columns(), shard), storage_[shard], memory && !first_life);
   }
   set_storage_acknowledging(storage_by_);
   set_apply_acknowledging(apply_by_);
@@ -46,6 +48,9 @@ StepInput Node::step_input() const {
   input.vote_after = vote_after_;
   input.timing = options_.timing;
   input.limits = options_.limits;
+  input.incarnation = incarnation_;
+  input.durability = options_.durability;
+  input.first_life = incarnation_.value == 1 ? 1 : 0;
   input.peer = peers_.data();
   input.peer_count = static_cast<std::uint32_t>(peers_.size());
   return input;

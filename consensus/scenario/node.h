@@ -39,6 +39,7 @@ struct NodeOptions {
   Timing timing;
   StepLimits limits;
   Configuration configuration;  // What the node's empty storage says of every shard.
+  Durability durability = Durability::Durable;
   StepperFactory make_stepper;
 };
 

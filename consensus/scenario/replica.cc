@@ -9,12 +9,12 @@
 
 namespace gcoord::consensus::scenario {
 
-Replica::Replica(NodeId self, ShardRef row, FakeStorage& storage)
+Replica::Replica(NodeId self, ShardRef row, FakeStorage& storage, bool forgetful)
     : self_(self), row_(row), storage_(storage) {
-  recover_row();
+  recover_row(forgetful);
 }
 
-void Replica::recover_row() {
+void Replica::recover_row(bool forgetful) {
   const DurableState& found = storage_.durable();
   const LogIndex floor = found.checkpoint.state.applied;
   payloads_.reset(floor);
@@ -30,12 +30,13 @@ void Replica::recover_row() {
   applied_ack_ = LogIndex{};  // The row learns by recovery instead.
   configuration_ack_.reset();
   recover(row_,
-          RecoveredShard{.term = found.term,
+          RecoveredShard{.term = max_id(found.term, found.checkpoint.term),
                          .vote = found.vote,
                          .floor = floor,
                          .floor_term = found.checkpoint.term,
                          .commit = found.commit,
-                         .configuration = configurations_.back().second},
+                         .configuration = configurations_.back().second,
+                         .forgetful = forgetful},
           self_);
   for (const TermEntry& entry : found.entries) {
     recover_entry(row_, entry.term, entry.entry.kind, found.commit);

@@ -41,8 +41,9 @@ struct Wishes {
 
 class Replica {
  public:
-  // Recovers the row from `storage`, which outlives the replica, and asks for a first step.
-  Replica(NodeId self, ShardRef row, FakeStorage& storage);
+  // Recovers the row from `storage`, which outlives the replica, and asks for a first step. Without
+  // its promises if it is `forgetful`: then storage holds nothing but checkpoints.
+  Replica(NodeId self, ShardRef row, FakeStorage& storage, bool forgetful = false);
 
   NodeId self() const { return self_; }
 
@@ -94,7 +95,7 @@ class Replica {
                  const std::function<void(const Packet&)>& send);
 
  private:
-  void recover_row();
+  void recover_row(bool forgetful);
   void fill_messages(Inbox& in, std::uint32_t messages_max);
   void fill_applied(Inbox& in);
   void fill_wishes(Inbox& in);

@@ -191,6 +191,7 @@ Status Script::make_cluster(const CommandLine& line) {
   options.make_stepper = make_stepper_;
   GCOORD_TRY_STATUS(read_numbers(line, options));
   GCOORD_TRY(options.members, line.members());
+  options.durability = line.has_word("memory") ? Durability::Memory : Durability::Durable;
   GCOORD_TRY(cluster_, Cluster::create(options));
   return {};
 }

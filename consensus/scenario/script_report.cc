@@ -20,7 +20,7 @@ std::string status_text(Node& node, const Replica& replica) {
   const Hot& hot = row.hot();
   const Log& log = row.log();
   return fmt::format(
-      "{}: {} term={} vote={} leader={} last={} commit={} applied={} floor={} timer={}",
+      "{}: {} term={} vote={} leader={} last={} commit={} applied={} floor={} timer={}{}",
       node.self().value,
       role_name(hot, row.configuration()),
       hot.term.value,
@@ -30,7 +30,8 @@ std::string status_text(Node& node, const Replica& replica) {
       log.commit.value,
       log.applied.value,
       log.floor.value,
-      timer_text(hot.deadline, node.tick()));
+      timer_text(hot.deadline, node.tick()),
+      (hot.flags & kRowForgetful) != 0 ? " forgetful" : "");
 }
 
 }  // namespace

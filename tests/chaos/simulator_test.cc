@@ -71,6 +71,36 @@ TEST(Simulator, FaultsAndDecisionsHappen) {
   EXPECT_GT(counts.snapshots, 0u);
 }
 
+TEST(Simulator, MemoryModeOutlivesRestarts) {
+  SimCounts counts;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const SimResult result = SimWorld(options_of_seed(seed, consensus::Durability::Memory)).run();
+    EXPECT_EQ(result.violation, "") << "seed " << seed;
+    counts.restarts += result.counts.restarts;
+    counts.demotions += result.counts.demotions;
+    counts.anchors += result.counts.anchors;
+    counts.promotions += result.counts.promotions;
+    counts.shards_lost += result.counts.shards_lost;
+  }
+  EXPECT_GT(counts.restarts, 0u);
+  EXPECT_GT(counts.demotions, 0u);
+  EXPECT_GT(counts.anchors, 0u);
+  EXPECT_GT(counts.promotions, 0u);
+  EXPECT_GT(counts.shards_lost, 0u);
+}
+
+// A voter of an earlier life that goes on as if nothing had happened loses decisions: the judge
+// must see it.
+TEST(Simulator, NodesThatForgetUnawaresAreCaught) {
+  std::uint32_t caught = 0;
+  for (std::uint64_t seed = 1; seed <= 40 && caught == 0; ++seed) {
+    SimOptions options = options_of_seed(seed, consensus::Durability::Memory);
+    options.forgets_unawares = true;
+    caught += SimWorld(options).run().violation.empty() ? 0 : 1;
+  }
+  EXPECT_GT(caught, 0u);
+}
+
 // Without a drift margin the lease of a slow clock outlives the promise of a fast one: the judge
 // must see it.
 TEST(Simulator, LeasesWithoutDriftMarginAreCaught) {
@@ -94,11 +124,19 @@ TEST(SimChecker, TwoLeadersOfOneTermAreCaught) {
 
 TEST(SimChecker, TwoVotesInOneTermAreCaught) {
   SimChecker checker(1);
-  checker.on_vote_sent(0, NodeId{1}, Term{3}, NodeId{2});
-  checker.on_vote_sent(0, NodeId{1}, Term{3}, NodeId{2});
+  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
+  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
   EXPECT_FALSE(checker.violated());
-  checker.on_vote_sent(0, NodeId{1}, Term{3}, NodeId{3});
+  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{3});
   EXPECT_THAT(checker.violation(), testing::HasSubstr("I2"));
+}
+
+// In memory mode a life that was re-admitted is another voter than the one before it.
+TEST(SimChecker, VotesOfTwoLivesAreVotesOfTwoVoters) {
+  SimChecker checker(1);
+  checker.on_vote_sent(0, NodeId{1}, Incarnation{1}, Term{3}, NodeId{2});
+  checker.on_vote_sent(0, NodeId{1}, Incarnation{2}, Term{3}, NodeId{3});
+  EXPECT_FALSE(checker.violated());
 }
 
 TEST(SimChecker, LogsThatDifferAtOneIndexAndTermAreCaught) {

@@ -47,7 +47,7 @@ GCOORD_HD inline RowCopy ordinary_row(Draw& draw) {
   row.hot.leader_incarnation = Incarnation{draw.below(9)};
   row.hot.role = static_cast<Role>(draw.below(4));
   row.hot.self_slot = draw.once_in(8) ? kSlotNone : static_cast<std::uint8_t>(draw.below(3));
-  row.hot.flags = static_cast<std::uint8_t>(draw.below(64));
+  row.hot.flags = static_cast<std::uint8_t>(draw.below(128));
   row.log.floor = LogIndex{draw.word() >> 8};
   row.log.floor_term = Term{1};
   row.log.last = row.log.floor + draw.below(1000);
@@ -83,7 +83,7 @@ GCOORD_HD inline void add_ordinary_parts(Draw& draw, RowCopy& row) {
     row.progress[slot].next = draw.once_in(4) ? LogIndex{} : row.log.last + 1 - draw.below(50);
     row.progress[slot].acked_session = draw.below(1000);
     row.progress[slot].state = static_cast<ProgressState>(draw.below(3));
-    row.progress[slot].flags = static_cast<std::uint8_t>(draw.below(8));
+    row.progress[slot].flags = static_cast<std::uint8_t>(draw.below(32));
   }
 }
 

@@ -116,6 +116,34 @@ RC_GTEST_PROP(Quorum, MeetingIsWhatEnumerationOfPairsSays, ()) {
   RC_ASSERT(quorums_meet(before, after) == !disjoint);
 }
 
+// The short way of quorums_meet gives the answer of the long one.
+TEST(Quorum, OneEqualVoterMayComeOrGo) {
+  for (std::uint32_t mask = 1; mask < 1u << kReplicaSlots; ++mask) {
+    Configuration before;
+    before.voters = static_cast<SlotMask>(mask);
+    for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+      before.node[slot] = NodeId{slot + 1};
+      before.weight[slot] = 3;
+    }
+    for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+      Configuration after = before;
+      after.voters = static_cast<SlotMask>(before.voters ^ slot_bit(slot));
+      if (after.voters == 0) {
+        continue;
+      }
+      EXPECT_TRUE(one_equal_voter_changes(before, after));
+      bool disjoint = false;
+      for (std::uint32_t one = 0; one < 1u << kReplicaSlots; ++one) {
+        disjoint |= is_quorum(before, static_cast<SlotMask>(one)) &&
+                    is_quorum(after, static_cast<SlotMask>(~one));
+      }
+      EXPECT_FALSE(disjoint);
+      after.weight[slot] = 4;  // Unequal weights take the long way.
+      EXPECT_FALSE(one_equal_voter_changes(before, after));
+    }
+  }
+}
+
 TEST(Quorum, OfNoVotersIsNeverWon) {
   EXPECT_EQ(vote_result(Configuration{}, 0xff, 0), VoteResult::Lost);
   const std::uint64_t acknowledged[kReplicaSlots] = {9, 9, 9, 9, 9, 9, 9, 9};

@@ -43,6 +43,18 @@ TEST(IdentityFile, EachMismatchHasItsOwnError) {
   other = kNode;
   other.shard_count = 65;
   EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryShardCount);
+  other = kNode;
+  other.keeps_log = false;
+  EXPECT_EQ(IdentityFile::open(disk, other, 1).status().detail(), kDirectoryDurability);
+}
+
+TEST(IdentityFile, ADirectoryWithoutALogStaysOne) {
+  MemoryDisk disk;
+  NodeIdentity memory = kNode;
+  memory.keeps_log = false;
+  ASSERT_TRUE(IdentityFile::open(disk, memory, kRandomId).ok());
+  EXPECT_TRUE(IdentityFile::open(disk, memory, 1).ok());
+  EXPECT_EQ(IdentityFile::open(disk, kNode, 1).status().detail(), kDirectoryDurability);
 }
 
 TEST(IdentityFile, ARefusedOpenIsNoIncarnation) {

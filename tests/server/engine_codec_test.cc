@@ -85,9 +85,18 @@ TEST(ShardCodec, AConfigurationEntryMustBeWellFormed) {
   EXPECT_FALSE(well_formed_entries(message, extent));
   message.flags = 0;
   EXPECT_FALSE(well_formed_entries(message, extent));
-  extent.clear();
+}
+
+// A leader that was a lagging follower once flags an index that it only takes for a configuration;
+// refused, the entry never reached a replica that lacked it.
+TEST(ShardCodec, AnEntryThatOnlyMayBeAConfigurationIsTaken) {
+  std::vector<std::byte> extent;
   encode_entry(extent, {EntryKind::Command, bytes_of("no configuration")});
+  Message message = append_of(1);
   message.flags = consensus::kFlagConfiguration;
+  EXPECT_TRUE(well_formed_entries(message, extent));
+  encode_entry(extent, {EntryKind::Command, bytes_of("one more")});
+  message.count = 2;
   EXPECT_FALSE(well_formed_entries(message, extent));
 }
 

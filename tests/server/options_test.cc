@@ -73,6 +73,11 @@ TEST_F(OptionsTest, DefaultsNeedOnlyADataDirectory) {
   EXPECT_EQ(options.cluster, cluster_id_of("gcoord"));
 }
 
+TEST_F(OptionsTest, DurabilityIsDurableUnlessMemoryIsAskedFor) {
+  EXPECT_EQ(accepted(minimal_).durability, Durability::Durable);
+  EXPECT_EQ(accepted(with(minimal_, {"--durability", "memory"})).durability, Durability::Memory);
+}
+
 TEST_F(OptionsTest, DataDirectoryIsRequired) {
   refused({}, ErrorCode::OptionMissing, "--data-dir");
 }
@@ -233,6 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--node-id", "70000"}, "from 1 to 65535"},
         BadValue{{"--node-id", "1x"}, "from 1 to 65535"},
         BadValue{{"--shards", "16777217"}, "from 1 to 16777216"},
+        BadValue{{"--durability", "disk"}, "neither durable nor memory"},
         BadValue{{"--checkpoint-interval", "30"}, "write it with a unit"},
         BadValue{{"--checkpoint-interval", "10ms"}, "from 1000ms"},
         BadValue{{"--checkpoint-interval", "999999999999999999999h"}, "write it with a unit"},

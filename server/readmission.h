@@ -1,0 +1,80 @@
+// Brings replicas of restarted nodes back in memory mode, and counts which ones are not back yet.
+//
+// What is to be done with a shard follows from its row alone (consensus/readmission_plan.h), so
+// there is nothing to remember here but where to look: every step of a row that leads and misses a
+// member marks it, and every turn looks at a bounded number of marked rows. So a million shards are
+// healed a few thousand per turn, the proposals of one turn share its frames, and a leader that
+// ends leaves nothing behind that the next one would need. In durable mode it does nothing and
+// costs nothing. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/metrics.h"
+#include "consensus/inbox.h"
+#include "consensus/shard_table.h"
+#include "server/engine_active.h"
+#include "server/shard_bits.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+class Readmission {
+ public:
+  // `columns` are those of the engine's rows and outlive it.
+  Readmission(consensus::Durability durability,
+              const consensus::ShardColumns& columns,
+              MetricsRegistry& registry);
+
+  // The row was stepped.
+  void note(std::uint32_t row);
+
+  // Every row is as it came back from storage.
+  void note_all();
+
+  // Looks at marked rows and hands what to propose to their next step. Once per turn.
+  void advance(const consensus::StepInput& input, ActiveRows& rows);
+
+  // Whether advance() has something to look at.
+  bool waiting() const { return marked_count_ != 0; }
+
+  // Shards in which this node votes, in which it has forgotten what it promised, and for which it
+  // knows no leader. 0 in durable mode.
+  std::uint32_t voting_count() const { return voting_.count; }
+
+  std::uint32_t forgotten_count() const { return forgotten_.count; }
+
+  std::uint32_t unled_count() const { return unled_.count; }
+
+  // Rows looked at in a turn: a quarter of a millisecond.
+  static constexpr std::uint32_t kLooksPerTurn = 4096;
+
+ private:
+  // A set of rows that knows its size.
+  struct CountedRows {
+    explicit CountedRows(std::uint32_t row_count) : bits(row_count) {}
+
+    void assign(std::uint32_t row, bool member);
+
+    ShardBits bits;
+    std::uint32_t count = 0;
+  };
+
+  void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
+
+  bool enabled_;
+  const consensus::ShardColumns& columns_;
+  CountedRows voting_;
+  CountedRows forgotten_;
+  CountedRows unled_;
+  ShardBits marked_;
+  std::uint32_t marked_count_ = 0;
+  std::uint32_t cursor_ = 0;
+  Counter& demotions_;
+  Counter& anchors_;
+  Counter& promotions_;
+  Gauge& voting_gauge_;
+  Gauge& forgotten_gauge_;
+};
+
+}  // namespace gcoord::server

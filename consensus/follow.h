@@ -100,7 +100,7 @@ GCOORD_HD inline bool take_entries(const Row& r, const Message& m, std::uint32_t
   } else if (decided >= first && !r.leaves_plain()) {
     log.configuration_pending = max_id(log.configuration_pending, decided);
   }
-  r.arrays.stored[static_cast<std::size_t>(k) * r.arrays.stored_stride] = first;
+  r.arrays.stored[k] = first;
   return true;
 }
 

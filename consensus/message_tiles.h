@@ -20,8 +20,9 @@
 
 namespace gcoord::consensus {
 
-// The widest load and store of one thread.
-struct alignas(16) MessageChunk {
+// The widest load and store of one thread. May name memory that holds another type: messages and
+// packed rows (packed_words.h) are moved by it.
+struct alignas(16) [[gnu::may_alias]] MessageChunk {
   std::uint64_t word[2];
 };
 
@@ -33,18 +34,11 @@ inline constexpr std::uint32_t kTilePlaces = 32;
 
 // One chunk between aligned memory and two words; compiles to one wide access.
 GCOORD_HD inline MessageChunk load_chunk(const void* from) {
-  const auto* source =
-      static_cast<const std::byte*>(__builtin_assume_aligned(from, sizeof(MessageChunk)));
-  MessageChunk chunk{};
-  std::memcpy(&chunk.word[0], source, sizeof chunk.word[0]);
-  std::memcpy(&chunk.word[1], source + sizeof chunk.word[0], sizeof chunk.word[1]);
-  return chunk;
+  return *static_cast<const MessageChunk*>(from);
 }
 
 GCOORD_HD inline void store_chunk(void* to, std::uint64_t low, std::uint64_t high) {
-  auto* target = static_cast<std::byte*>(__builtin_assume_aligned(to, sizeof(MessageChunk)));
-  std::memcpy(target, &low, sizeof low);
-  std::memcpy(target + sizeof low, &high, sizeof high);
+  *static_cast<MessageChunk*>(to) = MessageChunk{{low, high}};
 }
 
 // The first two words of a message, field by field: a message that is copied as bytes would have to

@@ -44,14 +44,14 @@ GCOORD_HD constexpr std::uint64_t word_of_two(std::uint32_t low, std::uint32_t h
 }
 
 GCOORD_HD inline MessageChunk load_packed_chunk(const PackedRow& from, std::uint32_t chunk) {
-  return load_chunk(reinterpret_cast<const std::byte*>(&from) + chunk * sizeof(MessageChunk));
+  return load_chunk(reinterpret_cast<const MessageChunk*>(&from) + chunk);
 }
 
 GCOORD_HD inline void store_packed_chunk(PackedRow& to,
                                          std::uint32_t chunk,
                                          std::uint64_t low,
                                          std::uint64_t high) {
-  store_chunk(reinterpret_cast<std::byte*>(&to) + chunk * sizeof(MessageChunk), low, high);
+  store_chunk(reinterpret_cast<MessageChunk*>(&to) + chunk, low, high);
 }
 
 // --- The first half

@@ -20,9 +20,8 @@ inline constexpr std::uint64_t kPlausibleMax = std::uint64_t{1} << 62;
 // indexed at run time would pull every field beside it out of the registers.
 struct StepArrays {
   const Configuration* configuration = nullptr;  // Of the inbox.
-  // Of the outbox: zero for every message of the inbox, stored_stride apart.
+  // Of the outbox: zero for every message of the inbox.
   LogIndex* stored = nullptr;
-  std::uint32_t stored_stride = 1;
   MessageSink sink;  // The outbox's messages.
 };
 

@@ -29,7 +29,7 @@ GCOORD_HD inline void store_arrived(const RowTurn& t, std::uint8_t rare) {
   const ArrivedMessages arrived{t};
   const std::uint32_t count = arrived.count();
   for (std::uint32_t k = 0; k < count; ++k) {
-    const LogIndex stored = t.scratch().stored[t.plane(k)];
+    const LogIndex stored = t.lists.stored[k];
     const bool snapshot = (rare & kRareSnapshot) != 0;
     if (stored.value == 0 && !snapshot) {
       continue;
@@ -49,18 +49,17 @@ GCOORD_HD inline void store_arrived(const RowTurn& t, std::uint8_t rare) {
 }
 
 GCOORD_HD inline void store_own(const RowTurn& t, std::uint8_t rare) {
-  const TurnScratch& scratch = t.scratch();
-  const std::uint32_t accepted = scratch.accepted_count[t.place];
+  const std::uint32_t accepted = t.work.accepted.count;
   for (std::uint32_t k = 0; k < accepted; ++k) {
-    const LogIndex index = scratch.accepted_first[t.place] + k;
+    const LogIndex index = t.work.accepted.first + k;
     t.entry(index) = command(t, index);
   }
   if ((rare & kRareConfiguration) != 0) {
-    const std::uint64_t choice = scratch.configuration_choice[t.place];
-    t.entry(scratch.configuration_index[t.place]) = {{choice, kConfigurationMark}};
+    const std::uint64_t choice = t.work.configuration_choice;
+    t.entry(t.work.configuration_index) = {{choice, kConfigurationMark}};
   }
   if ((rare & kRareOwnEntry) != 0) {
-    const consensus::Appended own = scratch.own_entry[t.place];
+    const consensus::Appended own = t.work.own_entry;
     const bool noop = own.kind == consensus::EntryKind::Noop;
     t.entry(own.first) = noop ? Entry{{0, kNoopMark}} : Entry{{kLeaveChoice, kConfigurationMark}};
   }
@@ -87,7 +86,7 @@ GCOORD_HD inline void load_payload(const RowTurn& t,
 // spoke. A receiver that is no node of this cluster hears nothing.
 GCOORD_HD inline void send(const RowTurn& t) {
   std::uint32_t receivers = 0;
-  const std::uint32_t count = t.outgoing().message_count[t.place];
+  const std::uint32_t count = t.work.message_count;
   for (std::uint32_t k = 0; k < count; ++k) {
     const consensus::Message m = message_place(t.outgoing(), t.place, k).load();
     const std::uint32_t receiver = m.to.value - 1;
@@ -101,7 +100,7 @@ GCOORD_HD inline void send(const RowTurn& t) {
 
 // Applies in order, up to the first configuration, and notes how far.
 GCOORD_HD inline void apply(const RowTurn& t, Note& note) {
-  Service service = t.service();
+  Service service = load_service(t.service());
   const LogIndex last = min_id(note.applied, service.index + kApplyEntries);
   GCOORD_ASSERT(service.index < last);
   while (service.index < last && note.configuration == 0) {
@@ -113,11 +112,11 @@ GCOORD_HD inline void apply(const RowTurn& t, Note& note) {
     }
   }
   note.applied = service.index;
-  t.service() = service;
+  store_service(service, t.service());
 }
 
 GCOORD_HD inline void carry_out_row(const RowTurn& t) {
-  const std::uint8_t rare = t.scratch().rare[t.place];
+  const std::uint8_t rare = t.work.rare;
   if ((rare & kRareRestart) != 0) {
     t.outgoing().receivers[t.row] = 0;
     return;
@@ -125,11 +124,12 @@ GCOORD_HD inline void carry_out_row(const RowTurn& t) {
   store_arrived(t, rare);
   store_own(t, rare);
   send(t);
-  Note& noted = t.outgoing().note[t.place];
-  if ((t.due() & kDueNote) != 0 && noted.applied.value != 0) {
-    Note note = noted;
+  Note& note = t.work.note;
+  if (note.applied.value != 0) {
     apply(t, note);
-    noted = note;
+  }
+  if (note.ack.present != 0 || note.applied.value != 0) {
+    store_note(note, t.outgoing().note[t.place]);
   }
 }
 

@@ -82,7 +82,9 @@ class HostWorld final : public ResidentWorld {
     if (!wants_turn(view_, turn, node, row, shard.hot().deadline)) {
       return false;
     }
-    const RowTurn t{view_, turn, input, node, row, row};
+    RowWork work;
+    RowLists lists;
+    const RowTurn t{view_, turn, input, node, row, row, work, lists};
     gather_row(t);
     step_row(t, shard);
     carry_out_row(t);

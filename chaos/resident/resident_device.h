@@ -154,6 +154,7 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const 
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   consensus::unpack(packed, table.deadline[t.row], shard);
+  prefetch(&t.entry(log.applied + 1));
   const bool stepped = try_plain_row(t, shard, packed);
   if (stepped) {
     consensus::store_moving(table, t.row, packed, hot.deadline);
@@ -163,6 +164,8 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const 
 
 // Takes the row in one place through its turn, or leaves it to the whole step.
 GCOORD_HD_FLAT void run_place(const DeviceWorldView& world, const RowTurn& t) {
+  prefetch(&world.table[t.node].packed[t.row]);  // Needed after what arrived was gathered.
+  prefetch(&t.service());
   gather_row(t);
   if (step_plain_place(world.table[t.node], t)) {
     carry_out_row(t);
@@ -172,8 +175,7 @@ GCOORD_HD_FLAT void run_place(const DeviceWorldView& world, const RowTurn& t) {
   world.active.rest[t.node][k] = t.row;
 }
 
-// Steps the k-th row of the rest; `next_row` is what the thread steps after it. What arrived for it
-// was gathered already.
+// Takes a row of the rest through its turn; `next_row` is what the thread steps after it.
 GCOORD_HD_FLAT void step_rest(const DeviceWorldView& world,
                               const RowTurn& t,
                               std::uint32_t next_row,
@@ -189,6 +191,7 @@ GCOORD_HD_FLAT void step_rest(const DeviceWorldView& world,
   const std::uint32_t wide_place = consensus::load_row(table, t.row, shard);
   prefetch(&table.packed[next_row]);
   prefetch(&table.deadline[next_row]);
+  gather_row(t);
   step_row(t, shard);
   consensus::store_row(table, t.row, wide_place, shard);
   carry_out_row(t);
@@ -208,7 +211,10 @@ GCOORD_HD_FLAT void run_rest(const DeviceWorldView& world,
     const std::uint32_t row = rows[k];
     const std::uint32_t place = outgoing_of(world.view, node, 0).place[row];
     const std::uint32_t next = k + stride < count ? k + stride : k;
-    step_rest(world, RowTurn{world.view, turn, input, node, row, place}, rows[next], arrays);
+    RowWork work;
+    RowLists lists;
+    const RowTurn t{world.view, turn, input, node, row, place, work, lists};
+    step_rest(world, t, rows[next], arrays);
   }
 }
 

@@ -1,9 +1,9 @@
 // What arrived for one row: the first part of its turn.
 //
 // Finds the messages that other nodes left for the row in earlier turns and that chance lets arrive
-// now, and the note of its own last turn, and leaves references to them in TurnScratch. Nothing is
-// copied. Loads that do not depend on one another are begun together. Host and device; see
-// resident_row.h for the contract.
+// now, and the note of its own last turn, and leaves references to them in RowWork and RowLists.
+// Nothing is copied. Loads that do not depend on one another are begun together. Host and device;
+// see resident_row.h for the contract.
 #pragma once
 
 #include "chaos/resident/resident_row.h"
@@ -52,22 +52,16 @@ GCOORD_HD inline consensus::MessagePlace message_place(const Outgoing& from,
 struct ArrivedMessages {
   const RowTurn& t;
 
-  GCOORD_HD std::uint32_t count() const {
-    return t.scratch().arrived_count[t.place] & ~std::uint32_t{kArrivedSnapshot};
-  }
+  GCOORD_HD std::uint32_t count() const { return t.work.arrived_count; }
 
-  GCOORD_HD bool has_snapshot() const {
-    return (t.scratch().arrived_count[t.place] & kArrivedSnapshot) != 0;
-  }
+  GCOORD_HD bool has_snapshot() const { return t.work.snapshot_arrived; }
 
   GCOORD_HD consensus::MessagePlace lies(std::uint32_t k) const {
     const Arrived arrived = at(k);
     return message_place(from(arrived), arrived.place, arrived.k);
   }
 
-  GCOORD_HD Arrived at(std::uint32_t k) const {
-    return arrived_of(t.scratch().arrived[t.plane(k)]);
-  }
+  GCOORD_HD Arrived at(std::uint32_t k) const { return arrived_of(t.lists.arrived[k]); }
 
   GCOORD_HD const Outgoing& from(const Arrived& arrived) const {
     return outgoing_of(t.view, arrived.sender, arrived.age);
@@ -131,8 +125,8 @@ GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, G
     gathered.configured = true;
     gathered.snapshot = true;
   }
-  t.scratch().stored[t.plane(gathered.count)] = LogIndex{};
-  t.scratch().arrived[t.plane(gathered.count)] = arrived_code(arrived);
+  t.lists.stored[gathered.count] = LogIndex{};
+  t.lists.arrived[gathered.count] = arrived_code(arrived);
   ++gathered.count;
 }
 
@@ -174,9 +168,9 @@ GCOORD_HD inline void gather_row(const RowTurn& t) {
     }
   }
   t.outgoing().place[t.row] = t.place;
-  t.scratch().note_place[t.place] = noted ? note_place : kNoPlace;
-  t.scratch().arrived_count[t.place] =
-      static_cast<std::uint8_t>(gathered.count | (gathered.snapshot ? kArrivedSnapshot : 0));
+  t.work.note_place = noted ? note_place : kNoPlace;
+  t.work.arrived_count = gathered.count;
+  t.work.snapshot_arrived = gathered.snapshot;
 }
 
 }  // namespace gcoord::chaos

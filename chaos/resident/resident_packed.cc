@@ -79,7 +79,9 @@ class PackedWorld final : public ResidentWorld {
       const std::uint32_t wanting = four_wanting(world, turn, node, first);
       for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
         if ((wanting >> k & 1u) != 0) {
-          run_place(world, RowTurn{world.view, turn, input, node, first + k, count++});
+          RowWork work;
+          RowLists lists;
+          run_place(world, RowTurn{world.view, turn, input, node, first + k, count++, work, lists});
         }
       }
     }

@@ -2,9 +2,7 @@
 //
 // A turn of a row has three parts: gather (resident_gather.h) finds what arrived, step
 // (resident_turn.h) runs the step, carry-out (resident_carry_out.h) moves payloads and applies.
-// Why three: the first and the last wait for memory and need few registers, the middle is long and
-// needs many; as kernels of their own each gets as many threads as it can use. They meet in
-// TurnScratch.
+// They meet in RowWork and RowLists, which belong to the thread that runs the row.
 // Contract: one thread per row and part; a part reads the Outgoing of earlier turns, and writes the
 // node's own of this turn and the row's own columns. Host and device; loops have constant bounds or
 // bounds by the shape.
@@ -19,6 +17,27 @@
 
 namespace gcoord::chaos {
 
+// What the parts of one row's turn tell each other: plain fields, which a device keeps in
+// registers,
+struct RowWork {
+  std::uint32_t note_place = kNoPlace;  // Where the row's note of the last turn lies.
+  std::uint32_t arrived_count = 0;      // Messages of the inbox.
+  bool snapshot_arrived = false;        // One of them is a snapshot.
+  std::uint8_t rare = 0;                // kRare*
+  std::uint32_t message_count = 0;      // What the row says.
+  Note note;  // What storage is to answer, and how far to apply; 0: nothing.
+  consensus::Appended accepted;
+  consensus::Appended own_entry;
+  LogIndex configuration_index;
+  std::uint32_t configuration_choice = 0;
+};
+
+// and what is indexed at run time, by message of the inbox.
+struct RowLists {
+  std::uint32_t arrived[consensus::kInboxMessages];  // An arrived_code (resident_gather.h).
+  LogIndex stored[consensus::kInboxMessages];        // Outbox::stored.
+};
+
 // One row at work. `place` is where it speaks.
 struct RowTurn {
   const ResidentView& view;
@@ -27,19 +46,14 @@ struct RowTurn {
   std::uint32_t node;
   std::uint32_t row;
   std::uint32_t place;
+  RowWork& work;
+  RowLists& lists;
 
   GCOORD_HD const ResidentRates& rates() const { return turn.rates; }
 
   GCOORD_HD const Outgoing& outgoing() const { return outgoing_of(view, node, 0); }
 
-  GCOORD_HD const TurnScratch& scratch() const { return view.node[node].scratch; }
-
   GCOORD_HD std::uint8_t& due() const { return view.node[node].due[row]; }
-
-  // Element k of a column of planes at this place.
-  GCOORD_HD std::size_t plane(std::uint32_t k) const {
-    return static_cast<std::size_t>(k) * view.place_count + place;
-  }
 
   GCOORD_HD Service& service() const { return view.node[node].service[row]; }
 

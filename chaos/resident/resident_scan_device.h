@@ -107,11 +107,13 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
 // The turn of a block's rows, as far as plain steps go. The node is a constant, so that what a
 // kernel is given of it (pointers, clocks, peers) is read where it is used, by the instruction that
 // uses it, and takes no register.
-template <std::uint32_t node>
+template <std::uint32_t constant_node>
 GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     const ResidentTurn& turn,
                                     std::uint32_t first_row,
-                                    BlockRows& rows) {
+                                    BlockRows& rows,
+                                    std::uint32_t any = 0) {
+  const std::uint32_t node = constant_node < 3 ? constant_node : any;
   const std::uint32_t count = list_block(world, turn, node, first_row, rows);
   const NodeTurn& now = turn.node[node];
   // Its peers as values: what is indexed by constants only becomes registers.
@@ -120,7 +122,10 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
   input.peer = peer;
   input.peer_count = kResidentNodes - 1;
   for (std::uint32_t k = threadIdx.x; k < count; k += kScanThreads) {
-    run_place(world, RowTurn{world.view, turn, input, node, rows.row[k], rows.first + k});
+    RowWork work;
+    RowLists lists;
+    const std::uint32_t row = rows.row[k];
+    run_place(world, RowTurn{world.view, turn, input, node, row, rows.first + k, work, lists});
   }
 }
 
@@ -130,6 +135,9 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     std::uint32_t first_row,
                                     BlockRows& rows) {
   static_assert(kResidentNodes == 3);
+#ifdef DYN
+  return run_block<9>(world, turn, first_row, rows, node);
+#endif
   switch (node) {
     case 0:
       return run_block<0>(world, turn, first_row, rows);

@@ -1,7 +1,7 @@
 // The step of one row: the second part of its turn.
 //
 // Makes an inbox out of what was gathered, what storage and service answered, and what chance
-// wishes for; steps the row; and leaves in TurnScratch what is to be carried out. Messages lie
+// wishes for; steps the row; and leaves in RowWork what is to be carried out. Messages lie
 // where their senders left them and where this row's readers will find them: nothing is copied.
 // Host and device; see resident_row.h for the contract.
 #pragma once
@@ -27,12 +27,12 @@ struct Intake {
 
 // What storage and service answered to the row's last turn.
 GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
-  const std::uint32_t note_place = t.scratch().note_place[t.place];
+  const std::uint32_t note_place = t.work.note_place;
   intake.head.woken = t.turn.node[t.node].wake_all | ((t.due() & kDueWoken) != 0 ? 1 : 0);
   if (note_place == kNoPlace) {
     return;
   }
-  const Note note = outgoing_of(t.view, t.node, 1).note[note_place];
+  const Note note = load_note(outgoing_of(t.view, t.node, 1).note[note_place]);
   intake.head.storage_ack = note.ack;
   intake.head.applied = note.applied;
   if (note.configuration != 0) {
@@ -114,13 +114,12 @@ GCOORD_HD inline std::uint8_t leave_rare(const RowTurn& t,
   std::uint32_t rare = 0;
   if (out.own_entry.count != 0) {
     rare |= kRareOwnEntry;
-    t.scratch().own_entry[t.place] = out.own_entry;
+    t.work.own_entry = out.own_entry;
   }
   if (out.configuration_index.value != 0) {
     rare |= kRareConfiguration;
-    t.scratch().configuration_index[t.place] = out.configuration_index;
-    t.scratch().configuration_choice[t.place] =
-        static_cast<std::uint32_t>(in.configuration_index.value);
+    t.work.configuration_index = out.configuration_index;
+    t.work.configuration_choice = static_cast<std::uint32_t>(in.configuration_index.value);
   }
   rare |= out.snapshot_installed != 0 ? kRareSnapshot : 0u;
   if (shard.hot().role == consensus::Role::Leader) {
@@ -140,20 +139,13 @@ GCOORD_HD inline void leave_outbox(const RowTurn& t,
                                    consensus::ShardRef shard,
                                    const consensus::InboxHead& in,
                                    const consensus::OutboxHead& out) {
-  const TurnScratch& scratch = t.scratch();
-  scratch.rare[t.place] = leave_rare(t, shard, in, out);
-  scratch.accepted_count[t.place] = out.accepted.count;
-  if (out.accepted.count != 0) {
-    scratch.accepted_first[t.place] = out.accepted.first;
-  }
+  t.work.rare = leave_rare(t, shard, in, out);
+  t.work.accepted = out.accepted;
+  t.work.message_count = out.message_count;
   t.outgoing().message_count[t.place] = static_cast<std::uint8_t>(out.message_count);
   const bool noted = out.storage.present != 0 || out.apply.first.value != 0;
-  if (noted) {
-    Note note;
-    note.ack = {out.storage.term, out.storage.vote, out.storage.present};
-    note.applied = out.apply.last;
-    t.outgoing().note[t.place] = note;
-  }
+  t.work.note.ack = {out.storage.term, out.storage.vote, out.storage.present};
+  t.work.note.applied = out.apply.last;
   const bool fed = t.rates().fed != 0 && shard.hot().role == consensus::Role::Leader;
   t.due() = static_cast<std::uint8_t>((noted ? kDueNote : 0) | (out.again != 0 ? kDueAgain : 0) |
                                       (fed ? kDueFed : 0));
@@ -162,7 +154,7 @@ GCOORD_HD inline void leave_outbox(const RowTurn& t,
 // The process ends after a step whose output nobody sees, and begins again from stable storage.
 GCOORD_HD inline void restart(const RowTurn& t, consensus::ShardRef shard) {
   restart_row(shard, t.input.self, t.view.shape.log_slots);
-  t.scratch().rare[t.place] = kRareRestart;
+  t.work.rare = kRareRestart;
   t.due() = kDueWoken;
 }
 
@@ -182,8 +174,7 @@ GCOORD_HD inline void take_all(const RowTurn& t,
 GCOORD_HD inline consensus::StepArrays arrays_of(const RowTurn& t,
                                                  const consensus::Configuration& configuration) {
   return {.configuration = &configuration,
-          .stored = t.scratch().stored + t.place,
-          .stored_stride = t.view.place_count,
+          .stored = t.lists.stored,
           .sink = t.outgoing().messages.sink(t.place)};
 }
 

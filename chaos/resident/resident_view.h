@@ -63,6 +63,8 @@ struct alignas(16) Note {
   std::uint32_t reserved = 0;
 };
 
+static_assert(sizeof(Note) == 2 * sizeof(consensus::MessageChunk));
+
 // What a snapshot message carries beside its header.
 struct Shipment {
   consensus::Configuration configuration;
@@ -80,25 +82,7 @@ struct Outgoing {
   std::uint8_t* receivers = nullptr;      // By row: a bit per node that is spoken to.
 };
 
-// What the parts of one row's turn tell each other (resident_turn.h), by place; planes lie
-// place_count apart. Meant within one turn only.
-struct TurnScratch {
-  std::uint32_t* note_place = nullptr;    // Where the row's note of the last turn lies; kNoPlace.
-  std::uint8_t* arrived_count = nullptr;  // Messages of the inbox, and kArrivedSnapshot.
-  std::uint32_t* arrived = nullptr;       // A plane per message of the inbox: an arrived_code.
-  LogIndex* stored = nullptr;             // A plane per message of the inbox: Outbox::stored.
-  std::uint32_t* accepted_count = nullptr;
-  LogIndex* accepted_first = nullptr;  // Meant where accepted_count is above 0.
-  std::uint8_t* rare = nullptr;        // kRare*
-  consensus::Appended* own_entry = nullptr;
-  LogIndex* configuration_index = nullptr;
-  std::uint32_t* configuration_choice = nullptr;
-};
-
 inline constexpr std::uint32_t kNoPlace = ~0u;
-
-// One of the messages is a snapshot.
-inline constexpr std::uint8_t kArrivedSnapshot = 0x80;
 
 // What seldom happens in a turn.
 inline constexpr std::uint8_t kRareOwnEntry = 1;
@@ -117,7 +101,6 @@ struct ResidentNode {
   std::uint8_t* due = nullptr;       // By row.
   Entry* log = nullptr;              // log_slots by row: entry i in slot i % log_slots.
   Service* service = nullptr;        // By row.
-  TurnScratch scratch;
 };
 
 // Sizes of such a cluster.
@@ -151,23 +134,11 @@ inline std::size_t outgoing_bytes(const ResidentShape& shape) {
          ColumnArena::bytes_for<std::uint8_t>(rows);
 }
 
-// Bytes per node of what the parts of a turn tell each other.
-inline std::size_t scratch_bytes(const ResidentShape& shape) {
-  const std::size_t places = place_count_of(shape);
-  return 3 * ColumnArena::bytes_for<std::uint32_t>(places) +
-         2 * ColumnArena::bytes_for<std::uint8_t>(places) +
-         2 * ColumnArena::bytes_for<LogIndex>(places) +
-         ColumnArena::bytes_for<consensus::Appended>(places) +
-         ColumnArena::bytes_for<std::uint32_t>(places * consensus::kInboxMessages) +
-         ColumnArena::bytes_for<LogIndex>(places * consensus::kInboxMessages);
-}
-
 inline std::size_t resident_bytes(const ResidentShape& shape) {
   const std::size_t rows = shape.shard_count;
-  const std::size_t node = scratch_bytes(shape) + shape.ages * outgoing_bytes(shape) +
-                           ColumnArena::bytes_for<std::uint8_t>(rows) +
-                           ColumnArena::bytes_for<Entry>(rows * shape.log_slots) +
-                           ColumnArena::bytes_for<Service>(rows);
+  const std::size_t node =
+      shape.ages * outgoing_bytes(shape) + ColumnArena::bytes_for<std::uint8_t>(rows) +
+      ColumnArena::bytes_for<Entry>(rows * shape.log_slots) + ColumnArena::bytes_for<Service>(rows);
   return kResidentNodes * node;
 }
 
@@ -188,24 +159,6 @@ Outgoing carve_outgoing(Arena& arena, const ResidentShape& shape) {
   return outgoing;
 }
 
-template <typename Arena>
-TurnScratch carve_scratch(Arena& arena, const ResidentShape& shape) {
-  const std::size_t places = place_count_of(shape);
-  const std::size_t planes = places * consensus::kInboxMessages;
-  TurnScratch scratch;
-  scratch.note_place = arena.template column<std::uint32_t>(places);
-  scratch.arrived_count = arena.template column<std::uint8_t>(places);
-  scratch.arrived = arena.template column<std::uint32_t>(planes);
-  scratch.stored = arena.template column<LogIndex>(planes);
-  scratch.accepted_count = arena.template column<std::uint32_t>(places);
-  scratch.accepted_first = arena.template column<LogIndex>(places);
-  scratch.rare = arena.template column<std::uint8_t>(places);
-  scratch.own_entry = arena.template column<consensus::Appended>(places);
-  scratch.configuration_index = arena.template column<LogIndex>(places);
-  scratch.configuration_choice = arena.template column<std::uint32_t>(places);
-  return scratch;
-}
-
 // Carves everything but the row tables out of zero-filled memory. Services start empty.
 template <typename Arena>
 ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
@@ -223,9 +176,39 @@ ResidentView carve_resident(Arena& arena, const ResidentShape& shape) {
     const std::size_t slots = static_cast<std::size_t>(shape.shard_count) * shape.log_slots;
     node.log = arena.template column<Entry>(slots);
     node.service = arena.template column<Service>(shape.shard_count);
-    node.scratch = carve_scratch(arena, shape);
   }
   return view;
+}
+
+// --- Wide accesses: two or one of 16 bytes, where a struct would be copied field by field.
+
+GCOORD_HD inline Note load_note(const Note& from) {
+  const auto* chunk = reinterpret_cast<const consensus::MessageChunk*>(&from);
+  const consensus::MessageChunk ack = chunk[0];
+  const consensus::MessageChunk rest = chunk[1];
+  Note note;
+  note.ack.term = Term{ack.word[0]};
+  note.ack.vote = NodeId{static_cast<std::uint32_t>(ack.word[1])};
+  note.ack.present = static_cast<std::uint32_t>(ack.word[1] >> 32);
+  note.applied = LogIndex{rest.word[0]};
+  note.configuration = static_cast<std::uint32_t>(rest.word[1]);
+  return note;
+}
+
+GCOORD_HD inline void store_note(const Note& note, Note& to) {
+  auto* chunk = reinterpret_cast<consensus::MessageChunk*>(&to);
+  const std::uint64_t present = note.ack.present;
+  chunk[0] = {{note.ack.term.value, note.ack.vote.value | present << 32}};
+  chunk[1] = {{note.applied.value, note.configuration}};
+}
+
+GCOORD_HD inline Service load_service(const Service& from) {
+  const consensus::MessageChunk chunk = consensus::load_chunk(&from);
+  return {chunk.word[0], LogIndex{chunk.word[1]}};
+}
+
+GCOORD_HD inline void store_service(const Service& service, Service& to) {
+  consensus::store_chunk(&to, service.digest, service.index.value);
 }
 
 // --- Places

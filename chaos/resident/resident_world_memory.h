@@ -60,8 +60,7 @@ inline ResidentMemory device_world_memory(const ResidentShape& shape, std::uint3
                               rows * sizeof(std::uint32_t);
   return {.row_bytes = kResidentNodes * at_rest,
           .wide_bytes = kResidentNodes * wide,
-          .outgoing_bytes =
-              kResidentNodes * (scratch_bytes(shape) + shape.ages * outgoing_bytes(shape) - found),
+          .outgoing_bytes = kResidentNodes * (shape.ages * outgoing_bytes(shape) - found),
           .log_bytes = kResidentNodes * rows * (shape.log_slots * sizeof(Entry) + sizeof(Service))};
 }
 

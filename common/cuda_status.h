@@ -15,10 +15,20 @@
 
 namespace gcoord {
 
+// CUDA's own words, but for a machine without a driver, which CUDA calls an old one.
+inline std::string cuda_words(cudaError_t error) {
+  int version = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
+      version == 0) {
+    return "there is no CUDA driver here";
+  }
+  return cudaGetErrorString(error);
+}
+
 // `what` names the work for the operator: "allocating memory".
 inline Status cuda_status(std::string_view what, cudaError_t error) {
   const auto status = [&](StatusCode code, std::uint32_t detail) {
-    return Status{code, std::string(what) + ": " + cudaGetErrorString(error), detail};
+    return Status{code, std::string(what) + ": " + cuda_words(error), detail};
   };
   switch (error) {
     case cudaSuccess:

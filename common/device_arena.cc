@@ -16,7 +16,7 @@ Status probe_device(int device) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
     return Status{StatusCode::Unavailable,
-                  std::string("no CUDA device can be used: ") + cudaGetErrorString(error)};
+                  std::string("no CUDA device can be used: ") + cuda_words(error)};
   }
   if (device < 0 || device >= count) {
     return Status{StatusCode::Unavailable,

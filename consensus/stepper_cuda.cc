@@ -22,7 +22,10 @@ constexpr std::uint32_t kWarmUpLimitMs = 30'000;
 class CudaStepDevice final : public StepDevice {
  public:
   explicit CudaStepDevice(const CudaStepperOptions& options)
-      : device_(options.device), wait_limit_ms_(options.wait_limit_ms), calls_(options.fault) {}
+      : device_(options.device),
+        wait_limit_ms_(options.wait_limit_ms),
+        clock_us_(options.clock_us),
+        calls_(options.fault) {}
 
   ~CudaStepDevice() override {
     // After a fault the device may be at work still, and freeing would wait for it.
@@ -172,12 +175,18 @@ class CudaStepDevice final : public StepDevice {
     return calls_.make(what, [&] { return poll(what, limit_ms); });
   }
 
+  // Looks before it asks for the time: whoever was paused itself finds the work done.
   Status poll(std::string_view what, std::uint32_t limit_ms) {
     const std::uint64_t looks = kSpinLooks + std::uint64_t{limit_ms} * kPausesPerMs;
+    const std::uint64_t end_us = clock_us_ ? clock_us_() + std::uint64_t{limit_ms} * 1000 : 0;
     for (std::uint64_t look = 0; look < looks; ++look) {
+      const bool late = clock_us_ && look >= kSpinLooks && clock_us_() >= end_us;
       const cudaError_t answer = cudaEventQuery(done_);
       if (answer != cudaErrorNotReady) {
         return cuda_status(name() + ": " + std::string(what), answer);
+      }
+      if (late) {
+        break;
       }
       if (look >= kSpinLooks) {
         const timespec pause{0, kPauseNs};
@@ -210,6 +219,7 @@ class CudaStepDevice final : public StepDevice {
 
   int device_;
   std::uint32_t wait_limit_ms_;
+  std::function<std::uint64_t()> clock_us_;
   DeviceCalls calls_;
   std::string product_;
   StepMemory memory_;

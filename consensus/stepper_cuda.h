@@ -10,6 +10,7 @@
 #include "consensus/stepper.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace gcoord::consensus {
@@ -21,6 +22,10 @@ struct CudaStepperOptions {
   // A batch takes far less than a millisecond, and a few of them where processes share a device in
   // slices of time. Two seconds are twice the default election timeout: other nodes lead by then.
   std::uint32_t wait_limit_ms = 2000;
+  // Microseconds that only grow, for the limit. Empty: pauses of at least 50 us are counted
+  // instead, so a wait lasts at least its limit, and twice as long on a kernel that rounds pauses
+  // up.
+  std::function<std::uint64_t()> clock_us;
   DeviceFaultPlan fault;
 };
 

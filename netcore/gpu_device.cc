@@ -13,7 +13,7 @@ Result<std::uint32_t> gpu_count() {
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code != cudaSuccess) {
     return Status{StatusCode::Unavailable,
-                  std::string{"no GPU can be used here: "} + cudaGetErrorString(code)};
+                  std::string{"no GPU can be used here: "} + gcoord::cuda_words(code)};
   }
   if (count <= 0) {
     return Status{StatusCode::Unavailable, "the CUDA driver sees no device"};

@@ -3,6 +3,7 @@
 #include "common/device_errors.h"
 #include "consensus/stepper_cuda.h"
 #include "rpc/error_codes.h"
+#include "server/boot_time.h"
 
 #include <charconv>
 
@@ -23,6 +24,7 @@ Result<std::unique_ptr<consensus::Stepper>> open_cuda(std::uint32_t index,
   return consensus::make_cuda_stepper({.device = static_cast<int>(index),
                                        .row_count = options.row_count,
                                        .slot_count = options.slot_count,
+                                       .clock_us = [] { return boot_time_us(); },
                                        .fault = options.fault});
 }
 

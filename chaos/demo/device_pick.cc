@@ -45,17 +45,18 @@ Result<DevicePick> pick_devices(const std::string& wish,
     pick.why = "the CPU for every node: " + here.obstacle;
     return pick;
   }
-  const bool one_each = found >= node_count;
   for (std::uint32_t node = 0; node < node_count; ++node) {
-    pick.device_of_node.push_back(fmt::format("cuda:{}", one_each ? node : 0));
+    pick.device_of_node.push_back(fmt::format("cuda:{}", node % found));
   }
-  pick.why = one_each
-                 ? fmt::format(
-                       "a GPU for each node: this machine has {}, {}", found, here.products.front())
-                 : fmt::format("one GPU for all {} nodes, cuda:0 ({}): this machine has {}",
-                               node_count,
-                               here.products.front(),
-                               found);
+  const std::string& product = here.products.front();
+  if (found == 1) {
+    pick.why =
+        fmt::format("one GPU for all {} nodes: cuda:0 ({}) is all there is", node_count, product);
+  } else if (found < node_count) {
+    pick.why = fmt::format("{} GPUs ({}) for {} nodes, in turn", found, product, node_count);
+  } else {
+    pick.why = fmt::format("a GPU for each node: {} of {} ({})", node_count, found, product);
+  }
   return pick;
 }
 

@@ -1,7 +1,7 @@
 // Which device each node of the demo runs on, and why: decided once, before anything starts.
 //
 // A GPU is taken when there is one that this build can use: one for each node where there are as
-// many, else the first one for all of them. What was asked for by name is not replaced.
+// many, else the nodes share those there are, in turn. What was asked for by name is not replaced.
 #pragma once
 
 #include "common/status.h"

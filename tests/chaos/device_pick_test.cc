@@ -21,7 +21,13 @@ TEST(DevicePick, WithoutAGpuEveryNodeIsOnTheCpuAndTheReasonIsSaid) {
 TEST(DevicePick, OneGpuIsSharedByAllNodes) {
   const DevicePick pick = pick_devices("auto", 3, kOne).value();
   EXPECT_THAT(pick.device_of_node, ElementsAre("cuda:0", "cuda:0", "cuda:0"));
-  EXPECT_THAT(pick.why, HasSubstr("one GPU for all 3 nodes, cuda:0 (A)"));
+  EXPECT_THAT(pick.why, HasSubstr("one GPU for all 3 nodes: cuda:0 (A)"));
+}
+
+TEST(DevicePick, TwoGpusAreSharedInTurn) {
+  const DevicePick pick = pick_devices("auto", 3, {.products = {"A", "A"}}).value();
+  EXPECT_THAT(pick.device_of_node, ElementsAre("cuda:0", "cuda:1", "cuda:0"));
+  EXPECT_THAT(pick.why, HasSubstr("2 GPUs (A) for 3 nodes"));
 }
 
 TEST(DevicePick, WithEnoughGpusEachNodeHasItsOwn) {

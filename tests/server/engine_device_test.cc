@@ -6,6 +6,7 @@
 #include "consensus/device_stepper.h"
 #include "consensus/stepper_cuda.h"
 #include "engine_cluster.h"
+#include "server/boot_time.h"
 #include "tests/consensus/stand_in_device.h"
 
 #include <set>
@@ -34,6 +35,7 @@ Result<std::unique_ptr<Stepper>> over_cuda(std::uint32_t row_count,
                                        .row_count = row_count,
                                        .slot_count = slot_count,
                                        .wait_limit_ms = 200,
+                                       .clock_us = [] { return boot_time_us(); },
                                        .fault = plan});
 }
 

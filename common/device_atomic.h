@@ -10,9 +10,7 @@
 #include "common/hd.h"
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace gcoord {
 
@@ -67,35 +65,12 @@ GCOORD_HD inline bool relaxed_claim(std::uint64_t& word, std::uint64_t value) {
 }
 
 // Replaces a word that this thread alone may change now, while others look at it or try to claim
-// it. On a device a weak store, which keeps the line in the first-level cache; see relaxed_copy.
+// it. On a device a weak store, which keeps the line in the first-level cache; see word_line.h.
 GCOORD_HD inline void relaxed_store(std::uint64_t& word, std::uint64_t value) {
 #if defined(__CUDA_ARCH__)
   word = value;
 #else
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_relaxed);
-#endif
-}
-
-// A copy of 64-bit words that other threads may be changing: each word is one that was there at
-// some time, and a word that this thread wrote last is the one that it wrote. Words of one copy
-// need not belong together. On a device these are weak loads, which the first-level cache may
-// answer: the memory model describes races of accesses of one size ("Limitations on Mixed-size
-// Data-races", PTX ISA 8.8), and a thread's own writes are before its later loads. T is made of
-// 64-bit words alone.
-template <typename T>
-GCOORD_HD inline T relaxed_copy(const T& from) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
-#if defined(__CUDA_ARCH__)
-  return from;
-#else
-  T copy;
-  auto* source = const_cast<std::uint64_t*>(reinterpret_cast<const std::uint64_t*>(&from));
-  auto* target = reinterpret_cast<std::uint64_t*>(&copy);
-  for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) {
-    target[i] = std::atomic_ref<std::uint64_t>(source[i]).load(std::memory_order_relaxed);
-  }
-  return copy;
 #endif
 }
 

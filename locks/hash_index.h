@@ -20,9 +20,9 @@
 #pragma once
 
 #include "common/assert.h"
-#include "common/bits.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
+#include "common/word_line.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,15 +33,9 @@ namespace gcoord::locks {
 // lines has a probability of some 20^-k; 64 is never met.
 inline constexpr std::uint32_t kProbeMax = 64;
 
-// Slots of a line.
-inline constexpr std::uint32_t kLineSlots = 7;
-
-struct alignas(64) IndexLine {
-  std::uint64_t slot[kLineSlots] = {};  // Hash in the upper half, row in the lower; 0 is free.
-  std::uint64_t passed = 0;             // Rows that stand in later lines and have passed this one.
-};
-
-static_assert(sizeof(IndexLine) == 64);
+// Slots have the hash in the upper half and the row in the lower, 0 is free; the last word counts
+// the rows that stand in later lines and have passed this one.
+using IndexLine = WordLine;
 
 // The slot that a writer emptied last, kept for the row that it adds next: a lock that is released
 // and taken again costs plain stores. Nobody else may use the slot meanwhile.
@@ -53,10 +47,15 @@ struct IndexSpare {
 // What stands in a spare slot: no row has this number.
 inline constexpr std::uint64_t kSpareSlot = 0xffff'ffffu;
 
+// Whether writers must agree by atomic operations, which cost a host with one writer half of what
+// an acquire costs: they wait for every store before them.
+enum class IndexWriters : std::uint8_t { One, Many };
+
 struct HashIndex {
   IndexLine* lines = nullptr;
   std::uint32_t mask = 0;       // Line count - 1; the count is a power of two.
   IndexSpare* spare = nullptr;  // Of the writer; may be none.
+  IndexWriters writers = IndexWriters::One;
 
   // Lines for this many rows: a power of two, 4/7 full at most.
   static constexpr std::size_t line_count(std::size_t row_count) {
@@ -78,17 +77,18 @@ struct HashIndex {
   // The row for which same(row) holds among those with this hash, or 0.
   template <typename Same>
   GCOORD_HD std::uint32_t find(std::uint32_t hash, const Same& same) const {
+    std::uint32_t row = 0;
+    const auto visit = [&](std::uint32_t, std::uint64_t slot) {
+      row = static_cast<std::uint32_t>(slot);
+      return is_row(row) && same(row);
+    };
     GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
-      const IndexLine seen = relaxed_copy(line(hash, probe));
-      GCOORD_ROLLED
-      for (std::uint32_t slots = slots_with(seen, hash); slots != 0; slots &= slots - 1) {
-        const std::uint32_t row = row_in(seen, lowest_bit(slots));
-        if (is_row(row) && same(row)) {
-          return row;
-        }
+      std::uint64_t passed = 0;
+      if (visit_slots(line(hash, probe), start(hash), HasHash{hash}, visit, passed)) {
+        return row;
       }
-      if (seen.passed == 0) {
+      if (passed == 0) {
         return 0;
       }
     }
@@ -105,14 +105,14 @@ struct HashIndex {
     GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
-      const IndexLine seen = relaxed_copy(own);
-      GCOORD_ROLLED
-      for (std::uint32_t slots = free_slots(seen); slots != 0; slots &= slots - 1) {
-        if (relaxed_claim(own.slot[lowest_bit(slots)], wanted)) {
-          return;
-        }
+      const auto take_slot = [&](std::uint32_t place, std::uint64_t) {
+        return claim(own.slot[place], wanted);
+      };
+      std::uint64_t passed = 0;
+      if (visit_slots(own, start(hash), IsWord{0}, take_slot, passed)) {
+        return;
       }
-      relaxed_add(own.passed, std::uint64_t{1});
+      add(own.last, 1);
     }
     GCOORD_ASSERT(false);  // No free slot: the owner let the index grow too full.
   }
@@ -122,16 +122,15 @@ struct HashIndex {
     GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
-      const IndexLine seen = relaxed_copy(own);
-      GCOORD_ROLLED
-      for (std::uint32_t slots = slots_with(seen, hash); slots != 0; slots &= slots - 1) {
-        const std::uint32_t place = lowest_bit(slots);
-        if (row_in(seen, place) == row) {
-          empty_slot(own.slot[place], hash, probe);
-          return true;
-        }
+      const auto empty = [&](std::uint32_t place, std::uint64_t) {
+        empty_slot(own.slot[place], hash, probe);
+        return true;
+      };
+      std::uint64_t passed = 0;
+      if (visit_slots(own, start(hash), IsWord{slot_of(hash, row)}, empty, passed)) {
+        return true;
       }
-      if (seen.passed == 0) {
+      if (passed == 0) {
         return false;
       }
     }
@@ -147,37 +146,44 @@ struct HashIndex {
   }
 
  private:
+  struct HasHash {
+    std::uint32_t hash;
+
+    GCOORD_HD bool operator()(std::uint64_t slot) const {
+      return static_cast<std::uint32_t>(slot >> 32) == hash;
+    }
+  };
+
+  struct IsWord {
+    std::uint64_t word;
+
+    GCOORD_HD bool operator()(std::uint64_t slot) const { return slot == word; }
+  };
+
   GCOORD_HD static bool is_row(std::uint32_t row) {
     return row != 0 && row != static_cast<std::uint32_t>(kSpareSlot);
   }
 
-  // A bit per slot of a line: those with this hash, free and spare ones with hash 0 among them.
-  GCOORD_HD static std::uint32_t slots_with(const IndexLine& line, std::uint32_t hash) {
-    std::uint32_t slots = 0;
-    GCOORD_UNROLL
-    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-      slots |= (static_cast<std::uint32_t>(line.slot[i] >> 32) == hash ? 1u : 0u) << i;
-    }
-    return slots;
+  // Where in its line a row stands if the slot was free: by bits that do not choose the line.
+  GCOORD_HD static std::uint32_t start(std::uint32_t hash) {
+    return (hash >> 24) * IndexLine::kSlots >> 8;
   }
 
-  GCOORD_HD static std::uint32_t free_slots(const IndexLine& line) {
-    std::uint32_t slots = 0;
-    GCOORD_UNROLL
-    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-      slots |= (line.slot[i] == 0 ? 1u : 0u) << i;
+  // Of a slot that was free a moment ago.
+  GCOORD_HD bool claim(std::uint64_t& slot, std::uint64_t wanted) const {
+    if (writers == IndexWriters::Many) {
+      return relaxed_claim(slot, wanted);
     }
-    return slots;
+    relaxed_store(slot, wanted);
+    return true;
   }
 
-  // The row in a slot, chosen without an address, so that a line may stay in registers.
-  GCOORD_HD static std::uint32_t row_in(const IndexLine& line, std::uint32_t place) {
-    std::uint32_t row = 0;
-    GCOORD_UNROLL
-    for (std::uint32_t i = 0; i < kLineSlots; ++i) {
-      row = i == place ? static_cast<std::uint32_t>(line.slot[i]) : row;
+  GCOORD_HD void add(std::uint64_t& word, std::uint64_t count) const {
+    if (writers == IndexWriters::Many) {
+      relaxed_add(word, count);
+    } else {
+      relaxed_store(word, word + count);
     }
-    return row;
   }
 
   // A spare slot that does not serve the next row is given up, so that spare slots and rows
@@ -202,7 +208,7 @@ struct HashIndex {
     relaxed_store(slot, 0);
     GCOORD_ROLLED
     for (std::uint32_t probe = 0; probe < probes; ++probe) {
-      relaxed_add(line(hash, probe).passed, ~std::uint64_t{0});  // One less.
+      add(line(hash, probe).last, ~std::uint64_t{0});  // One less.
     }
   }
 };

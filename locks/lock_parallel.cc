@@ -160,6 +160,7 @@ Status LockParallel::reserve_index(MovingIndex& index, LockMemory& memory, std::
   const std::size_t line_count = HashIndex::line_count(capacity);
   GCOORD_TRY(index.current.lines, reserve_column<IndexLine>(memory, line_count));
   index.current.mask = static_cast<std::uint32_t>(line_count - 1);
+  index.current.writers = IndexWriters::Many;
   return {};
 }
 

@@ -39,8 +39,7 @@ struct RowPool {
   std::uint32_t position_mask = ~0u;  // Of the ring's positions; all ones for a plain stack.
 
   GCOORD_HD Record& operator[](RowId row) const {
-    GCOORD_ASSERT(row.value != 0);
-    GCOORD_ASSERT(row.value <= capacity);
+    GCOORD_ASSERT(row.value - 1 < capacity);  // Row 0 wraps, so one question asks both.
     return records[row.value];
   }
 

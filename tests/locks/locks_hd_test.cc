@@ -1,0 +1,96 @@
+// Pure parts of the batches, on the host and in a kernel: searches in a line, blocks of names, the
+// layout of runs, shares of a digest.
+#include "common/random.h"
+#include "common/word_line.h"
+#include "locks/lock_batch.h"
+#include "locks/lock_keys.h"
+#include "locks/lock_names.h"
+#include "tests/hd_test.h"
+
+namespace gcoord::locks {
+namespace {
+
+struct IsSmall {
+  GCOORD_HD bool operator()(std::uint64_t word) const { return word < 2; }
+};
+
+// Every wanted slot is visited once with its own word, and the visit that says yes is the last.
+HD_TEST(WordLine, VisitsWantedSlotsUntilOneIsTaken) {
+  WordLine line;
+  std::uint32_t wanted = 0;
+  for (std::uint32_t i = 0; i < WordLine::kSlots; ++i) {
+    line.slot[i] = random64(seed, 1, i) % 4;
+    wanted |= (line.slot[i] < 2 ? 1u : 0u) << i;
+  }
+  line.last = 5 + seed;
+  const std::uint32_t start = seed % WordLine::kSlots;
+  std::uint32_t visited = 0;
+  std::uint64_t last = 0;
+  const auto note = [&](std::uint32_t place, std::uint64_t word) {
+    HD_EXPECT(word == line.slot[place]);
+    HD_EXPECT((visited >> place & 1) == 0);
+    visited |= 1u << place;
+    return false;
+  };
+  HD_EXPECT(!visit_slots(line, start, IsSmall{}, note, last));
+  HD_EXPECT(visited == wanted);
+  HD_EXPECT(last == line.last);
+  std::uint32_t taken = 0;
+  const auto take_first = [&](std::uint32_t, std::uint64_t) {
+    ++taken;
+    return true;
+  };
+  HD_EXPECT(visit_slots(line, start, IsSmall{}, take_first, last) == (wanted != 0));
+  HD_EXPECT(taken == (wanted != 0 ? 1u : 0u));
+}
+
+HD_TEST(NameBlock, HoldsTheBytesLowestFirstAndZeroesAfterThem) {
+  char name[NameBlock::kBytes];
+  for (std::uint32_t i = 0; i < NameBlock::kBytes; ++i) {
+    name[i] = static_cast<char>(random64(seed, 3, i));
+  }
+  const std::uint32_t byte_count = 1 + seed % NameBlock::kBytes;
+  const NameBlock block = make_name_block(name, byte_count);
+  for (std::uint32_t i = 0; i < NameBlock::kBytes; ++i) {
+    const char held = static_cast<char>(block.words[i / 4] >> (i % 4 * 8));
+    HD_EXPECT(held == (i < byte_count ? name[i] : '\0'));
+  }
+}
+
+// A change of any one field of a command changes its digest.
+HD_TEST(CommandDigest, SeesEveryField) {
+  LockCommand command;
+  command.kind = LockCommandKind::Acquire;
+  command.session = SessionId{random64(seed, 5, 0)};
+  command.sequence = RequestSequence{random64(seed, 5, 1)};
+  const LogIndex index{random64(seed, 5, 2)};
+  const std::uint64_t digest = command_digest(index, command);
+  HD_EXPECT(command_digest(index + 1, command) != digest);
+  LockCommand other = command;
+  other.kind = LockCommandKind::Release;
+  HD_EXPECT(command_digest(index, other) != digest);
+  other = command;
+  other.session.value ^= std::uint64_t{1} << seed % 64;
+  HD_EXPECT(command_digest(index, other) != digest);
+  other = command;
+  other.sequence.value ^= std::uint64_t{1} << seed % 64;
+  HD_EXPECT(command_digest(index, other) != digest);
+  other = command;
+  other.name_hash.low ^= std::uint64_t{1} << seed % 64;
+  HD_EXPECT(command_digest(index, other) != digest);
+}
+
+// Runs of each class fit between where theirs and the next class's begin.
+HD_TEST(RunClasses, EveryClassHasRoomForAllItsRuns) {
+  const std::uint32_t count = 1 + random_below(random64(seed, 4, 0), 1u << 26);
+  for (std::uint32_t run_class = 0; run_class + 1 < kRunClasses; ++run_class) {
+    const std::uint32_t room = first_run(count, run_class + 1) - first_run(count, run_class);
+    HD_EXPECT(room >= count >> run_class);
+  }
+  HD_EXPECT(first_run(count, kRunClasses - 1) <= 2 * count);
+  const std::uint32_t run_class = run_class_of(count);
+  HD_EXPECT(count >> run_class == 1);
+}
+
+}  // namespace
+}  // namespace gcoord::locks

@@ -132,7 +132,8 @@ bool ReplicaEngine::Core::send_peer_message(NodeId to, std::span<const std::byte
 }
 
 bool ReplicaEngine::Core::arm() {
-  if (!failure_.ok() || rows_.waiting() || sweep_left_ > 0 || readmission_.waiting() || checkpointing_->busy()) {
+  if (!failure_.ok() || rows_.waiting() || sweep_left_ > 0 || readmission_.waiting() ||
+      checkpointing_->busy()) {
     return false;
   }
   const bool quiet = !disk_->rearm();

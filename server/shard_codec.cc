@@ -105,8 +105,8 @@ bool well_formed_entries(const consensus::Message& append, std::span<const std::
     if (!entry) {
       return false;
     }
-    // The flag is an upper bound: a leader that was told late what is decided takes that index for a
-    // configuration (consensus/follow.h). Older ones travel unflagged among the rest.
+    // The flag is an upper bound: a leader that was told late what is decided takes that index for
+    // a configuration (consensus/follow.h). Older ones travel unflagged among the rest.
     if (entry->kind == EntryKind::Configuration && !decode_configuration(entry->payload)) {
       return false;
     }

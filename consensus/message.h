@@ -40,10 +40,9 @@ enum class MessageKind : std::uint8_t {
 
 inline constexpr std::uint8_t kMessageKindLast = static_cast<std::uint8_t>(MessageKind::Readmit);
 
-inline constexpr std::uint8_t kFlagReject = 1;    // Replies: refused.
-inline constexpr std::uint8_t kFlagTransfer = 2;  // Vote: campaign on the leader's order.
-inline constexpr std::uint8_t kFlagConfiguration =
-    4;  // Append: its one entry may be a configuration.
+inline constexpr std::uint8_t kFlagReject = 1;         // Replies: refused.
+inline constexpr std::uint8_t kFlagTransfer = 2;       // Vote: campaign on the leader's order.
+inline constexpr std::uint8_t kFlagConfiguration = 4;  // Append: its entry may be a configuration.
 // LeaderAnswer: the sender leads in the term asked about.
 inline constexpr std::uint8_t kFlagLeads = 8;
 // AppendReply, StepDown: the sender has forgotten what it promised in an earlier life; it counts in

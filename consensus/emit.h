@@ -380,6 +380,32 @@ GCOORD_HD inline void emit_storage(const StepRow& r) {
   storage.persist_from = log.last + 1;
 }
 
+// Storage finished the request under way. Entries that were cut meanwhile are not counted:
+// pending_last fell with them.
+GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
+  Storage& storage = r.storage();
+  if (ack.present == 0 || storage.request_pending == 0) {
+    return;
+  }
+  storage.request_pending = 0;
+  storage.durable = max_id(storage.durable, storage.pending_last);
+  storage.durable_term = ack.term;
+  storage.durable_vote = ack.vote;
+}
+
+// Memory mode: what was just handed over is stored, because the owner keeps it before anything of
+// this outbox leaves (outbox.h). Nobody calls the row for it, so a replica that decides alone asks
+// for another step. Whether storage moved.
+GCOORD_HD inline bool store_at_once(const StepRow& r) {
+  const StorageRequest& request = r.out.storage;
+  if (r.input.stored_at_once == 0 || request.present == 0) {
+    return false;
+  }
+  on_storage_ack(r, {request.term, request.vote, 1});
+  r.out.want_again(r.hot().role != Role::Follower && is_quorum(r.configuration(), self_mask(r)));
+  return true;
+}
+
 GCOORD_HD inline void emit_apply(const StepRow& r) {
   const Log& log = r.log();
   const LogIndex ready = min_id(log.commit, r.storage().durable);
@@ -393,7 +419,7 @@ GCOORD_HD inline void emit_apply(const StepRow& r) {
 GCOORD_HD inline void emit(const StepRow& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
-  const bool storage_moved = in.storage_ack.present != 0;
+  const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const PeerLiveness* peer = peer_at(r, slot);
     if (peer != nullptr) {

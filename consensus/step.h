@@ -30,19 +30,6 @@ GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   return lease_end(StepRow{shard, input, unused, none});
 }
 
-// Storage finished the request under way. Entries that were cut meanwhile are not counted:
-// pending_last fell with them.
-GCOORD_HD inline void on_storage_ack(const StepRow& r, const StorageAck& ack) {
-  Storage& storage = r.storage();
-  if (ack.present == 0 || storage.request_pending == 0) {
-    return;
-  }
-  storage.request_pending = 0;
-  storage.durable = max_id(storage.durable, storage.pending_last);
-  storage.durable_term = ack.term;
-  storage.durable_vote = ack.vote;
-}
-
 GCOORD_HD inline void on_applied(const StepRow& r, const InboxHead& in) {
   Log& log = r.log();
   if (in.applied > log.applied) {

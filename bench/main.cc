@@ -10,6 +10,7 @@
 #include "bench/report/results_file.h"
 #include "bench/scale.h"
 #include "bench/step.h"
+#include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
 #include "chaos/process/own_path.h"
 
@@ -46,6 +47,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"channel",
      "slots, bytes and round trips of channels between devices: --device cuda:0,cuda:1",
      &bench_channel,
+     kDefaultShards},
+    {"turn",
+     "latency and rate of commits, and failover, of three nodes on GPUs: --device cuda:0,cuda:1",
+     &bench_turn,
      kDefaultShards},
     {"idle",
      "CPU and peer messages of a cluster nobody asks anything",
@@ -109,8 +114,9 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                   options.shards,
                   "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
       ->check(CLI::Range(2048, 1 << 24));
-  command.add_option(
-      "--device", options.device, "what runs: cpu, or cuda:N; for channel also cuda:N,cuda:M");
+  command.add_option("--device",
+                     options.device,
+                     "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
   command.add_option("--directory", options.directory, "where clusters keep their files");
   command.add_option("--results", arguments.results_directory, "where the result is kept");
   command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");

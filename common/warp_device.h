@@ -84,4 +84,44 @@ GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t lim
   return first_zero < limit ? first_zero : limit;
 }
 
+// Bits set in a word: of a ballot, how many members said yes.
+GCOORD_HD inline std::uint32_t count_bits(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(bits));
+#else
+  return static_cast<std::uint32_t>(__builtin_popcount(bits));
+#endif
+}
+
+// How many members below this one said yes in a ballot: its place among them.
+GCOORD_HD inline std::uint32_t rank_among(std::uint32_t bits) {
+  return count_bits(bits & ((1u << warp_rank()) - 1));
+}
+
+// The sum of the values of all members below this one.
+GCOORD_HD inline std::uint32_t warp_sum_below(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t sum = value;
+  for (std::uint32_t distance = 1; distance < 32; distance *= 2) {
+    const std::uint32_t below = __shfl_up_sync(0xffffffffu, sum, distance);
+    sum += warp_rank() >= distance ? below : 0;
+  }
+  return sum - value;
+#else
+  static_cast<void>(value);
+  return 0;
+#endif
+}
+
+// The least value of all members, to all.
+GCOORD_HD inline std::uint64_t warp_least(std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const std::uint64_t other = __shfl_xor_sync(0xffffffffu, value, distance);
+    value = other < value ? other : value;
+  }
+#endif
+  return value;
+}
+
 }  // namespace gcoord

@@ -113,6 +113,25 @@ GCOORD_HD inline std::uint32_t warp_sum_below(std::uint32_t value) {
 #endif
 }
 
+// As warp_broadcast, where each member names the member it wants the word of.
+GCOORD_HD inline std::uint32_t warp_read(std::uint32_t value, std::uint32_t from) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
+#else
+  return from == 0 ? value : 0;
+#endif
+}
+
+// Bit i: member i brought the same value as this member.
+GCOORD_HD inline std::uint32_t warp_match(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return __match_any_sync(0xffffffffu, value);
+#else
+  static_cast<void>(value);
+  return 1;
+#endif
+}
+
 // The least value of all members, to all.
 GCOORD_HD inline std::uint64_t warp_least(std::uint64_t value) {
 #if defined(__CUDA_ARCH__)

@@ -60,13 +60,16 @@ class TurnStripe {
     if (t_.state.version == 0) {
       return false;  // The clock has not been read yet.
     }
+    const std::uint64_t began_ns = device_now_ns();
     clear_desk(t_);
     scan_deadlines(t_);
     take_in();
     if (t_.place_count == 0 && t_.desk.reply_count == 0) {
       return false;
     }
+    const std::uint64_t taken_ns = device_now_ns();
     step_places();
+    const std::uint64_t stepped_ns = device_now_ns();
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       send_messages(t_, p, to_[p]);
@@ -75,6 +78,10 @@ class TurnStripe {
       send_replies(t_, replies_);
     }
     close_turn();
+    StripeCounts& counts = t_.state.counts;
+    counts.intake_ns += taken_ns - began_ns;
+    counts.step_ns += stepped_ns - taken_ns;
+    counts.send_ns += device_now_ns() - stepped_ns;
     return true;
   }
 
@@ -132,41 +139,53 @@ class TurnStripe {
   GCOORD_HD bool asks_clients() const {
     constexpr std::uint32_t kEagerStripes = 16;
     const std::uint32_t every = 1 + t_.node.shape.stripe_count / kEagerStripes;
-    return has_clients(t_.node) && (looks_ + t_.stripe) % every == 0;
+    return has_clients(t_.node) && (t_.state.looks + t_.stripe) % every == 0;
   }
 
-  // In turns: whoever comes first may fill all places.
+  // Messages first: an answer frees a sender, and a row that is due can wait. Peers take turns at
+  // who comes first, and some places are kept for rows that nobody speaks to.
   GCOORD_HD void take_in() {
-    ++looks_;
+    constexpr std::uint32_t kKept = 8;
+    ++t_.state.looks;
     if (asks_clients()) {
       receive_requests(t_, requests_);
     }
-    constexpr std::uint32_t kOrders = kTurnPeers + 1;
-    const std::uint32_t order = looks_ % kOrders;
-    if (order == kTurnPeers) {
-      take_rows();
+    const bool rows_wait =
+        t_.state.due_tail != t_.state.due_head || t_.state.wake_next < t_.rows.count();
+    const std::uint32_t places = rows_wait ? kTurnPlaces - kKept : kTurnPlaces;
+    const std::uint32_t first = t_.state.looks % kTurnPeers == 0 ? 0 : 1;
+    for (std::uint32_t k = 0; k < kTurnPeers; ++k) {
+      const std::uint32_t p = k == 0 ? first : 1 - first;
+      receive_messages(t_, p, from_[p], places, came_[p]);
     }
-    receive_messages(t_, 0, from_[0], came_[0]);
-    if (order == 1) {
-      take_rows();
-    }
-    receive_messages(t_, 1, from_[1], came_[1]);
-    if (order == 0) {
-      take_rows();
+    if (rows_wait) {
+      take_due(t_, due_places());
+      take_woken(t_, kTurnPlaces);
     }
   }
 
-  GCOORD_HD void take_rows() {
-    take_due(t_);
-    take_woken(t_);
+  // Rows ask for another turn because of credit, too: no more of them than find some, or they would
+  // be stepped for nothing and keep others from what frees them.
+  GCOORD_HD std::uint32_t due_places() {
+    const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
+    std::uint32_t places = kTurnPlaces;
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      if (t_.desk.reading.peer[p].live != 0) {
+        const std::uint32_t room = to_[p].credit_up_to(kTurnPlaces / 2 * each) / each;
+        places = room < places ? room : places;
+      }
+    }
+    return places;
   }
 
-  // Which peers have room for all that the rows up to a place could say to them.
+  // Which peers have room for all that the rows up to a place could say to them. A silent peer
+  // takes everything: what its ring does not hold is lost like the rest.
   GCOORD_HD std::uint32_t credit_mask(std::uint32_t place, const std::uint32_t* credit) const {
     const std::uint32_t wanted = (place + 1) * row_slots<typename Service::Entry>(t_.node.shape);
     std::uint32_t mask = 0;
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      mask |= credit[p] >= wanted ? 1u << p : 0u;
+      const bool silent = t_.desk.reading.peer[p].live == 0;
+      mask |= silent || credit[p] >= wanted ? 1u << p : 0u;
     }
     return mask;
   }
@@ -223,7 +242,6 @@ class TurnStripe {
   netcore::LaneReceiver requests_;
   netcore::LaneSender replies_;
   std::uint32_t came_[kTurnPeers]{};
-  std::uint32_t looks_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -160,6 +160,7 @@ class NodeClock {
     }
     reading.wakes = s.wakes;
     reading.leave = s.leave;
+    reading.order = netcore::SystemOrder::peek(node_.control->order);
     // Pairs with TurnStripe::take_reading.
     netcore::SystemOrder::publish(clock.version, version);
   }

@@ -48,6 +48,8 @@ struct StripeDesk {
   consensus::StepInput input[kCreditMasks];
   consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
   netcore::Slot slots[kTurnPeers][kTurnSlots];
+  netcore::Slot outgoing[kTurnSlots];  // On their way to a lane.
+  std::uint8_t behind[kTurnSlots];     // Slots that follow the header in each slot.
   Tick deadline[kTurnPlaces];
   std::uint32_t row[kTurnPlaces];
   std::uint8_t arrived_count[kTurnPlaces];
@@ -139,28 +141,35 @@ GCOORD_HD std::uint32_t place_for(StripeTurn<Service>& t, std::uint32_t row) {
   return t.place_count++;
 }
 
-// Gives places to rows that members bring, one each where `wanted`; there is room for all of them.
-// Rows that have a place keep it. `mark` is set in the place's `woken`.
+// The place of a row that one member looks for on its own.
 template <typename Service>
-GCOORD_HD void place_each(StripeTurn<Service>& t,
-                          bool wanted,
-                          std::uint32_t row,
-                          std::uint8_t mark) {
+GCOORD_HD std::uint32_t own_place_of(const StripeTurn<Service>& t, std::uint32_t row) {
   std::uint32_t place = kNoTurnPlace;
-  for (std::uint32_t k = 0; wanted && k < t.place_count; ++k) {
+  for (std::uint32_t k = 0; k < t.place_count; ++k) {
     place = t.desk.row[k] == row ? k : place;
   }
-  const bool fresh = wanted && place == kNoTurnPlace;
-  const std::uint32_t bits = warp_ballot(fresh);
-  if (fresh) {
-    place = t.place_count + rank_among(bits);
+  return place;
+}
+
+// Gives places to rows that members bring, one each where `wanted`, and returns each member's.
+// There is room for all of them. Rows that have a place keep it, and members that bring the same
+// row get the same one.
+template <typename Service>
+GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uint32_t row) {
+  std::uint32_t place = wanted ? own_place_of(t, row) : kNoTurnPlace;
+  const std::uint32_t fresh = warp_ballot(wanted && place == kNoTurnPlace);
+  const std::uint32_t first = leading_run(~(warp_match(row) & fresh), 32);
+  const bool opens = wanted && place == kNoTurnPlace && first == warp_rank();
+  const std::uint32_t opened = warp_ballot(opens);
+  if (opens) {
+    GCOORD_ASSERT(t.place_count + rank_among(opened) < kTurnPlaces);
+    place = t.place_count + rank_among(opened);
     open_place(t.desk, place, row);
   }
-  if (wanted && mark != 0) {
-    t.desk.woken[place] = mark;
-  }
-  t.place_count += count_bits(bits);
+  const std::uint32_t shared = warp_read(place, first < warp_lanes() ? first : 0);
+  t.place_count += count_bits(opened);
   warp_sync();
+  return wanted && place == kNoTurnPlace ? shared : place;
 }
 
 // --- Replies to clients

@@ -95,32 +95,39 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
          kind <= consensus::kMessageKindLast;
 }
 
-// Gives the message in a slot to its row; false: it is dropped.
+// Gives messages to their rows: each member brings the slot of one, where `wanted`. Those that
+// cannot be, or find the inbox full, are dropped.
 template <typename Service>
-GCOORD_HD bool deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at) {
+GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at, bool wanted) {
   const netcore::Slot& slot = t.desk.slots[p][at];
-  if (!is_ours(t, p, slot)) {
-    return false;
-  }
+  const bool ours = wanted && is_ours(t, p, slot);
   const std::uint64_t names = consensus::load_chunk(&slot).word[0];
-  const std::uint32_t place = place_for(t, static_cast<std::uint32_t>(names));
-  GCOORD_ASSERT(place != kNoTurnPlace);
-  const std::uint32_t count = t.desk.arrived_count[place];
   const bool snapshot =
-      (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
-  if (count == consensus::kInboxMessages || (snapshot && t.desk.snapshot[place] != 0)) {
-    return false;
-  }
+      ours && (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
+  const std::uint32_t row = ours ? static_cast<std::uint32_t>(names) : kNoTurnPlace;
+  const std::uint32_t place = place_each(t, ours, row);
+  // One snapshot fits an inbox; members with messages for one row take their turns in it.
+  const std::uint32_t same = warp_match(row);
+  const std::uint32_t snapshots = warp_ballot(snapshot) & same;
+  const bool second = snapshot && (rank_among(snapshots) != 0 || t.desk.snapshot[place] != 0);
+  const std::uint32_t mine = warp_ballot(ours && !second) & same;
+  const std::uint32_t before = ours ? t.desk.arrived_count[place] : 0;
+  const std::uint32_t count = before + rank_among(mine);
+  const bool taken = ours && !second && count < consensus::kInboxMessages;
   warp_sync();
-  if (warp_rank() == 0) {
+  if (taken) {
     t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
-    t.desk.arrived_count[place] = static_cast<std::uint8_t>(count + 1);
-    if (snapshot) {
-      t.desk.snapshot[place] = static_cast<std::uint8_t>(count + 1);
-    }
   }
+  if (taken && snapshot) {
+    t.desk.snapshot[place] = static_cast<std::uint8_t>(count + 1);
+  }
+  if (taken && rank_among(mine) == 0) {
+    const std::uint32_t sum = before + count_bits(mine);
+    t.desk.arrived_count[place] = static_cast<std::uint8_t>(
+        sum < consensus::kInboxMessages ? sum : consensus::kInboxMessages);
+  }
+  t.state.counts.dropped += count_bits(warp_ballot(wanted && !taken));
   warp_sync();
-  return true;
 }
 
 // Moves the slots that the last turn held back to the front.
@@ -143,39 +150,66 @@ GCOORD_HD void break_channel(StripeTurn<Service>& t, std::uint32_t p) {
                          netcore::DropReason::BadLength);
 }
 
+// Which slots hold headers of messages that are there whole: bit `at` each. `end` is the first slot
+// behind them; kTurnSlots + 1: nothing can be told apart.
+template <typename Service>
+GCOORD_HD std::uint32_t find_headers(const StripeTurn<Service>& t,
+                                     std::uint32_t p,
+                                     std::uint32_t count,
+                                     std::uint32_t& end) {
+  for (std::uint32_t at = warp_rank(); at < count; at += warp_lanes()) {
+    const std::uint64_t names = consensus::load_chunk(&t.desk.slots[p][at]).word[0];
+    t.desk.behind[at] = static_cast<std::uint8_t>(slots_behind(t, names));
+  }
+  warp_sync();
+  std::uint32_t headers = 0;
+  end = 0;
+  while (end < count) {
+    const std::uint32_t behind = t.desk.behind[end];
+    if (behind == kTurnSlots) {
+      end = kTurnSlots + 1;
+      return headers;
+    }
+    if (end + 1 + behind > count) {
+      break;
+    }
+    headers |= 1u << end;
+    end += 1 + behind;
+  }
+  return headers;
+}
+
 // Delivers the messages of `count` slots, as far as all their slots are there; holds the rest back.
 template <typename Service>
 GCOORD_HD void deliver_slots(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t count) {
-  std::uint32_t at = 0;
-  while (at < count) {
-    const std::uint64_t names = consensus::load_chunk(&t.desk.slots[p][at]).word[0];
-    const std::uint32_t behind = slots_behind(t, names);
-    if (behind == kTurnSlots) {
-      break_channel(t, p);
-      return;
-    }
-    if (at + 1 + behind > count) {
-      break;
-    }
-    t.state.counts.dropped += deliver(t, p, at) ? 0 : 1;
-    at += 1 + behind;
+  std::uint32_t end = 0;
+  const std::uint32_t headers = find_headers(t, p, count, end);
+  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
+    const std::uint32_t at = base + warp_rank();
+    deliver(t, p, at < count ? at : 0, at < count && (headers >> at & 1u) != 0);
   }
-  t.held_first[p] = at;
-  t.state.held[p] = count - at;
+  if (end > kTurnSlots) {
+    break_channel(t, p);
+    return;
+  }
+  t.held_first[p] = end;
+  t.state.held[p] = count - end;
 }
 
 // Slots that a poll asks for while little comes: five are one row of packets of a warp.
 inline constexpr std::uint32_t kFewSlots = 5;
 
-// Takes in what one peer sent. Every slot may need a place of its own, so no more than that.
+// Takes in what one peer sent, until `places_max` places are taken. Every slot may need a place of
+// its own, so no more slots than that.
 template <typename Service>
 GCOORD_HD void receive_messages(StripeTurn<Service>& t,
                                 std::uint32_t p,
                                 netcore::LaneReceiver& from,
+                                std::uint32_t places_max,
                                 std::uint32_t& last_count) {
   move_held(t, p);
   const std::uint32_t held = t.state.held[p];
-  const std::uint32_t places = kTurnPlaces - t.place_count;
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
   std::uint32_t room = kTurnSlots - held < places ? kTurnSlots - held : places;
   room = last_count == 0 && room > kFewSlots ? kFewSlots : room;
   if (t.state.broken[p] != 0 || room == 0) {
@@ -309,11 +343,11 @@ GCOORD_HD void scan_deadlines(StripeTurn<Service>& t) {
   warp_sync();
 }
 
-// Rows of the ring, as many as there are places.
+// Rows of the ring, until `places_max` places are taken.
 template <typename Service>
-GCOORD_HD void take_due(StripeTurn<Service>& t) {
+GCOORD_HD void take_due(StripeTurn<Service>& t, std::uint32_t places_max) {
   const std::uint32_t each = stripe_rows(t.node.shape);
-  const std::uint32_t places = kTurnPlaces - t.place_count;
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
   const std::uint64_t waiting = t.state.due_tail - t.state.due_head;
   const std::uint32_t count = waiting < places ? static_cast<std::uint32_t>(waiting) : places;
   for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
@@ -323,21 +357,24 @@ GCOORD_HD void take_due(StripeTurn<Service>& t) {
       row = t.node.due[static_cast<std::size_t>(t.stripe) * each + (t.state.due_head + at) % each];
       t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] & ~kTurnQueued);
     }
-    place_each(t, at < count, row, 0);
+    static_cast<void>(place_each(t, at < count, row));
   }
   t.state.due_head += count;
 }
 
-// The next rows of a bulk wake, as many as there are places.
+// The next rows of a bulk wake, until `places_max` places are taken.
 template <typename Service>
-GCOORD_HD void take_woken(StripeTurn<Service>& t) {
-  const std::uint32_t places = kTurnPlaces - t.place_count;
+GCOORD_HD void take_woken(StripeTurn<Service>& t, std::uint32_t places_max) {
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
   const std::uint32_t rows = t.rows.count();
   const std::uint32_t left = t.state.wake_next < rows ? rows - t.state.wake_next : 0;
   const std::uint32_t count = left < places ? left : places;
   for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
     const std::uint32_t at = base + warp_rank();
-    place_each(t, at < count, t.rows.first + t.state.wake_next + at, 1);
+    const std::uint32_t place = place_each(t, at < count, t.rows.first + t.state.wake_next + at);
+    if (at < count) {
+      t.desk.woken[place] = 1;
+    }
   }
   t.state.wake_next += count;
 }

@@ -86,7 +86,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   }
   head.proposal_count = r.desk().proposal_count[r.place];
   if (head.proposal_count == 0 && shard.hot().role == consensus::Role::Leader) {
-    head.proposal_count = r.node().service.offers(r.row);
+    head.proposal_count = r.node().service.offers(r.row, r.desk().reading.order);
     if (head.proposal_count != 0) {
       r.node().service.offering(r.row);
     }
@@ -270,8 +270,10 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   if (out.apply.first.value != 0) {
     again = apply_decided(r, hot, out.apply) || again;
   }
-  const bool leads = hot.role == consensus::Role::Leader;
-  again = again || (leads && r.node().service.offers(r.row) != 0);
+  // What a leader has under way calls it when it is answered: time enough to propose more.
+  const consensus::Log& log = shard.log();
+  const bool settled = hot.role == consensus::Role::Leader && log.last == log.commit;
+  again = again || (settled && r.node().service.offers(r.row, desk.reading.order) != 0);
   desk.again[r.place] = again ? 1 : 0;
   desk.message_count[r.place] = static_cast<std::uint8_t>(out.message_count);
   desk.deadline[r.place] = hot.deadline;

@@ -80,44 +80,56 @@ GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
   return static_cast<const std::uint32_t*>(from)[word];
 }
 
-// Word `word` of a slot that follows a header.
+// Chunk `c` of a slot that follows a header.
 template <typename Service>
-GCOORD_HD std::uint32_t word_behind(const StripeTurn<Service>& t,
-                                    std::uint32_t place,
-                                    std::uint32_t k,
-                                    std::uint32_t part,
-                                    std::uint32_t word) {
+GCOORD_HD consensus::MessageChunk chunk_behind(const StripeTurn<Service>& t,
+                                               std::uint32_t place,
+                                               std::uint32_t k,
+                                               std::uint32_t part,
+                                               std::uint32_t c) {
   using Entry = typename Service::Entry;
-  constexpr std::uint32_t kEntryWords = sizeof(Entry) / sizeof(std::uint32_t);
+  constexpr std::uint32_t kEntryChunks = sizeof(Entry) / sizeof(consensus::MessageChunk);
   const consensus::MessagePlace message = message_in(t.scratch, place, k);
-  const std::uint64_t names = message.chunk(0).word[0];
-  const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
+  const consensus::MessageChunk names = message.chunk(0);
+  const auto kind = static_cast<consensus::MessageKind>(names.word[0] >> 32 & 0xffu);
   if (kind == consensus::MessageKind::Snapshot) {
-    return word_in(&t.scratch.snapshot[place][part - 1], word);
+    return consensus::load_chunk(t.scratch.snapshot[place][part - 1].bytes +
+                                 c * sizeof(consensus::MessageChunk));
   }
-  const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + word / kEntryWords;
-  if (at >= static_cast<std::uint32_t>(names >> 48)) {
-    return 0;
+  const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + c / kEntryChunks;
+  if (at >= static_cast<std::uint32_t>(names.word[0] >> 48)) {
+    return {};
   }
   const LogIndex index = LogIndex{message.chunk(1).word[1]} + (at + 1);
-  return word_in(&t.node.entry(static_cast<std::uint32_t>(names), index), word % kEntryWords);
+  const auto* entry = reinterpret_cast<const std::byte*>(
+      &t.node.entry(static_cast<std::uint32_t>(names.word[0]), index));
+  return consensus::load_chunk(entry + c % kEntryChunks * sizeof(consensus::MessageChunk));
 }
 
-// Word `word` of slot `at` of the list.
+// Chunk `c` of a slot of the list.
 template <typename Service>
-GCOORD_HD std::uint32_t listed_word(const StripeTurn<Service>& t,
-                                    std::uint32_t at,
-                                    std::uint32_t word) {
-  const std::uint32_t code = t.scratch.outgoing[at];
+GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
+                                               std::uint32_t code,
+                                               std::uint32_t c) {
   const std::uint32_t place = code % kTurnPlaces;
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
-  if (part != 0) {
-    return word_behind(t, place, k, part, word);
+  return part != 0 ? chunk_behind(t, place, k, part, c) : message_in(t.scratch, place, k).chunk(c);
+}
+
+// Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
+template <typename Service>
+GCOORD_HD void lay_out(const StripeTurn<Service>& t, std::uint32_t first, std::uint32_t count) {
+  const std::uint32_t chunks = count * consensus::kMessageChunks;
+  for (std::uint32_t at = warp_rank(); at < chunks; at += warp_lanes()) {
+    const std::uint32_t slot = at / consensus::kMessageChunks;
+    const std::uint32_t c = at % consensus::kMessageChunks;
+    const consensus::MessageChunk chunk = listed_chunk(t, t.scratch.outgoing[first + slot], c);
+    consensus::store_chunk(t.desk.outgoing[slot].bytes + c * sizeof(consensus::MessageChunk),
+                           chunk.word[0],
+                           chunk.word[1]);
   }
-  const consensus::MessageChunk chunk = message_in(t.scratch, place, k).chunk(word / 4);
-  const std::uint64_t half = word % 4 < 2 ? chunk.word[0] : chunk.word[1];
-  return static_cast<std::uint32_t>(word % 2 == 0 ? half : half >> 32);
+  warp_sync();
 }
 
 // Publishes `total` slots whose words `source` knows; how many found no room.
@@ -143,9 +155,22 @@ GCOORD_HD std::uint32_t publish_slots(netcore::LaneSender& to,
 template <typename Service>
 GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::LaneSender& to) {
   const std::uint32_t total = list_slots(t, t.node.peer[p]);
-  t.state.counts.unsent += publish_slots(
-      to, total, [&t](std::uint32_t at, std::uint32_t word) { return listed_word(t, at, word); });
-  warp_sync();
+  std::uint32_t sent = 0;
+  while (sent < total) {
+    const std::uint32_t wanted = total - sent < kTurnSlots ? total - sent : kTurnSlots;
+    lay_out(t, sent, wanted);
+    const std::uint32_t left =
+        publish_slots(to, wanted, [&t](std::uint32_t at, std::uint32_t word) {
+          return word_in(&t.desk.outgoing[at], word);
+        });
+    warp_sync();
+    sent += wanted - left;
+    if (left != 0) {
+      break;
+    }
+  }
+  StripeCounts& counts = t.state.counts;
+  (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
 }
 
 template <typename Service>

@@ -7,8 +7,9 @@
 //   static Entry noop()                    the first entry of a leader's term
 //   static bool is_noop(const Entry&)
 //   static Entry command(const TurnRequest&)          what a client asked for
-//   uint32_t offers(row)                   how many entries the service itself wants in the log of
-//                                          a row that leads here: expiries, feeds; 0 for none
+//   uint32_t offers(row, order)            how many entries the service itself wants in the log of
+//                                          a row that leads here: expiries, feeds; 0 for none.
+//                                          order: the host's word (TurnControl)
 //   Entry offer(row, index, k)             the k-th of them, at its index; equal wherever it goes
 //   void offering(row)                     before the step that they are offered to
 //   void offered(row, first, count)        after it: so many were taken, from this index on; or

@@ -93,6 +93,7 @@ struct TurnInput {
   consensus::PeerLiveness peer[kTurnPeers];
   std::uint64_t wakes = 0;  // Rises when every row is to be stepped: a peer came or went.
   std::uint64_t leave = 0;  // Not 0: the node stops.
+  std::uint64_t order = 0;  // The host's word to the service; its meaning is the service's.
 };
 
 // Readings that a slow reader may be behind before what it copies is overwritten.
@@ -110,6 +111,7 @@ struct TurnClock {
 struct alignas(128) TurnControl {
   std::uint64_t abort = 0;  // Not 0: leave at once, whatever is under way.
   std::uint64_t wakes = 0;  // Raised by the host: step every row once.
+  std::uint64_t order = 0;  // For the service (TurnInput); to be followed by a wake.
 };
 
 // What the clock remembers between two readings. One writer.
@@ -128,14 +130,18 @@ struct alignas(128) ClockState {
   consensus::PeerLiveness peer[kTurnPeers];
 };
 
-// What one stripe did. One writer; the host may read at any time.
+// What one stripe did. One writer; brought up to date when its group leaves.
 struct StripeCounts {
-  std::uint64_t turns = 0;    // Turns in which a row was stepped.
-  std::uint64_t steps = 0;    // Rows stepped.
-  std::uint64_t stalled = 0;  // Steps that had no credit for some peer.
-  std::uint64_t dropped = 0;  // Messages that could not be true, or found an inbox full.
-  std::uint64_t unsent = 0;   // Slots that found no credit after all; must stay 0.
-  std::uint64_t applied = 0;  // Commands.
+  std::uint64_t turns = 0;      // Turns in which a row was stepped.
+  std::uint64_t intake_ns = 0;  // Their time until all rows had a place,
+  std::uint64_t step_ns = 0;    // to step and carry out,
+  std::uint64_t send_ns = 0;    // to say what is to be said, and to close the turn.
+  std::uint64_t steps = 0;      // Rows stepped.
+  std::uint64_t stalled = 0;    // Steps that had no credit for some peer.
+  std::uint64_t dropped = 0;    // Messages that could not be true, or found an inbox full.
+  std::uint64_t unsent = 0;     // Slots for a living peer that found no credit; must stay 0.
+  std::uint64_t lost = 0;       // Slots for a silent peer whose ring is full.
+  std::uint64_t applied = 0;    // Commands.
   std::uint64_t requests = 0;
   std::uint64_t replies = 0;
   std::uint64_t unreplied = 0;   // Replies for which the client left no room.
@@ -149,6 +155,7 @@ struct alignas(128) StripeState {
   std::uint64_t due_tail = 0;
   std::uint64_t version = 0;  // Newest reading of the clock that was taken over.
   std::uint64_t wakes = 0;
+  std::uint64_t looks = 0;           // Turns, with and without work.
   std::uint32_t wake_next = 0;       // Rows of the stripe from here on are still to be woken.
   std::uint32_t held[kTurnPeers]{};  // Slots of a message whose last slots have not come yet.
   std::uint32_t broken[kTurnPeers]{};

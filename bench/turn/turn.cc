@@ -70,10 +70,38 @@ TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
   options.timing.tick_ns = kTickNs;
   options.timing.timing = {
       .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 4, .lease_margin_ticks = 20};
-  options.timing.limits = {.window_entries = 16, .uncommitted_entries = 16, .message_entries = 16};
+  options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
+  // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
+  options.timing.vote_after = Tick{500};
   options.clients = false;
   options.seed = 20261121;
   return options;
+}
+
+// What the turns of each node took, and what became of what they said.
+Result<ordered_json> counts_of(TurnRun& run) {
+  ordered_json nodes = ordered_json::array();
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
+    const server::StripeCounts& sum = counts.sum;
+    const auto per_turn = [&](std::uint64_t total) {
+      return rounded(static_cast<double>(total) /
+                     static_cast<double>(std::max<std::uint64_t>(sum.turns, 1)));
+    };
+    nodes.push_back({{"led", sum.led},
+                     {"turns", sum.turns},
+                     {"intake_ns_per_turn", per_turn(sum.intake_ns)},
+                     {"step_ns_per_turn", per_turn(sum.step_ns)},
+                     {"send_ns_per_turn", per_turn(sum.send_ns)},
+                     {"rows_per_turn", per_turn(sum.steps)},
+                     {"steps", sum.steps},
+                     {"applied", sum.applied},
+                     {"stalled", sum.stalled},
+                     {"dropped", sum.dropped},
+                     {"unsent", sum.unsent},
+                     {"lost", sum.lost}});
+  }
+  return nodes;
 }
 
 // --- One command at a time
@@ -97,6 +125,7 @@ Result<ordered_json> measure_commit(const TurnDevices& devices) {
   row["clock"] =
       "%globaltimer of the leader's GPU: from before the step that takes the command "
       "up to its application after the step that counted a quorum";
+  GCOORD_TRY(row["nodes"], counts_of(*run));
   return row;
 }
 
@@ -149,6 +178,7 @@ Result<ordered_json> measure_client(const TurnDevices& devices) {
   row["clock"] =
       "the client thread's: from before the request's slot is written until its reply is "
       "read, both through pinned rings";
+  GCOORD_TRY(row["nodes"], counts_of(*run));
   return row;
 }
 
@@ -176,16 +206,7 @@ Result<ordered_json> measure_rate(const TurnDevices& devices,
       {"batch_size", batch},
       {"stripes_per_node", stripes},
       {"commands_per_s", rounded(static_cast<double>(after - before) / took.count())}};
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    GCOORD_TRY(const chaos::NodeCounts counts, run->cluster().counts(n));
-    row["nodes"].push_back({{"led", counts.sum.led},
-                            {"turns", counts.sum.turns},
-                            {"steps", counts.sum.steps},
-                            {"applied", counts.sum.applied},
-                            {"stalled", counts.sum.stalled},
-                            {"dropped", counts.sum.dropped},
-                            {"unsent", counts.sum.unsent}});
-  }
+  GCOORD_TRY(row["nodes"], counts_of(*run));
   std::fprintf(stderr,
                "  %u shards, batch %u, %u stripes: %.1f M commands/s\n",
                shards,
@@ -207,6 +228,7 @@ Result<ordered_json> measure_failover(const TurnDevices& devices,
   wait_ms(1000);
   GCOORD_TRY_STATUS(run->stop(0));
   GCOORD_TRY_STATUS(run->stop(2));
+  GCOORD_TRY(const ordered_json nodes, counts_of(*run));
   double worst_ms = 0;
   std::uint64_t led = 0;
   for (const std::uint32_t n : {0u, 2u}) {
@@ -225,6 +247,7 @@ Result<ordered_json> measure_failover(const TurnDevices& devices,
                       {"led_by_the_lost_node", lost.sum.led},
                       {"stripes_per_node", stripes},
                       {"all_led_after_detection_ms", rounded(worst_ms)},
+                      {"nodes", nodes},
                       {"detection",
                        "a survivor's clock finds the node silent for the election timeout less its "
                        "margin; followers keep their promise until the timeout's end"},

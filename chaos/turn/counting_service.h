@@ -28,11 +28,10 @@ struct alignas(16) CountedRow {
   std::uint64_t count = 0;  // Commands applied.
 };
 
-// The host's words, in memory of the device.
-struct alignas(128) FeedControl {
-  std::uint64_t batch = 0;    // Commands that a leader proposes in one step; 0: none.
-  std::uint64_t samples = 0;  // Commands to be timed, one at a time; 0: none.
-};
+// The host's word: how many commands a leader proposes in one step, or how many are to be timed.
+constexpr std::uint64_t feed_order(std::uint32_t batch, std::uint32_t samples) {
+  return batch | std::uint64_t{samples} << 32;
+}
 
 // One timed row's notes. One writer: the stripe of the row.
 struct alignas(128) TimedFeed {
@@ -50,7 +49,6 @@ struct CountingService {
   static constexpr std::uint64_t kNoopMark = 0xffff'0000'0000'0001u;
 
   CountedRow* rows = nullptr;
-  FeedControl* feed = nullptr;
   TimedFeed* timed = nullptr;
   std::uint32_t* sample_ns = nullptr;  // kTimedSamples of them.
   std::uint32_t timed_row = 0;
@@ -64,15 +62,12 @@ struct CountingService {
     return {{request.word[0], request.word[1] << 1 >> 1}};
   }
 
-  GCOORD_HD std::uint32_t offers(std::uint32_t row) const {
-    const std::uint64_t batch = netcore::SystemOrder::peek(feed->batch);
+  GCOORD_HD std::uint32_t offers(std::uint32_t row, std::uint64_t order) const {
+    const auto batch = static_cast<std::uint32_t>(order);
     if (batch != 0 || row != timed_row) {
-      return static_cast<std::uint32_t>(batch);
+      return batch;
     }
-    if (timed->began_ns != 0 || timed->sampled >= netcore::SystemOrder::peek(feed->samples)) {
-      return 0;
-    }
-    return 1;
+    return timed->began_ns == 0 && timed->sampled < order >> 32 ? 1 : 0;
   }
 
   GCOORD_HD Entry offer(std::uint32_t row, LogIndex index, std::uint32_t k) const {

@@ -26,7 +26,7 @@ constexpr std::uint32_t place_of(std::uint32_t node, std::uint32_t peer) {
 
 std::size_t service_bytes(const server::TurnShape& shape) {
   return ColumnArena::bytes_for<CountedRow>(shape.shard_count) +
-         ColumnArena::bytes_for<FeedControl>(1) + ColumnArena::bytes_for<TimedFeed>(1) +
+         ColumnArena::bytes_for<TimedFeed>(1) +
          ColumnArena::bytes_for<std::uint32_t>(kTimedSamples);
 }
 
@@ -39,10 +39,14 @@ GpuChannelOptions channel_options(Band band, std::uint32_t lanes, std::uint32_t 
 
 void add(server::StripeCounts& sum, const server::StripeCounts& one) {
   sum.turns += one.turns;
+  sum.intake_ns += one.intake_ns;
+  sum.step_ns += one.step_ns;
+  sum.send_ns += one.send_ns;
   sum.steps += one.steps;
   sum.stalled += one.stalled;
   sum.dropped += one.dropped;
   sum.unsent += one.unsent;
+  sum.lost += one.lost;
   sum.applied += one.applied;
   sum.requests += one.requests;
   sum.replies += one.replies;
@@ -86,7 +90,6 @@ Status TurnCluster::carve(std::uint32_t n) {
   node.view.self = NodeId{n + 1};
   CountingService& service = node.view.service;
   service.rows = arena.column<CountedRow>(shape.shard_count);
-  service.feed = arena.column<FeedControl>(1);
   service.timed = arena.column<TimedFeed>(1);
   service.sample_ns = arena.column<std::uint32_t>(kTimedSamples);
   service.timed_row = options_.timed_row;
@@ -151,14 +154,17 @@ Status TurnCluster::store(std::uint32_t n, std::uint64_t& word, std::uint64_t va
   return nodes_[n]->registry->source().store_word(&word, value);
 }
 
-Status TurnCluster::feed(std::uint32_t n, std::uint64_t batch) {
-  GCOORD_TRY_STATUS(store(n, node(n).service.feed->batch, batch));
+Status TurnCluster::order(std::uint32_t n, std::uint64_t word) {
+  GCOORD_TRY_STATUS(store(n, node(n).control->order, word));
   return wake(n);
 }
 
-Status TurnCluster::time_commands(std::uint32_t n, std::uint64_t samples) {
-  GCOORD_TRY_STATUS(store(n, node(n).service.feed->samples, samples));
-  return wake(n);
+Status TurnCluster::feed(std::uint32_t n, std::uint32_t batch) {
+  return order(n, feed_order(batch, 0));
+}
+
+Status TurnCluster::time_commands(std::uint32_t n, std::uint32_t samples) {
+  return order(n, feed_order(0, samples));
 }
 
 Status TurnCluster::wake(std::uint32_t n) {

@@ -64,8 +64,8 @@ class TurnCluster {
   netcore::GpuChannelDevice client(std::uint32_t n) const;
 
   // --- Words for running nodes
-  Status feed(std::uint32_t n, std::uint64_t batch);
-  Status time_commands(std::uint32_t n, std::uint64_t samples);
+  Status feed(std::uint32_t n, std::uint32_t batch);
+  Status time_commands(std::uint32_t n, std::uint32_t samples);
   Status wake(std::uint32_t n);
   Status abort(std::uint32_t n);
 
@@ -91,6 +91,7 @@ class TurnCluster {
   Status carve(std::uint32_t n);
   Status join(std::uint32_t one, std::uint32_t other, bool same_device);
   Status open_clients(std::uint32_t n);
+  Status order(std::uint32_t n, std::uint64_t word);
   Status store(std::uint32_t n, std::uint64_t& word, std::uint64_t value);
   template <typename T>
   Result<std::vector<T>> copy(std::uint32_t n, const T* from, std::size_t count);

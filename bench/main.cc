@@ -11,6 +11,7 @@
 #include "bench/report/results_file.h"
 #include "bench/scale.h"
 #include "bench/step.h"
+#include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
 #include "chaos/process/own_path.h"
 
@@ -50,6 +51,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"channel",
      "slots, bytes and round trips of channels between devices: --device cuda:0,cuda:1",
      &bench_channel,
+     kDefaultShards},
+    {"turn",
+     "latency and rate of commits, and failover, of three nodes on GPUs: --device cuda:0,cuda:1",
+     &bench_turn,
      kDefaultShards},
     {"idle",
      "CPU and peer messages of a cluster nobody asks anything",
@@ -126,8 +131,9 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                     "what an answer of the cluster stands on: durable (default) or memory")
         ->check(CLI::IsMember({"durable", "memory"}));
   }
-  command.add_option(
-      "--device", options.device, "what runs: cpu, or cuda:N; for channel also cuda:N,cuda:M");
+  command.add_option("--device",
+                     options.device,
+                     "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
   if (std::string_view{benchmark.name} == "locks") {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));

@@ -93,4 +93,63 @@ GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t lim
   return first_zero < limit ? first_zero : limit;
 }
 
+// Bits set in a word: of a ballot, how many members said yes.
+GCOORD_HD inline std::uint32_t count_bits(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(bits));
+#else
+  return static_cast<std::uint32_t>(__builtin_popcount(bits));
+#endif
+}
+
+// How many members below this one said yes in a ballot: its place among them.
+GCOORD_HD inline std::uint32_t rank_among(std::uint32_t bits) {
+  return count_bits(bits & ((1u << warp_rank()) - 1));
+}
+
+// The sum of the values of all members below this one.
+GCOORD_HD inline std::uint32_t warp_sum_below(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t sum = value;
+  for (std::uint32_t distance = 1; distance < 32; distance *= 2) {
+    const std::uint32_t below = __shfl_up_sync(0xffffffffu, sum, distance);
+    sum += warp_rank() >= distance ? below : 0;
+  }
+  return sum - value;
+#else
+  static_cast<void>(value);
+  return 0;
+#endif
+}
+
+// As warp_broadcast, where each member names the member it wants the word of.
+GCOORD_HD inline std::uint32_t warp_read(std::uint32_t value, std::uint32_t from) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
+#else
+  return from == 0 ? value : 0;
+#endif
+}
+
+// Bit i: member i brought the same value as this member.
+GCOORD_HD inline std::uint32_t warp_match(std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return __match_any_sync(0xffffffffu, value);
+#else
+  static_cast<void>(value);
+  return 1;
+#endif
+}
+
+// The least value of all members, to all.
+GCOORD_HD inline std::uint64_t warp_least(std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const std::uint64_t other = __shfl_xor_sync(0xffffffffu, value, distance);
+    value = other < value ? other : value;
+  }
+#endif
+  return value;
+}
+
 }  // namespace gcoord

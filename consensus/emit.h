@@ -439,6 +439,37 @@ GCOORD_HD inline void emit_storage(const Row& r) {
   storage.persist_from = log.last + 1;
 }
 
+// Storage finished the request under way. Entries that were cut meanwhile are not counted:
+// pending_last fell with them.
+template <typename Row>
+GCOORD_HD inline void on_storage_ack(const Row& r, const StorageAck& ack) {
+  Storage& storage = r.storage();
+  if (ack.present == 0 || storage.request_pending == 0) {
+    return;
+  }
+  storage.request_pending = 0;
+  storage.durable = max_id(storage.durable, storage.pending_last);
+  const bool same_vote = ack.term == storage.durable_term && ack.vote == storage.durable_vote;
+  if (!same_vote && !r.leaves_plain()) {
+    storage.durable_term = ack.term;
+    storage.durable_vote = ack.vote;
+  }
+}
+
+// Memory mode: what was just handed over is stored, because the owner keeps it before anything of
+// this outbox leaves (outbox.h). Nobody calls the row for it, so a replica that decides alone asks
+// for another step. Whether storage moved.
+template <typename Row>
+GCOORD_HD inline bool store_at_once(const Row& r) {
+  const StorageRequest& request = r.out.storage;
+  if (r.input.stored_at_once == 0 || request.present == 0) {
+    return false;
+  }
+  on_storage_ack(r, {request.term, request.vote, 1});
+  r.out.want_again(r.hot().role != Role::Follower && is_quorum(r.configuration(), self_mask(r)));
+  return true;
+}
+
 template <typename Row>
 GCOORD_HD inline void emit_apply(const Row& r) {
   const Log& log = r.log();
@@ -454,7 +485,7 @@ template <typename Row>
 GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
-  const bool storage_moved = in.storage_ack.present != 0;
+  const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
   GCOORD_UNROLL_BY(Row::kEmitUnroll)
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const Found<PeerLiveness> peer = peer_at(r, slot);

@@ -78,6 +78,8 @@ struct StepInput {
   Tick vote_after;  // Before this tick the node neither votes nor campaigns: it has just restarted.
   Timing timing;
   StepLimits limits;
+  // Not 0: storage is the owner's memory, and a StorageRequest needs no acknowledgement.
+  std::uint32_t stored_at_once = 0;
   const PeerLiveness* peer = nullptr;
   std::uint32_t peer_count = 0;
   Incarnation incarnation;  // The node's present life; memory mode compares it.

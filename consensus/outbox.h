@@ -5,7 +5,8 @@
 //   1. payloads. First by inbox message, in order: `stored[k]` (keep entries of Append k) and
 //      `snapshot_installed` (Snapshot k replaces log and service state). Then the new
 //      entries by index: configuration_index, `accepted`, `own_entry`;
-//   2. `storage`: write, make durable, and acknowledge by the inbox of a later step;
+//   2. `storage`: write, make durable, and acknowledge by the inbox of a later step (with
+//      StepInput::stored_at_once it is memory, and done with 1);
 //   3. `message[]`: send. A message that finds no room may be dropped;
 //   4. `apply`: apply in order and acknowledge by `Inbox::applied`.
 // "Durable before sent" is kept by the step itself: a reply is here only if the storage fields

@@ -31,23 +31,6 @@ GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   return lease_end(StepRow{shard, input, unused, none, SlotPeers{}});
 }
 
-// Storage finished the request under way. Entries that were cut meanwhile are not counted:
-// pending_last fell with them.
-template <typename Row>
-GCOORD_HD inline void on_storage_ack(const Row& r, const StorageAck& ack) {
-  Storage& storage = r.storage();
-  if (ack.present == 0 || storage.request_pending == 0) {
-    return;
-  }
-  storage.request_pending = 0;
-  storage.durable = max_id(storage.durable, storage.pending_last);
-  const bool same_vote = ack.term == storage.durable_term && ack.vote == storage.durable_vote;
-  if (!same_vote && !r.leaves_plain()) {
-    storage.durable_term = ack.term;
-    storage.durable_vote = ack.vote;
-  }
-}
-
 template <typename Row>
 GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   Log& log = r.log();

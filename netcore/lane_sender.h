@@ -165,6 +165,15 @@ class LaneSender {
   // How many slots the peer has room for, as far as this end knows.
   GCOORD_HD std::uint32_t credit() const { return state_.credit.available(CreditClass::Ordinary); }
 
+  // As credit(), after a look at the peer's grant if less than `wanted` is known: for who must know
+  // before it decides to speak. 0 once broken.
+  GCOORD_HD std::uint32_t credit_up_to(std::uint32_t wanted) {
+    if (state_.broken == 0 && credit() < wanted) {
+      refresh();
+    }
+    return state_.broken != 0 ? 0 : credit();
+  }
+
  private:
   // Where slot `index` of the run has its payload in the peer's ring: found by walking the run,
   // which is short, because a payload that does not fit before the ring's end moves all after it.

@@ -1,0 +1,318 @@
+#include "bench/turn/turn.h"
+
+#include "bench/report/results_file.h"
+#include "bench/turn/turn_run.h"
+#include "chaos/turn/turn_launch.h"
+#include "common/random.h"
+#include "netcore/gpu_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::bench {
+namespace {
+
+using chaos::TurnClusterOptions;
+using nlohmann::ordered_json;
+using server::kTurnNodes;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kCommands = 50'000;
+constexpr std::chrono::seconds kCommitTime{3};
+constexpr std::uint32_t kRequests = 20'000;
+constexpr std::uint32_t kMillionShards = 1u << 20;
+constexpr std::uint64_t kTickNs = 100'000;
+
+Result<TurnDevices> devices_of(const std::string& text) {
+  std::vector<int> named;
+  std::istringstream names{text == "cpu" ? "cuda:0" : text};
+  for (std::string name; std::getline(names, name, ',');) {
+    GCOORD_TRY(const std::uint32_t device, netcore::parse_gpu_name(name));
+    named.push_back(static_cast<int>(device));
+  }
+  if (named.empty() || named.size() > kTurnNodes) {
+    return Status{StatusCode::InvalidArgument,
+                  "name one to three devices: --device cuda:0,cuda:1,cuda:2"};
+  }
+  TurnDevices devices{};
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    devices[n] = named[n % named.size()];
+  }
+  return devices;
+}
+
+// Stripes that fill the most crowded device.
+Result<std::uint32_t> stripes_for(const TurnDevices& devices) {
+  std::uint32_t room = 0;
+  if (chaos::load_turns() != cudaSuccess || chaos::turn_blocks(room) != cudaSuccess) {
+    return Status{StatusCode::Unavailable, "no device answers"};
+  }
+  std::ptrdiff_t crowd = 1;
+  for (const int device : devices) {
+    crowd = std::max(crowd, std::count(devices.begin(), devices.end(), device));
+  }
+  return room / static_cast<std::uint32_t>(crowd) - 1;
+}
+
+TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
+  TurnClusterOptions options;
+  options.shape = {.shard_count = shards,
+                   .stripe_count = stripes,
+                   .log_slots = 64,
+                   .entries_max = 16,
+                   .wide_count = shards / 64 + 64};
+  options.timing.tick_ns = kTickNs;
+  options.timing.timing = {
+      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 4, .lease_margin_ticks = 20};
+  options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
+  // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
+  options.timing.vote_after = Tick{500};
+  options.clients = false;
+  options.seed = 20261121;
+  return options;
+}
+
+// What the turns of each node took, and what became of what they said.
+Result<ordered_json> counts_of(TurnRun& run) {
+  ordered_json nodes = ordered_json::array();
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
+    const server::StripeCounts& sum = counts.sum;
+    const auto per_turn = [&](std::uint64_t total) {
+      return rounded(static_cast<double>(total) /
+                     static_cast<double>(std::max<std::uint64_t>(sum.turns, 1)));
+    };
+    nodes.push_back({{"led", sum.led},
+                     {"turns", sum.turns},
+                     {"intake_ns_per_turn", per_turn(sum.intake_ns)},
+                     {"step_ns_per_turn", per_turn(sum.step_ns)},
+                     {"send_ns_per_turn", per_turn(sum.send_ns)},
+                     {"rows_per_turn", per_turn(sum.steps)},
+                     {"steps", sum.steps},
+                     {"applied", sum.applied},
+                     {"stalled", sum.stalled},
+                     {"dropped", sum.dropped},
+                     {"unsent", sum.unsent},
+                     {"lost", sum.lost}});
+  }
+  return nodes;
+}
+
+// --- One command at a time
+
+Result<ordered_json> measure_commit(const TurnDevices& devices) {
+  // Shard 0 is led by node 0 when all start together (rank_of in consensus/step_row.h).
+  TurnClusterOptions options = options_for(kTurnNodes, 1);
+  GCOORD_TRY(const auto run, TurnRun::start(options, devices));
+  GCOORD_TRY_STATUS(run->cluster().time_commands(0, kCommands));
+  std::vector<std::uint32_t> samples;
+  const auto began = Clock::now();
+  while (samples.size() < kCommands && Clock::now() - began < kCommitTime) {
+    wait_ms(50);
+    GCOORD_TRY(samples, run->cluster().samples(0));
+  }
+  GCOORD_TRY_STATUS(run->stop_all());
+  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
+  ordered_json row = latency_of(std::move(samples));
+  row["active_shards"] = 1;
+  row["batch_size"] = 1;
+  row["clock"] =
+      "%globaltimer of the leader's GPU: from before the step that takes the command "
+      "up to its application after the step that counted a quorum";
+  GCOORD_TRY(row["nodes"], counts_of(*run));
+  return row;
+}
+
+// --- A client on the host
+
+Result<ordered_json> measure_client(const TurnDevices& devices) {
+  TurnClusterOptions options = options_for(kTurnNodes, 1);
+  options.clients = true;
+  GCOORD_TRY(const auto run, TurnRun::start(options, devices));
+  const netcore::GpuChannelDevice end = run->cluster().client(0);
+  netcore::LaneSender to = netcore::open_sender(end, netcore::Band::Rpc, 0);
+  netcore::LaneReceiver from = netcore::open_receiver(end, netcore::Band::Rpc, 0);
+  std::vector<std::uint32_t> samples;
+  std::uint32_t refused = 0;
+  for (std::uint32_t k = 1; k <= kRequests; ++k) {
+    server::TurnRequest request;
+    request.tag = k;
+    request.word[0] = mix64(k);
+    request.word[1] = mix64(request.word[0]);
+    std::uint32_t words[netcore::kSlotWords];
+    std::memcpy(words, &request, sizeof words);
+    const auto began = Clock::now();
+    const netcore::Reservation place = to.reserve(1);
+    to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
+    netcore::SlotTile tile;
+    while (tile.slot_count == 0 && Clock::now() - began < std::chrono::milliseconds{100}) {
+      tile = from.poll(1);
+    }
+    const std::chrono::nanoseconds took = Clock::now() - began;
+    tile.for_each_word(
+        [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
+    server::TurnReply reply;
+    std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
+    if (tile.slot_count == 0 || reply.tag != k) {
+      return Status{StatusCode::DeadlineExceeded,
+                    "request " + std::to_string(k) + " was not answered"};
+    }
+    from.release(tile);
+    refused += reply.verdict == server::TurnVerdict::Committed ? 0 : 1;
+    samples.push_back(static_cast<std::uint32_t>(took.count()));
+  }
+  GCOORD_TRY_STATUS(run->stop_all());
+  if (refused != 0) {
+    return Status{StatusCode::Internal, std::to_string(refused) + " requests were refused"};
+  }
+  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
+  ordered_json row = latency_of(std::move(samples));
+  row["active_shards"] = 1;
+  row["batch_size"] = 1;
+  row["clock"] =
+      "the client thread's: from before the request's slot is written until its reply is "
+      "read, both through pinned rings";
+  GCOORD_TRY(row["nodes"], counts_of(*run));
+  return row;
+}
+
+// --- Commands per second
+
+Result<ordered_json> measure_rate(const TurnDevices& devices,
+                                  std::uint32_t shards,
+                                  std::uint32_t stripes,
+                                  std::uint32_t batch) {
+  GCOORD_TRY(const auto run, TurnRun::start(options_for(shards, stripes), devices));
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY_STATUS(run->cluster().feed(n, batch));
+  }
+  wait_ms(200);
+  GCOORD_TRY(const std::uint64_t before, run->applied(0));
+  const auto began = Clock::now();
+  wait_ms(500);
+  GCOORD_TRY(const std::uint64_t after, run->applied(0));
+  const std::chrono::duration<double> took = Clock::now() - began;
+  GCOORD_TRY_STATUS(run->stop_all());
+  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
+  ordered_json row = {
+      {"shards", shards},
+      {"active_shards", shards},
+      {"batch_size", batch},
+      {"stripes_per_node", stripes},
+      {"commands_per_s", rounded(static_cast<double>(after - before) / took.count())}};
+  GCOORD_TRY(row["nodes"], counts_of(*run));
+  std::fprintf(stderr,
+               "  %u shards, batch %u, %u stripes: %.1f M commands/s\n",
+               shards,
+               batch,
+               stripes,
+               row["commands_per_s"].get<double>() / 1e6);
+  return row;
+}
+
+// --- A lost node
+
+Result<ordered_json> measure_failover(const TurnDevices& devices,
+                                      std::uint32_t shards,
+                                      std::uint32_t stripes) {
+  GCOORD_TRY(const auto run, TurnRun::start(options_for(shards, stripes), devices));
+  wait_ms(200);
+  GCOORD_TRY_STATUS(run->stop(1));
+  GCOORD_TRY(const chaos::NodeCounts lost, run->cluster().counts(1));
+  wait_ms(1000);
+  GCOORD_TRY_STATUS(run->stop(0));
+  GCOORD_TRY_STATUS(run->stop(2));
+  GCOORD_TRY(const ordered_json nodes, counts_of(*run));
+  double worst_ms = 0;
+  std::uint64_t led = 0;
+  for (const std::uint32_t n : {0u, 2u}) {
+    GCOORD_TRY(const chaos::NodeCounts counts, run->cluster().counts(n));
+    // Node 1 is the first peer of node 0 and the second of node 2.
+    const std::uint64_t lost_ns = counts.lost_ns[n == 0 ? 0 : 1];
+    worst_ms = std::max(worst_ms, static_cast<double>(counts.sum.elected_ns - lost_ns) * 1e-6);
+    led += counts.sum.led;
+  }
+  if (led != shards) {
+    return Status{StatusCode::Internal,
+                  std::to_string(led) + " of " + std::to_string(shards) + " shards are led"};
+  }
+  std::fprintf(stderr, "  failover of %lu shards: %.2f ms\n", lost.sum.led, worst_ms);
+  return ordered_json{{"shards", shards},
+                      {"led_by_the_lost_node", lost.sum.led},
+                      {"stripes_per_node", stripes},
+                      {"all_led_after_detection_ms", rounded(worst_ms)},
+                      {"nodes", nodes},
+                      {"detection",
+                       "a survivor's clock finds the node silent for the election timeout less its "
+                       "margin; followers keep their promise until the timeout's end"},
+                      {"clock", "%globaltimer of each survivor's GPU; the worse of the two"}};
+}
+
+// --- All of it
+
+// What was measured before a failure stays, with the failure beside it: a device's time is dear.
+void keep(ordered_json& result, const char* name, Result<ordered_json> measured) {
+  if (measured.ok()) {
+    const ordered_json& row = measured.value();
+    if (row.contains("p50_ns")) {
+      std::fprintf(stderr,
+                   "  %s: p50 %u ns, p99 %u ns, max %u ns\n",
+                   name,
+                   row["p50_ns"].get<unsigned>(),
+                   row["p99_ns"].get<unsigned>(),
+                   row["max_ns"].get<unsigned>());
+    }
+    result[name] = measured.value();
+  } else {
+    result[name] = {{"failed", measured.status().to_string()}};
+    std::fprintf(stderr, "  %s: %s\n", name, measured.status().to_string().c_str());
+  }
+}
+
+ordered_json measured_or_failed(Result<ordered_json> measured) {
+  if (measured.ok()) {
+    return measured.value();
+  }
+  std::fprintf(stderr, "  %s\n", measured.status().to_string().c_str());
+  return {{"failed", measured.status().to_string()}};
+}
+
+}  // namespace
+
+BenchResult bench_turn(const BenchOptions& options) {
+  GCOORD_TRY(const TurnDevices devices, devices_of(options.device));
+  ordered_json result = {
+      {"replicas", kTurnNodes},
+      {"hosts", 1},
+      {"power_domains", 1},
+      {"durability",
+       "memory: acknowledged once the command is in the device memory of two of three nodes"},
+      {"commands", "16 random bytes, hashed by all three services and compared afterwards"},
+      {"tick_us", kTickNs / 1000},
+      {"driver", "persistent: one resident kernel per node"}};
+  for (const int device : devices) {
+    GCOORD_TRY(const netcore::GpuFacts facts,
+               netcore::gpu_facts(static_cast<std::uint32_t>(device)));
+    result["nodes_on"].push_back("cuda:" + std::to_string(device) + " " + facts.name);
+  }
+  const bool one = devices[0] == devices[1] && devices[1] == devices[2];
+  result["channels"] = one ? "loopback on one GPU" : "nvlink between GPUs of one process";
+  keep(result, "commit_one_at_a_time", measure_commit(devices));
+  keep(result, "host_client", measure_client(devices));
+  GCOORD_TRY(const std::uint32_t stripes, stripes_for(devices));
+  for (const std::uint32_t shards : {100'000u, kMillionShards}) {
+    for (const std::uint32_t batch : {1u, 4u, 16u}) {
+      result["rates"].push_back(measured_or_failed(measure_rate(devices, shards, stripes, batch)));
+    }
+  }
+  keep(result, "failover", measure_failover(devices, kMillionShards, stripes));
+  return result;
+}
+
+}  // namespace gcoord::bench

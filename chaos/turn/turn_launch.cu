@@ -1,0 +1,30 @@
+#include "chaos/turn/turn_launch.h"
+#include "server/device_turn_kernels.cuh"
+
+namespace gcoord::chaos {
+
+cudaError_t load_turns() {
+  return server::load_turn_kernels<CountingService>();
+}
+
+cudaError_t turn_blocks(std::uint32_t& blocks) {
+  return server::turn_blocks_max<CountingService>(blocks);
+}
+
+cudaError_t launch_rows(const CountingNode& node, cudaStream_t stream) {
+  return server::launch_start(node, stream);
+}
+
+cudaError_t launch_node(const CountingNode& node,
+                        const server::TurnTiming& timing,
+                        cudaStream_t stream) {
+  return server::launch_persistent(node, timing, stream);
+}
+
+cudaError_t launch_one_turn(const CountingNode& node,
+                            const server::TurnTiming& timing,
+                            cudaStream_t stream) {
+  return server::launch_turn(node, timing, stream);
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,214 @@
+// What one group has at hand while it works on one turn of its stripe.
+//
+// A turn takes up to kTurnPlaces rows to work at once: a row that is spoken to, asked for something
+// or due gets a place, and everything that concerns it in this turn is found by its place. Messages
+// stay in the slots in which they came. Lies in shared memory on a device, 13 KiB per warp;
+// anywhere on a host. Contract: one group; members agree on place_count, which each keeps for
+// itself, and meet (warp_sync) between writing and reading what another wrote.
+#pragma once
+
+#include "common/device_atomic.h"
+#include "common/hd.h"
+#include "common/warp_device.h"
+#include "server/device_turn_service.h"
+#include "server/device_turn_view.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace gcoord::server {
+
+// The parts of a row that are indexed at run time. 27 words of eight bytes: an odd number, so that
+// the lanes of a warp find theirs in different banks.
+struct TurnRowArrays {
+  consensus::LogRuns runs;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kTurnNodes];
+};
+
+static_assert(sizeof(TurnRowArrays) == 27 * sizeof(std::uint64_t));
+
+// Which peers take messages: a bit each.
+inline constexpr std::uint32_t kCreditMasks = 1u << kTurnPeers;
+
+// What members add up in one turn; folded into StripeCounts at its end.
+struct TurnTally {
+  std::uint32_t stalled;
+  std::uint32_t dropped;
+  std::uint32_t applied;
+  std::uint32_t unreplied;
+  std::uint32_t led;      // May wrap: rows won less rows lost.
+  std::uint32_t elected;  // Rows that became leader.
+  std::uint32_t exhausted;
+};
+
+struct StripeDesk {
+  TurnRowArrays arrays[kTurnPlaces];
+  TurnInput reading;
+  consensus::StepInput input[kCreditMasks];
+  consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
+  netcore::Slot slots[kTurnPeers][kTurnSlots];
+  netcore::Slot outgoing[kTurnSlots];  // On their way to a lane.
+  std::uint8_t behind[kTurnSlots];     // Slots that follow the header in each slot.
+  Tick deadline[kTurnPlaces];
+  std::uint32_t row[kTurnPlaces];
+  std::uint8_t arrived_count[kTurnPlaces];
+  std::uint8_t arrived[kTurnPlaces][consensus::kInboxMessages];  // Slots: peer * kTurnSlots + at.
+  std::uint8_t snapshot[kTurnPlaces];                            // 1 + which of them; 0: none.
+  std::uint8_t woken[kTurnPlaces];
+  std::uint8_t proposal_count[kTurnPlaces];
+  std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
+  std::uint8_t message_count[kTurnPlaces];
+  std::uint8_t again[kTurnPlaces];
+  TurnTally tally;
+  std::uint32_t reply_count;
+};
+
+inline constexpr std::uint32_t kNoTurnPlace = ~0u;
+
+// One group at work on its stripe. `state` is every member's own copy, equal in all of them.
+template <typename Service>
+struct StripeTurn {
+  const TurnNode<Service>& node;
+  StripeDesk& desk;
+  StripeScratch& scratch;
+  std::uint32_t stripe;
+  RowRange rows;
+  StripeState state;
+  std::uint32_t place_count = 0;
+  std::uint32_t held_first[kTurnPeers]{};  // Where the held slots of the last turn begin.
+
+  GCOORD_HD Tick tick() const { return desk.reading.input.tick; }
+};
+
+// Copies whole 8-byte words, neighbours side by side; all members call it.
+GCOORD_HD inline void copy_words(void* to, const void* from, std::uint32_t bytes) {
+  auto* target = static_cast<std::uint64_t*>(to);
+  const auto* source = static_cast<const std::uint64_t*>(from);
+  for (std::uint32_t i = warp_rank(); i < bytes / sizeof(std::uint64_t); i += warp_lanes()) {
+    target[i] = source[i];
+  }
+}
+
+// Takes back what the last turn left, but for held slots.
+template <typename Service>
+GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
+  t.place_count = 0;
+  if (warp_rank() == 0) {
+    t.desk.tally = TurnTally{};
+    t.desk.reply_count = 0;
+  }
+  warp_sync();
+}
+
+// --- Places
+
+// The place of a row, or kNoTurnPlace. All members call it with the same row.
+template <typename Service>
+GCOORD_HD std::uint32_t place_of(const StripeTurn<Service>& t, std::uint32_t row) {
+  for (std::uint32_t base = 0; base < t.place_count; base += warp_lanes()) {
+    const std::uint32_t at = base + warp_rank();
+    const std::uint32_t found = warp_ballot(at < t.place_count && t.desk.row[at] == row);
+    if (found != 0) {
+      return base + leading_run(~found, 32);
+    }
+  }
+  return kNoTurnPlace;
+}
+
+// By the one member that opens the place.
+GCOORD_HD inline void open_place(StripeDesk& desk, std::uint32_t place, std::uint32_t row) {
+  desk.row[place] = row;
+  desk.arrived_count[place] = 0;
+  desk.snapshot[place] = 0;
+  desk.woken[place] = 0;
+  desk.proposal_count[place] = 0;
+  desk.message_count[place] = 0;
+  desk.again[place] = 0;
+}
+
+// The row's place, made if there is room; kNoTurnPlace otherwise. All members, the same row.
+template <typename Service>
+GCOORD_HD std::uint32_t place_for(StripeTurn<Service>& t, std::uint32_t row) {
+  const std::uint32_t found = place_of(t, row);
+  if (found != kNoTurnPlace || t.place_count == kTurnPlaces) {
+    return found;
+  }
+  if (warp_rank() == 0) {
+    open_place(t.desk, t.place_count, row);
+  }
+  warp_sync();
+  return t.place_count++;
+}
+
+// The place of a row that one member looks for on its own.
+template <typename Service>
+GCOORD_HD std::uint32_t own_place_of(const StripeTurn<Service>& t, std::uint32_t row) {
+  std::uint32_t place = kNoTurnPlace;
+  for (std::uint32_t k = 0; k < t.place_count; ++k) {
+    place = t.desk.row[k] == row ? k : place;
+  }
+  return place;
+}
+
+// Gives places to rows that members bring, one each where `wanted`, and returns each member's.
+// There is room for all of them. Rows that have a place keep it, and members that bring the same
+// row get the same one.
+template <typename Service>
+GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uint32_t row) {
+  std::uint32_t place = wanted ? own_place_of(t, row) : kNoTurnPlace;
+  const std::uint32_t fresh = warp_ballot(wanted && place == kNoTurnPlace);
+  const std::uint32_t first = leading_run(~(warp_match(row) & fresh), 32);
+  const bool opens = wanted && place == kNoTurnPlace && first == warp_rank();
+  const std::uint32_t opened = warp_ballot(opens);
+  if (opens) {
+    GCOORD_ASSERT(t.place_count + rank_among(opened) < kTurnPlaces);
+    place = t.place_count + rank_among(opened);
+    open_place(t.desk, place, row);
+  }
+  const std::uint32_t shared = warp_read(place, first < warp_lanes() ? first : 0);
+  t.place_count += count_bits(opened);
+  warp_sync();
+  return wanted && place == kNoTurnPlace ? shared : place;
+}
+
+// --- Replies to clients
+
+// Room for one more; kTurnReplies: none. One member.
+GCOORD_HD inline std::uint32_t reserve_reply(StripeDesk& desk) {
+  const std::uint32_t at = relaxed_add(desk.reply_count, 1);
+  return at < kTurnReplies ? at : kTurnReplies;
+}
+
+GCOORD_HD inline void write_reply(StripeScratch& scratch,
+                                  std::uint32_t at,
+                                  const TurnReply& reply) {
+  std::memcpy(&scratch.reply[at], &reply, sizeof reply);
+}
+
+// A refusal that is dropped if there is no room: the client asks again.
+template <typename Service>
+GCOORD_HD void refuse(const StripeTurn<Service>& t,
+                      const TurnRequest& request,
+                      TurnVerdict verdict,
+                      NodeId leader) {
+  const std::uint32_t at = reserve_reply(t.desk);
+  if (at == kTurnReplies) {
+    relaxed_add(t.desk.tally.unreplied, 1);
+    return;
+  }
+  TurnReply reply;
+  reply.shard = request.shard;
+  reply.verdict = verdict;
+  reply.tag = request.tag;
+  reply.leader = leader;
+  write_reply(t.scratch, at, reply);
+}
+
+GCOORD_HD inline TurnRequest request_at(const StripeScratch& scratch, std::uint32_t at) {
+  TurnRequest request;
+  std::memcpy(static_cast<void*>(&request), &scratch.request[at], sizeof request);
+  return request;
+}
+
+}  // namespace gcoord::server

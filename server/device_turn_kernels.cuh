@@ -1,0 +1,114 @@
+// The two drivers of a turn on a device as kernels, for any service; included by one .cu file per
+// service.
+//
+// A block is one warp and has one stripe; the last block of the persistent kernel is the clock's.
+// Launches only enqueue, on the current device. The persistent kernel needs all of its blocks at
+// once: ask turn_blocks_max() first. Load the kernels of a device before the first of them runs
+// there (load_turn_kernels): CUDA loads a kernel when it is first launched and may wait for those
+// that run. Host code of a CUDA build.
+#pragma once
+
+#include "server/device_turn_loop.h"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+inline constexpr std::uint32_t kTurnThreads = 32;
+
+template <typename Service>
+__global__ void __launch_bounds__(kTurnThreads)
+    start_node_kernel(const __grid_constant__ TurnNode<Service> node) {
+  start_stripe(node, blockIdx.x);
+}
+
+template <typename Service>
+__global__ void __launch_bounds__(kTurnThreads)
+    persistent_turn_kernel(const __grid_constant__ TurnNode<Service> node,
+                           const __grid_constant__ TurnTiming timing) {
+  __shared__ alignas(128) std::byte memory[sizeof(StripeDesk)];
+  if (blockIdx.x == node.shape.stripe_count) {
+    run_clock(node, timing);
+  } else {
+    run_stripe(node, timing, blockIdx.x, *reinterpret_cast<StripeDesk*>(memory));
+  }
+}
+
+template <typename Service>
+__global__ void __launch_bounds__(kTurnThreads)
+    clock_kernel(const __grid_constant__ TurnNode<Service> node,
+                 const __grid_constant__ TurnTiming timing) {
+  turn_clock(node, timing);
+}
+
+template <typename Service>
+__global__ void __launch_bounds__(kTurnThreads)
+    turn_kernel(const __grid_constant__ TurnNode<Service> node) {
+  __shared__ alignas(128) std::byte memory[sizeof(StripeDesk)];
+  turn_stripe(node, blockIdx.x, *reinterpret_cast<StripeDesk*>(memory));
+}
+
+// Loads every kernel onto the current device.
+template <typename Service>
+cudaError_t load_turn_kernels() {
+  const void* kernels[] = {reinterpret_cast<const void*>(start_node_kernel<Service>),
+                           reinterpret_cast<const void*>(persistent_turn_kernel<Service>),
+                           reinterpret_cast<const void*>(clock_kernel<Service>),
+                           reinterpret_cast<const void*>(turn_kernel<Service>)};
+  for (const void* kernel : kernels) {
+    cudaFuncAttributes loaded{};
+    const cudaError_t code = cudaFuncGetAttributes(&loaded, kernel);
+    if (code != cudaSuccess) {
+      return code;
+    }
+  }
+  return cudaSuccess;
+}
+
+// Blocks of persistent kernels that the current device holds at once, over all its nodes.
+template <typename Service>
+cudaError_t turn_blocks_max(std::uint32_t& blocks) {
+  int device = 0;
+  int processors = 0;
+  int each = 0;
+  cudaError_t code = cudaGetDevice(&device);
+  if (code == cudaSuccess) {
+    code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (code == cudaSuccess) {
+    code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &each, persistent_turn_kernel<Service>, kTurnThreads, 0);
+  }
+  blocks = static_cast<std::uint32_t>(processors * each);
+  return code;
+}
+
+template <typename Service>
+cudaError_t launch_start(const TurnNode<Service>& node, cudaStream_t stream) {
+  start_node_kernel<Service><<<node.shape.stripe_count, kTurnThreads, 0, stream>>>(node);
+  return cudaGetLastError();
+}
+
+// Stays until the node is told to leave.
+template <typename Service>
+cudaError_t launch_persistent(const TurnNode<Service>& node,
+                              const TurnTiming& timing,
+                              cudaStream_t stream) {
+  persistent_turn_kernel<Service>
+      <<<node.shape.stripe_count + 1, kTurnThreads, 0, stream>>>(node, timing);
+  return cudaGetLastError();
+}
+
+// One reading of the clock and one turn of every stripe. Also what a graph is captured from.
+template <typename Service>
+cudaError_t launch_turn(const TurnNode<Service>& node,
+                        const TurnTiming& timing,
+                        cudaStream_t stream) {
+  clock_kernel<Service><<<1, kTurnThreads, 0, stream>>>(node, timing);
+  turn_kernel<Service><<<node.shape.stripe_count, kTurnThreads, 0, stream>>>(node);
+  return cudaGetLastError();
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,382 @@
+// What a stripe takes in at the beginning of a turn: the clock's reading, messages of its peers,
+// requests of clients, rows that are due.
+//
+// Whatever has no place in this turn stays where it is: messages in their ring, which keeps the
+// sender's credit; rows in the due ring. What comes from outside is judged here: a message must
+// come from the node at the other end of its channel, be for this one, and name a row of this
+// stripe. An Append announces how many slots with entries follow it; one that announces more than
+// the cluster allows leaves no way to tell what follows it, and its channel is reset. Contract: all
+// members of the group call every function with the same arguments. Host and device.
+#pragma once
+
+#include "common/hd.h"
+#include "common/warp_device.h"
+#include "consensus/message_tiles.h"
+#include "netcore/memory_order.h"
+#include "server/device_turn_desk.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+// --- The clock
+
+// The inputs of the step for every combination of peers that take messages.
+template <typename Service>
+GCOORD_HD void spread_reading(const StripeTurn<Service>& t) {
+  constexpr std::uint32_t kPlenty = 1u << 30;  // The step asks only whether there is any.
+  StripeDesk& desk = t.desk;
+  for (std::uint32_t mask = warp_rank(); mask < kCreditMasks; mask += warp_lanes()) {
+    desk.input[mask] = desk.reading.input;
+    desk.input[mask].peer = desk.peer[mask];
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      desk.peer[mask][p] = desk.reading.peer[p];
+      desk.peer[mask][p].credit = (mask >> p & 1u) != 0 ? kPlenty : 0;
+    }
+  }
+  warp_sync();
+}
+
+// Takes over the newest reading, if there is a newer one.
+template <typename Service>
+GCOORD_HD void take_reading(StripeTurn<Service>& t) {
+  TurnClock& clock = *t.node.clock;
+  std::uint64_t version = 0;
+  if (warp_rank() == 0) {
+    version = netcore::SystemOrder::peek(clock.version);
+    if (version != t.state.version) {
+      // Pairs with NodeClock::publish_reading; the others read after the sync.
+      version = netcore::SystemOrder::observe(clock.version);
+    }
+  }
+  version = warp_broadcast(version, 0);
+  if (version == t.state.version) {
+    return;
+  }
+  warp_sync();
+  copy_words(&t.desk.reading, &clock.input[version % kTurnInputs], sizeof(TurnInput));
+  warp_sync();
+  t.state.version = version;
+  spread_reading(t);
+  if (t.desk.reading.wakes != t.state.wakes) {
+    t.state.wakes = t.desk.reading.wakes;
+    t.state.wake_next = 0;
+  }
+}
+
+// --- Messages of peers
+
+// Slots behind a header. What cannot be says more than any turn holds.
+template <typename Service>
+GCOORD_HD std::uint32_t slots_behind(const StripeTurn<Service>& t, std::uint64_t names) {
+  const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
+  const auto count = static_cast<std::uint32_t>(names >> 48);
+  if (kind == consensus::MessageKind::Snapshot) {
+    return kSnapshotSlots;
+  }
+  if (kind != consensus::MessageKind::Append) {
+    return 0;
+  }
+  return count > t.node.shape.entries_max ? kTurnSlots
+                                          : entry_slots<typename Service::Entry>(count);
+}
+
+// Whether a message can be for a row of this stripe.
+template <typename Service>
+GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netcore::Slot& slot) {
+  const consensus::MessageChunk first = consensus::load_chunk(&slot);
+  const auto shard = static_cast<std::uint32_t>(first.word[0]);
+  const auto kind = static_cast<std::uint32_t>(first.word[0] >> 32 & 0xffu);
+  const auto flags = static_cast<std::uint32_t>(first.word[0] >> 40 & 0xffu);
+  const NodeId from{static_cast<std::uint32_t>(first.word[1])};
+  const NodeId to{static_cast<std::uint32_t>(first.word[1] >> 32)};
+  const bool plain = (flags & consensus::kFlagConfiguration) == 0;
+  return t.rows.has(shard) && from == t.node.peer[p] && to == t.node.self && plain && kind != 0 &&
+         kind <= consensus::kMessageKindLast;
+}
+
+// Gives messages to their rows: each member brings the slot of one, where `wanted`. Those that
+// cannot be, or find the inbox full, are dropped.
+template <typename Service>
+GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at, bool wanted) {
+  const netcore::Slot& slot = t.desk.slots[p][at];
+  const bool ours = wanted && is_ours(t, p, slot);
+  const std::uint64_t names = consensus::load_chunk(&slot).word[0];
+  const bool snapshot =
+      ours && (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
+  const std::uint32_t row = ours ? static_cast<std::uint32_t>(names) : kNoTurnPlace;
+  const std::uint32_t place = place_each(t, ours, row);
+  // One snapshot fits an inbox; members with messages for one row take their turns in it.
+  const std::uint32_t same = warp_match(row);
+  const std::uint32_t snapshots = warp_ballot(snapshot) & same;
+  const bool second = snapshot && (rank_among(snapshots) != 0 || t.desk.snapshot[place] != 0);
+  const std::uint32_t mine = warp_ballot(ours && !second) & same;
+  const std::uint32_t before = ours ? t.desk.arrived_count[place] : 0;
+  const std::uint32_t count = before + rank_among(mine);
+  const bool taken = ours && !second && count < consensus::kInboxMessages;
+  warp_sync();
+  if (taken) {
+    t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
+  }
+  if (taken && snapshot) {
+    t.desk.snapshot[place] = static_cast<std::uint8_t>(count + 1);
+  }
+  if (taken && rank_among(mine) == 0) {
+    const std::uint32_t sum = before + count_bits(mine);
+    t.desk.arrived_count[place] = static_cast<std::uint8_t>(
+        sum < consensus::kInboxMessages ? sum : consensus::kInboxMessages);
+  }
+  t.state.counts.dropped += count_bits(warp_ballot(wanted && !taken));
+  warp_sync();
+}
+
+// Moves the slots that the last turn held back to the front.
+template <typename Service>
+GCOORD_HD void move_held(StripeTurn<Service>& t, std::uint32_t p) {
+  for (std::uint32_t k = 0; t.held_first[p] != 0 && k < t.state.held[p]; ++k) {
+    copy_words(&t.desk.slots[p][k], &t.desk.slots[p][t.held_first[p] + k], netcore::kSlotBytes);
+    warp_sync();
+  }
+  t.held_first[p] = 0;
+}
+
+// Nothing that follows can be told apart any more.
+template <typename Service>
+GCOORD_HD void break_channel(StripeTurn<Service>& t, std::uint32_t p) {
+  t.state.broken[p] = 1;
+  t.state.held[p] = 0;
+  ++t.state.counts.dropped;
+  netcore::reset_channel(netcore::wires_of(t.node.channel[p], netcore::Band::Consensus, t.stripe),
+                         netcore::DropReason::BadLength);
+}
+
+// Which slots hold headers of messages that are there whole: bit `at` each. `end` is the first slot
+// behind them; kTurnSlots + 1: nothing can be told apart.
+template <typename Service>
+GCOORD_HD std::uint32_t find_headers(const StripeTurn<Service>& t,
+                                     std::uint32_t p,
+                                     std::uint32_t count,
+                                     std::uint32_t& end) {
+  for (std::uint32_t at = warp_rank(); at < count; at += warp_lanes()) {
+    const std::uint64_t names = consensus::load_chunk(&t.desk.slots[p][at]).word[0];
+    t.desk.behind[at] = static_cast<std::uint8_t>(slots_behind(t, names));
+  }
+  warp_sync();
+  std::uint32_t headers = 0;
+  end = 0;
+  while (end < count) {
+    const std::uint32_t behind = t.desk.behind[end];
+    if (behind == kTurnSlots) {
+      end = kTurnSlots + 1;
+      return headers;
+    }
+    if (end + 1 + behind > count) {
+      break;
+    }
+    headers |= 1u << end;
+    end += 1 + behind;
+  }
+  return headers;
+}
+
+// Delivers the messages of `count` slots, as far as all their slots are there; holds the rest back.
+template <typename Service>
+GCOORD_HD void deliver_slots(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t count) {
+  std::uint32_t end = 0;
+  const std::uint32_t headers = find_headers(t, p, count, end);
+  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
+    const std::uint32_t at = base + warp_rank();
+    deliver(t, p, at < count ? at : 0, at < count && (headers >> at & 1u) != 0);
+  }
+  if (end > kTurnSlots) {
+    break_channel(t, p);
+    return;
+  }
+  t.held_first[p] = end;
+  t.state.held[p] = count - end;
+}
+
+// Slots that a poll asks for while little comes: five are one row of packets of a warp.
+inline constexpr std::uint32_t kFewSlots = 5;
+
+// Takes in what one peer sent, until `places_max` places are taken. Every slot may need a place of
+// its own, so no more slots than that.
+template <typename Service>
+GCOORD_HD void receive_messages(StripeTurn<Service>& t,
+                                std::uint32_t p,
+                                netcore::LaneReceiver& from,
+                                std::uint32_t places_max,
+                                std::uint32_t& last_count) {
+  move_held(t, p);
+  const std::uint32_t held = t.state.held[p];
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
+  std::uint32_t room = kTurnSlots - held < places ? kTurnSlots - held : places;
+  room = last_count == 0 && room > kFewSlots ? kFewSlots : room;
+  if (t.state.broken[p] != 0 || room == 0) {
+    return;
+  }
+  std::uint32_t count = held;
+  // A host's group has one member and polls one slot at a time.
+  for (std::uint32_t polled = 0; polled < room;) {
+    const netcore::SlotTile tile = from.poll(room - polled);
+    if (tile.slot_count == 0) {
+      break;
+    }
+    auto* words = reinterpret_cast<std::uint32_t*>(&t.desk.slots[p][count]);
+    tile.for_each_word([words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
+      words[slot * netcore::kSlotWords + word] = value;
+    });
+    from.release(tile);
+    polled += tile.slot_count;
+    count += tile.slot_count;
+    if (warp_lanes() != 1) {
+      break;
+    }
+  }
+  last_count = count - held;
+  warp_sync();
+  if (last_count != 0) {
+    deliver_slots(t, p, count);
+  }
+}
+
+// --- Requests of clients
+
+template <typename Service>
+GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
+  const TurnRequest request = request_at(t.scratch, at);
+  ++t.state.counts.requests;
+  if (!t.rows.has(request.shard.value) || request.tag == 0) {
+    if (warp_rank() == 0) {
+      refuse(t, request, TurnVerdict::Refused, NodeId{});
+    }
+    return;
+  }
+  const std::uint32_t place = place_for(t, request.shard.value);
+  GCOORD_ASSERT(place != kNoTurnPlace);
+  const std::uint32_t count = t.desk.proposal_count[place];
+  warp_sync();
+  if (warp_rank() == 0 && count == kTurnProposals) {
+    refuse(t, request, TurnVerdict::Overloaded, NodeId{});
+  } else if (warp_rank() == 0) {
+    t.desk.proposal[place][count] = static_cast<std::uint8_t>(at);
+    t.desk.proposal_count[place] = static_cast<std::uint8_t>(count + 1);
+  }
+  warp_sync();
+}
+
+template <typename Service>
+GCOORD_HD void receive_requests(StripeTurn<Service>& t, netcore::LaneReceiver& from) {
+  const std::uint32_t places = kTurnPlaces - t.place_count;
+  const std::uint32_t room = places < kFewSlots ? places : kFewSlots;
+  std::uint32_t count = 0;
+  while (count < room) {
+    const netcore::SlotTile tile = from.poll(room - count);
+    if (tile.slot_count == 0) {
+      break;
+    }
+    auto* words = reinterpret_cast<std::uint32_t*>(&t.scratch.request[count]);
+    tile.for_each_word([words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
+      words[slot * netcore::kSlotWords + word] = value;
+    });
+    from.release(tile);
+    count += tile.slot_count;
+    if (warp_lanes() != 1) {
+      break;
+    }
+  }
+  warp_sync();
+  for (std::uint32_t at = 0; at < count; ++at) {
+    take_request(t, at);
+  }
+}
+
+// --- Rows that are due
+
+// Puts the rows that members bring into the ring, one each where `wanted`. None is in it already.
+template <typename Service>
+GCOORD_HD void push_due(StripeTurn<Service>& t, bool wanted, std::uint32_t row) {
+  const std::uint32_t bits = warp_ballot(wanted);
+  if (wanted) {
+    const std::uint32_t each = stripe_rows(t.node.shape);
+    const std::uint64_t at = (t.state.due_tail + rank_among(bits)) % each;
+    t.node.due[static_cast<std::size_t>(t.stripe) * each + at] = row;
+    t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] | kTurnQueued);
+  }
+  t.state.due_tail += count_bits(bits);
+}
+
+// Once per tick and only if a row can be due: queues the rows whose deadline has come.
+template <typename Service>
+GCOORD_HD void scan_deadlines(StripeTurn<Service>& t) {
+  if (t.tick() < t.state.deadline_next) {
+    return;
+  }
+  Tick next = kTickNever;
+  for (std::uint32_t base = t.rows.first; base < t.rows.end; base += warp_lanes() * kScanRows) {
+    const std::uint32_t first = base + warp_rank() * kScanRows;
+    Tick deadline[kScanRows] = {kTickNever, kTickNever, kTickNever, kTickNever};
+    if (first < t.rows.end) {
+      const consensus::MessageChunk one = consensus::load_chunk(t.node.table.deadline + first);
+      const consensus::MessageChunk two = consensus::load_chunk(t.node.table.deadline + first + 2);
+      deadline[0] = Tick{one.word[0]};
+      deadline[1] = Tick{one.word[1]};
+      deadline[2] = Tick{two.word[0]};
+      deadline[3] = Tick{two.word[1]};
+    }
+    bool any = false;
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k < kScanRows; ++k) {
+      const bool due = first + k < t.rows.end && deadline[k] <= t.tick();
+      any = any || due;
+      next = due || first + k >= t.rows.end ? next : min_id(next, deadline[k]);
+    }
+    if (warp_ballot(any) == 0) {
+      continue;
+    }
+    for (std::uint32_t k = 0; k < kScanRows; ++k) {
+      const bool due = first + k < t.rows.end && deadline[k] <= t.tick();
+      push_due(t, due && (t.node.flags[first + k] & kTurnQueued) == 0, first + k);
+    }
+  }
+  t.state.deadline_next = Tick{warp_least(next.value)};
+  warp_sync();
+}
+
+// Rows of the ring, until `places_max` places are taken.
+template <typename Service>
+GCOORD_HD void take_due(StripeTurn<Service>& t, std::uint32_t places_max) {
+  const std::uint32_t each = stripe_rows(t.node.shape);
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
+  const std::uint64_t waiting = t.state.due_tail - t.state.due_head;
+  const std::uint32_t count = waiting < places ? static_cast<std::uint32_t>(waiting) : places;
+  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
+    const std::uint32_t at = base + warp_rank();
+    std::uint32_t row = 0;
+    if (at < count) {
+      row = t.node.due[static_cast<std::size_t>(t.stripe) * each + (t.state.due_head + at) % each];
+      t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] & ~kTurnQueued);
+    }
+    static_cast<void>(place_each(t, at < count, row));
+  }
+  t.state.due_head += count;
+}
+
+// The next rows of a bulk wake, until `places_max` places are taken.
+template <typename Service>
+GCOORD_HD void take_woken(StripeTurn<Service>& t, std::uint32_t places_max) {
+  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
+  const std::uint32_t rows = t.rows.count();
+  const std::uint32_t left = t.state.wake_next < rows ? rows - t.state.wake_next : 0;
+  const std::uint32_t count = left < places ? left : places;
+  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
+    const std::uint32_t at = base + warp_rank();
+    const std::uint32_t place = place_each(t, at < count, t.rows.first + t.state.wake_next + at);
+    if (at < count) {
+      t.desk.woken[place] = 1;
+    }
+  }
+  t.state.wake_next += count;
+}
+
+}  // namespace gcoord::server

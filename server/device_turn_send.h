@@ -1,0 +1,187 @@
+// What a stripe says at the end of a turn: messages to its peers, replies to clients.
+//
+// The slots for one peer are listed first, header and entries of a message side by side, and then
+// published as many at a time as the group has members. Entries are read from the log page as they
+// are stored; nothing is copied in between. Credit was looked at before the rows were stepped: a
+// row that has none emits nothing (DESIGN.md section 3 rule 5). A client that leaves no room loses
+// its reply, which is counted. Contract: all members of the group call every function. Host and
+// device.
+#pragma once
+
+#include "common/hd.h"
+#include "common/warp_device.h"
+#include "server/device_turn_desk.h"
+#include "server/device_turn_row.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+// One slot to be sent, in 16 bits: place, number of its message, and which of its slots.
+inline constexpr std::uint32_t kCodeMessageShift = 5;
+inline constexpr std::uint32_t kCodePartShift = 8;
+static_assert(kTurnPlaces == 1u << kCodeMessageShift);
+static_assert(kTurnMessages <= 1u << (kCodePartShift - kCodeMessageShift));
+
+GCOORD_HD inline consensus::MessagePlace message_in(StripeScratch& scratch,
+                                                    std::uint32_t place,
+                                                    std::uint32_t k) {
+  const consensus::MessageSink sink = tiles_of(scratch).sink(place);
+  return {sink.chunk(k, 0), sink.chunk_stride};
+}
+
+// Slots that message k of a place takes on the way to a node; 0: it is for another one.
+template <typename Service>
+GCOORD_HD std::uint32_t slots_to(const StripeTurn<Service>& t,
+                                 std::uint32_t place,
+                                 std::uint32_t k,
+                                 NodeId to) {
+  const consensus::MessageChunk first = message_in(t.scratch, place, k).chunk(0);
+  if (static_cast<std::uint32_t>(first.word[1] >> 32) != to.value) {
+    return 0;
+  }
+  const auto kind = static_cast<consensus::MessageKind>(first.word[0] >> 32 & 0xffu);
+  if (kind == consensus::MessageKind::Snapshot) {
+    return 1 + kSnapshotSlots;
+  }
+  const auto count = static_cast<std::uint32_t>(first.word[0] >> 48);
+  return kind == consensus::MessageKind::Append ? 1 + entry_slots<typename Service::Entry>(count)
+                                                : 1;
+}
+
+// Lists the slots of all places for one node; their number.
+template <typename Service>
+GCOORD_HD std::uint32_t list_slots(const StripeTurn<Service>& t, NodeId to) {
+  constexpr std::uint32_t kListed = sizeof(t.scratch.outgoing) / sizeof(t.scratch.outgoing[0]);
+  std::uint32_t total = 0;
+  for (std::uint32_t base = 0; base < t.place_count; base += warp_lanes()) {
+    const std::uint32_t place = base + warp_rank();
+    const std::uint32_t messages = place < t.place_count ? t.desk.message_count[place] : 0;
+    std::uint32_t own = 0;
+    for (std::uint32_t k = 0; k < messages; ++k) {
+      own += slots_to(t, place, k, to);
+    }
+    std::uint32_t at = total + warp_sum_below(own);
+    total = warp_broadcast(at + own, warp_lanes() - 1);
+    for (std::uint32_t k = 0; k < messages; ++k) {
+      const std::uint32_t slots = slots_to(t, place, k, to);
+      for (std::uint32_t part = 0; part < slots; ++part) {
+        GCOORD_ASSERT(at < kListed);
+        t.scratch.outgoing[at++] =
+            static_cast<std::uint16_t>(place | k << kCodeMessageShift | part << kCodePartShift);
+      }
+    }
+  }
+  warp_sync();
+  return total;
+}
+
+GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
+  return static_cast<const std::uint32_t*>(from)[word];
+}
+
+// Chunk `c` of a slot that follows a header.
+template <typename Service>
+GCOORD_HD consensus::MessageChunk chunk_behind(const StripeTurn<Service>& t,
+                                               std::uint32_t place,
+                                               std::uint32_t k,
+                                               std::uint32_t part,
+                                               std::uint32_t c) {
+  using Entry = typename Service::Entry;
+  constexpr std::uint32_t kEntryChunks = sizeof(Entry) / sizeof(consensus::MessageChunk);
+  const consensus::MessagePlace message = message_in(t.scratch, place, k);
+  const consensus::MessageChunk names = message.chunk(0);
+  const auto kind = static_cast<consensus::MessageKind>(names.word[0] >> 32 & 0xffu);
+  if (kind == consensus::MessageKind::Snapshot) {
+    return consensus::load_chunk(t.scratch.snapshot[place][part - 1].bytes +
+                                 c * sizeof(consensus::MessageChunk));
+  }
+  const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + c / kEntryChunks;
+  if (at >= static_cast<std::uint32_t>(names.word[0] >> 48)) {
+    return {};
+  }
+  const LogIndex index = LogIndex{message.chunk(1).word[1]} + (at + 1);
+  const auto* entry = reinterpret_cast<const std::byte*>(
+      &t.node.entry(static_cast<std::uint32_t>(names.word[0]), index));
+  return consensus::load_chunk(entry + c % kEntryChunks * sizeof(consensus::MessageChunk));
+}
+
+// Chunk `c` of a slot of the list.
+template <typename Service>
+GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
+                                               std::uint32_t code,
+                                               std::uint32_t c) {
+  const std::uint32_t place = code % kTurnPlaces;
+  const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
+  const std::uint32_t part = code >> kCodePartShift;
+  return part != 0 ? chunk_behind(t, place, k, part, c) : message_in(t.scratch, place, k).chunk(c);
+}
+
+// Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
+template <typename Service>
+GCOORD_HD void lay_out(const StripeTurn<Service>& t, std::uint32_t first, std::uint32_t count) {
+  const std::uint32_t chunks = count * consensus::kMessageChunks;
+  for (std::uint32_t at = warp_rank(); at < chunks; at += warp_lanes()) {
+    const std::uint32_t slot = at / consensus::kMessageChunks;
+    const std::uint32_t c = at % consensus::kMessageChunks;
+    const consensus::MessageChunk chunk = listed_chunk(t, t.scratch.outgoing[first + slot], c);
+    consensus::store_chunk(t.desk.outgoing[slot].bytes + c * sizeof(consensus::MessageChunk),
+                           chunk.word[0],
+                           chunk.word[1]);
+  }
+  warp_sync();
+}
+
+// Publishes `total` slots whose words `source` knows; how many found no room.
+template <typename Source>
+GCOORD_HD std::uint32_t publish_slots(netcore::LaneSender& to,
+                                      std::uint32_t total,
+                                      const Source& source) {
+  std::uint32_t at = 0;
+  while (at < total) {
+    const std::uint32_t left = total - at;
+    const netcore::Reservation place = to.reserve(left < warp_lanes() ? left : warp_lanes());
+    if (place.slot_count == 0) {
+      break;
+    }
+    to.publish(place, [&source, at](std::uint32_t slot, std::uint32_t word) {
+      return source(at + slot, word);
+    });
+    at += place.slot_count;
+  }
+  return total - at;
+}
+
+template <typename Service>
+GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::LaneSender& to) {
+  const std::uint32_t total = list_slots(t, t.node.peer[p]);
+  std::uint32_t sent = 0;
+  while (sent < total) {
+    const std::uint32_t wanted = total - sent < kTurnSlots ? total - sent : kTurnSlots;
+    lay_out(t, sent, wanted);
+    const std::uint32_t left =
+        publish_slots(to, wanted, [&t](std::uint32_t at, std::uint32_t word) {
+          return word_in(&t.desk.outgoing[at], word);
+        });
+    warp_sync();
+    sent += wanted - left;
+    if (left != 0) {
+      break;
+    }
+  }
+  StripeCounts& counts = t.state.counts;
+  (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
+}
+
+template <typename Service>
+GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
+  const std::uint32_t wanted = t.desk.reply_count;
+  const std::uint32_t total = wanted < kTurnReplies ? wanted : kTurnReplies;
+  const std::uint32_t lost = publish_slots(to, total, [&t](std::uint32_t at, std::uint32_t word) {
+    return word_in(&t.scratch.reply[at], word);
+  });
+  t.state.counts.replies += total - lost;
+  t.state.counts.unreplied += lost;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,68 @@
+// What a replicated service looks like to a turn on a device, and what clients say to it.
+//
+// A service is a POD that the node passes by value to its kernels. It keeps one state per row, in
+// memory of its own, and is called by the one thread that has the row, in log order:
+//
+//   using Entry                            16, 32 or 64 bytes, trivially copyable: one log entry.
+//   static Entry noop()                    the first entry of a leader's term
+//   static bool is_noop(const Entry&)
+//   static Entry command(const TurnRequest&)          what a client asked for
+//   uint32_t offers(row, order)            how many entries the service itself wants in the log of
+//                                          a row that leads here: expiries, feeds; 0 for none.
+//                                          order: the host's word (TurnControl)
+//   Entry offer(row, index, k)             the k-th of them, at its index; equal wherever it goes
+//   void offering(row)                     before the step that they are offered to
+//   void offered(row, first, count)        after it: so many were taken, from this index on; or
+//   none TurnResult apply(row, index, entry)    executes a decided entry that is no no-op void
+//   save(row, Slot&), install(row, const Slot&)  a snapshot of the row in 64 bytes
+//
+// Contract: deterministic but for `offers`; no waiting; host and device. Requests come from
+// outside: `command` may be given anything and must make something harmless of it.
+#pragma once
+
+#include "common/ids.h"
+#include "netcore/slot.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+// What applying an entry gave, for the client; its meaning is the service's.
+struct TurnResult {
+  std::uint64_t word[2]{};
+};
+
+// One slot from a client. Never renumber: host and device may be of different builds.
+struct alignas(64) TurnRequest {
+  ShardId shard;
+  std::uint32_t reserved = 0;
+  std::uint64_t tag = 0;  // Names the request in its reply; not 0.
+  std::uint64_t word[6]{};
+};
+
+static_assert(sizeof(TurnRequest) == netcore::kSlotBytes);
+
+// Never renumber.
+enum class TurnVerdict : std::uint32_t {
+  None = 0,
+  Committed = 1,   // Decided by a quorum and applied here.
+  NotLeader = 2,   // `leader` may name who is.
+  Overloaded = 3,  // Too much is under way; try again.
+  Refused = 4,     // No such shard on this lane, or no tag.
+};
+
+// One slot to a client.
+struct alignas(64) TurnReply {
+  ShardId shard;
+  TurnVerdict verdict = TurnVerdict::None;
+  std::uint64_t tag = 0;
+  LogIndex index;  // Committed: where.
+  NodeId leader;
+  std::uint32_t reserved = 0;
+  TurnResult result;
+  std::uint64_t padding[2]{};
+};
+
+static_assert(sizeof(TurnReply) == netcore::kSlotBytes);
+
+}  // namespace gcoord::server

@@ -127,16 +127,6 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
   return true;
 }
 
-// Stores what a plain step moved in a row that was loaded into `packed` and is not wide.
-GCOORD_HD inline void store_moving(const PackedTable& table,
-                                   std::uint32_t row,
-                                   const PackedRow& packed,
-                                   Tick deadline) {
-  GCOORD_ASSERT(row < table.row_count);
-  store_packed_moving(packed, table.packed[row]);
-  table.deadline[row] = deadline;
-}
-
 // Stores a row in the form that fits it; `wide_place` is what load_row said of it. False if it is
 // wide and the pool is full: then nothing was stored.
 GCOORD_HD inline bool store_row(const PackedTable& table,

@@ -138,9 +138,12 @@ struct RowArrays {
 
 static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
-// Steps a row by the plain step and stores it, if that will do; otherwise the table is as before.
-GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const RowTurn& t) {
-  consensus::PackedRow packed = consensus::load_packed(table.packed[t.row]);
+// Steps a row by the plain step and stores it, if that will do; otherwise all is as before.
+// `staged` is the row in its table, or a copy that the caller puts back.
+GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
+                                     const RowTurn& t,
+                                     consensus::PackedRow& staged) {
+  consensus::PackedRow packed = consensus::load_packed(staged);
   if (consensus::is_wide(packed)) {
     return false;
   }
@@ -157,22 +160,26 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table, const 
   prefetch(&t.entry(log.applied + 1));
   const bool stepped = try_plain_row(t, shard, packed);
   if (stepped) {
-    consensus::store_moving(table, t.row, packed, hot.deadline);
+    consensus::store_packed_moving(packed, staged);
+    table.deadline[t.row] = hot.deadline;
   }
   return stepped;
 }
 
-// Takes the row in one place through its turn, or leaves it to the whole step.
-GCOORD_HD_FLAT void run_place(const DeviceWorldView& world, const RowTurn& t) {
-  prefetch(&world.table[t.node].packed[t.row]);  // Needed after what arrived was gathered.
-  prefetch(&t.service());
+// Takes the row in one place through its turn, or leaves it to the whole step. `staged` as above;
+// returns whether it was written.
+GCOORD_HD_FLAT bool run_place(const DeviceWorldView& world,
+                              const RowTurn& t,
+                              consensus::PackedRow& staged) {
+  prefetch(&t.service());  // Needed last.
   gather_row(t);
-  if (step_plain_place(world.table[t.node], t)) {
+  if (step_plain_place(world.table[t.node], t, staged)) {
     carry_out_row(t);
-    return;
+    return true;
   }
   const std::uint32_t k = relaxed_add(world.active.rest_count_of(t.turn.number, t.node), 1);
   world.active.rest[t.node][k] = t.row;
+  return false;
 }
 
 // Takes a row of the rest through its turn; `next_row` is what the thread steps after it.

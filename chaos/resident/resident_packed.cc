@@ -81,7 +81,10 @@ class PackedWorld final : public ResidentWorld {
         if ((wanting >> k & 1u) != 0) {
           RowWork work;
           RowLists lists;
-          run_place(world, RowTurn{world.view, turn, input, node, first + k, count++, work, lists});
+          const std::uint32_t row = first + k;
+          run_place(world,
+                    RowTurn{world.view, turn, input, node, row, count++, work, lists},
+                    world.table[node].packed[row]);
         }
       }
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "chaos/resident/resident_device.h"
+#include "chaos/resident/resident_stage_device.h"
 #include "common/hd.h"
 
 #include <cstdint>
@@ -16,7 +17,6 @@ namespace gcoord::chaos {
 
 inline constexpr std::uint32_t kScanThreads = 128;
 inline constexpr std::uint32_t kScanRows = kScanThreads * kScanRowsPerThread;
-inline constexpr std::uint32_t kWarpLanes = 32;
 inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
 
 // Two counts of at most kScanRows in one word: leaders in the upper half, others in the lower one.
@@ -28,6 +28,7 @@ struct BlockRows {
   std::uint32_t warp[kScanWarps];  // Active rows of each warp, as two counts.
   std::uint32_t first;             // The block's first place in this turn.
   std::uint32_t row[kScanRows];    // Its active rows, in the order of their places.
+  StagedRow staged[kScanThreads];  // Those that its threads are at.
 };
 
 GCOORD_DEVICE inline std::uint32_t counted(std::uint32_t leading, std::uint32_t wanting) {
@@ -104,16 +105,12 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
   return count;
 }
 
-// The turn of a block's rows, as far as plain steps go. The node is a constant, so that what a
-// kernel is given of it (pointers, clocks, peers) is read where it is used, by the instruction that
-// uses it, and takes no register.
-template <std::uint32_t constant_node>
+// The turn of a block's rows, as far as plain steps go.
 GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     const ResidentTurn& turn,
+                                    std::uint32_t node,
                                     std::uint32_t first_row,
-                                    BlockRows& rows,
-                                    std::uint32_t any = 0) {
-  const std::uint32_t node = constant_node < 3 ? constant_node : any;
+                                    BlockRows& rows) {
   const std::uint32_t count = list_block(world, turn, node, first_row, rows);
   const NodeTurn& now = turn.node[node];
   // Its peers as values: what is indexed by constants only becomes registers.
@@ -121,30 +118,21 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
   consensus::StepInput input = now.input;
   input.peer = peer;
   input.peer_count = kResidentNodes - 1;
-  for (std::uint32_t k = threadIdx.x; k < count; k += kScanThreads) {
-    RowWork work;
-    RowLists lists;
-    const std::uint32_t row = rows.row[k];
-    run_place(world, RowTurn{world.view, turn, input, node, row, rows.first + k, work, lists});
-  }
-}
-
-GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
-                                    const ResidentTurn& turn,
-                                    std::uint32_t node,
-                                    std::uint32_t first_row,
-                                    BlockRows& rows) {
-  static_assert(kResidentNodes == 3);
-#ifdef DYN
-  return run_block<9>(world, turn, first_row, rows, node);
-#endif
-  switch (node) {
-    case 0:
-      return run_block<0>(world, turn, first_row, rows);
-    case 1:
-      return run_block<1>(world, turn, first_row, rows);
-    default:
-      return run_block<2>(world, turn, first_row, rows);
+  const std::uint32_t lane = threadIdx.x % kWarpLanes;
+  StagedRow* staged = rows.staged + (threadIdx.x - lane);
+  for (std::uint32_t first = threadIdx.x - lane; first < count; first += kScanThreads) {
+    const std::uint32_t here = count - first < kWarpLanes ? count - first : kWarpLanes;
+    stage_rows(world.table[node], rows.row + first, here, staged);
+    bool written = false;
+    if (lane < here) {
+      RowWork work;
+      RowLists lists;
+      const std::uint32_t k = first + lane;
+      const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists};
+      written = run_place(world, t, staged[lane].row);
+    }
+    const std::uint32_t mask = __ballot_sync(~0u, written);
+    unstage_moving(world.table[node], rows.row + first, mask, staged);
   }
 }
 

@@ -1,31 +1,26 @@
-// Judges a history of locks: was a lock ever given twice, was anything acknowledged and then lost?
+// Promises about tokens and holds that need no search: always decided, in n log n.
 //
-// Only what clients saw counts. A hold lasts from the moment its grant was told until its release
-// was asked for, until the client's own lease ended, or for ever. In real time:
-//   - two holds of one name never overlap;
-//   - a token is granted once, and a grant asked for after another was told has a higher token;
-//   - a held lock's token is valid, a released one's is not, and after everything nobody holds.
+// Only what clients saw counts, in real time. A hold lasts from the moment its grant was told until
+// its release was asked for, until its lease may have lapsed (hold_ends.h), or for ever.
+//   I8   a token that was acknowledged and not given up is valid; a released one is not
+//   I10  a grant that was asked for after another was told has a higher token
+//   I11  two holds of one name never overlap; after a write under token k a guarded store accepts
+//        no write under j < k that was asked for later
+//   I18  nothing is done twice: one token belongs to one grant, one (session, shard, sequence) to
+//        one operation, told again only with the same answer
 // Unknown outcomes are given the benefit of the doubt. Pure.
 #pragma once
 
-#include "chaos/demo/history.h"
+#include "chaos/check/operation.h"
+#include "chaos/check/verdict.h"
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 namespace gcoord::chaos {
 
-struct Verdicts {
-  std::uint64_t grants = 0;
-  std::uint64_t double_grants = 0;
-  std::uint64_t lost_acks = 0;
-  std::string first_fault;  // What, which name, which tokens; empty when there is none.
-
-  bool hold() const { return double_grants == 0 && lost_acks == 0; }
-};
-
-// The operations of all processes, in any order.
-Verdicts check_history(const std::vector<Operation>& operations);
+CheckReport check_acknowledged(const std::vector<Operation>& operations);      // I8.
+CheckReport check_tokens(const std::vector<Operation>& operations);            // I10.
+CheckReport check_mutual_exclusion(const std::vector<Operation>& operations);  // I11.
+CheckReport check_exactly_once(const std::vector<Operation>& operations);      // I18.
 
 }  // namespace gcoord::chaos

@@ -1,11 +1,10 @@
-#include "chaos/demo/history.h"
+#include "chaos/check/operation.h"
 
-#include <nlohmann/json.hpp>
+#include "chaos/check/json_members.h"
 
 #include <array>
 #include <chrono>
-#include <fstream>
-#include <string_view>
+#include <span>
 
 namespace gcoord::chaos {
 
@@ -14,146 +13,179 @@ namespace {
 using nlohmann::json;
 
 // In the order of the enumerations.
-constexpr std::array<std::string_view, 5> kOps = {
-    "acquire", "release", "check", "abandon", "session_lost"};
+constexpr std::array<std::string_view, 11> kOps = {"acquire",
+                                                   "release",
+                                                   "check",
+                                                   "abandon",
+                                                   "session_lost",
+                                                   "close",
+                                                   "renew",
+                                                   "read",
+                                                   "write",
+                                                   "cas",
+                                                   "add"};
 constexpr std::array<std::string_view, 3> kOutcomes = {"ok", "fail", "unknown"};
+constexpr std::array<std::string_view, 5> kReasons = {"", "busy", "not_held", "stale", "mismatch"};
 constexpr std::array<std::string_view, 3> kTokenStates = {"", "valid", "past"};
 constexpr std::array<std::string_view, 4> kKinds = {"", "lock", "try", "wait"};
 
-template <typename Enum, std::size_t count>
-std::string_view name_of(const std::array<std::string_view, count>& names, Enum value) {
+template <typename Enum>
+std::string_view name_of(std::span<const std::string_view> names, Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
-template <typename Enum, std::size_t count>
-bool read_name(const std::array<std::string_view, count>& names, std::string_view text, Enum& out) {
-  for (std::size_t index = 0; index < count; ++index) {
-    if (names[index] == text) {
-      out = static_cast<Enum>(index);
-      return true;
+void read_arguments(JsonMembers& args, Operation& operation) {
+  operation.session = args.number<std::uint64_t>("session");
+  operation.sequence = args.number<std::uint64_t>("sequence");
+  operation.shard = args.number<std::uint32_t>("shard");
+  operation.ttl_ms = args.number<std::uint64_t>("ttl_ms");
+  operation.delta = args.number<std::int64_t>("delta");
+  operation.already_held = args.flag("already_held");
+  operation.kind = args.choice<AcquireKind>("kind", kKinds);
+  operation.reason = args.choice<Reason>("reason", kReasons);
+  operation.verdict = args.choice<TokenState>("verdict", kTokenStates);
+  operation.expected = args.choice<TokenState>("expected", kTokenStates);
+  operation.value = args.text("value");
+  operation.from = args.text("from");
+}
+
+void read_members(JsonMembers& members, Operation& operation) {
+  for (const char* name : {"op", "outcome", "call"}) {
+    members.require(name);
+  }
+  operation.process = members.number<std::uint32_t>("process");
+  operation.op = members.choice<Op>("op", kOps);
+  operation.outcome = members.choice<Outcome>("outcome", kOutcomes);
+  operation.key = members.text("key");
+  operation.token = members.number<std::uint64_t>("token");
+  operation.call_ns = members.number<std::uint64_t>("call");
+  operation.return_ns = members.number<std::uint64_t>("return");
+}
+
+Status not_an_operation(const std::string& what) {
+  return Status{StatusCode::InvalidArgument, "not a line of a history: " + what};
+}
+
+// Builds the text of one object by hand: a client writes tens of thousands of these each second,
+// beside its load.
+class Line {
+ public:
+  void text(std::string_view name, std::string_view value) {
+    begin(name);
+    const bool plain = value.find_first_of("\"\\") == std::string_view::npos &&
+                       value.find_first_of(kControl) == std::string_view::npos;
+    if (plain) {
+      text_.append("\"").append(value).append("\"");
+    } else {
+      text_ += json(value).dump(-1, ' ', false, json::error_handler_t::replace);
     }
   }
-  return false;
-}
 
-void add_text(std::string& line, std::string_view name, std::string_view value) {
-  line.append("\"").append(name).append("\":\"").append(value).append("\"");
-}
+  template <typename Number>
+  void number(std::string_view name, Number value) {
+    text(name, std::to_string(value));
+  }
 
-void add_number(std::string& line, std::string_view name, std::uint64_t value) {
-  add_text(line, name, std::to_string(value));
-}
+  void raw(std::string_view name, std::string_view json_text) {
+    begin(name);
+    text_ += json_text;
+  }
 
-std::string text_in(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
+  // Left out when it is empty.
+  void word(std::string_view name, std::string_view value) {
+    if (!value.empty()) {
+      text(name, value);
+    }
+  }
 
-std::uint64_t number_in(const json& object, const char* name) {
-  return std::strtoull(text_in(object, name).c_str(), nullptr, 10);
+  std::string end() { return text_ + "}"; }
+
+ private:
+  static constexpr std::string_view kControl{
+      "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37",
+      32};
+
+  void begin(std::string_view name) {
+    text_.append(text_.size() > 1 ? ",\"" : "\"").append(name).append("\":");
+  }
+
+  std::string text_ = "{";
+};
+
+std::string arguments_of(const Operation& operation) {
+  Line args;
+  args.number("session", operation.session);
+  if (operation.sequence != 0) {
+    args.number("sequence", operation.sequence);
+    args.number("shard", operation.shard);
+  }
+  if (operation.ttl_ms != 0) {
+    args.number("ttl_ms", operation.ttl_ms);
+  }
+  if (operation.op == Op::Add) {
+    args.number("delta", operation.delta);
+  }
+  args.word("value", operation.value);
+  args.word("from", operation.from);
+  args.word("kind", name_of(kKinds, operation.kind));
+  args.word("reason", name_of(kReasons, operation.reason));
+  args.word("verdict", name_of(kTokenStates, operation.verdict));
+  args.word("expected", name_of(kTokenStates, operation.expected));
+  if (operation.already_held) {
+    args.raw("already_held", "true");
+  }
+  return args.end();
 }
 
 }  // namespace
 
-// Written by hand: a client writes tens of thousands of these each second, beside its load. Keys
-// are the demo's own and need no escapes.
-std::string to_json_line(const Operation& operation) {
-  std::string line = "{\"process\":" + std::to_string(operation.process) + ",";
-  add_text(line, "op", name_of(kOps, operation.op));
-  line += ",";
-  add_text(line, "key", operation.key);
-  line += ",\"args\":{";
-  add_number(line, "session", operation.session);
-  if (operation.kind != AcquireKind::None) {
-    line += ",";
-    add_text(line, "kind", name_of(kKinds, operation.kind));
-  }
-  if (operation.op == Op::Check) {
-    line += ",";
-    add_text(line, "verdict", name_of(kTokenStates, operation.verdict));
-    line += ",";
-    add_text(line, "expected", name_of(kTokenStates, operation.expected));
-  }
-  if (operation.already_held) {
-    line += ",\"already_held\":true";
-  }
-  line += "},";
-  add_number(line, "call", operation.call_ns);
-  line += ",";
-  add_number(line, "return", operation.return_ns);
-  line += ",";
-  add_text(line, "outcome", name_of(kOutcomes, operation.outcome));
-  line += ",";
-  add_number(line, "token", operation.token);
-  line += "}";
-  return line;
+std::string_view op_name(Op op) {
+  return name_of(kOps, op);
 }
 
-Result<Operation> parse_operation(const std::string& line) {
+std::string_view reason_name(Reason reason) {
+  return name_of(kReasons, reason);
+}
+
+std::string_view verdict_name(TokenState verdict) {
+  return name_of(kTokenStates, verdict);
+}
+
+std::string to_json_line(const Operation& operation) {
+  Line line;
+  line.raw("process", std::to_string(operation.process));
+  line.text("op", name_of(kOps, operation.op));
+  line.text("key", operation.key);
+  line.raw("args", arguments_of(operation));
+  line.number("call", operation.call_ns);
+  line.number("return", operation.return_ns);
+  line.text("outcome", name_of(kOutcomes, operation.outcome));
+  line.number("token", operation.token);
+  return line.end();
+}
+
+Result<Operation> parse_operation(std::string_view line) {
   const json object = json::parse(line, nullptr, false);
-  Operation operation;
-  bool sane = object.is_object() && object.contains("args") && object["args"].is_object();
-  if (sane) {
-    const json& args = object["args"];
-    operation.process = object.value("process", 0u);
-    operation.key = text_in(object, "key");
-    operation.session = number_in(args, "session");
-    operation.token = number_in(object, "token");
-    operation.call_ns = number_in(object, "call");
-    operation.return_ns = number_in(object, "return");
-    operation.already_held = args.value("already_held", false);
-    sane = read_name(kOps, text_in(object, "op"), operation.op) &&
-           read_name(kOutcomes, text_in(object, "outcome"), operation.outcome) &&
-           read_name(kKinds, text_in(args, "kind"), operation.kind) &&
-           read_name(kTokenStates, text_in(args, "verdict"), operation.verdict) &&
-           read_name(kTokenStates, text_in(args, "expected"), operation.expected);
+  if (!object.is_object()) {
+    return not_an_operation("no JSON object");
   }
-  if (!sane) {
-    return Status{StatusCode::InvalidArgument, "not a line of a history: " + line};
+  const auto args = object.find("args");
+  if (args == object.end() || !args->is_object()) {
+    return not_an_operation("args");
+  }
+  Operation operation;
+  JsonMembers members(object);
+  read_members(members, operation);
+  JsonMembers arguments(*args);
+  read_arguments(arguments, operation);
+  if (!members.first_wrong().empty() || !arguments.first_wrong().empty()) {
+    return not_an_operation(members.first_wrong().empty() ? "args." + arguments.first_wrong()
+                                                          : members.first_wrong());
+  }
+  if (operation.outcome != Outcome::Unknown && operation.return_ns < operation.call_ns) {
+    return not_an_operation("it returned before it was called");
   }
   return operation;
-}
-
-Result<std::unique_ptr<HistoryWriter>> HistoryWriter::open(const std::filesystem::path& file) {
-  std::FILE* opened = std::fopen(file.c_str(), "we");
-  if (opened == nullptr) {
-    return Status{StatusCode::Unavailable, "cannot write " + file.string()};
-  }
-  return std::unique_ptr<HistoryWriter>{new HistoryWriter{opened}};
-}
-
-bool HistoryWriter::close() {
-  const std::lock_guard lock{mutex_};
-  if (file_ != nullptr) {
-    failed_ |= std::fclose(file_) != 0;
-    file_ = nullptr;
-  }
-  return !failed_;
-}
-
-HistoryWriter::~HistoryWriter() {
-  close();
-}
-
-void HistoryWriter::write(const Operation& operation) {
-  const std::string line = to_json_line(operation) + "\n";
-  const std::lock_guard lock{mutex_};
-  failed_ |= file_ == nullptr || std::fwrite(line.data(), 1, line.size(), file_) != line.size();
-}
-
-Status read_history(const std::filesystem::path& file, std::vector<Operation>& operations) {
-  std::ifstream in{file};
-  if (!in) {
-    return Status{StatusCode::NotFound, "no history in " + file.string()};
-  }
-  for (std::string line; std::getline(in, line);) {
-    if (in.eof()) {
-      break;  // No newline: cut short.
-    }
-    GCOORD_TRY(Operation operation, parse_operation(line));
-    operations.push_back(std::move(operation));
-  }
-  return Status{};
 }
 
 std::uint64_t history_now_ns() {

@@ -55,10 +55,12 @@ struct DemoResult {
   std::uint32_t killed_node = 0;
   std::uint32_t killed_leaders = 0;  // Shards that it led.
   double failover_ms = 0;
-  double restart_ms = 0;  // From its start until the killed node served again.
-  std::uint64_t double_grants = 0;
-  std::uint64_t lost_acks = 0;
-  std::uint64_t names_stuck = 0;  // Nobody could take them at the end; part of lost_acks.
+  double restart_ms = 0;            // From its start until the killed node served again.
+  std::uint64_t violations = 0;     // Of any invariant, by any checker.
+  std::uint64_t undecided = 0;      // Checkers that could not judge to the end.
+  std::uint64_t double_grants = 0;  // Of them: I11 and I18.
+  std::uint64_t lost_acks = 0;      // Of them: I8 and I10; and names that are stuck.
+  std::uint64_t names_stuck = 0;    // Nobody could take them at the end; part of lost_acks.
   std::uint32_t shards_compared = 0;
   std::uint32_t shards_different = 0;
   bool roots_agree = false;

@@ -264,7 +264,8 @@ void ReplicaEngine::Core::announce(std::uint32_t row,
                     .last = log.last,
                     .commit = log.commit,
                     .applied = log.applied,
-                    .durable = ref(row).storage().durable});
+                    .durable = ref(row).storage().durable,
+                    .state_hash = service_.state_hash(ShardId{row})});
   }
 }
 

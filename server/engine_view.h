@@ -81,6 +81,7 @@ struct ShardTransition {
   LogIndex commit;
   LogIndex applied;
   LogIndex durable;
+  std::uint64_t state_hash = 0;  // Of the service's state at `applied`.
 };
 
 }  // namespace gcoord::server

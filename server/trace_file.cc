@@ -60,7 +60,7 @@ void TraceFile::write(const ShardTransition& t) {
   }
   const std::string line = fmt::format(
       R"({{"tick":"{}","node":{},"shard":{},"term":"{}","vote":{},"role":"{}","leader":{},)"
-      R"("last":"{}","commit":"{}","applied":"{}","durable":"{}","cause":"{}"}})"
+      R"("last":"{}","commit":"{}","applied":"{}","durable":"{}","cause":"{}","state_hash":"{:016x}"}})"
       "\n",
       t.tick.value,
       t.node.value,
@@ -73,7 +73,8 @@ void TraceFile::write(const ShardTransition& t) {
       t.commit.value,
       t.applied.value,
       t.durable.value,
-      cause_name(t.cause));
+      cause_name(t.cause),
+      t.state_hash);
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) {
     failed_ = true;
     spdlog::error("the trace ends here: {}", std::strerror(errno));

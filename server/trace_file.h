@@ -1,7 +1,7 @@
 // The trace door (DESIGN.md section 10): every transition of every shard as one line of JSON.
 //
 //   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
-//    "cause"}
+//    "cause","state_hash"}
 //
 // Buffered and written by the loop's thread, so a trace slows a node down; it is for checking
 // implementations against the specification, not for production. A failed write ends the trace, not

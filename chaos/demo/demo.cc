@@ -1,9 +1,9 @@
 #include "chaos/demo/demo.h"
 
+#include "chaos/check/checks.h"
 #include "chaos/demo/demo_summary.h"
 #include "chaos/demo/device_pick.h"
 #include "chaos/demo/final_sweep.h"
-#include "chaos/demo/history_checker.h"
 #include "chaos/demo/interrupt.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/local_cluster.h"
@@ -255,22 +255,24 @@ class Demo {
   }
 
   Status judge_history() {
-    std::vector<Operation> history;
+    History history;
     for (std::uint32_t number = 1; number <= options_.clients; ++number) {
       GCOORD_TRY_STATUS(read_history(history_file(number), history));
     }
-    summarize_history(history, result_);
-    step("judge {} operations; then take every name once more", history.size());
-    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history, kSweepWait));
+    summarize_history(history.operations, result_);
+    step("judge {} operations; then take every name once more", history.operations.size());
+    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history.operations, kSweepWait));
     for (Operation& operation : sweep.operations) {
-      history.push_back(std::move(operation));
+      history.operations.push_back(std::move(operation));
     }
-    const Verdicts verdicts = check_history(history);
-    result_.double_grants = verdicts.double_grants;
+    const CheckSummary summary = check_run(history, {}, {});
+    summarize_checks(summary, result_);
     result_.names_stuck = sweep.stuck.size();
-    result_.lost_acks = verdicts.lost_acks + sweep.stuck.size();
-    if (!verdicts.hold()) {
-      fault(verdicts.first_fault);
+    result_.lost_acks += sweep.stuck.size();
+    if (summary.verdict == Verdict::Violation) {
+      fault(summary.first_finding());
+    } else if (summary.verdict != Verdict::Ok) {
+      fault("the history could not be judged to the end:\n" + to_text(summary));
     }
     if (!sweep.stuck.empty()) {
       fault("nobody could take " + sweep.stuck.front() + " although its holders are gone");
@@ -278,7 +280,11 @@ class Demo {
     if (result_.grants == 0 || result_.waited_grants == 0 || result_.expiries == 0) {
       fault("the load did not lock, wait and expire, so nothing was shown");
     }
-    detail("{} double grants, {} lost acknowledgements", result_.double_grants, result_.lost_acks);
+    detail("{} violations, {} double grants, {} lost acknowledgements, {} undecided",
+           result_.violations,
+           result_.double_grants,
+           result_.lost_acks,
+           result_.undecided);
     return Status{};
   }
 

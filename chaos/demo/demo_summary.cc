@@ -67,6 +67,18 @@ void summarize_history(const std::vector<Operation>& operations, DemoResult& res
       static_cast<double>(result.grants + result.releases + result.expiries) / result.seconds;
 }
 
+void summarize_checks(const CheckSummary& summary, DemoResult& result) {
+  for (const CheckReport& report : summary.reports) {
+    result.violations += report.violations;
+    result.undecided += report.verdict == Verdict::Undecided ? 1u : 0u;
+    if (report.invariants == "I11" || report.invariants == "I18") {
+      result.double_grants += report.violations;
+    } else if (report.invariants == "I8" || report.invariants == "I10") {
+      result.lost_acks += report.violations;
+    }
+  }
+}
+
 nlohmann::ordered_json to_json(const DemoResult& result) {
   return {{"nodes", result.nodes},
           {"shards", result.shards},
@@ -90,6 +102,8 @@ nlohmann::ordered_json to_json(const DemoResult& result) {
           {"failover_ms", rounded(result.failover_ms)},
           {"restart_ms", rounded(result.restart_ms)},
           {"readmit_ms", rounded(result.readmit_ms)},
+          {"violations", result.violations},
+          {"undecided", result.undecided},
           {"double_grants", result.double_grants},
           {"lost_acks", result.lost_acks},
           {"names_stuck", result.names_stuck},

@@ -2,8 +2,9 @@
 // Pure.
 #pragma once
 
+#include "chaos/check/checks.h"
+#include "chaos/check/operation.h"
 #include "chaos/demo/demo.h"
-#include "chaos/demo/history.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,9 @@ namespace gcoord::chaos {
 // Counts, rates and percentiles of the load; `result.seconds` is read, the rest of them written.
 // An acquire that did not wait in line is what the percentiles are of.
 void summarize_history(const std::vector<Operation>& operations, DemoResult& result);
+
+// What the checkers found.
+void summarize_checks(const CheckSummary& summary, DemoResult& result);
 
 // The object of the demo's last line.
 nlohmann::ordered_json to_json(const DemoResult& result);

@@ -51,6 +51,7 @@ Result<SweepResult> sweep_names(client::Client& client,
       Operation told = asked;
       told.return_ns = history_now_ns();
       told.outcome = outcome_of(grant.status());
+      told.reason = reason_of(grant.status());
       told.token = grant.ok() ? grant.value().token : 0;
       if (!grant.ok()) {
         answers->result.stuck.push_back(told.key);

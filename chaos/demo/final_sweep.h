@@ -5,7 +5,7 @@
 // join the history, where the checker judges their tokens.
 #pragma once
 
-#include "chaos/demo/history.h"
+#include "chaos/check/operation.h"
 #include "common/status.h"
 #include "gcoord/client.h"
 

@@ -48,6 +48,18 @@ Outcome outcome_of(const client::Status& status) {
   }
 }
 
+Reason reason_of(const client::Status& status) {
+  switch (status.detail()) {
+    case client::kDetailLockBusy:
+      return Reason::Busy;
+    case client::kDetailLockNotHeld:
+    case client::kDetailTokenStale:
+      return Reason::NotHeld;
+    default:
+      return Reason::None;
+  }
+}
+
 client::Status Lane::open() {
   auto session = around_.client.open_session(
       {.ttl = kSessionTtl,
@@ -90,6 +102,7 @@ void Lane::pause_and_begin() {
 void Lane::record(const client::Status& status) {
   operation_.return_ns = history_now_ns();
   operation_.outcome = outcome_of(status);
+  operation_.reason = reason_of(status);
   around_.history.write(operation_);
 }
 

@@ -4,7 +4,7 @@
 // calls for a lane that asked to be called later; the mutex of the worker's queue orders the two.
 #pragma once
 
-#include "chaos/demo/history.h"
+#include "chaos/check/history_file.h"
 #include "gcoord/client.h"
 
 #include <atomic>
@@ -83,7 +83,8 @@ class Lane {
 std::string shared_name(std::uint64_t number);
 std::string forgotten_name(std::uint64_t number);
 
-// Fail or unknown, by what the client was told.
+// Fail or unknown, by what the client was told; and why, where that says something about the name.
 Outcome outcome_of(const client::Status& status);
+Reason reason_of(const client::Status& status);
 
 }  // namespace gcoord::chaos

@@ -206,6 +206,7 @@ class Worker {
     auto lock = session.acquire(name, {.wait = kForgottenWait});
     operation.return_ns = history_now_ns();
     operation.outcome = outcome_of(lock.status());
+    operation.reason = reason_of(lock.status());
     operation.token = lock.ok() ? lock.value().fence() : 0;
     history_.write(operation);
     if (!lock.ok()) {

@@ -1,0 +1,59 @@
+#include "chaos/check/history_file.h"
+
+#include <fstream>
+#include <utility>
+
+namespace gcoord::chaos {
+
+Result<std::unique_ptr<HistoryWriter>> HistoryWriter::open(const std::filesystem::path& file) {
+  std::FILE* opened = std::fopen(file.c_str(), "we");
+  if (opened == nullptr) {
+    return Status{StatusCode::Unavailable, "cannot write " + file.string()};
+  }
+  return std::unique_ptr<HistoryWriter>{new HistoryWriter{opened}};
+}
+
+bool HistoryWriter::close() {
+  const std::lock_guard lock{mutex_};
+  if (file_ != nullptr) {
+    failed_ |= std::fclose(file_) != 0;
+    file_ = nullptr;
+  }
+  return !failed_;
+}
+
+HistoryWriter::~HistoryWriter() {
+  close();
+}
+
+void HistoryWriter::write(const Operation& operation) {
+  const std::string line = to_json_line(operation) + "\n";
+  const std::lock_guard lock{mutex_};
+  failed_ |= file_ == nullptr || std::fwrite(line.data(), 1, line.size(), file_) != line.size();
+}
+
+Status read_history(const std::filesystem::path& file, History& history) {
+  std::ifstream in{file};
+  if (!in || std::filesystem::is_directory(file)) {
+    return Status{StatusCode::NotFound, "no history in " + file.string()};
+  }
+  std::uint64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (in.eof()) {
+      history.torn_files.push_back(file.string());  // No newline: cut short.
+      break;
+    }
+    auto operation = parse_operation(line);
+    if (operation.ok()) {
+      history.operations.push_back(std::move(operation).value());
+      continue;
+    }
+    if (++history.bad_line_count <= kBadLinesMax) {
+      history.bad_lines.push_back({file.string(), number, operation.status().message()});
+    }
+  }
+  return Status{};
+}
+
+}  // namespace gcoord::chaos

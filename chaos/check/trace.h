@@ -1,0 +1,54 @@
+// The trace door as files: every transition of every shard, one JSON line each
+// (server/trace_file.h).
+//
+//   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
+//    "cause","state_hash"}
+//
+// Lines that another tool wrote may leave out what it does not know, all but node and shard; what
+// is left out is not judged. A file is one life of one node. Blocking.
+#pragma once
+
+#include "chaos/check/history_file.h"
+#include "common/status.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::chaos {
+
+struct TraceLine {
+  std::uint32_t node = 0;
+  std::uint32_t shard = 0;
+  std::optional<std::uint64_t> term;
+  std::optional<std::uint64_t> last;
+  std::optional<std::uint64_t> commit;
+  std::optional<std::uint64_t> applied;
+  std::optional<std::uint64_t> durable;
+  std::uint32_t vote = 0;    // 0: none.
+  std::uint32_t leader = 0;  // 0: none known.
+  std::string role;
+  std::string state_hash;  // Of the state at `applied`.
+  std::string log_hash;    // Of the log up to `commit`.
+  std::uint32_t file = 0;  // Which of the files that were read.
+  std::uint64_t line = 0;
+};
+
+struct Trace {
+  std::vector<std::string> files;
+  std::vector<TraceLine> lines;    // File by file, each in the order it was written.
+  std::vector<BadLine> bad_lines;  // The first kBadLinesMax of them.
+  std::uint64_t bad_line_count = 0;
+  std::vector<std::string> torn_files;
+};
+
+// InvalidArgument, with the member that is wrong.
+Result<TraceLine> parse_trace_line(std::string_view line);
+
+// Appends a file's lines. Fails only when the file cannot be read.
+Status read_trace(const std::filesystem::path& file, Trace& trace);
+
+}  // namespace gcoord::chaos

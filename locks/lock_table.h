@@ -135,7 +135,8 @@ static_assert(sizeof(NameBlock) == 32);
 struct LockTables {
   LockShardRow* shards = nullptr;
   std::uint32_t shard_count = 0;
-  std::uint64_t index_seed = 0;  // Keys the two indexes; differs per node, unknown to clients.
+  LockShardRow* own_shard = nullptr;  // The row of a writer that works on one shard: its own copy.
+  std::uint64_t index_seed = 0;       // Keys the two indexes; differs per node, unknown to clients.
   RowPool<LockRecord, LockRow> locks;
   RowPool<SessionRecord, SessionRow> sessions;
   RowPool<RequestRecord, RequestRow> requests;
@@ -146,7 +147,7 @@ struct LockTables {
 
   GCOORD_HD LockShardRow& shard(ShardId id) const {
     GCOORD_ASSERT(id.value < shard_count);
-    return shards[id.value];
+    return own_shard != nullptr ? *own_shard : shards[id.value];
   }
 
   GCOORD_HD std::uint32_t lock_hash(ShardId shard_id, NameHash name) const {

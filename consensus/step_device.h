@@ -27,7 +27,7 @@ struct StepMemorySizes {
   std::size_t device_bytes() const { return table + staged + stepped; }
 };
 
-// The regions; each is aligned to 256 bytes.
+// The regions. The table is aligned for columns (128 bytes), the others for messages (16 bytes).
 struct StepMemory {
   std::byte* table = nullptr;
   std::byte* staged_host = nullptr;

@@ -90,7 +90,7 @@ $device. Nothing is to be installed, and the folder may lie anywhere.
     bin/gcoordd --device cuda:0 --data-dir /var/lib/gcoord ...   # a node of a cluster, its shards on a GPU
     bin/gcoordctl status
 
-Every program has --help. gcoord-bench measures a cluster of processes here (./gcoord-bench --help), gcoord-parity
+Every program has --help. gcoord-bench measures a cluster of processes here (bin/gcoord-bench --help), gcoord-parity
 compares the step on CPU and GPU. The licences of what is inside are in licences/.
 TEXT
 

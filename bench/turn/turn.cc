@@ -69,7 +69,7 @@ TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
                    .wide_count = shards / 64 + 64};
   options.timing.tick_ns = kTickNs;
   options.timing.timing = {
-      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 4, .lease_margin_ticks = 20};
+      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 20, .lease_margin_ticks = 10};
   options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
   // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
   options.timing.vote_after = Tick{500};

@@ -69,7 +69,7 @@ TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
                    .wide_count = shards / 64 + 64};
   options.timing.tick_ns = kTickNs;
   options.timing.timing = {
-      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 4, .lease_margin_ticks = 20};
+      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 20, .lease_margin_ticks = 10};
   options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
   // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
   options.timing.vote_after = Tick{500};
@@ -104,22 +104,36 @@ Result<ordered_json> counts_of(TurnRun& run) {
   return nodes;
 }
 
+// The node that leads the one shard of a latency: one that has its device to itself, so that no
+// quorum is reached without crossing a link; the first where there is none.
+std::uint32_t lone_node(const TurnDevices& devices) {
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    if (std::count(devices.begin(), devices.end(), devices[n]) == 1) {
+      return n;
+    }
+  }
+  return 0;
+}
+
 // --- One command at a time
 
 Result<ordered_json> measure_commit(const TurnDevices& devices) {
-  // Shard 0 is led by node 0 when all start together (rank_of in consensus/step_row.h).
+  // Shard n is led by node n when all start together (rank_of in consensus/step_row.h).
+  const std::uint32_t leader = lone_node(devices);
   TurnClusterOptions options = options_for(kTurnNodes, 1);
+  options.timed_row = leader;
   GCOORD_TRY(const auto run, TurnRun::start(options, devices));
-  GCOORD_TRY_STATUS(run->cluster().time_commands(0, kCommands));
+  GCOORD_TRY_STATUS(run->cluster().time_commands(leader, kCommands));
   std::vector<std::uint32_t> samples;
   const auto began = Clock::now();
   while (samples.size() < kCommands && Clock::now() - began < kCommitTime) {
     wait_ms(50);
-    GCOORD_TRY(samples, run->cluster().samples(0));
+    GCOORD_TRY(samples, run->cluster().samples(leader));
   }
   GCOORD_TRY_STATUS(run->stop_all());
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
   ordered_json row = latency_of(std::move(samples));
+  row["leader_on"] = "cuda:" + std::to_string(devices[leader]);
   row["active_shards"] = 1;
   row["batch_size"] = 1;
   row["clock"] =
@@ -132,16 +146,18 @@ Result<ordered_json> measure_commit(const TurnDevices& devices) {
 // --- A client on the host
 
 Result<ordered_json> measure_client(const TurnDevices& devices) {
+  const std::uint32_t leader = lone_node(devices);
   TurnClusterOptions options = options_for(kTurnNodes, 1);
   options.clients = true;
   GCOORD_TRY(const auto run, TurnRun::start(options, devices));
-  const netcore::GpuChannelDevice end = run->cluster().client(0);
+  const netcore::GpuChannelDevice end = run->cluster().client(leader);
   netcore::LaneSender to = netcore::open_sender(end, netcore::Band::Rpc, 0);
   netcore::LaneReceiver from = netcore::open_receiver(end, netcore::Band::Rpc, 0);
   std::vector<std::uint32_t> samples;
   std::uint32_t refused = 0;
   for (std::uint32_t k = 1; k <= kRequests; ++k) {
     server::TurnRequest request;
+    request.shard = ShardId{leader};
     request.tag = k;
     request.word[0] = mix64(k);
     request.word[1] = mix64(request.word[0]);
@@ -173,6 +189,7 @@ Result<ordered_json> measure_client(const TurnDevices& devices) {
   }
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
   ordered_json row = latency_of(std::move(samples));
+  row["leader_on"] = "cuda:" + std::to_string(devices[leader]);
   row["active_shards"] = 1;
   row["batch_size"] = 1;
   row["clock"] =

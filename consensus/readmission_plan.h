@@ -85,7 +85,8 @@ GCOORD_HD inline Configuration readmitted(const Configuration& present,
 GCOORD_HD inline ReadmissionPlan plan_readmission(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
   const StepArrays none;
-  const StepRow r{shard, input, unused, none};
+  const SlotPeers peers;  // Meant in the plain scope only.
+  const StepRow r{shard, input, unused, none, peers};
   if (!in_memory_mode(input) || !may_change_configuration(r) || r.configuration().joint()) {
     return {};
   }

@@ -110,15 +110,16 @@ struct Gathered {
 
 // Takes one message, if it is for us, comes now and there is room. Only one snapshot fits an inbox,
 // and none beside another configuration; the network loses the others.
-GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, Gathered& gathered) {
-  const Outgoing& from = outgoing_of(t.view, arrived.sender, arrived.age);
-  const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
+GCOORD_HD inline void gather_message(const RowTurn& t,
+                                     const Arrived& arrived,
+                                     MessageList said,
+                                     Gathered& gathered) {
   const std::uint64_t sent = t.turn.number - arrived.age;
-  if (message.receiver() != t.input.self || gathered.count == consensus::kInboxMessages ||
+  if (!said.goes_to(arrived.k, t.node) || gathered.count == consensus::kInboxMessages ||
       delay_of(t, arrived.sender, sent, arrived.k) != arrived.age) {
     return;
   }
-  if (message.kind() == consensus::MessageKind::Snapshot) {
+  if (said.is_snapshot(arrived.k)) {
     if (gathered.configured) {
       return;
     }
@@ -135,7 +136,7 @@ GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, G
 GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& gathered) {
   std::uint32_t receivers[kResidentNodes];
   std::uint32_t place[kResidentNodes];
-  std::uint32_t count[kResidentNodes];
+  MessageList said[kResidentNodes];
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
@@ -145,12 +146,12 @@ GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& 
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
-    count[sender] = receivers[sender] == 0 ? 0 : from.message_count[place[sender]];
+    said[sender].word = receivers[sender] == 0 ? 0 : from.messages_said[place[sender]];
   }
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
-    for (std::uint32_t k = 0; k < count[sender]; ++k) {
-      gather_message(t, Arrived{sender, age, k, place[sender]}, gathered);
+    for (std::uint32_t k = 0; k < said[sender].count(); ++k) {
+      gather_message(t, Arrived{sender, age, k, place[sender]}, said[sender], gathered);
     }
   }
 }

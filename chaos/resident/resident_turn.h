@@ -142,7 +142,6 @@ GCOORD_HD inline void leave_outbox(const RowTurn& t,
   t.work.rare = leave_rare(t, shard, in, out);
   t.work.accepted = out.accepted;
   t.work.message_count = out.message_count;
-  t.outgoing().message_count[t.place] = static_cast<std::uint8_t>(out.message_count);
   const bool noted = out.storage.present != 0 || out.apply.first.value != 0;
   t.work.note.ack = {out.storage.term, out.storage.vote, out.storage.present};
   t.work.note.applied = out.apply.last;

@@ -27,12 +27,8 @@ struct Intake {
 
 // What storage and service answered to the row's last turn.
 GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
-  const std::uint32_t note_place = t.work.note_place;
   intake.head.woken = t.turn.node[t.node].wake_all | ((t.due() & kDueWoken) != 0 ? 1 : 0);
-  if (note_place == kNoPlace) {
-    return;
-  }
-  const Note note = load_note(outgoing_of(t.view, t.node, 1).note[note_place]);
+  const Note& note = t.work.answer;
   intake.head.storage_ack = note.ack;
   intake.head.applied = note.applied;
   if (note.configuration != 0) {

@@ -109,8 +109,6 @@ struct Outgoing {
   std::uint8_t* receivers = nullptr;  // By row: a bit per node that is spoken to.
 };
 
-inline constexpr std::uint32_t kNoPlace = ~0u;
-
 // What seldom happens in a turn.
 inline constexpr std::uint8_t kRareOwnEntry = 1;
 inline constexpr std::uint8_t kRareConfiguration = 2;  // One was accepted.

@@ -86,15 +86,18 @@ GCOORD_HD inline void load_payload(const RowTurn& t,
 // spoke. A receiver that is no node of this cluster hears nothing.
 GCOORD_HD inline void send(const RowTurn& t) {
   std::uint32_t receivers = 0;
+  MessageList said;
   const std::uint32_t count = t.work.message_count;
   for (std::uint32_t k = 0; k < count; ++k) {
     const consensus::Message m = message_place(t.outgoing(), t.place, k).load();
     const std::uint32_t receiver = m.to.value - 1;
+    said.add(receiver, m.kind == consensus::MessageKind::Snapshot);
     if (receiver < kResidentNodes) {
       receivers |= 1u << receiver;
       load_payload(t, m, receiver);
     }
   }
+  t.outgoing().messages_said[t.place] = said.word;
   t.outgoing().receivers[t.row] = static_cast<std::uint8_t>(receivers);
 }
 

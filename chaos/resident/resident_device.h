@@ -166,13 +166,11 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
   return stepped;
 }
 
-// Takes the row in one place through its turn, or leaves it to the whole step. `staged` as above;
-// returns whether it was written.
+// Takes the row in one place, for which what arrived was gathered, through its turn, or leaves it
+// to the whole step. `staged` as above; returns whether it was written.
 GCOORD_HD_FLAT bool run_place(const DeviceWorldView& world,
                               const RowTurn& t,
                               consensus::PackedRow& staged) {
-  prefetch(&t.service());  // Needed last.
-  gather_row(t);
   if (step_plain_place(world.table[t.node], t, staged)) {
     carry_out_row(t);
     return true;

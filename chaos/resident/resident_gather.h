@@ -8,6 +8,7 @@
 
 #include "chaos/resident/resident_row.h"
 #include "common/hd.h"
+#include "common/prefetch.h"
 #include "consensus/message_tiles.h"
 
 #include <cstdint>
@@ -101,32 +102,43 @@ GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
   return roll < rates.lost + rates.late ? 2 : roll < rates.lost + 2 * rates.late ? 3 : 1;
 }
 
+// Asks for a message and for its payload, both of which are read much later.
+GCOORD_HD inline void prefetch_message(const RowTurn& t, const Arrived& arrived) {
+  const Outgoing& from = outgoing_of(t.view, arrived.sender, arrived.age);
+  const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
+  GCOORD_UNROLL
+  for (std::uint32_t c = 0; c < consensus::kMessageChunks; ++c) {
+    prefetch(message.start + c * message.chunk_stride * sizeof(consensus::MessageChunk));
+  }
+  prefetch(extent_of(t.view, from, t.node, arrived.place));
+}
+
 // What one gathering has found so far.
 struct Gathered {
   std::uint32_t count = 0;
-  bool configured = false;  // The inbox has its one configuration already.
   bool snapshot = false;
 };
 
 // Takes one message, if it is for us, comes now and there is room. Only one snapshot fits an inbox,
 // and none beside another configuration; the network loses the others.
-GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, Gathered& gathered) {
-  const Outgoing& from = outgoing_of(t.view, arrived.sender, arrived.age);
-  const consensus::MessagePlace message = message_place(from, arrived.place, arrived.k);
+GCOORD_HD inline void gather_message(const RowTurn& t,
+                                     const Arrived& arrived,
+                                     MessageList said,
+                                     Gathered& gathered) {
   const std::uint64_t sent = t.turn.number - arrived.age;
-  if (message.receiver() != t.input.self || gathered.count == consensus::kInboxMessages ||
+  if (!said.goes_to(arrived.k, t.node) || gathered.count == consensus::kInboxMessages ||
       delay_of(t, arrived.sender, sent, arrived.k) != arrived.age) {
     return;
   }
-  if (message.kind() == consensus::MessageKind::Snapshot) {
-    if (gathered.configured) {
+  if (said.is_snapshot(arrived.k)) {
+    if (gathered.snapshot || t.work.answer.configuration != 0) {
       return;
     }
-    gathered.configured = true;
     gathered.snapshot = true;
   }
   t.lists.stored[gathered.count] = LogIndex{};
   t.lists.arrived[gathered.count] = arrived_code(arrived);
+  prefetch_message(t, arrived);
   ++gathered.count;
 }
 
@@ -135,7 +147,7 @@ GCOORD_HD inline void gather_message(const RowTurn& t, const Arrived& arrived, G
 GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& gathered) {
   std::uint32_t receivers[kResidentNodes];
   std::uint32_t place[kResidentNodes];
-  std::uint32_t count[kResidentNodes];
+  MessageList said[kResidentNodes];
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
@@ -145,12 +157,12 @@ GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& 
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
-    count[sender] = receivers[sender] == 0 ? 0 : from.message_count[place[sender]];
+    said[sender].word = receivers[sender] == 0 ? 0 : from.messages_said[place[sender]];
   }
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
-    for (std::uint32_t k = 0; k < count[sender]; ++k) {
-      gather_message(t, Arrived{sender, age, k, place[sender]}, gathered);
+    for (std::uint32_t k = 0; k < said[sender].count(); ++k) {
+      gather_message(t, Arrived{sender, age, k, place[sender]}, said[sender], gathered);
     }
   }
 }
@@ -158,9 +170,10 @@ GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& 
 GCOORD_HD inline void gather_row(const RowTurn& t) {
   const Outgoing& last = outgoing_of(t.view, t.node, 1);
   const bool noted = (t.due() & kDueNote) != 0;
-  const std::uint32_t note_place = last.place[t.row];
+  if (noted) {
+    t.work.answer = load_note(last.note[last.place[t.row]]);
+  }
   Gathered gathered;
-  gathered.configured = noted && last.note[note_place].configuration != 0;
   if (t.turn.node[t.node].restart == 0) {
     gather_age(t, 1, gathered);  // Apart from the late ones, so that it is straight code.
     for (std::uint32_t age = 2; age < t.view.shape.ages; ++age) {
@@ -168,7 +181,6 @@ GCOORD_HD inline void gather_row(const RowTurn& t) {
     }
   }
   t.outgoing().place[t.row] = t.place;
-  t.work.note_place = noted ? note_place : kNoPlace;
   t.work.arrived_count = gathered.count;
   t.work.snapshot_arrived = gathered.snapshot;
 }

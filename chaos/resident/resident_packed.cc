@@ -82,9 +82,9 @@ class PackedWorld final : public ResidentWorld {
           RowWork work;
           RowLists lists;
           const std::uint32_t row = first + k;
-          run_place(world,
-                    RowTurn{world.view, turn, input, node, row, count++, work, lists},
-                    world.table[node].packed[row]);
+          const RowTurn t{world.view, turn, input, node, row, count++, work, lists};
+          gather_row(t);
+          run_place(world, t, world.table[node].packed[row]);
         }
       }
     }

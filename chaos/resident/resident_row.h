@@ -20,12 +20,12 @@ namespace gcoord::chaos {
 // What the parts of one row's turn tell each other: plain fields, which a device keeps in
 // registers,
 struct RowWork {
-  std::uint32_t note_place = kNoPlace;  // Where the row's note of the last turn lies.
-  std::uint32_t arrived_count = 0;      // Messages of the inbox.
-  bool snapshot_arrived = false;        // One of them is a snapshot.
-  std::uint8_t rare = 0;                // kRare*
-  std::uint32_t message_count = 0;      // What the row says.
-  Note note;  // What storage is to answer, and how far to apply; 0: nothing.
+  Note answer;  // Of storage and service to the row's last turn; empty: nothing.
+  std::uint32_t arrived_count = 0;  // Messages of the inbox.
+  bool snapshot_arrived = false;    // One of them is a snapshot.
+  std::uint8_t rare = 0;            // kRare*
+  std::uint32_t message_count = 0;  // What the row says.
+  Note note;                        // What storage is to answer, and how far to apply; 0: nothing.
   consensus::Appended accepted;
   consensus::Appended own_entry;
   LogIndex configuration_index;

@@ -123,14 +123,16 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
   for (std::uint32_t first = threadIdx.x - lane; first < count; first += kScanThreads) {
     const std::uint32_t here = count - first < kWarpLanes ? count - first : kWarpLanes;
     stage_rows(world.table[node], rows.row + first, here, staged);
-    bool written = false;
+    const std::uint32_t k = first + (lane < here ? lane : 0);
+    RowWork work;
+    RowLists lists;
+    const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists};
     if (lane < here) {
-      RowWork work;
-      RowLists lists;
-      const std::uint32_t k = first + lane;
-      const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists};
-      written = run_place(world, t, staged[lane].row);
+      prefetch(&t.service());  // Needed last.
+      gather_row(t);
     }
+    await_staged();
+    const bool written = lane < here && run_place(world, t, staged[lane].row);
     const std::uint32_t mask = __ballot_sync(~0u, written);
     unstage_moving(world.table[node], rows.row + first, mask, staged);
   }

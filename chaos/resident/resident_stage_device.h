@@ -4,8 +4,9 @@
 // warp. Here eight lanes load one row, so that an access touches four lines, and each lane finds
 // its own row in shared memory. The same for the half that a plain step writes back.
 // Contract: device code only, included by .cu files; all lanes of a warp call each function with
-// the same arguments but the mask's meaning; a warp has 32 staged rows of its own. Shared memory is
-// read after __syncwarp, which orders the warp's writes before it.
+// the same arguments; a warp has 32 staged rows of its own. Rows on their way are there for all
+// lanes after `await_staged`: each lane waits for its own copies, and __syncwarp orders those of
+// the others before what follows.
 #pragma once
 
 #include "common/hd.h"
@@ -30,7 +31,14 @@ GCOORD_DEVICE inline consensus::MessageChunk* chunks_of(consensus::PackedRow& ro
   return reinterpret_cast<consensus::MessageChunk*>(&row);
 }
 
-// Loads the rows named by rows[0..count), count <= 32, into staged[0..count).
+// One chunk from global to shared memory, without passing a register or waiting.
+GCOORD_DEVICE inline void copy_chunk_async(consensus::MessageChunk* to,
+                                           const consensus::MessageChunk* from) {
+  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared), "l"(from) : "memory");
+}
+
+// Starts to load the rows named by rows[0..count), count <= 32, into staged[0..count).
 GCOORD_DEVICE inline void stage_rows(const consensus::PackedTable& table,
                                      const std::uint32_t* rows,
                                      std::uint32_t count,
@@ -42,9 +50,13 @@ GCOORD_DEVICE inline void stage_rows(const consensus::PackedTable& table,
   for (std::uint32_t first = 0; first < kWarpLanes; first += kRows) {
     const std::uint32_t k = first + lane / kStagedChunks;
     if (k < count) {
-      chunks_of(staged[k].row)[chunk] = chunks_of(table.packed[rows[k]])[chunk];
+      copy_chunk_async(chunks_of(staged[k].row) + chunk, chunks_of(table.packed[rows[k]]) + chunk);
     }
   }
+}
+
+GCOORD_DEVICE inline void await_staged() {
+  asm volatile("cp.async.wait_all;" : : : "memory");
   __syncwarp();
 }
 

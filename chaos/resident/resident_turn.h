@@ -27,12 +27,8 @@ struct Intake {
 
 // What storage and service answered to the row's last turn.
 GCOORD_HD inline void take_note(const RowTurn& t, consensus::ShardRef shard, const Intake& intake) {
-  const std::uint32_t note_place = t.work.note_place;
   intake.head.woken = t.turn.node[t.node].wake_all | ((t.due() & kDueWoken) != 0 ? 1 : 0);
-  if (note_place == kNoPlace) {
-    return;
-  }
-  const Note note = load_note(outgoing_of(t.view, t.node, 1).note[note_place]);
+  const Note& note = t.work.answer;
   intake.head.storage_ack = note.ack;
   intake.head.applied = note.applied;
   if (note.configuration != 0) {
@@ -142,7 +138,6 @@ GCOORD_HD inline void leave_outbox(const RowTurn& t,
   t.work.rare = leave_rare(t, shard, in, out);
   t.work.accepted = out.accepted;
   t.work.message_count = out.message_count;
-  t.outgoing().message_count[t.place] = static_cast<std::uint8_t>(out.message_count);
   const bool noted = out.storage.present != 0 || out.apply.first.value != 0;
   t.work.note.ack = {out.storage.term, out.storage.vote, out.storage.present};
   t.work.note.applied = out.apply.last;

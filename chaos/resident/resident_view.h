@@ -71,18 +71,43 @@ struct Shipment {
   Service service;
 };
 
+// The messages of one place as their receivers need them before they load any: how many, and of
+// each to which node it goes and whether it is a snapshot. One word.
+struct MessageList {
+  std::uint32_t word = 0;
+
+  static constexpr std::uint32_t kBits = 4;  // Of a message: node + 1 in three, snapshot.
+  static constexpr std::uint32_t kCountShift = kBits * kResidentMessages;
+  static_assert(kCountShift + 3 <= 32);
+  static_assert(kResidentMessages < 8);
+
+  // The next message; `receiver` is the number of a node, or beyond them.
+  GCOORD_HD void add(std::uint32_t receiver, bool snapshot) {
+    const std::uint32_t code = receiver < kResidentNodes ? receiver + 1 : 0;
+    word |= (code | (snapshot ? 8u : 0u)) << kBits * count();
+    word += 1u << kCountShift;
+  }
+
+  GCOORD_HD std::uint32_t count() const { return word >> kCountShift; }
+
+  GCOORD_HD bool goes_to(std::uint32_t k, std::uint32_t node) const {
+    return (word >> kBits * k & 7u) == node + 1;
+  }
+
+  GCOORD_HD bool is_snapshot(std::uint32_t k) const { return (word >> kBits * k & 8u) != 0; }
+};
+
 // What one node says in one turn, by place, and by row where to find it.
 struct Outgoing {
   consensus::MessageTiles messages;
-  Entry* extent = nullptr;                // entries_max of an Append, by receiver and place.
-  std::uint8_t* message_count = nullptr;  // By place.
-  Note* note = nullptr;                   // By place.
-  Shipment* shipment = nullptr;           // By place.
-  std::uint32_t* place = nullptr;         // By row; meant where receivers or due say so.
-  std::uint8_t* receivers = nullptr;      // By row: a bit per node that is spoken to.
+  Entry* extent = nullptr;  // entries_max of an Append, by receiver and place.
+  // By place: what is said to whom, in one word (MessageList).
+  std::uint32_t* messages_said = nullptr;
+  Note* note = nullptr;               // By place.
+  Shipment* shipment = nullptr;       // By place.
+  std::uint32_t* place = nullptr;     // By row; meant where receivers or due say so.
+  std::uint8_t* receivers = nullptr;  // By row: a bit per node that is spoken to.
 };
-
-inline constexpr std::uint32_t kNoPlace = ~0u;
 
 // What seldom happens in a turn.
 inline constexpr std::uint8_t kRareOwnEntry = 1;
@@ -129,7 +154,7 @@ inline std::size_t outgoing_bytes(const ResidentShape& shape) {
   const std::size_t rows = shape.shard_count;
   return consensus::MessageTiles::bytes_for(place_count_of(shape), kResidentMessages) +
          ColumnArena::bytes_for<Entry>(kResidentNodes * places * shape.entries_max) +
-         ColumnArena::bytes_for<std::uint8_t>(places) + ColumnArena::bytes_for<Note>(places) +
+         ColumnArena::bytes_for<std::uint32_t>(places) + ColumnArena::bytes_for<Note>(places) +
          ColumnArena::bytes_for<Shipment>(places) + ColumnArena::bytes_for<std::uint32_t>(rows) +
          ColumnArena::bytes_for<std::uint8_t>(rows);
 }
@@ -151,7 +176,7 @@ Outgoing carve_outgoing(Arena& arena, const ResidentShape& shape) {
   outgoing.messages = {
       arena.template column<std::byte>(message_bytes), place_count_of(shape), kResidentMessages};
   outgoing.extent = arena.template column<Entry>(kResidentNodes * places * shape.entries_max);
-  outgoing.message_count = arena.template column<std::uint8_t>(places);
+  outgoing.messages_said = arena.template column<std::uint32_t>(places);
   outgoing.note = arena.template column<Note>(places);
   outgoing.shipment = arena.template column<Shipment>(places);
   outgoing.place = arena.template column<std::uint32_t>(shape.shard_count);

@@ -1,6 +1,7 @@
 // Host+device leaves of consensus, run on both.
 #include "consensus/message_tiles.h"
 #include "consensus/packed_row.h"
+#include "consensus/packed_words.h"
 #include "consensus/quorum.h"
 #include "consensus/row_copy.h"
 #include "consensus/row_digest.h"
@@ -99,6 +100,27 @@ HD_TEST(PackedRow, GivesBackAnOrdinaryRow) {
   unpack(packed, row.hot.deadline, again);
   HD_EXPECT(role_of(packed) == row.hot.role);
   HD_EXPECT(row_digest(shard) == row_digest(again));
+}
+
+// Registers and memory agree about where each field lies.
+HD_TEST(PackedWords, AreTheBytesOfTheRow) {
+  Draw draw(seed);
+  RowCopy row = ordinary_row(draw);
+  add_ordinary_parts(draw, row);
+  PackedRow packed;
+  HD_EXPECT(pack(ref_of(row, ShardId{1}, kReplicaSlots), packed));
+  packed.run_start = static_cast<std::uint32_t>(draw.word());
+  packed.rejected = static_cast<SlotMask>(draw.word());
+  packed.confirmed = static_cast<SlotMask>(draw.word());
+  packed.learners = static_cast<SlotMask>(draw.word());
+  PackedRow memory{};
+  store_packed(packed, memory);
+  HD_EXPECT(std::memcmp(&memory, &packed, sizeof packed) == 0);
+  const PackedRow loaded = load_packed(memory);
+  HD_EXPECT(std::memcmp(&loaded, &packed, sizeof packed) == 0);
+  PackedRow moved{};
+  store_packed_moving(packed, moved);
+  HD_EXPECT(moved.term == 0 && moved.last_ahead == packed.last_ahead);
 }
 
 // Every way of being exceptional, one at a time.

@@ -112,13 +112,16 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
 
 void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
   BenchOptions& options = arguments.options;
+  const bool is_locks = std::string_view{benchmark.name} == "locks";
   command.add_flag("--json", arguments.json, "print the result as one object on the last line");
-  command.add_option("--runs", options.runs, "runs; medians are reported")
-      ->check(CLI::Range(1, 100));
-  command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
-      ->check(CLI::Range(0.1, 600.0));
-  command.add_option("--clients", options.clients, "concurrent clients")
-      ->check(CLI::Range(1, 100'000));
+  if (!is_locks) {  // Its batches are of fixed sizes, and it has no clients.
+    command.add_option("--runs", options.runs, "runs; medians are reported")
+        ->check(CLI::Range(1, 100));
+    command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
+        ->check(CLI::Range(0.1, 600.0));
+    command.add_option("--clients", options.clients, "concurrent clients")
+        ->check(CLI::Range(1, 100'000));
+  }
   command
       .add_option("--shards",
                   options.shards,
@@ -134,7 +137,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   command.add_option("--device",
                      options.device,
                      "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
-  if (std::string_view{benchmark.name} == "locks") {
+  if (is_locks) {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));
     command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")

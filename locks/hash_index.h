@@ -47,8 +47,8 @@ struct IndexSpare {
 // What stands in a spare slot: no row has this number.
 inline constexpr std::uint64_t kSpareSlot = 0xffff'ffffu;
 
-// Whether writers must agree by atomic operations, which cost a host with one writer half of what
-// an acquire costs: they wait for every store before them.
+// Whether writers must agree by atomic operations. A host with one writer does without, since they
+// wait for every store before them.
 enum class IndexWriters : std::uint8_t { One, Many };
 
 struct HashIndex {

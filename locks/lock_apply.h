@@ -82,8 +82,9 @@ GCOORD_HD inline void acquire(const ApplyPoint& at,
                   at.shard,
                   LockName{command.name_hash, command.name, command.name_bytes},
                   at.keys.lock_hash);
+  grant(tables, lock_row, session_row, at.index);
   reply.code = LockCode::Granted;
-  reply.token = grant(tables, lock_row, session_row, at.index);
+  reply.token = tables.locks[lock_row].token;
 }
 
 // Frees the lock if the session holds it under the command's token; says why not otherwise.

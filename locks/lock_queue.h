@@ -27,21 +27,18 @@ GCOORD_HD inline void link_holder(const LockTables& tables, LockRow row, Session
   ++session.hold_count;
 }
 
-// Grants to the session, under its shard's next fencing token, which is returned.
-GCOORD_HD inline FencingToken grant(const LockTables& tables,
-                                    LockRow row,
-                                    SessionRow session_row,
-                                    LogIndex index) {
+// Grants to the session, under the shard's next fencing token.
+GCOORD_HD inline void grant(const LockTables& tables,
+                            LockRow row,
+                            SessionRow session_row,
+                            LogIndex index) {
   LockRecord& lock = tables.locks[row];
-  const SessionRecord& session = tables.sessions[session_row];
-  GCOORD_ASSERT(session.phase == SessionPhase::Live);
-  LockShardRow& shard = tables.shard(session.shard);
+  GCOORD_ASSERT(tables.sessions[session_row].phase == SessionPhase::Live);
+  LockShardRow& shard = tables.shard(lock.shard);
   ++shard.token_last;
-  const FencingToken token{shard.token_last};
-  lock.token = token;
+  lock.token = FencingToken{shard.token_last};
   lock.granted_at = index;
   link_holder(tables, row, session_row);
-  return token;
 }
 
 GCOORD_HD inline void unlink_holder(const LockTables& tables, LockRow row) {
@@ -168,8 +165,8 @@ GCOORD_HD inline void pass_on(const LockTables& tables,
     remove_lock(tables, row);
     return;
   }
-  const FencingToken token = grant(tables, row, tables.requests[waiter_row].session_row, index);
-  end_wait(tables, waiter_row, LockCode::Granted, token, events);
+  grant(tables, row, tables.requests[waiter_row].session_row, index);
+  end_wait(tables, waiter_row, LockCode::Granted, tables.locks[row].token, events);
 }
 
 }  // namespace gcoord::locks

@@ -38,7 +38,6 @@ struct LockWindow {
 
 // What one writer owns while it applies a run.
 struct LockWriter {
-  LockShardRow shard;  // Becomes registers: commands read and write nothing as often.
   RowWindow locks;
   RowWindow sessions;
   RowWindow requests;
@@ -57,7 +56,6 @@ struct RunClaim {
 // The tables as one writer sees them.
 GCOORD_HD inline LockTables tables_of(const LockBatch& batch, LockWriter& writer) {
   LockTables tables = batch.tables;
-  tables.own_shard = &writer.shard;
   tables.locks.window = &writer.locks;
   tables.sessions.window = &writer.sessions;
   tables.requests.window = &writer.requests;
@@ -211,10 +209,7 @@ GCOORD_HD inline void apply_claimed(const LockBatch& batch,
   const LockDemand demand = demand_of(batch, claim);
   LockWriter writer;
   const LockTables tables = tables_of(batch, writer);
-  const bool writes_shard = writes && claim.run.count != 0;
-  const std::uint32_t shard = writes_shard ? batch.sorted_shards[claim.run.first] : 0;
-  if (writes_shard) {
-    writer.shard = batch.tables.shards[shard];
+  if (writes) {
     claim_windows(batch, demand, writer);
   }
   for (std::uint32_t base = 0; base < claim.run.count; base += kWindowCommands) {
@@ -230,9 +225,6 @@ GCOORD_HD inline void apply_claimed(const LockBatch& batch,
     if (together) {
       warp_sync();
     }
-  }
-  if (writes_shard) {
-    batch.tables.shards[shard] = writer.shard;
   }
   end_run(batch, tables, writer, together);
 }

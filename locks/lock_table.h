@@ -135,8 +135,7 @@ static_assert(sizeof(NameBlock) == 32);
 struct LockTables {
   LockShardRow* shards = nullptr;
   std::uint32_t shard_count = 0;
-  LockShardRow* own_shard = nullptr;  // The row of a writer that works on one shard: its own copy.
-  std::uint64_t index_seed = 0;       // Keys the two indexes; differs per node, unknown to clients.
+  std::uint64_t index_seed = 0;  // Keys the two indexes; differs per node, unknown to clients.
   RowPool<LockRecord, LockRow> locks;
   RowPool<SessionRecord, SessionRow> sessions;
   RowPool<RequestRecord, RequestRow> requests;
@@ -147,7 +146,7 @@ struct LockTables {
 
   GCOORD_HD LockShardRow& shard(ShardId id) const {
     GCOORD_ASSERT(id.value < shard_count);
-    return own_shard != nullptr ? *own_shard : shards[id.value];
+    return shards[id.value];
   }
 
   GCOORD_HD std::uint32_t lock_hash(ShardId shard_id, NameHash name) const {

@@ -83,18 +83,14 @@ std::string durability_of(const Json& nodes) {
   return "unknown";
 }
 
-// "65536/65536": shards in which a node votes. In memory mode a restarted one has to be
-// re-admitted.
-std::string votes_of(const Json& node, std::uint32_t shard_count) {
-  const auto memory = node.find("memory");
-  return memory == node.end() ? "-"
-                              : text_of(*memory, "voting") + "/" + std::to_string(shard_count);
-}
-
+// "65536/65536", the shards in which a node votes, which in memory mode a restarted one has to be
+// re-admitted to; and those for which it knows no leader.
 void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
-  table.columns.push_back("VOTES");
+  table.columns.insert(table.columns.end(), {"VOTES", "UNLED"});
   for (std::size_t k = 0; k < table.rows.size(); ++k) {
-    table.rows[k].push_back(votes_of(nodes[k], shard_count));
+    const Json memory = nodes[k].value("memory", Json::object());
+    table.rows[k].push_back(text_of(memory, "voting") + "/" + std::to_string(shard_count));
+    table.rows[k].push_back(text_of(memory, "unled"));
   }
 }
 

@@ -97,7 +97,7 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   const bool whole = view.voting_count == view.shard_count;
   if (whole && !votes_everywhere_) {
     spdlog::info("votes in all {} shards", view.shard_count);
-  } else if (!whole && votes_everywhere_) {
+  } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
     spdlog::info("votes in {} of {} shards, has forgotten {}: waits to be re-admitted",
                  view.voting_count,
                  view.shard_count,

@@ -1,5 +1,6 @@
 #include "server/readmission.h"
 
+#include "common/assert.h"
 #include "consensus/readmission_plan.h"
 
 #include <memory>
@@ -51,7 +52,9 @@ Readmission::Readmission(consensus::Durability durability,
       voting_(enabled_ ? columns.row_count : 0),
       forgotten_(enabled_ ? columns.row_count : 0),
       unled_(enabled_ ? columns.row_count : 0),
-      marked_(enabled_ ? columns.row_count : 0),
+      queued_(enabled_ ? columns.row_count : 0),
+      under_way_(enabled_ ? columns.row_count : 0),
+      stepped_(enabled_ ? columns.row_count : 0),
       demotions_(registry.counter(change("demote"))),
       anchors_(registry.counter(change("anchor"))),
       promotions_(registry.counter(change("promote"))),
@@ -68,12 +71,11 @@ void Readmission::note(std::uint32_t row) {
   voting_.assign(row, votes(columns_, row));
   forgotten_.assign(row, (hot.flags & consensus::kRowForgetful) != 0);
   unled_.assign(row, hot.leader == NodeId{0});
-  const bool marks = hot.role == Role::Leader && !marked_.test(row) &&
-                     consensus::wants_readmission(consensus::ShardRef(columns_, row));
-  if (marks) {
-    marked_.set(row);
-    ++marked_count_;
-  }
+  const bool wants =
+      hot.role == Role::Leader && consensus::wants_readmission(consensus::ShardRef(columns_, row));
+  under_way_.assign(row, wants && under_way_.bits.test(row));
+  stepped_.assign(row, under_way_.bits.test(row));
+  queued_.assign(row, wants && !under_way_.bits.test(row));
 }
 
 void Readmission::note_all() {
@@ -82,31 +84,57 @@ void Readmission::note_all() {
   }
 }
 
+std::uint32_t Readmission::take_next(CountedRows& set) {
+  cursor_ = set.bits.next_in_either(set.bits, cursor_);
+  if (cursor_ == columns_.row_count) {
+    cursor_ = set.bits.next_in_either(set.bits, 0);
+  }
+  GCOORD_ASSERT(cursor_ < columns_.row_count);
+  set.assign(cursor_, false);
+  return cursor_;
+}
+
 void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
   if (!enabled_) {
     return;
   }
-  for (std::uint32_t looks = 0; looks < kLooksPerTurn && marked_count_ != 0; ++looks) {
-    cursor_ = marked_.next_in_either(marked_, cursor_);
-    if (cursor_ == columns_.row_count) {
-      cursor_ = 0;
-      continue;
-    }
-    marked_.reset(cursor_);
-    --marked_count_;
-    look_at(cursor_, input, rows);
-    ++cursor_;
+  while (stepped_.count != 0) {
+    look_at(take_next(stepped_), input, rows);
+  }
+  for (std::uint32_t looks = 0;
+       looks < kUnderWayMax && queued_.count != 0 && under_way_.count < kUnderWayMax;
+       ++looks) {
+    const std::uint32_t row = take_next(queued_);
+    under_way_.assign(row, true);
+    look_at(row, input, rows);
   }
   voting_gauge_.set(voting_count());
   forgotten_gauge_.set(forgotten_count());
 }
 
-// What the row waits for otherwise comes with a step, and a step marks it again.
+// Whether some member that is missed can be talked to: the row is worth its place.
+bool Readmission::worth_waiting(std::uint32_t row, const consensus::StepInput& input) const {
+  const consensus::Configuration& configuration = columns_.configuration[row];
+  for (std::uint32_t slot = 0; slot < columns_.slot_count; ++slot) {
+    const consensus::PeerLiveness* peer = find_peer(input, configuration.node[slot]);
+    const bool waits = consensus::has_slot(configuration.learners, slot);
+    const bool forgot = (consensus::ShardRef(columns_, row).progress(slot).flags &
+                         consensus::kProgressForgetful) != 0;
+    if (peer != nullptr && peer->live != 0 && (waits || forgot)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What the row waits for otherwise comes with a step, and a step has it looked at again; so does
+// the return of a node, which steps every row.
 void Readmission::look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows) {
   const consensus::ReadmissionPlan plan =
       consensus::plan_readmission(consensus::ShardRef(columns_, row), input);
   switch (plan.step) {
     case ReadmissionStep::None:
+      under_way_.assign(row, worth_waiting(row, input));
       return;
     case ReadmissionStep::Demote:
       demotions_.add();

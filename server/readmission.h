@@ -1,11 +1,12 @@
 // Brings replicas of restarted nodes back in memory mode, and counts which ones are not back yet.
 //
 // What is to be done with a shard follows from its row alone (consensus/readmission_plan.h), so
-// there is nothing to remember here but where to look: every step of a row that leads and misses a
-// member marks it, and every turn looks at a bounded number of marked rows. So a million shards are
-// healed a few thousand per turn, the proposals of one turn share its frames, and a leader that
-// ends leaves nothing behind that the next one would need. In durable mode it does nothing and
-// costs nothing. One thread.
+// there is nothing to remember here but where to look. Every step of a row that leads and misses a
+// member notes it; so many rows are under way at once, the others wait, which costs them nothing: a
+// forgetful member that holds the log is silent. So a million shards are healed a few thousand at a
+// time without a queue of messages that outgrows its resend timers, the proposals of one turn share
+// its frames, and a leader that ends leaves nothing behind that the next one would need. In durable
+// mode it does nothing and costs nothing. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -32,11 +33,13 @@ class Readmission {
   // Every row is as it came back from storage.
   void note_all();
 
-  // Looks at marked rows and hands what to propose to their next step. Once per turn.
+  // Looks at rows under way and hands what to propose to their next step. Once per turn.
   void advance(const consensus::StepInput& input, ActiveRows& rows);
 
   // Whether advance() has something to look at.
-  bool waiting() const { return marked_count_ != 0; }
+  bool waiting() const {
+    return stepped_.count != 0 || (queued_.count != 0 && under_way_.count < kUnderWayMax);
+  }
 
   // Shards in which this node votes, in which it has forgotten what it promised, and for which it
   // knows no leader. 0 in durable mode.
@@ -46,8 +49,8 @@ class Readmission {
 
   std::uint32_t unled_count() const { return unled_.count; }
 
-  // Rows looked at in a turn: a quarter of a millisecond.
-  static constexpr std::uint32_t kLooksPerTurn = 4096;
+  // Rows on their way at once: what two nodes exchange well within the 100 ms of a resend.
+  static constexpr std::uint32_t kUnderWayMax = 2048;
 
  private:
   // A set of rows that knows its size.
@@ -60,6 +63,9 @@ class Readmission {
     std::uint32_t count = 0;
   };
 
+  // Takes the next row out of a set that is not empty.
+  std::uint32_t take_next(CountedRows& set);
+  bool worth_waiting(std::uint32_t row, const consensus::StepInput& input) const;
   void look_at(std::uint32_t row, const consensus::StepInput& input, ActiveRows& rows);
 
   bool enabled_;
@@ -67,8 +73,9 @@ class Readmission {
   CountedRows voting_;
   CountedRows forgotten_;
   CountedRows unled_;
-  ShardBits marked_;
-  std::uint32_t marked_count_ = 0;
+  CountedRows queued_;     // Miss a member and wait for a place.
+  CountedRows under_way_;  // Have one.
+  CountedRows stepped_;    // Of these: stepped since they were looked at.
   std::uint32_t cursor_ = 0;
   Counter& demotions_;
   Counter& anchors_;

@@ -4,7 +4,6 @@
 #include "common/region_arena.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gcoord::consensus {
@@ -37,7 +36,7 @@ class Staging {
   template <typename T>
   std::size_t add(const T* elements, std::size_t count) {
     const std::size_t at = used_;
-    std::memcpy(host_ + at, elements, count * sizeof(T));
+    std::copy_n(elements, count, reinterpret_cast<T*>(host_ + at));
     used_ = aligned(at + count * sizeof(T));
     return at;
   }

@@ -1,12 +1,11 @@
 // The two drivers of a turn on a device as kernels, for any service; included by one .cu file per
 // service.
 //
-// A warp has a stripe. A block of the persistent kernel has as many as the shape says, its last block
-// has the clock.
-// Launches only enqueue, on the current device. The persistent kernel needs all of its blocks at
-// once: ask turn_blocks_max() first. Load the kernels of a device before the first of them runs
-// there (load_turn_kernels): CUDA loads a kernel when it is first launched and may wait for those
-// that run. Host code of a CUDA build.
+// A warp has a stripe. A block of the persistent kernel has as many as the shape says, its last
+// block has the clock. Launches only enqueue, on the current device. The persistent kernel needs
+// all of its blocks at once: ask turn_blocks_max() first. Load the kernels of a device before the
+// first of them runs there (load_turn_kernels): CUDA loads a kernel when it is first launched and
+// may wait for those that run. Host code of a CUDA build.
 #pragma once
 
 #include "server/device_turn_loop.h"
@@ -119,11 +118,10 @@ template <typename Service>
 cudaError_t launch_persistent(const TurnNode<Service>& node,
                               const TurnTiming& timing,
                               cudaStream_t stream) {
-  persistent_turn_kernel<Service>
-      <<<turn_blocks_of(node.shape),
-         kTurnThreads * node.shape.block_stripes,
-         desk_bytes_of(node.shape),
-         stream>>>(node, timing);
+  persistent_turn_kernel<Service><<<turn_blocks_of(node.shape),
+                                    kTurnThreads * node.shape.block_stripes,
+                                    desk_bytes_of(node.shape),
+                                    stream>>>(node, timing);
   return cudaGetLastError();
 }
 

@@ -45,6 +45,15 @@ GCOORD_HD inline void warp_sync() {
 #endif
 }
 
+// Groups of one block arrive before any leaves; groups that have ended do not count. Nothing on a
+// host. Not for agreement: it keeps groups that run the same long code close together, so that they
+// share what the instruction cache holds.
+GCOORD_HD inline void block_meet() {
+#if defined(__CUDA_ARCH__)
+  __syncthreads();
+#endif
+}
+
 // Bit i is member i's answer; every member gets the same word, so a branch on it stays converged.
 GCOORD_HD inline std::uint32_t warp_ballot(bool answer) {
 #if defined(__CUDA_ARCH__)

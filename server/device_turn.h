@@ -54,35 +54,33 @@ class TurnStripe {
     warp_sync();
   }
 
-  // One turn. Whether any row was stepped.
+  // One turn. Whether any row was stepped. The groups of a block run its parts together.
   GCOORD_HD_FLAT bool turn() {
-    take_reading(t_);
-    if (t_.state.version == 0) {
-      return false;  // The clock has not been read yet.
-    }
     const std::uint64_t began_ns = device_now_ns();
+    take_reading(t_);
     clear_desk(t_);
-    scan_deadlines(t_);
-    take_in();
-    if (t_.place_count == 0 && t_.desk.reply_count == 0) {
-      return false;
+    if (t_.state.version != 0) {  // The clock has been read.
+      scan_deadlines(t_);
+      take_in();
     }
+    const bool busy = t_.place_count != 0 || t_.desk.reply_count != 0;
     const std::uint64_t taken_ns = device_now_ns();
-    step_places();
+    block_meet();
+    if (busy) {
+      step_places();
+    }
+    block_meet();
     const std::uint64_t stepped_ns = device_now_ns();
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      send_messages(t_, p, to_[p]);
+    if (busy) {
+      say();
+      close_turn();
+      StripeCounts& counts = t_.state.counts;
+      counts.intake_ns += taken_ns - began_ns;
+      counts.step_ns += stepped_ns - taken_ns;
+      counts.send_ns += device_now_ns() - stepped_ns;
     }
-    if (t_.desk.reply_count != 0) {
-      send_replies(t_, replies_);
-    }
-    close_turn();
-    StripeCounts& counts = t_.state.counts;
-    counts.intake_ns += taken_ns - began_ns;
-    counts.step_ns += stepped_ns - taken_ns;
-    counts.send_ns += device_now_ns() - stepped_ns;
-    return true;
+    block_meet();
+    return busy;
   }
 
   // The newest reading of the clock says that the node stops.
@@ -203,6 +201,16 @@ class TurnStripe {
       }
     }
     warp_sync();
+  }
+
+  GCOORD_HD void say() {
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      send_messages(t_, p, to_[p]);
+    }
+    if (t_.desk.reply_count != 0) {
+      send_replies(t_, replies_);
+    }
   }
 
   // Rows that want another turn, deadlines, counts.

@@ -1,11 +1,11 @@
 // The two drivers of a turn on a device as kernels, for any service; included by one .cu file per
 // service.
 //
-// A block is one warp and has one stripe; the last block of the persistent kernel is the clock's.
-// Launches only enqueue, on the current device. The persistent kernel needs all of its blocks at
-// once: ask turn_blocks_max() first. Load the kernels of a device before the first of them runs
-// there (load_turn_kernels): CUDA loads a kernel when it is first launched and may wait for those
-// that run. Host code of a CUDA build.
+// A warp has a stripe. A block of the persistent kernel has as many as the shape says, its last
+// block has the clock. Launches only enqueue, on the current device. The persistent kernel needs
+// all of its blocks at once: ask turn_blocks_max() first. Load the kernels of a device before the
+// first of them runs there (load_turn_kernels): CUDA loads a kernel when it is first launched and
+// may wait for those that run. Host code of a CUDA build.
 #pragma once
 
 #include "server/device_turn_loop.h"
@@ -18,21 +18,37 @@ namespace gcoord::server {
 
 inline constexpr std::uint32_t kTurnThreads = 32;
 
+// Stripes of one block at most: as many as a multiprocessor has registers for.
+inline constexpr std::uint32_t kBlockStripesMax = 8;
+
+constexpr std::uint32_t turn_blocks_of(const TurnShape& shape) {
+  return (shape.stripe_count + shape.block_stripes - 1) / shape.block_stripes + 1;
+}
+
+constexpr std::size_t desk_bytes_of(const TurnShape& shape) {
+  return shape.block_stripes * sizeof(StripeDesk);
+}
+
 template <typename Service>
 __global__ void __launch_bounds__(kTurnThreads)
     start_node_kernel(const __grid_constant__ TurnNode<Service> node) {
   start_stripe(node, blockIdx.x);
 }
 
+// Its last block has the clock.
 template <typename Service>
-__global__ void __launch_bounds__(kTurnThreads)
+__global__ void __launch_bounds__(kTurnThreads* kBlockStripesMax, 1)
     persistent_turn_kernel(const __grid_constant__ TurnNode<Service> node,
                            const __grid_constant__ TurnTiming timing) {
-  __shared__ alignas(128) std::byte memory[sizeof(StripeDesk)];
-  if (blockIdx.x == node.shape.stripe_count) {
-    run_clock(node, timing);
-  } else {
-    run_stripe(node, timing, blockIdx.x, *reinterpret_cast<StripeDesk*>(memory));
+  extern __shared__ __align__(128) std::byte desks[];
+  const std::uint32_t warp = threadIdx.x / kTurnThreads;
+  const std::uint32_t stripe = blockIdx.x * node.shape.block_stripes + warp;
+  if (blockIdx.x == gridDim.x - 1) {
+    if (warp == 0) {
+      run_clock(node, timing);
+    }
+  } else if (stripe < node.shape.stripe_count) {
+    run_stripe(node, timing, stripe, reinterpret_cast<StripeDesk*>(desks)[warp]);
   }
 }
 
@@ -67,19 +83,25 @@ cudaError_t load_turn_kernels() {
   return cudaSuccess;
 }
 
-// Blocks of persistent kernels that the current device holds at once, over all its nodes.
+// Blocks of `block_stripes` stripes that the current device holds at once, over all its nodes.
 template <typename Service>
-cudaError_t turn_blocks_max(std::uint32_t& blocks) {
+cudaError_t turn_blocks_max(std::uint32_t block_stripes, std::uint32_t& blocks) {
   int device = 0;
   int processors = 0;
   int each = 0;
+  const std::size_t bytes = block_stripes * sizeof(StripeDesk);
   cudaError_t code = cudaGetDevice(&device);
   if (code == cudaSuccess) {
     code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
   if (code == cudaSuccess) {
+    code = cudaFuncSetAttribute(persistent_turn_kernel<Service>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                static_cast<int>(kBlockStripesMax * sizeof(StripeDesk)));
+  }
+  if (code == cudaSuccess) {
     code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &each, persistent_turn_kernel<Service>, kTurnThreads, 0);
+        &each, persistent_turn_kernel<Service>, kTurnThreads * block_stripes, bytes);
   }
   blocks = static_cast<std::uint32_t>(processors * each);
   return code;
@@ -96,8 +118,10 @@ template <typename Service>
 cudaError_t launch_persistent(const TurnNode<Service>& node,
                               const TurnTiming& timing,
                               cudaStream_t stream) {
-  persistent_turn_kernel<Service>
-      <<<node.shape.stripe_count + 1, kTurnThreads, 0, stream>>>(node, timing);
+  persistent_turn_kernel<Service><<<turn_blocks_of(node.shape),
+                                    kTurnThreads * node.shape.block_stripes,
+                                    desk_bytes_of(node.shape),
+                                    stream>>>(node, timing);
   return cudaGetLastError();
 }
 

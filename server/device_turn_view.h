@@ -49,6 +49,8 @@ inline constexpr std::uint32_t kTurnReplies = 128;
 struct TurnShape {
   std::uint32_t shard_count = 0;
   std::uint32_t stripe_count = 1;
+  std::uint32_t block_stripes =
+      1;                           // Stripes that share a block, and its pace; a node's own choice.
   std::uint32_t log_slots = 64;    // Entries behind the floor, per row; a power of two >= 32.
   std::uint32_t entries_max = 16;  // Of one Append; at most kTurnEntriesMax.
   std::uint32_t wide_count = 64;   // Rows that may be exceptional at once (packed_table.h).

@@ -27,6 +27,8 @@ constexpr std::uint32_t kCommands = 50'000;
 constexpr std::chrono::seconds kCommitTime{3};
 constexpr std::uint32_t kRequests = 20'000;
 constexpr std::uint32_t kMillionShards = 1u << 20;
+// Where rates count, the stripes of a multiprocessor keep pace: they share its instruction cache.
+constexpr std::uint32_t kBlockStripes = 8;
 constexpr std::uint64_t kTickNs = 100'000;
 
 Result<TurnDevices> devices_of(const std::string& text) {
@@ -50,20 +52,22 @@ Result<TurnDevices> devices_of(const std::string& text) {
 // Stripes that fill the most crowded device.
 Result<std::uint32_t> stripes_for(const TurnDevices& devices) {
   std::uint32_t room = 0;
-  if (chaos::load_turns() != cudaSuccess || chaos::turn_blocks(room) != cudaSuccess) {
+  if (chaos::load_turns() != cudaSuccess ||
+      chaos::turn_blocks(kBlockStripes, room) != cudaSuccess) {
     return Status{StatusCode::Unavailable, "no device answers"};
   }
   std::ptrdiff_t crowd = 1;
   for (const int device : devices) {
     crowd = std::max(crowd, std::count(devices.begin(), devices.end(), device));
   }
-  return room / static_cast<std::uint32_t>(crowd) - 1;
+  return (room / static_cast<std::uint32_t>(crowd) - 1) * kBlockStripes;
 }
 
 TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
   TurnClusterOptions options;
   options.shape = {.shard_count = shards,
                    .stripe_count = stripes,
+                   .block_stripes = stripes > 1 ? kBlockStripes : 1,
                    .log_slots = 64,
                    .entries_max = 16,
                    .wide_count = shards / 64 + 64};

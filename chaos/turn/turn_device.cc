@@ -20,14 +20,14 @@ Status check_room(const TurnClusterOptions& options,
   GCOORD_CUDA_TRY(cudaSetDevice(device));
   GCOORD_CUDA_TRY(load_turns());
   std::uint32_t room = 0;
-  GCOORD_CUDA_TRY(turn_blocks(room));
+  GCOORD_CUDA_TRY(turn_blocks(options.shape.block_stripes, room));
   const auto nodes = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), device));
-  const std::uint32_t wanted = nodes * (options.shape.stripe_count + 1);
+  const std::uint32_t wanted = nodes * node_blocks(options.shape);
   if (wanted <= room) {
     return {};
   }
   return Status{StatusCode::ResourceExhausted,
-                std::to_string(wanted) + " warps of " + std::to_string(nodes) +
+                std::to_string(wanted) + " blocks of " + std::to_string(nodes) +
                     " nodes do not fit on cuda:" + std::to_string(device) + ", which holds " +
                     std::to_string(room) + " at once: take fewer stripes"};
 }

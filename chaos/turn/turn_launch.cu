@@ -7,8 +7,12 @@ cudaError_t load_turns() {
   return server::load_turn_kernels<CountingService>();
 }
 
-cudaError_t turn_blocks(std::uint32_t& blocks) {
-  return server::turn_blocks_max<CountingService>(blocks);
+cudaError_t turn_blocks(std::uint32_t block_stripes, std::uint32_t& blocks) {
+  return server::turn_blocks_max<CountingService>(block_stripes, blocks);
+}
+
+std::uint32_t node_blocks(const server::TurnShape& shape) {
+  return server::turn_blocks_of(shape);
 }
 
 cudaError_t launch_rows(const CountingNode& node, cudaStream_t stream) {

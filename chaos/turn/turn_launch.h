@@ -11,7 +11,9 @@
 namespace gcoord::chaos {
 
 cudaError_t load_turns();
-cudaError_t turn_blocks(std::uint32_t& blocks);
+cudaError_t turn_blocks(std::uint32_t block_stripes, std::uint32_t& blocks);
+// Blocks of a node's persistent kernel, its clock's included.
+std::uint32_t node_blocks(const server::TurnShape& shape);
 cudaError_t launch_rows(const CountingNode& node, cudaStream_t stream);
 cudaError_t launch_node(const CountingNode& node,
                         const server::TurnTiming& timing,

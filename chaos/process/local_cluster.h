@@ -22,6 +22,7 @@ struct LocalClusterOptions {
   std::uint32_t node_count = 3;
   std::uint32_t shards = 65'536;
   std::vector<std::string> node_arguments;  // Further flags for every node.
+  bool trace = false;                       // Each life of a node writes a trace of its own.
 };
 
 class LocalCluster {
@@ -51,6 +52,9 @@ class LocalCluster {
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
 
+  // Of all lives so far; those of a killed node end where its last write did.
+  std::vector<std::filesystem::path> trace_files() const;
+
   std::uint32_t node_count() const { return options_.node_count; }
 
   std::uint32_t shards() const { return options_.shards; }
@@ -62,6 +66,7 @@ class LocalCluster {
     std::uint16_t client_port = 0;
     std::uint16_t peer_port = 0;
     std::uint16_t metrics_port = 0;
+    std::uint32_t lives = 0;
     std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.
   };
 
@@ -71,6 +76,7 @@ class LocalCluster {
   const Node& node(std::uint32_t node_id) const;
   std::vector<std::string> arguments(std::uint32_t node_id) const;
   std::filesystem::path log_file(std::uint32_t node_id) const;
+  std::filesystem::path trace_file(std::uint32_t node_id, std::uint32_t life) const;
 
   LocalClusterOptions options_;
   std::vector<Node> nodes_;

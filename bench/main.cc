@@ -3,6 +3,7 @@
 // stderr talks; with --json the last line on stdout is the result as one object. Exit codes: 0
 // measured, 1 something failed, 2 usage.
 #include "bench/channel/channel.h"
+#include "bench/check.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/locks.h"
@@ -72,6 +73,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"step",
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
+     kDefaultShards},
+    {"check",
+     "seconds to judge 100,000 operations on 20 keys, by model",
+     &bench_check,
      kDefaultShards},
 };
 

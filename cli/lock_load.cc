@@ -15,6 +15,58 @@ std::uint32_t to_us(std::uint64_t ns) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(ns / 1000, 0xffff'ffffu));
 }
 
+// Why it failed, as histories say it: only what tells something about the lock.
+const char* reason_of(const client::Status& status) {
+  switch (status.detail()) {
+    case client::kDetailLockBusy:
+      return "busy";
+    case client::kDetailLockNotHeld:
+    case client::kDetailTokenStale:
+      return "not_held";
+    default:
+      return nullptr;
+  }
+}
+
+std::string arguments_of(std::uint64_t session, const client::Status& status, bool already_held) {
+  std::string args = "{\"session\":\"" + std::to_string(session) + "\"";
+  if (const char* reason = reason_of(status)) {
+    args.append(",\"reason\":\"").append(reason).append("\"");
+  }
+  return args + (already_held ? ",\"already_held\":true}" : "}");
+}
+
+// All times are of one clock of the machine, so that histories of several programs merge into one.
+std::uint64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+// A session whose end is worth a line.
+struct SessionLoss {
+  History* history = nullptr;
+  std::uint32_t process = 0;
+  std::atomic<std::uint64_t> session{0};
+};
+
+// From then on its locks may be anybody's, so a history that lacked this would look wrong.
+void write_loss(const SessionLoss& loss, client::SessionEvent event) {
+  const std::uint64_t session = loss.session.load(std::memory_order_relaxed);
+  if (event != client::SessionEvent::Expired || loss.history == nullptr || session == 0) {
+    return;
+  }
+  const std::uint64_t now = now_ns();
+  loss.history->write({loss.process,
+                       "session_lost",
+                       "",
+                       arguments_of(session, client::Status{}, false),
+                       now,
+                       now,
+                       "ok",
+                       0});
+}
+
 }  // namespace
 
 std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double percent) {
@@ -31,18 +83,18 @@ LockLoad::LockLoad(LockLoadOptions options, History* history)
 
 LockLoad::~LockLoad() = default;
 
-std::uint64_t LockLoad::now_ns() const {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now() - started_)
-                                        .count());
-}
-
 client::Status LockLoad::open(client::Client& client) {
   for (std::uint32_t index = 0; index < options_.clients; ++index) {
-    auto session = client.open_session({options_.ttl, {}});
+    // Not of this load: the event may come when it is gone, while the client is being closed.
+    const auto loss = std::make_shared<SessionLoss>();
+    loss->history = history_;
+    loss->process = index * options_.pipeline;
+    auto session = client.open_session(
+        {options_.ttl, [loss](client::SessionEvent event) { write_loss(*loss, event); }});
     if (!session.ok()) {
       return session.status();
     }
+    loss->session.store(session.value().id(), std::memory_order_relaxed);
     sessions_.push_back(std::move(session).value());
   }
   return client::Status{};
@@ -59,14 +111,14 @@ LockLoadResults LockLoad::run(std::chrono::milliseconds length) {
     }
   }
   busy_lanes_ = lanes_.size();
-  started_ = std::chrono::steady_clock::now();
+  const std::uint64_t started = now_ns();
   for (const auto& lane : lanes_) {
     acquire(*lane);
   }
   std::unique_lock lock(mutex_);
   idle_.wait_for(lock, length, [this] { return busy_lanes_ == 0; });
   stopping_.store(true, std::memory_order_relaxed);  // Seen late by a lane costs one more pair.
-  const double seconds = static_cast<double>(now_ns()) / 1e9;
+  const double seconds = static_cast<double>(now_ns() - started) / 1e9;
   // Every request has a deadline, so this ends; nothing may call back into a load that is gone.
   idle_.wait(lock, [this] { return busy_lanes_ == 0; });
   LockLoadResults results = std::move(results_);
@@ -97,7 +149,9 @@ void LockLoad::on_granted(Lane& lane, const client::Result<client::Grant>& grant
     history_->write({lane.process,
                      "acquire",
                      lane.name,
-                     "",
+                     arguments_of(lane.session->id(),
+                                  grant.ok() ? client::Status{} : grant.status(),
+                                  grant.ok() && grant.value().already_held),
                      lane.called_ns,
                      returned,
                      outcome_of(grant.ok() ? client::Status{} : grant.status()),
@@ -124,7 +178,7 @@ void LockLoad::on_released(Lane& lane, std::uint64_t token, const client::Status
     history_->write({lane.process,
                      "release",
                      lane.name,
-                     "",
+                     arguments_of(lane.session->id(), status, false),
                      lane.called_ns,
                      returned,
                      outcome_of(status),

@@ -65,13 +65,11 @@ class LockLoad {
   void on_released(Lane& lane, std::uint64_t token, const client::Status& status);
   void note_error(const client::Status& status);
   void finish_lane();
-  std::uint64_t now_ns() const;
 
   LockLoadOptions options_;
   History* history_ = nullptr;
   std::vector<client::Session> sessions_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::chrono::steady_clock::time_point started_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable idle_;

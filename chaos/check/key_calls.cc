@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace gcoord::chaos {
@@ -55,6 +56,17 @@ std::vector<std::uint64_t> granted_tokens(Operations operations) {
   return tokens;
 }
 
+// Sessions that were told again what they held: only for them does it matter who a ghost is.
+std::set<std::uint64_t> sessions_told_again(Operations operations) {
+  std::set<std::uint64_t> sessions;
+  for (const Operation* operation : operations) {
+    if (operation->op == Op::Acquire && operation->already_held) {
+      sessions.insert(session_of(*operation));
+    }
+  }
+  return sessions;
+}
+
 LockModel::Action action_of(const Operation& operation, LockModel::Kind kind) {
   return {.kind = kind, .session = 0, .token = operation.token, .rank = 0, .lapse_ns = 0};
 }
@@ -62,13 +74,16 @@ LockModel::Action action_of(const Operation& operation, LockModel::Kind kind) {
 void add_acquire(LockCalls& calls,
                  std::size_t index,
                  const Operation& operation,
-                 LockModel::Action grant) {
+                 LockModel::Action grant,
+                 const std::set<std::uint64_t>& told_again) {
   grant.session = session_of(operation);
   if (operation.outcome == Outcome::Ok) {
     grant.kind = operation.already_held ? LockModel::GrantAgain : LockModel::Grant;
     calls.told(index, grant);
   } else if (operation.outcome == Outcome::Unknown) {
-    calls.effect(index, {.kind = LockModel::Ghost, .session = grant.session, .lapse_ns = 0});
+    // Nameless ghosts are equal, which spares the search the question which of them it was.
+    const std::uint64_t session = told_again.contains(grant.session) ? grant.session : 0;
+    calls.effect(index, {.kind = LockModel::Ghost, .session = session, .lapse_ns = 0});
   } else if (operation.reason == Reason::Busy) {
     calls.told(index, {.kind = LockModel::Busy, .lapse_ns = 0});
   }
@@ -150,6 +165,7 @@ std::vector<TimedCall<LockModel::Action>> lock_calls(Operations operations,
                                                      const HoldEnds& ends,
                                                      ModelKind kind) {
   const std::vector<std::uint64_t> tokens = granted_tokens(operations);
+  const std::set<std::uint64_t> told_again = sessions_told_again(operations);
   LockCalls calls(operations);
   for (std::size_t index = 0; index < operations.size(); ++index) {
     const Operation& operation = *operations[index];
@@ -164,7 +180,8 @@ std::vector<TimedCall<LockModel::Action>> lock_calls(Operations operations,
                 operation,
                 {.token = operation.token,
                  .rank = static_cast<std::uint64_t>(rank - tokens.begin()),
-                 .lapse_ns = std::min(lease_end, ends.of_grant(operation))});
+                 .lapse_ns = std::min(lease_end, ends.of_grant(operation))},
+                told_again);
   }
   return calls.take();
 }

@@ -70,6 +70,21 @@ std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
   return options_.directory / ("node-" + std::to_string(node_id) + ".log");
 }
 
+std::filesystem::path LocalCluster::trace_file(std::uint32_t node_id, std::uint32_t life) const {
+  return options_.directory /
+         ("node-" + std::to_string(node_id) + "-life-" + std::to_string(life) + ".trace");
+}
+
+std::vector<std::filesystem::path> LocalCluster::trace_files() const {
+  std::vector<std::filesystem::path> files;
+  for (std::uint32_t id = 1; options_.trace && id <= options_.node_count; ++id) {
+    for (std::uint32_t life = 1; life <= node(id).lives; ++life) {
+      files.push_back(trace_file(id, life));
+    }
+  }
+  return files;
+}
+
 std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   const Node& self = node(node_id);
   const auto folder = options_.directory / ("node-" + std::to_string(node_id));
@@ -94,6 +109,9 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
     list.push_back(std::to_string(other) + "=" + loopback(peer.peer_port) + "," +
                    loopback(peer.client_port));
   }
+  if (options_.trace) {
+    list.insert(list.end(), {"--trace", trace_file(node_id, self.lives).string()});
+  }
   list.insert(list.end(), options_.node_arguments.begin(), options_.node_arguments.end());
   if (!options_.arguments_of_node.empty()) {
     const auto& own = options_.arguments_of_node[node_id - 1];
@@ -103,6 +121,7 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
 }
 
 Status LocalCluster::spawn(std::uint32_t node_id) {
+  ++node(node_id).lives;
   ChildOptions child;
   child.arguments = arguments(node_id);
   child.capture_output = true;

@@ -24,6 +24,7 @@ struct LocalClusterOptions {
   std::vector<std::string> node_arguments;  // Further flags for every node.
   // Further flags of node 1, 2 and so on; empty, or one list for each.
   std::vector<std::vector<std::string>> arguments_of_node;
+  bool trace = false;                       // Each life of a node writes a trace of its own.
 };
 
 class LocalCluster {
@@ -53,6 +54,9 @@ class LocalCluster {
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
 
+  // Of all lives so far; those of a killed node end where its last write did.
+  std::vector<std::filesystem::path> trace_files() const;
+
   std::uint32_t node_count() const { return options_.node_count; }
 
   std::uint32_t shards() const { return options_.shards; }
@@ -64,6 +68,7 @@ class LocalCluster {
     std::uint16_t client_port = 0;
     std::uint16_t peer_port = 0;
     std::uint16_t metrics_port = 0;
+    std::uint32_t lives = 0;
     std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.
   };
 
@@ -73,6 +78,7 @@ class LocalCluster {
   const Node& node(std::uint32_t node_id) const;
   std::vector<std::string> arguments(std::uint32_t node_id) const;
   std::filesystem::path log_file(std::uint32_t node_id) const;
+  std::filesystem::path trace_file(std::uint32_t node_id, std::uint32_t life) const;
 
   LocalClusterOptions options_;
   std::vector<Node> nodes_;

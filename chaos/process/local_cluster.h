@@ -24,7 +24,7 @@ struct LocalClusterOptions {
   std::vector<std::string> node_arguments;  // Further flags for every node.
   // Further flags of node 1, 2 and so on; empty, or one list for each.
   std::vector<std::vector<std::string>> arguments_of_node;
-  bool trace = false;                       // Each life of a node writes a trace of its own.
+  bool trace = false;  // Each life of a node writes a trace of its own.
 };
 
 class LocalCluster {

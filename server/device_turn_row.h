@@ -98,7 +98,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
         static_cast<void*>(&configuration), r.slot_of(snapshot - 1) + 1, sizeof configuration);
   }
   for (std::uint32_t k = 0; k < head.message_count; ++k) {
-    r.t.scratch.stored[k * kTurnPlaces + r.place] = LogIndex{};
+    r.t.scratch.stored[r.place * consensus::kInboxMessages + k] = LogIndex{};
   }
 }
 
@@ -115,7 +115,7 @@ GCOORD_HD void store_arrived(const RowTurn<Service>& r, const consensus::OutboxH
       r.node().service.install(r.row, slot[kSnapshotSlots]);
       r.node().applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
     }
-    const LogIndex stored = r.t.scratch.stored[k * kTurnPlaces + r.place];
+    const LogIndex stored = r.t.scratch.stored[r.place * consensus::kInboxMessages + k];
     if (stored.value == 0) {
       continue;
     }
@@ -300,10 +300,10 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   fill_inbox(r, shard, in, configuration);
   const StagedMessages<Service> messages{r, log.floor + t.node.shape.log_slots};
   consensus::OutboxHead out;
-  const consensus::StepArrays step_arrays{.configuration = &configuration,
-                                          .stored = t.scratch.stored + place,
-                                          .stored_stride = kTurnPlaces,
-                                          .sink = tiles_of(t.scratch).sink(place)};
+  const consensus::StepArrays step_arrays{
+      .configuration = &configuration,
+      .stored = t.scratch.stored + place * consensus::kInboxMessages,
+      .sink = tiles_of(t.scratch).sink(place)};
   consensus::step_with(shard, in, messages, out, step_arrays, t.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= t.node.shape.log_slots);
   carry_out(r, shard, in, out);

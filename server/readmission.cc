@@ -116,11 +116,11 @@ void Readmission::advance(const consensus::StepInput& input, ActiveRows& rows) {
 bool Readmission::worth_waiting(std::uint32_t row, const consensus::StepInput& input) const {
   const consensus::Configuration& configuration = columns_.configuration[row];
   for (std::uint32_t slot = 0; slot < columns_.slot_count; ++slot) {
-    const consensus::PeerLiveness* peer = find_peer(input, configuration.node[slot]);
+    const Found<consensus::PeerLiveness> peer = find_peer(input, configuration.node[slot]);
     const bool waits = consensus::has_slot(configuration.learners, slot);
     const bool forgot = (consensus::ShardRef(columns_, row).progress(slot).flags &
                          consensus::kProgressForgetful) != 0;
-    if (peer != nullptr && peer->live != 0 && (waits || forgot)) {
+    if (peer.found() && peer->live != 0 && (waits || forgot)) {
       return true;
     }
   }

@@ -136,7 +136,7 @@ def plot_round_trips(results, plots):
 
 
 def plot_device_step(results, plots):
-    found = newest(results, "step-cuda-h200")
+    found = newest(results, "step-cuda-h200-plain")
     if not found:
         return
     data, source = found
@@ -163,12 +163,62 @@ def plot_device_step(results, plots):
     save(figure, plots, "device_step", source)
 
 
+def plot_device_turn(results, plots):
+    found = [newest(results, name) for name in ("turn-h200", "turn-two-h200")]
+    if None in found:
+        return
+    figure, (rate, latency) = plt.subplots(1, 2, figsize=(9, 3.4))
+    for (data, _), color, label in zip(found, (OTHER, OURS), ("one H200", "two H200s, NVLink")):
+        runs = [run for run in data["rates"] if run["shards"] == 100_000]
+        rate.plot([run["batch_size"] for run in runs], [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color,
+                  label=label)
+    aim(rate, 300, "aim, three GPUs")
+    rate.set(title="Committed commands, 100,000 busy shards", ylabel="million/s", xlabel="commands per shard and turn",
+             xscale="log", xticks=[1, 4, 16], xticklabels=["1", "4", "16"], ylim=(0, None))
+    rate.xaxis.set_minor_locator(NullLocator())
+    names = []
+    for place, ((data, _), what) in enumerate((pair, what) for pair in found
+                                              for what in ("commit_one_at_a_time", "host_client")):
+        names.append(("commit, " if what.startswith("commit") else "host client, ") +
+                     ("one GPU" if data is found[0][0] else "NVLink"))
+        low, high = data[what]["p50_ns"] / 1e3, data[what]["p99_ns"] / 1e3
+        latency.plot([low, high], [place, place], "-", color=OTHER, linewidth=3, zorder=1)
+        latency.plot(low, place, "o", color=OURS, label="p50" if place == 0 else None)
+        latency.plot(high, place, "|", color=INK, markersize=12, label="p99" if place == 0 else None)
+    latency.axvline(10, color=AIM, linewidth=1, linestyle="--", label="aim, commit over NVLink")
+    latency.set(title="One command at a time", xlabel="us", xlim=(0, None), yticks=range(len(names)),
+                yticklabels=names, ylim=(len(names) - 0.5, -0.8))
+    rate.legend(fontsize=8, loc="upper left")
+    latency.legend(fontsize=8, loc=(0.14, 0.5))
+    save(figure, plots, "device_turn", ", ".join(source for _, source in found))
+
+
+def plot_device_locks(results, plots):
+    found = newest(results, "locks-cuda-h200")
+    if not found:
+        return
+    data, source = found
+    figure, axes = plt.subplots(figsize=(6, 3))
+    for skew, color, reach in (("uniform", OURS, 100), ("zipf", OTHER, 30)):
+        runs = data[skew]["runs"]
+        axes.plot([run["commands_per_batch"] / 2**20 for run in runs],
+                  [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color, label=f"{skew}, aim {reach}")
+        axes.axhline(reach, color=color, linewidth=1, linestyle="--")
+    axes.set(title="Lock commands applied, 10 M names, one GPU", ylabel="million/s", yscale="log", xscale="log",
+             xlabel="Mi commands per batch", xticks=[0.25, 1, 4], xticklabels=["1/4", "1", "4"])
+    axes.xaxis.set_minor_locator(NullLocator())
+    plain_numbers(axes.yaxis)
+    axes.legend(fontsize=8, loc="center left")
+    save(figure, plots, "device_locks", source)
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "bench/results"
     plots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs/plots"
     plots.mkdir(parents=True, exist_ok=True)
-    for plot in (plot_vs_etcd, plot_failover, plot_channel, plot_round_trips, plot_device_step):
+    for plot in (plot_vs_etcd, plot_failover, plot_channel, plot_round_trips, plot_device_step, plot_device_turn,
+                 plot_device_locks):
         plot(results, plots)
 
 

@@ -257,8 +257,9 @@ GCOORD_HD inline void pack_bits(RowPacker& packer, ShardRef row, PackedRow& pack
   const Hot& hot = row.hot();
   const Storage& storage = row.storage();
   packer.require((hot.flags & ~(kPackedHotFlags | kRowForgetful)) == 0);
-  const std::uint32_t pending =
-      storage.request_pending | storage.snapshot_pending << 1 | storage.apply_pending << 2;
+  const std::uint32_t pending = storage.request_pending |
+                                std::uint32_t{storage.snapshot_pending} << 1 |
+                                std::uint32_t{storage.apply_pending} << 2;
   packed.bits = static_cast<std::uint16_t>(
       static_cast<std::uint32_t>(hot.role) << kPackedRoleShift |
       narrow_slot(hot.self_slot) << kPackedSelfShift |

@@ -93,11 +93,12 @@ GCOORD_HD inline void load_masks(const PackedRow& from, PackedRow& packed) {
 }
 
 GCOORD_HD inline std::uint64_t word_of_masks(const PackedRow& packed) {
-  const std::uint32_t low = packed.granted | packed.rejected << 8 | packed.vote_reply << 16 |
-                            static_cast<std::uint32_t>(packed.prevote_grant) << 24;
-  const std::uint32_t high = packed.prevote_reject | packed.append_reject << 8 |
-                             packed.answer << 16 |
-                             static_cast<std::uint32_t>(packed.confirmed) << 24;
+  const std::uint32_t low = packed.granted | std::uint32_t{packed.rejected} << 8 |
+                            std::uint32_t{packed.vote_reply} << 16 |
+                            std::uint32_t{packed.prevote_grant} << 24;
+  const std::uint32_t high = packed.prevote_reject | std::uint32_t{packed.append_reject} << 8 |
+                             std::uint32_t{packed.answer} << 16 |
+                             std::uint32_t{packed.confirmed} << 24;
   return word_of_two(low, high);
 }
 

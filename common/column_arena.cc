@@ -3,20 +3,25 @@
 #include <sys/mman.h>
 
 namespace gcoord {
+namespace {
 
-ColumnArena::ColumnArena(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
-  if (capacity_bytes_ == 0) {
-    return;
+std::byte* zero_pages(std::size_t bytes) {
+  if (bytes == 0) {
+    return nullptr;
   }
-  void* pages =
-      mmap(nullptr, capacity_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   GCOORD_ASSERT(pages != MAP_FAILED);
-  base_ = static_cast<std::byte*>(pages);
+  return static_cast<std::byte*>(pages);
 }
 
+}  // namespace
+
+ColumnArena::ColumnArena(std::size_t capacity_bytes)
+    : RegionArena(zero_pages(capacity_bytes), capacity_bytes) {}
+
 ColumnArena::~ColumnArena() {
-  if (base_ != nullptr) {
-    munmap(base_, capacity_bytes_);
+  if (base() != nullptr) {
+    munmap(base(), capacity_bytes());
   }
 }
 

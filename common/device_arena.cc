@@ -66,7 +66,7 @@ Result<std::unique_ptr<DeviceArena>> DeviceArena::make(int device, std::size_t c
 }
 
 DeviceArena::~DeviceArena() {
-  cudaFree(base_);
+  cudaFree(base());
 }
 
 Status copy_bytes_to_device(void* to, const void* from, std::size_t bytes) {

@@ -10,8 +10,7 @@
 // needs no CUDA; only a build with it links the functions.
 #pragma once
 
-#include "common/assert.h"
-#include "common/column_arena.h"
+#include "common/region_arena.h"
 #include "common/status.h"
 
 #include <cstddef>
@@ -22,7 +21,7 @@
 
 namespace gcoord {
 
-class DeviceArena {
+class DeviceArena : public RegionArena {
  public:
   // Reserves capacity_bytes on device `device`. Unavailable: no such device or driver;
   // ResourceExhausted: too little memory, and the message says how much there is.
@@ -31,28 +30,8 @@ class DeviceArena {
   DeviceArena(const DeviceArena&) = delete;
   DeviceArena& operator=(const DeviceArena&) = delete;
 
-  // The next column; asserts that the sum written out at construction covers it.
-  template <typename T>
-  T* column(std::size_t element_count) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t bytes = ColumnArena::bytes_for<T>(element_count);
-    GCOORD_ASSERT(used_bytes_ + bytes <= capacity_bytes_);
-    auto* start = reinterpret_cast<T*>(base_ + used_bytes_);
-    used_bytes_ += bytes;
-    return start;
-  }
-
-  std::size_t used_bytes() const { return used_bytes_; }
-
-  std::size_t capacity_bytes() const { return capacity_bytes_; }
-
  private:
-  DeviceArena(std::byte* base, std::size_t capacity_bytes)
-      : base_(base), capacity_bytes_(capacity_bytes) {}
-
-  std::byte* base_;
-  std::size_t capacity_bytes_;
-  std::size_t used_bytes_ = 0;
+  using RegionArena::RegionArena;
 };
 
 // Whether a device can be used, as one clear line if not. Ok for a device that answers.

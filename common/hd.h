@@ -21,20 +21,14 @@
 #define GCOORD_UNROLL
 #endif
 
-// The same for at most so many iterations at a time, a constant expression; 1 leaves a loop alone.
+// The same for at most so many iterations at a time, a constant expression. 1 leaves a loop a loop:
+// right before one with a large bound that hardly ever runs far, since copies of its body would
+// crowd the instruction cache.
 #if defined(__CUDA_ARCH__)
 #define GCOORD_PRAGMA(text) _Pragma(#text)
 #define GCOORD_UNROLL_BY(count) GCOORD_PRAGMA(unroll(count))
 #else
 #define GCOORD_UNROLL_BY(count)
-#endif
-
-// Before a loop with a large bound that hardly ever runs far: on a device it stays a loop, since
-// copies of its body would crowd the instruction cache.
-#if defined(__CUDA_ARCH__)
-#define GCOORD_ROLLED _Pragma("unroll 1")
-#else
-#define GCOORD_ROLLED
 #endif
 
 namespace gcoord {

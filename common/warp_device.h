@@ -63,7 +63,7 @@ GCOORD_HD inline std::uint32_t warp_ballot(bool answer) {
 #endif
 }
 
-// Member `from`'s word, to all. `from` is below warp_lanes() and equal for all.
+// Member `from`'s word. `from` is below warp_lanes(); each member may name another.
 GCOORD_HD inline std::uint32_t warp_broadcast(std::uint32_t value, std::uint32_t from) {
 #if defined(__CUDA_ARCH__)
   return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
@@ -128,15 +128,6 @@ GCOORD_HD inline std::uint32_t warp_sum_below(std::uint32_t value) {
 #else
   static_cast<void>(value);
   return 0;
-#endif
-}
-
-// As warp_broadcast, where each member names the member it wants the word of.
-GCOORD_HD inline std::uint32_t warp_read(std::uint32_t value, std::uint32_t from) {
-#if defined(__CUDA_ARCH__)
-  return __shfl_sync(0xffffffffu, value, static_cast<int>(from));
-#else
-  return from == 0 ? value : 0;
 #endif
 }
 

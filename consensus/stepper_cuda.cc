@@ -238,13 +238,6 @@ Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& opt
                              {.row_count = options.row_count, .slot_count = options.slot_count});
 }
 
-Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
-                                                   std::uint32_t row_count,
-                                                   std::uint32_t slot_count) {
-  return make_cuda_stepper(
-      CudaStepperOptions{.device = device, .row_count = row_count, .slot_count = slot_count});
-}
-
 std::uint32_t cuda_device_count() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? static_cast<std::uint32_t>(count)

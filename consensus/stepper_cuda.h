@@ -34,9 +34,12 @@ struct CudaStepperOptions {
 Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& options);
 
 // The same with everything else as it is by default.
-Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
-                                                   std::uint32_t row_count,
-                                                   std::uint32_t slot_count);
+inline Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
+                                                          std::uint32_t row_count,
+                                                          std::uint32_t slot_count) {
+  return make_cuda_stepper(
+      CudaStepperOptions{.device = device, .row_count = row_count, .slot_count = slot_count});
+}
 
 // Devices that this process sees; 0 without a driver or in a build without CUDA.
 std::uint32_t cuda_device_count();

@@ -9,13 +9,6 @@ Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& opt
                 kDeviceBuild};
 }
 
-Result<std::unique_ptr<Stepper>> make_cuda_stepper(int device,
-                                                   std::uint32_t row_count,
-                                                   std::uint32_t slot_count) {
-  return make_cuda_stepper(
-      CudaStepperOptions{.device = device, .row_count = row_count, .slot_count = slot_count});
-}
-
 std::uint32_t cuda_device_count() {
   return 0;
 }

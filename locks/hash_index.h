@@ -82,7 +82,7 @@ struct HashIndex {
       row = static_cast<std::uint32_t>(slot);
       return is_row(row) && same(row);
     };
-    GCOORD_ROLLED
+    GCOORD_UNROLL_BY(1)
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       std::uint64_t passed = 0;
       if (visit_slots(line(hash, probe), start(hash), HasHash{hash}, visit, passed)) {
@@ -102,7 +102,7 @@ struct HashIndex {
     if (spare != nullptr && use_spare(hash, wanted)) {
       return;
     }
-    GCOORD_ROLLED
+    GCOORD_UNROLL_BY(1)
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
       const auto take_slot = [&](std::uint32_t place, std::uint64_t) {
@@ -119,7 +119,7 @@ struct HashIndex {
 
   // Removes a row; false when it is absent.
   GCOORD_HD bool erase(std::uint32_t hash, std::uint32_t row) const {
-    GCOORD_ROLLED
+    GCOORD_UNROLL_BY(1)
     for (std::uint32_t probe = 0; probe < kProbeMax; ++probe) {
       IndexLine& own = line(hash, probe);
       const auto empty = [&](std::uint32_t place, std::uint64_t) {
@@ -206,7 +206,7 @@ struct HashIndex {
       return;
     }
     relaxed_store(slot, 0);
-    GCOORD_ROLLED
+    GCOORD_UNROLL_BY(1)
     for (std::uint32_t probe = 0; probe < probes; ++probe) {
       add(line(hash, probe).last, ~std::uint64_t{0});  // One less.
     }

@@ -40,7 +40,7 @@ GCOORD_HD inline NameBlockRow store_name(const LockTables& tables,
   NameBlockRow first;
   // Last block first, so that each block can name its follower.
   std::uint32_t end = name_bytes;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t count = 0; count < kNameBlocksMax && end > 0; ++count) {
     const std::uint32_t start = (end - 1) / NameBlock::kBytes * NameBlock::kBytes;
     NameBlock block = make_name_block(name + start, end - start);
@@ -54,7 +54,7 @@ GCOORD_HD inline NameBlockRow store_name(const LockTables& tables,
 
 GCOORD_HD inline void release_name(const LockTables& tables, NameBlockRow first) {
   NameBlockRow row = first;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t count = 0; count < kNameBlocksMax; ++count) {
     const std::uint32_t next = tables.name_blocks[row].next;
     tables.name_blocks.give_back(row);
@@ -69,7 +69,7 @@ GCOORD_HD inline void release_name(const LockTables& tables, NameBlockRow first)
 GCOORD_HD inline std::uint32_t load_name(const LockTables& tables, NameBlockRow first, char* out) {
   NameBlockRow row = first;
   std::uint32_t byte_count = 0;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t count = 0; count < kNameBlocksMax; ++count) {
     const NameBlock& block = tables.name_blocks[row];
     const bool last = (block.next & NameBlock::kEnd) != 0;

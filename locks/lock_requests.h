@@ -59,7 +59,7 @@ GCOORD_HD inline RequestRow find_request(const LockTables& tables,
                                          const SessionRecord& session,
                                          RequestSequence sequence) {
   RequestRow row = session.request_newest;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
     const RequestRecord& request = tables.requests[row];
     if (request.sequence == sequence) {
@@ -80,7 +80,7 @@ GCOORD_HD inline void acknowledge_below(const LockTables& tables,
   }
   session.acked_below = acked_below;
   RequestRow row = session.request_oldest;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
     const RequestRecord& request = tables.requests[row];
     const RequestRow next = request.next;
@@ -96,7 +96,7 @@ GCOORD_HD inline void acknowledge_below(const LockTables& tables,
 GCOORD_HD inline bool forget_oldest(const LockTables& tables, SessionRow session_row) {
   SessionRecord& session = tables.sessions[session_row];
   RequestRow row = session.request_oldest;
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
     const RequestRecord& request = tables.requests[row];
     if (request.code != LockCode::Waiting) {

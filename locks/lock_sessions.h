@@ -72,7 +72,7 @@ GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
 // Forgets all requests of a session that ends; its waits end with an event.
 GCOORD_HD inline void end_requests(const LockTables& tables, SessionRow row, LockEvents& events) {
   SessionRecord& session = tables.sessions[row];
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax; ++i) {
     const RequestRow request_row = session.request_oldest;
     if (request_row.value == 0) {
@@ -96,7 +96,7 @@ GCOORD_HD inline void end_session(const LockTables& tables,
   SessionRecord& session = tables.sessions[row];
   session.phase = SessionPhase::Dying;
   end_requests(tables, row, events);
-  GCOORD_ROLLED
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kReleasesPerCommandMax && session.hold_first.value != 0; ++i) {
     pass_on(tables, session.hold_first, index, events);
   }

@@ -1,3 +1,4 @@
+#include "common/cuda_kernels.h"
 #include "netcore/channel_probe_kernels.h"
 
 namespace gcoord::netcore {
@@ -15,18 +16,10 @@ __global__ void __launch_bounds__(256, 1) probe_kernel(const __grid_constant__ P
 }  // namespace
 
 cudaError_t load_probes() {
-  const void* kernels[] = {reinterpret_cast<const void*>(probe_kernel<ProbeKind::Send>),
-                           reinterpret_cast<const void*>(probe_kernel<ProbeKind::Receive>),
-                           reinterpret_cast<const void*>(probe_kernel<ProbeKind::Ping>),
-                           reinterpret_cast<const void*>(probe_kernel<ProbeKind::Pong>)};
-  for (const void* kernel : kernels) {
-    cudaFuncAttributes loaded{};
-    const cudaError_t code = cudaFuncGetAttributes(&loaded, kernel);
-    if (code != cudaSuccess) {
-      return code;
-    }
-  }
-  return cudaSuccess;
+  return load_kernels({reinterpret_cast<const void*>(probe_kernel<ProbeKind::Send>),
+                       reinterpret_cast<const void*>(probe_kernel<ProbeKind::Receive>),
+                       reinterpret_cast<const void*>(probe_kernel<ProbeKind::Ping>),
+                       reinterpret_cast<const void*>(probe_kernel<ProbeKind::Pong>)});
 }
 
 cudaError_t launch_probe(const ProbeWork& work, const ProbeGrid& grid) {

@@ -166,7 +166,7 @@ GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uin
     place = t.place_count + rank_among(opened);
     open_place(t.desk, place, row);
   }
-  const std::uint32_t shared = warp_read(place, first < warp_lanes() ? first : 0);
+  const std::uint32_t shared = warp_broadcast(place, first < warp_lanes() ? first : 0);
   t.place_count += count_bits(opened);
   warp_sync();
   return wanted && place == kNoTurnPlace ? shared : place;

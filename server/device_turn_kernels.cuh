@@ -8,6 +8,7 @@
 // may wait for those that run. Host code of a CUDA build.
 #pragma once
 
+#include "common/cuda_kernels.h"
 #include "server/device_turn_loop.h"
 
 #include <cuda_runtime.h>
@@ -69,18 +70,10 @@ __global__ void __launch_bounds__(kTurnThreads)
 // Loads every kernel onto the current device.
 template <typename Service>
 cudaError_t load_turn_kernels() {
-  const void* kernels[] = {reinterpret_cast<const void*>(start_node_kernel<Service>),
-                           reinterpret_cast<const void*>(persistent_turn_kernel<Service>),
-                           reinterpret_cast<const void*>(clock_kernel<Service>),
-                           reinterpret_cast<const void*>(turn_kernel<Service>)};
-  for (const void* kernel : kernels) {
-    cudaFuncAttributes loaded{};
-    const cudaError_t code = cudaFuncGetAttributes(&loaded, kernel);
-    if (code != cudaSuccess) {
-      return code;
-    }
-  }
-  return cudaSuccess;
+  return load_kernels({reinterpret_cast<const void*>(start_node_kernel<Service>),
+                       reinterpret_cast<const void*>(persistent_turn_kernel<Service>),
+                       reinterpret_cast<const void*>(clock_kernel<Service>),
+                       reinterpret_cast<const void*>(turn_kernel<Service>)});
 }
 
 // Blocks of `block_stripes` stripes that the current device holds at once, over all its nodes.

@@ -109,12 +109,8 @@ CheckSummary check_run(const History& history, const Trace& trace, const LinearO
   CheckSummary summary;
   summary.operations = history.operations.size();
   summary.trace_lines = trace.lines.size();
-  summary.bad_line_count = history.bad_line_count + trace.bad_line_count;
-  summary.bad_lines = history.bad_lines;
-  summary.bad_lines.insert(summary.bad_lines.end(), trace.bad_lines.begin(), trace.bad_lines.end());
-  summary.torn_files = history.torn_files;
-  summary.torn_files.insert(
-      summary.torn_files.end(), trace.torn_files.begin(), trace.torn_files.end());
+  summary.add(history);
+  summary.add(trace);
   summary.reports = check_history(history.operations, options);
   undecide_all(summary.reports, history.bad_line_count);
   if (!trace.files.empty()) {

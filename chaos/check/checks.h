@@ -17,13 +17,10 @@
 
 namespace gcoord::chaos {
 
-struct CheckSummary {
+struct CheckSummary : LineFaults {
   Verdict verdict = Verdict::Undecided;
   std::uint64_t operations = 0;
   std::uint64_t trace_lines = 0;
-  std::vector<BadLine> bad_lines;
-  std::uint64_t bad_line_count = 0;
-  std::vector<std::string> torn_files;
   std::vector<CheckReport> reports;
 
   // What was broken first, in one line; empty when nothing was.

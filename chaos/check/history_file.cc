@@ -1,6 +1,5 @@
 #include "chaos/check/history_file.h"
 
-#include <fstream>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -33,27 +32,11 @@ void HistoryWriter::write(const Operation& operation) {
 }
 
 Status read_history(const std::filesystem::path& file, History& history) {
-  std::ifstream in{file};
-  if (!in || std::filesystem::is_directory(file)) {
-    return Status{StatusCode::NotFound, "no history in " + file.string()};
-  }
-  std::uint64_t number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (in.eof()) {
-      history.torn_files.push_back(file.string());  // No newline: cut short.
-      break;
-    }
-    auto operation = parse_operation(line);
-    if (operation.ok()) {
-      history.operations.push_back(std::move(operation).value());
-      continue;
-    }
-    if (++history.bad_line_count <= kBadLinesMax) {
-      history.bad_lines.push_back({file.string(), number, operation.status().message()});
-    }
-  }
-  return Status{};
+  return read_lines(file, "history", history, [&](const std::string& line, std::uint64_t) {
+    GCOORD_TRY(auto operation, parse_operation(line));
+    history.operations.push_back(std::move(operation));
+    return Status{};
+  });
 }
 
 }  // namespace gcoord::chaos

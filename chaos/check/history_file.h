@@ -3,6 +3,7 @@
 // A writer may be used from any thread; a file has one writer. Reading is blocking.
 #pragma once
 
+#include "chaos/check/line_file.h"
 #include "chaos/check/operation.h"
 #include "common/status.h"
 
@@ -36,22 +37,9 @@ class HistoryWriter {
   bool failed_ = false;
 };
 
-// A line that is not an operation. A history that has one lacks an operation, so nothing in it can
-// be called right.
-struct BadLine {
-  std::string file;
-  std::uint64_t line = 0;  // From 1.
-  std::string what;
-};
-
-struct History {
+struct History : LineFaults {
   std::vector<Operation> operations;
-  std::vector<BadLine> bad_lines;  // The first kBadLinesMax of them.
-  std::uint64_t bad_line_count = 0;
-  std::vector<std::string> torn_files;  // Their last line was cut short when its writer was killed.
 };
-
-inline constexpr std::size_t kBadLinesMax = 10;
 
 // Appends a file's operations. Fails only when the file cannot be read.
 Status read_history(const std::filesystem::path& file, History& history);

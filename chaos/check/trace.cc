@@ -2,7 +2,6 @@
 
 #include "chaos/check/json_members.h"
 
-#include <fstream>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -44,28 +43,16 @@ Result<TraceLine> parse_trace_line(std::string_view line) {
 }
 
 Status read_trace(const std::filesystem::path& file, Trace& trace) {
-  std::ifstream in{file};
-  if (!in || std::filesystem::is_directory(file)) {
-    return Status{StatusCode::NotFound, "no trace in " + file.string()};
-  }
   const auto file_number = static_cast<std::uint32_t>(trace.files.size());
+  const auto take = [&](const std::string& line, std::uint64_t number) {
+    GCOORD_TRY(auto parsed, parse_trace_line(line));
+    parsed.file = file_number;
+    parsed.line = number;
+    trace.lines.push_back(std::move(parsed));
+    return Status{};
+  };
+  GCOORD_TRY_STATUS(read_lines(file, "trace", trace, take));
   trace.files.push_back(file.string());
-  std::uint64_t number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    if (in.eof()) {
-      trace.torn_files.push_back(file.string());  // No newline: cut short.
-      break;
-    }
-    auto parsed = parse_trace_line(line);
-    if (parsed.ok()) {
-      TraceLine& added = trace.lines.emplace_back(std::move(parsed).value());
-      added.file = file_number;
-      added.line = number;
-    } else if (++trace.bad_line_count <= kBadLinesMax) {
-      trace.bad_lines.push_back({file.string(), number, parsed.status().message()});
-    }
-  }
   return Status{};
 }
 

@@ -8,7 +8,7 @@
 // is left out is not judged. A file is one life of one node. Blocking.
 #pragma once
 
-#include "chaos/check/history_file.h"
+#include "chaos/check/line_file.h"
 #include "common/status.h"
 
 #include <cstdint>
@@ -37,12 +37,9 @@ struct TraceLine {
   std::uint64_t line = 0;
 };
 
-struct Trace {
+struct Trace : LineFaults {
   std::vector<std::string> files;
-  std::vector<TraceLine> lines;    // File by file, each in the order it was written.
-  std::vector<BadLine> bad_lines;  // The first kBadLinesMax of them.
-  std::uint64_t bad_line_count = 0;
-  std::vector<std::string> torn_files;
+  std::vector<TraceLine> lines;  // File by file, each in the order it was written.
 };
 
 // InvalidArgument, with the member that is wrong.

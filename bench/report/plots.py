@@ -49,6 +49,14 @@ def aim(axes, value, text):
     axes.axhline(value, color=AIM, linewidth=1, linestyle="--", label=text)
 
 
+def percentiles(axes, place, measured):
+    """A row of a latency plot: from p50 to p99, in microseconds; the first row names the marks."""
+    low, high = measured["p50_ns"] / 1e3, measured["p99_ns"] / 1e3
+    axes.plot([low, high], [place, place], "-", color=OTHER, linewidth=3, zorder=1)
+    axes.plot(low, place, "o", color=OURS, label="p50" if place == 0 else None)
+    axes.plot(high, place, "|", color=INK, markersize=12, label="p99" if place == 0 else None)
+
+
 def plot_vs_etcd(results, plots):
     found = newest(results, "vs-etcd")
     if not found:
@@ -121,11 +129,8 @@ def plot_round_trips(results, plots):
     figure, axes = plt.subplots(figsize=(8, 2.8))
     names = []
     for place, link in enumerate(data["links"]):
-        trip = link["round_trip"]
         names.append(link["link"].replace(", ", "\n", 1))
-        axes.plot([trip["p50_ns"] / 1e3, trip["p99_ns"] / 1e3], [place, place], "-", color=OTHER, linewidth=3, zorder=1)
-        axes.plot(trip["p50_ns"] / 1e3, place, "o", color=OURS, label="p50" if place == 0 else None)
-        axes.plot(trip["p99_ns"] / 1e3, place, "|", color=INK, markersize=12, label="p99" if place == 0 else None)
+        percentiles(axes, place, link["round_trip"])
     axes.axvline(5, color=AIM, linewidth=1, linestyle="--", label="aim over NVLink")
     axes.set(title="One slot there and back", xlabel="us", xscale="log", yticks=range(len(names)))
     axes.set_yticklabels(names, fontsize=8)
@@ -181,10 +186,7 @@ def plot_device_turn(results, plots):
                                               for what in ("commit_one_at_a_time", "host_client")):
         names.append(("commit, " if what.startswith("commit") else "host client, ") +
                      ("one GPU" if data is found[0][0] else "NVLink"))
-        low, high = data[what]["p50_ns"] / 1e3, data[what]["p99_ns"] / 1e3
-        latency.plot([low, high], [place, place], "-", color=OTHER, linewidth=3, zorder=1)
-        latency.plot(low, place, "o", color=OURS, label="p50" if place == 0 else None)
-        latency.plot(high, place, "|", color=INK, markersize=12, label="p99" if place == 0 else None)
+        percentiles(latency, place, data[what])
     latency.axvline(10, color=AIM, linewidth=1, linestyle="--", label="aim, commit over NVLink")
     latency.set(title="One command at a time", xlabel="us", xlim=(0, None), yticks=range(len(names)),
                 yticklabels=names, ylim=(len(names) - 0.5, -0.8))

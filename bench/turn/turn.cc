@@ -119,6 +119,22 @@ std::uint32_t lone_node(const TurnDevices& devices) {
   return 0;
 }
 
+// The result of a stopped run that timed one command after another; `clock` says from where to
+// where.
+Result<ordered_json> one_at_a_time(TurnRun& run,
+                                   std::vector<std::uint32_t> samples,
+                                   int leader_device,
+                                   const char* clock) {
+  GCOORD_TRY_STATUS(run.check_agreement({0, 1, 2}));
+  ordered_json row = latency_of(std::move(samples));
+  row["leader_on"] = "cuda:" + std::to_string(leader_device);
+  row["active_shards"] = 1;
+  row["batch_size"] = 1;
+  row["clock"] = clock;
+  GCOORD_TRY(row["nodes"], counts_of(run));
+  return row;
+}
+
 // --- One command at a time
 
 Result<ordered_json> measure_commit(const TurnDevices& devices) {
@@ -135,16 +151,12 @@ Result<ordered_json> measure_commit(const TurnDevices& devices) {
     GCOORD_TRY(samples, run->cluster().samples(leader));
   }
   GCOORD_TRY_STATUS(run->stop_all());
-  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
-  ordered_json row = latency_of(std::move(samples));
-  row["leader_on"] = "cuda:" + std::to_string(devices[leader]);
-  row["active_shards"] = 1;
-  row["batch_size"] = 1;
-  row["clock"] =
+  return one_at_a_time(
+      *run,
+      std::move(samples),
+      devices[leader],
       "%globaltimer of the leader's GPU: from before the step that takes the command "
-      "up to its application after the step that counted a quorum";
-  GCOORD_TRY(row["nodes"], counts_of(*run));
-  return row;
+      "up to its application after the step that counted a quorum");
 }
 
 // --- A client on the host
@@ -191,16 +203,12 @@ Result<ordered_json> measure_client(const TurnDevices& devices) {
   if (refused != 0) {
     return Status{StatusCode::Internal, std::to_string(refused) + " requests were refused"};
   }
-  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
-  ordered_json row = latency_of(std::move(samples));
-  row["leader_on"] = "cuda:" + std::to_string(devices[leader]);
-  row["active_shards"] = 1;
-  row["batch_size"] = 1;
-  row["clock"] =
+  return one_at_a_time(
+      *run,
+      std::move(samples),
+      devices[leader],
       "the client thread's: from before the request's slot is written until its reply is "
-      "read, both through pinned rings";
-  GCOORD_TRY(row["nodes"], counts_of(*run));
-  return row;
+      "read, both through pinned rings");
 }
 
 // --- Commands per second

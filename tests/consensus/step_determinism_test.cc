@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace gcoord::consensus {
@@ -113,26 +114,35 @@ bool same_messages(const Outbox& a, const Outbox& b) {
          std::memcmp(a.message, b.message, a.message_count * sizeof(Message)) == 0;
 }
 
-// The same inputs, all rows in one call here and one call per row there, give the same columns and
-// the same messages. Forged messages assert nothing.
-RC_GTEST_PROP(Step, GivesEqualColumnsForEqualInputs, ()) {
-  const auto together = fresh_stepper();
-  const auto apart = fresh_stepper();
+// Steps `one` through turns of any inboxes, all rows in one call, which acknowledge what it asked
+// for in the turn before. After each turn `compare` is given what went in and what came out.
+template <typename Compare>
+void step_any_turns(Stepper& one, const Compare& compare) {
   std::vector<std::uint32_t> rows(kRows);
+  std::iota(rows.begin(), rows.end(), 0u);
   std::vector<Inbox> in(kRows);
-  std::vector<Outbox> out_together(kRows);
-  std::vector<Outbox> out_apart(kRows);
+  std::vector<Outbox> out(kRows);
   const int steps = any_from(1, 24);
   for (int k = 0; k < steps; ++k) {
     const Tick now{static_cast<std::uint64_t>(k) * 20 + 1};
     const std::vector<PeerLiveness> peers = live_peers(now);
     const StepInput input = input_at(now, peers);
     for (std::uint32_t row = 0; row < kRows; ++row) {
-      rows[row] = row;
       in[row] = any_inbox(row);
-      acknowledge(out_together[row], in[row]);
+      acknowledge(out[row], in[row]);
     }
-    RC_ASSERT(together->step(rows, in, out_together, input).ok());
+    RC_ASSERT(one.step(rows, in, out, input).ok());
+    compare(rows, in, out, input);
+  }
+}
+
+// The same inputs, all rows in one call here and one call per row there, give the same columns and
+// the same messages. Forged messages assert nothing.
+RC_GTEST_PROP(Step, GivesEqualColumnsForEqualInputs, ()) {
+  const auto together = fresh_stepper();
+  const auto apart = fresh_stepper();
+  std::vector<Outbox> out_apart(kRows);
+  step_any_turns(*together, [&](auto& rows, auto& in, auto& out_together, const StepInput& input) {
     for (std::uint32_t row = kRows; row-- > 0;) {
       const Status stepped = apart->step(
           std::span(&rows[row], 1), std::span(&in[row], 1), std::span(&out_apart[row], 1), input);
@@ -140,7 +150,7 @@ RC_GTEST_PROP(Step, GivesEqualColumnsForEqualInputs, ()) {
       RC_ASSERT(row_digest(together->columns(), row) == row_digest(apart->columns(), row));
       RC_ASSERT(same_messages(out_together[row], out_apart[row]));
     }
-  }
+  });
 }
 
 bool same_verdicts(const Outbox& a, const Outbox& b) {
@@ -159,28 +169,15 @@ RC_GTEST_PROP(Step, GivesTheSameByWayOfADevice, ()) {
       fresh_stepper(make_device_stepper(std::make_unique<StandInDevice>(),
                                         {.row_count = kRows, .slot_count = kReplicaSlots})
                         .value());
-  std::vector<std::uint32_t> rows(kRows);
-  std::vector<Inbox> in(kRows);
-  std::vector<Outbox> out_here(kRows);
   std::vector<Outbox> out_there(kRows);
-  const int steps = any_from(1, 24);
-  for (int k = 0; k < steps; ++k) {
-    const Tick now{static_cast<std::uint64_t>(k) * 20 + 1};
-    const std::vector<PeerLiveness> peers = live_peers(now);
-    const StepInput input = input_at(now, peers);
-    for (std::uint32_t row = 0; row < kRows; ++row) {
-      rows[row] = row;
-      in[row] = any_inbox(row);
-      acknowledge(out_here[row], in[row]);
-    }
-    RC_ASSERT(here->step(rows, in, out_here, input).ok());
+  step_any_turns(*here, [&](auto& rows, auto& in, auto& out_here, const StepInput& input) {
     RC_ASSERT(there->step(rows, in, out_there, input).ok());
     for (std::uint32_t row = 0; row < kRows; ++row) {
       RC_ASSERT(row_digest(here->columns(), row) == row_digest(there->columns(), row));
       RC_ASSERT(same_messages(out_here[row], out_there[row]));
       RC_ASSERT(same_verdicts(out_here[row], out_there[row]));
     }
-  }
+  });
 }
 
 }  // namespace

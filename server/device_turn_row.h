@@ -85,12 +85,10 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
   }
 }
 
-// --- Steps
-
-// Commands that the service itself wants in the log of a row that leads here.
+// Commands that the service itself wants in the log of a row, which leads here.
 template <typename Service>
-GCOORD_HD std::uint32_t offers_to(const RowTurn<Service>& r, consensus::Role role) {
-  if (r.desk.proposal_count[r.place] != 0 || role != consensus::Role::Leader) {
+GCOORD_HD std::uint32_t offers_to(const RowTurn<Service>& r) {
+  if (r.desk.proposal_count[r.place] != 0) {
     return 0;
   }
   const std::uint32_t count = r.node.service.offers(r.row, r.desk.reading.order);
@@ -106,14 +104,96 @@ GCOORD_HD consensus::StepArrays arrays_of(const RowTurn<Service>& r,
   return {.configuration = &configuration, .stored = r.stored(), .sink = r.sink};
 }
 
+// --- The row that is kept
+
+GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
+  const consensus::RowParts parts{kept.hot,
+                                  kept.log,
+                                  kept.runs,
+                                  kept.storage,
+                                  kept.election,
+                                  kept.configuration,
+                                  kept.progress};
+  return consensus::ref_of(parts, ShardId{kept.row}, kTurnNodes);
+}
+
+// Copies what a plain row means, field by field; `all`, or what a plain step moves only.
+template <bool all>
+GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to) {
+  if constexpr (all) {
+    to.hot() = from.hot();
+    to.election() = from.election();
+    to.configuration() = from.configuration();
+  }
+  to.hot().flags = from.hot().flags;
+  to.hot().deadline = from.hot().deadline;
+  to.log() = from.log();
+  to.runs().start_offset[0] = from.runs().start_offset[0];
+  to.runs().term_offset[0] = from.runs().term_offset[0];
+  to.storage() = from.storage();
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    to.progress(slot) = from.progress(slot);
+  }
+}
+
+// Puts the kept row back into the table. One member.
+template <typename Service>
+GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
+  const consensus::ShardRef kept = kept_ref(desk.kept);
+  if (!consensus::store_row(node.table, desk.kept.row, consensus::kNotWide, kept)) {
+    relaxed_add(desk.tally.exhausted, 1);
+  }
+  desk.kept.row = kNoTurnPlace;
+}
+
+// --- Steps
+
+// Where a row that takes a plain step comes from.
+enum class PlainSource : std::uint8_t { None, Table, Kept };
+
+// Gets a row if it is plain; `packed` is meant if it lies in the table.
+template <typename Service>
+GCOORD_HD_FLAT PlainSource load_plain(const RowTurn<Service>& r,
+                                      consensus::ShardRef shard,
+                                      consensus::PackedRow& packed) {
+  if (r.desk.kept.row == r.row) {
+    copy_plain<true>(kept_ref(r.desk.kept), shard);
+    return PlainSource::Kept;
+  }
+  packed = consensus::load_packed(r.node.table.packed[r.row]);
+  if (consensus::is_wide(packed)) {
+    return PlainSource::None;
+  }
+  consensus::unpack(packed, r.node.table.deadline[r.row], shard);
+  return consensus::is_plain(shard) ? PlainSource::Table : PlainSource::None;
+}
+
+// Keeps the row if it is alone, or stores it. False: it does not fit.
+template <typename Service>
+GCOORD_HD_FLAT bool store_plain_row(const RowTurn<Service>& r,
+                                    PlainSource source,
+                                    consensus::ShardRef shard,
+                                    consensus::PackedRow& packed) {
+  const consensus::PackedTable& table = r.node.table;
+  if (source == PlainSource::Kept) {
+    copy_plain<false>(shard, kept_ref(r.desk.kept));
+  } else if (r.alone) {
+    r.desk.kept.row = r.row;
+    copy_plain<true>(shard, kept_ref(r.desk.kept));
+  } else if (!consensus::store_plain(shard, packed, table.packed[r.row])) {
+    return false;
+  }
+  table.deadline[r.row] = shard.hot().deadline;
+  return true;
+}
+
 // The turn of a row by a plain step; false: it needs a whole one, and nothing was done.
 template <typename Service>
 GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
-                               consensus::PackedRow& packed,
                                std::uint32_t credit,
                                std::uint32_t offers) {
-  const consensus::PackedTable& table = r.node.table;
-  if (consensus::is_wide(packed) || r.desk.snapshot[r.place] != 0) {
+  if (r.desk.snapshot[r.place] != 0) {
     return false;
   }
   consensus::Hot hot;
@@ -125,8 +205,9 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  consensus::unpack(packed, table.deadline[r.row], shard);
-  if (!consensus::is_plain(shard)) {
+  consensus::PackedRow packed;
+  const PlainSource source = load_plain(r, shard, packed);
+  if (source == PlainSource::None) {
     return false;
   }
   consensus::InboxHead in;
@@ -136,19 +217,14 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
-  const consensus::PlainStep stepped = hot.role == consensus::Role::Leader
-                                           ? consensus::step_plain<consensus::Role::Leader, true>(
-                                                 shard, in, messages, out, arrays, input, packed)
-                                           : consensus::step_plain<consensus::Role::Follower, true>(
-                                                 shard, in, messages, out, arrays, input, packed);
-  if (stepped == consensus::PlainStep::Left) {
+  const bool plain = hot.role == consensus::Role::Leader
+                         ? consensus::step_plain<consensus::Role::Leader, true>(
+                               shard, in, messages, out, arrays, input)
+                         : consensus::step_plain<consensus::Role::Follower, true>(
+                               shard, in, messages, out, arrays, input);
+  if (!plain || !store_plain_row(r, source, shard, packed)) {
     return false;
   }
-  if (stepped == consensus::PlainStep::Compacted) {
-    consensus::store_still(packed, table.packed[r.row]);
-  }
-  consensus::store_packed_moving(packed, table.packed[r.row]);
-  table.deadline[r.row] = hot.deadline;
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   carry_out(r, shard, in, out);
   count_row(r, hot.role, hot, out);
@@ -188,27 +264,35 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   }
 }
 
-// The turn of the row in a place, if it is `meant`; `credit` has a bit for each peer that takes
+// The turn of the row in a place, if it is `meant`; `leads` as it is in the table, which a kept row
+// does not change; `credit` has a bit for each peer that takes
 // messages. All members of a group call it: those whose rows need a whole step take it together.
 template <typename Service>
 GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
                              std::uint32_t place,
                              bool meant,
+                             bool leads,
                              std::uint32_t credit) {
   const RowTurn<Service> r{t.node,
                            t.desk,
                            t.scratch,
                            sink_for(t, meant ? place : 0),
                            place,
-                           meant ? t.desk.row[place] : 0};
+                           meant ? t.desk.row[place] : 0,
+                           t.place_count == 1};
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
-    consensus::PackedRow packed = consensus::load_packed(t.node.table.packed[r.row]);
-    offers = offers_to(r, consensus::role_of(packed));
-    left = !turn_plain(r, packed, credit, offers);
+    offers = leads ? offers_to(r) : 0;
+    left = t.place_count > t.node.shape.plain_places || !turn_plain(r, credit, offers);
   }
-  if (warp_ballot(left) != 0 && left) {
+  if (warp_ballot(left) == 0) {
+    return;
+  }
+  if (left && t.desk.kept.row == r.row) {
+    put_back(t.node, t.desk);
+  }
+  if (left) {
     turn_whole<Service>(r, credit, offers);
   }
 }

@@ -53,6 +53,7 @@ struct TurnShape {
       1;                           // Stripes that share a block, and its pace; a node's own choice.
   std::uint32_t log_slots = 64;    // Entries behind the floor, per row; a power of two >= 32.
   std::uint32_t entries_max = 16;  // Of one Append; at most kTurnEntriesMax.
+  std::uint32_t plain_places = 32;  // XXX
   std::uint32_t wide_count = 64;   // Rows that may be exceptional at once (packed_table.h).
 };
 
@@ -237,6 +238,10 @@ GCOORD_HD constexpr std::uint32_t row_slots(const TurnShape& shape) {
   const std::uint32_t entries = entry_slots<Entry>(shape.entries_max);
   return 3 + (entries > kSnapshotSlots ? entries : kSnapshotSlots);
 }
+
+// The same for a row that does not lead before its step: a vote, or the one entry of a new leader,
+// and two replies.
+inline constexpr std::uint32_t kOthersSlots = 4;
 
 // Whether a lane's ring lets a row speak at all: a receiver may keep to itself that half of it is
 // free (credit.h), and the rest must hold what one row says.

@@ -296,7 +296,11 @@ class TurnStripe {
     warp_sync();
   }
 
+  // Clients first: who waits for an answer waits for nothing else.
   GCOORD_HD void say() {
+    if (t_.desk.reply_count != 0) {
+      send_replies(t_, replies_);
+    }
     if (t_.place_count == 1) {
       send_messages_alone(t_, to_);
     } else {
@@ -304,9 +308,6 @@ class TurnStripe {
       for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
         send_messages(t_, p, to_[p]);
       }
-    }
-    if (t_.desk.reply_count != 0) {
-      send_replies(t_, replies_);
     }
   }
 

@@ -33,7 +33,6 @@ struct RowTurn {
   consensus::MessageSink sink;
   std::uint32_t place;
   std::uint32_t row;
-  bool alone;  // The only one of its group's turn.
 
   GCOORD_HD const netcore::Slot* slot_of(std::uint32_t k) const {
     const std::uint32_t code = desk.arrived[place][k];

@@ -1,18 +1,19 @@
 // One row in one turn: inbox, plain or whole step, and what follows it.
 //
-// A row in the middle of its term takes a plain step out of the packed row, which is short code and
-// stays in registers. Whatever else a row needs is a whole step: the same text, ten times the code,
-// and a function of its own, so that the turn of a row in a hurry does not wait for it to be
-// fetched (docs/adr/0021). Called by one thread per place. Host and device; loops are bounded by
-// the shape.
+// A row that is alone in its turn and in the middle of its term takes a plain step and is kept
+// unpacked: short code, whose variables are registers. Whatever else a row needs is a whole step:
+// the same text, five times the code, and a function of its own, so that the turn of a row in a
+// hurry does not wait for it to be fetched. Rows that come together take it together, because some
+// of them need it anyway (docs/adr/0021). Called by one thread per place. Host and device; loops
+// are bounded by the shape.
 #pragma once
 
 #include "common/assert.h"
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
-#include "consensus/plain_packed.h"
 #include "consensus/row_copy.h"
+#include "consensus/step_plain.h"
 #include "server/device_turn_carry_out.h"
 
 #include <cstdint>
@@ -149,46 +150,35 @@ GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
 
 // --- Steps
 
-// Where a row that takes a plain step comes from.
-enum class PlainSource : std::uint8_t { None, Table, Kept };
-
-// Gets a row if it is plain; `packed` is meant if it lies in the table.
+// Gets a row that is alone, if it is plain.
 template <typename Service>
-GCOORD_HD_FLAT PlainSource load_plain(const RowTurn<Service>& r,
-                                      consensus::ShardRef shard,
-                                      consensus::PackedRow& packed) {
+GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
   if (r.desk.kept.row == r.row) {
     copy_plain<true>(kept_ref(r.desk.kept), shard);
-    return PlainSource::Kept;
+    return true;
   }
-  packed = consensus::load_packed(r.node.table.packed[r.row]);
+  const consensus::PackedRow packed = consensus::load_packed(r.node.table.packed[r.row]);
   if (consensus::is_wide(packed)) {
-    return PlainSource::None;
-  }
-  consensus::unpack(packed, r.node.table.deadline[r.row], shard);
-  return consensus::is_plain(shard) ? PlainSource::Table : PlainSource::None;
-}
-
-// Keeps the row if it is alone, or stores it. False: it does not fit.
-template <typename Service>
-GCOORD_HD_FLAT bool store_plain_row(const RowTurn<Service>& r,
-                                    PlainSource source,
-                                    consensus::ShardRef shard,
-                                    consensus::PackedRow& packed) {
-  const consensus::PackedTable& table = r.node.table;
-  if (source == PlainSource::Kept) {
-    copy_plain<false>(shard, kept_ref(r.desk.kept));
-  } else if (r.alone) {
-    r.desk.kept.row = r.row;
-    copy_plain<true>(shard, kept_ref(r.desk.kept));
-  } else if (!consensus::store_plain(shard, packed, table.packed[r.row])) {
     return false;
   }
-  table.deadline[r.row] = shard.hot().deadline;
-  return true;
+  consensus::unpack(packed, r.node.table.deadline[r.row], shard);
+  return consensus::is_plain(shard);
 }
 
-// The turn of a row by a plain step; false: it needs a whole one, and nothing was done.
+// Keeps it. The column of deadlines is scanned, and so is always right.
+template <typename Service>
+GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
+  if (r.desk.kept.row == r.row) {
+    copy_plain<false>(shard, kept_ref(r.desk.kept));
+  } else {
+    r.desk.kept.row = r.row;
+    copy_plain<true>(shard, kept_ref(r.desk.kept));
+  }
+  r.node.table.deadline[r.row] = shard.hot().deadline;
+}
+
+// The turn of a row that is alone by a plain step; false: it needs a whole one, and nothing was
+// done.
 template <typename Service>
 GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
                                std::uint32_t credit,
@@ -205,9 +195,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  consensus::PackedRow packed;
-  const PlainSource source = load_plain(r, shard, packed);
-  if (source == PlainSource::None) {
+  if (!load_plain(r, shard)) {
     return false;
   }
   consensus::InboxHead in;
@@ -222,9 +210,10 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
                                shard, in, messages, out, arrays, input)
                          : consensus::step_plain<consensus::Role::Follower, true>(
                                shard, in, messages, out, arrays, input);
-  if (!plain || !store_plain_row(r, source, shard, packed)) {
+  if (!plain) {
     return false;
   }
+  keep_plain(r, shard);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   carry_out(r, shard, in, out);
   count_row(r, hot.role, hot, out);
@@ -278,13 +267,12 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
                            t.scratch,
                            sink_for(t, meant ? place : 0),
                            place,
-                           meant ? t.desk.row[place] : 0,
-                           t.place_count == 1};
+                           meant ? t.desk.row[place] : 0};
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
     offers = leads ? offers_to(r) : 0;
-    left = t.place_count > t.node.shape.plain_places || !turn_plain(r, credit, offers);
+    left = t.place_count != 1 || !turn_plain(r, credit, offers);
   }
   if (warp_ballot(left) == 0) {
     return;

@@ -53,7 +53,6 @@ struct TurnShape {
       1;                           // Stripes that share a block, and its pace; a node's own choice.
   std::uint32_t log_slots = 64;    // Entries behind the floor, per row; a power of two >= 32.
   std::uint32_t entries_max = 16;  // Of one Append; at most kTurnEntriesMax.
-  std::uint32_t plain_places = 32;  // XXX
   std::uint32_t wide_count = 64;   // Rows that may be exceptional at once (packed_table.h).
 };
 

@@ -72,7 +72,6 @@ TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
                    .entries_max = 16,
                    .wide_count = shards / 64 + 64};
   options.timing.tick_ns = kTickNs;
-  if (const char* e = std::getenv("XPLAIN")) options.shape.plain_places = static_cast<std::uint32_t>(std::atoi(e));
   options.timing.timing = {
       .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 20, .lease_margin_ticks = 10};
   options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};

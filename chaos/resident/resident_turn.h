@@ -11,8 +11,9 @@
 #include "chaos/resident/resident_restart.h"
 #include "chaos/resident/resident_row.h"
 #include "common/hd.h"
-#include "consensus/plain_packed.h"
+#include "consensus/packed_row.h"
 #include "consensus/step.h"
+#include "consensus/step_plain.h"
 
 #include <cstdint>
 
@@ -198,7 +199,7 @@ GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
   consensus::OutboxHead out;
   const bool plain = consensus::step_plain<role, /*compacts=*/false>(
       shard, intake.head, ArrivedMessages{t}, out, arrays, t.input);
-  if (!plain || !consensus::pack_plain(shard, /*floor_moved=*/false, packed)) {
+  if (!plain || !consensus::pack_moving(shard, packed)) {
     return false;
   }
   GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
@@ -208,8 +209,8 @@ GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
 
 // Either of the two, if row and inbox are plain.
 GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
-                                       consensus::ShardRef shard,
-                                       consensus::PackedRow& packed) {
+                                  consensus::ShardRef shard,
+                                  consensus::PackedRow& packed) {
   if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
     return false;
   }

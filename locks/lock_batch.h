@@ -7,7 +7,7 @@
 //   count_command    what the batch may take at most, and the keys of the sort
 //   (a stable sort by shard, the device's own)
 //   list_run         one run per shard: its commands, in log order; runs listed by length
-//   apply_runs       lock_run.h
+//   apply_long_runs, apply_short_runs   lock_run.h; side by side
 //   order_event      the events of the batch in the order of its commands
 //
 // A batch whose demand is not met by the free rows, or by the room for events, is refused as a
@@ -62,6 +62,9 @@ struct LockRun {
 // Runs of class c have 2^c up to 2^(c+1) commands.
 inline constexpr std::uint32_t kRunClasses = 32;
 
+// Runs of this class and above have a group each: 64 commands. Measured in docs/performance.md.
+inline constexpr std::uint32_t kLongRunClass = 6;
+
 // What the stages of one batch tell each other; zero before the first.
 struct LockBatchState {
   LockDemand demand;
@@ -70,6 +73,7 @@ struct LockBatchState {
   std::uint32_t run_claimed[kRunClasses] = {};  // May run past run_count.
   std::uint32_t event_count = 0;
   std::uint32_t unknown_count = 0;  // Commands answered with UnknownCommand.
+  std::uint32_t planned_count = 0;  // Commands of long runs that were decided many at once.
 };
 
 struct LockBatch {
@@ -89,6 +93,7 @@ struct LockBatch {
   LockEvent* events = nullptr;            // As they came; event_places says whose they are.
   LockEventPlace* event_places = nullptr;
   std::uint32_t event_capacity = 0;
+  std::uint32_t long_run_class = kLongRunClass;
 };
 
 // Where the runs of a class begin in LockBatch::runs: n commands make at most n / 2^c of them.

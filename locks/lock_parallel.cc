@@ -240,6 +240,7 @@ Result<LockBatchOutcome> LockParallel::apply(const CommittedCommand* commands,
     outcome.run_count += listed;
   }
   outcome.unknown_count = state.unknown_count;
+  outcome.planned_count = state.planned_count;
   outcome.event_count = state.event_count;
   outcome.events = ordered_events_;
   if (state.event_count != 0) {

@@ -1,0 +1,566 @@
+// Carrying out a planned window (lock_plan.h): the tables as they are after its last command.
+//
+// What commands of one window undo is never written: a lock that is taken and released in it keeps
+// its record, a request that a later command acknowledges gets none. What is left is done by loops
+// over places. Lists are the sessions' own (their requests, the locks they hold), so the first
+// place of a session does all of its list work, in log order; rows that come and go are counted out
+// beforehand. Locks that appear or disappear are entered and removed by the first member with the
+// functions that apply() uses. Contract: as lock_window.h. Host and device.
+#pragma once
+
+#include "common/assert.h"
+#include "common/bits.h"
+#include "common/device_atomic.h"
+#include "common/hd.h"
+#include "common/warp_device.h"
+#include "locks/lock_chain.h"
+#include "locks/lock_plan.h"
+#include "locks/lock_queue.h"
+#include "locks/lock_requests.h"
+#include "locks/lock_window.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+// What becomes of the requests of a window. Sets of places.
+struct WindowRequests {
+  std::uint32_t kept = 0;         // Commands whose request has a record in the end.
+  std::uint32_t ended = 0;        // Acquires of the window whose wait ends in it.
+  std::uint32_t kept_passed = 0;  // Releases to a waiter of before whose record stays.
+};
+
+// The session's part of a window. Sets of places.
+struct SessionShare {
+  SessionRow row;
+  std::uint32_t first = kNoPlace;  // Its first place, if it has commands.
+  std::uint32_t own = 0;           // Its commands.
+  std::uint32_t passed = 0;        // Releases that pass a lock on to it.
+};
+
+// Holder and waiters of the lock after the window; `first` is the lock's first place.
+GCOORD_HD inline std::uint32_t level_after(const LockWindow& window,
+                                           const WindowPlan& plan,
+                                           std::uint32_t first) {
+  const std::uint32_t peers = window.lock_peers[first];
+  return window.locks[first].level + count_bits(plan.enters & peers) -
+         count_bits(plan.releases & peers);
+}
+
+// How far the session's acknowledgements have come after the commands of `places`.
+GCOORD_HD inline RequestSequence acknowledged(const LockWindow& window,
+                                              const WindowPlan& plan,
+                                              std::uint32_t first,
+                                              std::uint32_t places) {
+  const RequestSequence before = window.sessions[first].acked_below;
+  const std::uint32_t own = plan.remembered & window.session_peers[first] & places;
+  return own == 0 ? before
+                  : max_id(before, window.entries[highest_bit(own)].command.acked_below);
+}
+
+// Whether a request that was answered at a place stays: an acknowledgement that comes later and
+// passes it lets it go (acknowledge_below()).
+GCOORD_HD inline bool stays(const LockWindow& window,
+                            const WindowPlan& plan,
+                            std::uint32_t first,
+                            RequestSequence sequence,
+                            std::uint32_t answered_at) {
+  const RequestSequence last = acknowledged(window, plan, first, ~0u);
+  const RequestSequence then = acknowledged(window, plan, first, bits_through(answered_at));
+  return last <= then || last <= sequence;
+}
+
+// The release that ends the wait of an acquire of the window, or kNoPlace.
+GCOORD_HD inline std::uint32_t end_of_wait(const LockWindow& window,
+                                           const WindowPlan& plan,
+                                           std::uint32_t acquire) {
+  const std::uint32_t peers = window.lock_peers[acquire];
+  const std::uint32_t number = window.locks[lowest_bit(peers)].level +
+                               count_bits(plan.enters & peers & bits_below(acquire));
+  const std::uint32_t releases = plan.releases & peers;
+  return count_bits(releases) < number ? kNoPlace : nth_bit(releases, number - 1);
+}
+
+// Finds where the sessions that locks pass on to have commands of their own.
+GCOORD_HD inline void find_owners(const WindowWork& work, const WindowPlan& plan) {
+  LockWindow& window = work.window;
+  const std::uint32_t firsts = places_where(
+      plan.count, [&](std::uint32_t i) { return first_of_session(window, i) == i; });
+  each_place(plan.count, [&](std::uint32_t i) {
+    WindowPass& pass = window.passes[i];
+    if ((plan.passes() >> i & 1) == 0) {
+      return;
+    }
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t left = firsts; left != 0; left &= left - 1) {
+      const std::uint32_t first = lowest_bit(left);
+      pass.owner = window.keys[first].session_hint == pass.session ? first : pass.owner;
+    }
+  });
+}
+
+GCOORD_HD inline WindowRequests settle_requests(const WindowWork& work, const WindowPlan& plan) {
+  LockWindow& window = work.window;
+  WindowRequests requests;
+  if (plan.waits() != 0) {
+    requests.ended = places_where(plan.count, [&](std::uint32_t i) {
+      window.granted_at[i] = (plan.waits() >> i & 1) != 0 ? end_of_wait(window, plan, i) : kNoPlace;
+      return window.granted_at[i] != kNoPlace;
+    });
+  }
+  requests.kept = places_where(plan.count, [&](std::uint32_t i) {
+    if ((plan.remembered >> i & 1) == 0) {
+      return false;
+    }
+    const bool waits = (plan.waits() >> i & 1) != 0;
+    const bool ends = (requests.ended >> i & 1) != 0;
+    return (waits && !ends) || stays(window,
+                                     plan,
+                                     first_of_session(window, i),
+                                     window.entries[i].command.sequence,
+                                     ends ? window.granted_at[i] : i);
+  });
+  if (plan.passes() != 0) {
+    requests.kept_passed = places_where(plan.count, [&](std::uint32_t i) {
+      const WindowPass& pass = window.passes[i];
+      if ((plan.passes() >> i & 1) == 0 || pass.request.value == 0) {
+        return false;
+      }
+      const RequestSequence sequence = work.tables.requests[pass.request].sequence;
+      return pass.owner == kNoPlace || stays(window, plan, pass.owner, sequence, i);
+    });
+  }
+  return requests;
+}
+
+// What the command at a place is answered.
+GCOORD_HD inline LockReply planned_reply(const WindowWork& work,
+                                         const WindowPlan& plan,
+                                         std::uint32_t i) {
+  const LockCommand& command = work.window.entries[i].command;
+  LockReply reply;
+  if (command.kind == LockCommandKind::Release) {
+    reply.code = LockCode::Released;
+    reply.token = command.token;
+  } else if ((plan.creates() >> i & 1) != 0) {
+    reply.code = LockCode::Granted;
+    reply.token = token_at(work, plan, i);
+  } else if ((plan.enters >> i & 1) != 0) {
+    reply.code = LockCode::Waiting;
+  } else {
+    const WindowHolder holder = holder_before(work, plan, i);
+    reply.token = holder.token;
+    reply.code = LockCode::AlreadyHeld;
+    if (holder.session != work.window.keys[i].session_hint) {
+      reply.code = LockCode::Busy;
+      reply.holder = work.tables.sessions[holder.session].session;
+    }
+  }
+  return reply;
+}
+
+// The shard's row after the command at a place, as far as the window changes it.
+GCOORD_HD inline LockShardRow shard_after(const WindowWork& work,
+                                          const WindowPlan& plan,
+                                          std::uint32_t i) {
+  const std::uint32_t through = bits_through(i);
+  LockShardRow shard = work.shard;
+  shard.token_last += count_bits(plan.grants & through);
+  shard.lock_count += count_bits(plan.creates() & through) - count_bits(plan.removes() & through);
+  shard.waiter_count += count_bits(plan.waits() & through) - count_bits(plan.passes() & through);
+  return shard;
+}
+
+GCOORD_HD inline RequestRow row_of_kept(const WindowWork& work,
+                                        const WindowRequests& requests,
+                                        std::uint32_t i) {
+  return work.tables.requests.ahead(count_bits(requests.kept & bits_below(i)));
+}
+
+// Puts a wait that goes on into its lock's queue, as far as the waiter's own record says it.
+GCOORD_HD inline void place_waiter(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   const WindowRequests& requests,
+                                   std::uint32_t i,
+                                   RequestRecord& record) {
+  const LockWindow& window = work.window;
+  const std::uint32_t peers = window.lock_peers[i];
+  const WindowLock& lock = window.locks[lowest_bit(peers)];
+  const std::uint32_t waiting = plan.waits() & ~requests.ended & peers;
+  const std::uint32_t before = waiting & bits_below(i);
+  const std::uint32_t after = waiting & ~bits_through(i);
+  record.enqueued_at = window.entries[i].index;
+  record.lock = lock.row;
+  if (before != 0) {
+    record.queue_previous = row_of_kept(work, requests, highest_bit(before));
+  } else if (count_bits(plan.releases & peers) + 1 < lock.level) {
+    record.queue_previous = lock.queue_last;
+  }
+  if (after != 0) {
+    record.queue_next = row_of_kept(work, requests, lowest_bit(after));
+  }
+}
+
+// The record of a command's request as the window leaves it, but for the session's list.
+GCOORD_HD inline void keep_request(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   const WindowRequests& requests,
+                                   std::uint32_t i,
+                                   const LockReply& reply) {
+  LockWindow& window = work.window;
+  RequestRecord record;
+  record.sequence = window.entries[i].command.sequence;
+  record.session_row = window.keys[i].session_hint;
+  record.argument_hash = window.keys[i].argument_hash;
+  record.code = reply.code;
+  record.token = reply.token;
+  record.holder = reply.holder;
+  if ((requests.ended >> i & 1) != 0) {
+    record.code = LockCode::Granted;
+    record.token = token_at(work, plan, window.granted_at[i]);
+  } else if (reply.code == LockCode::Waiting) {
+    place_waiter(work, plan, requests, i, record);
+  }
+  const RequestRow row = row_of_kept(work, requests, i);
+  work.tables.requests[row] = record;
+  window.request_rows[i] = row;
+}
+
+// Answers the command at a place; returns its word in the shard's chain.
+GCOORD_HD inline std::uint64_t answer_command(const WindowWork& work,
+                                              const WindowPlan& plan,
+                                              const WindowRequests& requests,
+                                              std::uint32_t i) {
+  const LockReply reply = planned_reply(work, plan, i);
+  work.batch.replies[work.window.places[i]] = reply;
+  if ((requests.kept >> i & 1) != 0) {
+    keep_request(work, plan, requests, i, reply);
+  }
+  return chain_word(work.window.keys[i].digest, reply, shard_after(work, plan, i));
+}
+
+// Tells the waiter that the release at a place makes the holder; `event` is the event's place.
+GCOORD_HD inline void tell_passed(const WindowWork& work,
+                                  const WindowPlan& plan,
+                                  std::uint32_t i,
+                                  std::uint32_t event_place) {
+  const WindowPass& pass = work.window.passes[i];
+  const CommittedCommand& entry = work.window.entries[i];
+  LockEvent event;
+  event.code = LockCode::Granted;
+  event.shard = work.shard_id;
+  event.session = work.tables.sessions[pass.session].session;
+  event.name = entry.command.name_hash;
+  event.token = token_at(work, plan, i);
+  if (pass.request.value == 0) {
+    event.sequence = work.window.entries[pass.acquire].command.sequence;
+  } else {
+    RequestRecord& waiter = work.tables.requests[pass.request];
+    event.sequence = waiter.sequence;
+    waiter.code = LockCode::Granted;
+    waiter.token = event.token;
+    waiter.enqueued_at = LogIndex{};
+    waiter.lock = LockRow{};
+    waiter.queue_next = RequestRow{};
+    waiter.queue_previous = RequestRow{};
+  }
+  const LockBatch& batch = work.batch;
+  GCOORD_ASSERT(event_place < batch.event_capacity);
+  batch.events[event_place] = event;
+  batch.event_places[event_place] = LockEventPlace{work.window.places[i], 0};
+  batch.event_counts[work.window.places[i]] = 1;
+}
+
+GCOORD_HD inline void tell_all_passed(const WindowWork& work, const WindowPlan& plan) {
+  const std::uint32_t passes = plan.passes();
+  std::uint32_t first = 0;
+  if (warp_rank() == 0) {
+    first = relaxed_add(work.batch.state->event_count, count_bits(passes));
+  }
+  first = warp_broadcast(first, 0);
+  each_place(plan.count, [&](std::uint32_t i) {
+    if ((passes >> i & 1) != 0) {
+      tell_passed(work, plan, i, first + count_bits(passes & bits_below(i)));
+    }
+  });
+}
+
+// Brings the lock's record up to date, but for its holder; `first` is its first place.
+GCOORD_HD inline void settle_lock(const WindowWork& work,
+                                  const WindowPlan& plan,
+                                  const WindowRequests& requests,
+                                  std::uint32_t first) {
+  const LockWindow& window = work.window;
+  const WindowLock& lock = window.locks[first];
+  const std::uint32_t peers = window.lock_peers[first];
+  if (((plan.enters | plan.releases) & peers) == 0 || lock.row.value == 0) {
+    return;
+  }
+  LockRecord& record = work.tables.locks[lock.row];
+  const std::uint32_t granted = plan.grants & peers;
+  if (granted != 0) {
+    record.token = token_at(work, plan, highest_bit(granted));
+    record.granted_at = window.entries[highest_bit(granted)].index;
+  }
+  const std::uint32_t level = level_after(window, plan, first);
+  record.waiter_count = level == 0 ? 0 : level - 1;
+  const std::uint32_t waiters = lock.level == 0 ? 0 : lock.level - 1;
+  const std::uint32_t released = count_bits(plan.releases & peers);
+  const std::uint32_t waiting = plan.waits() & ~requests.ended & peers;
+  RequestRow queue_first = waiting != 0 ? window.request_rows[lowest_bit(waiting)] : RequestRow{};
+  if (released < waiters) {
+    if (waiting != 0) {
+      work.tables.requests[lock.queue_last].queue_next = queue_first;
+    }
+    queue_first = lock.queue_first;
+    if (released != 0) {
+      queue_first = window.passes[highest_bit(plan.releases & peers)].queue_next;
+      work.tables.requests[queue_first].queue_previous = RequestRow{};
+    }
+  }
+  record.queue_first = queue_first;
+  if (waiting != 0) {
+    record.queue_last = window.request_rows[highest_bit(waiting)];
+  } else if (released >= waiters) {
+    record.queue_last = RequestRow{};
+  }
+}
+
+// Puts a row aside for the writer to take again, or at the end of the ring. Any member, any time
+// between two settlings.
+GCOORD_HD inline void free_request(const WindowWork& work, RequestRow row) {
+  const std::uint32_t place = relaxed_add(work.window.freed_count, 1);
+  if (place < kFreedRowsMax) {
+    work.window.freed[place] = row;
+  } else {
+    work.tables.requests.give_to_ring(row);
+  }
+}
+
+// First half of a session's lists: what goes.
+GCOORD_HD inline void unlink_share(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   const WindowRequests& requests,
+                                   const SessionShare& share) {
+  const LockWindow& window = work.window;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t left = plan.releases & share.own; left != 0; left &= left - 1) {
+    const std::uint32_t i = lowest_bit(left);
+    const std::uint32_t peers = window.lock_peers[i];
+    const WindowLock& lock = window.locks[lowest_bit(peers)];
+    if (lock.level != 0 && (plan.releases & peers & bits_below(i)) == 0) {
+      unlink_holder(work.tables, lock.row);
+    }
+  }
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t left = share.passed; left != 0; left &= left - 1) {
+    const std::uint32_t i = lowest_bit(left);
+    const RequestRow row = window.passes[i].request;
+    if (row.value != 0) {
+      unlink_request(work.tables, row);
+      if ((requests.kept_passed >> i & 1) == 0) {
+        free_request(work, row);
+      }
+    }
+  }
+  if ((share.own & plan.remembered) != 0) {
+    acknowledge_below(work.tables,
+                      share.row,
+                      acknowledged(window, plan, share.first, ~0u),
+                      [&](RequestRow row) { free_request(work, row); });
+  }
+}
+
+// Makes the session the holder by the grant at a place, if that is how it stays.
+GCOORD_HD inline void hold_if_last(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   SessionRow session,
+                                   std::uint32_t i) {
+  const std::uint32_t peers = work.window.lock_peers[i];
+  if ((plan.releases & peers & ~bits_through(i)) == 0) {
+    link_holder(work.tables, work.window.locks[lowest_bit(peers)].row, session);
+  }
+}
+
+// Second half: what is new, in log order.
+GCOORD_HD inline void link_share(const WindowWork& work,
+                                 const WindowPlan& plan,
+                                 const WindowRequests& requests,
+                                 const SessionShare& share) {
+  const LockWindow& window = work.window;
+  const std::uint32_t answered = requests.kept & ~requests.ended & share.own;
+  const std::uint32_t taken = plan.creates() & share.own;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t left = answered | taken | share.passed; left != 0; left &= left - 1) {
+    const std::uint32_t i = lowest_bit(left);
+    if ((answered >> i & 1) != 0) {
+      link_request(work.tables, window.request_rows[i]);
+    }
+    if ((taken >> i & 1) != 0) {
+      hold_if_last(work, plan, share.row, i);
+    }
+    if ((share.passed >> i & 1) != 0) {
+      const WindowPass& pass = window.passes[i];
+      if ((requests.kept_passed >> i & 1) != 0) {
+        link_request(work.tables, pass.request);
+      } else if (pass.request.value == 0 && (requests.kept >> pass.acquire & 1) != 0) {
+        link_request(work.tables, window.request_rows[pass.acquire]);
+      }
+      hold_if_last(work, plan, share.row, i);
+    }
+  }
+}
+
+// Calls body(share) for every session of the window, by the member of its first place: that of its
+// first command or, when it has none, that of the first release that passes a lock on to it.
+template <typename Body>
+GCOORD_HD void each_share(const WindowWork& work, const WindowPlan& plan, const Body& body) {
+  const LockWindow& window = work.window;
+  const auto passed_where = [&](const auto& wanted) {
+    std::uint32_t places = 0;
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t left = plan.passes(); left != 0; left &= left - 1) {
+      const std::uint32_t i = lowest_bit(left);
+      places |= (wanted(window.passes[i]) ? 1u : 0u) << i;
+    }
+    return places;
+  };
+  each_place(plan.count, [&](std::uint32_t i) {
+    if (first_of_session(window, i) == i) {
+      body(SessionShare{.row = window.keys[i].session_hint,
+                        .first = i,
+                        .own = window.session_peers[i] & bits_first(plan.count),
+                        .passed = passed_where([&](const auto& p) { return p.owner == i; })});
+    }
+    if ((plan.passes() >> i & 1) == 0 || window.passes[i].owner != kNoPlace) {
+      return;
+    }
+    const SessionRow row = window.passes[i].session;
+    const std::uint32_t passed = passed_where([&](const auto& p) { return p.session == row; });
+    if (lowest_bit(passed) == i) {
+      SessionShare share;
+      share.row = row;
+      share.passed = passed;
+      body(share);
+    }
+  });
+}
+
+// Enters locks that the window leaves held and that were free before.
+GCOORD_HD inline void create_locks(const WindowWork& work, const WindowPlan& plan) {
+  LockWindow& window = work.window;
+  std::uint32_t added = places_where(plan.count, [&](std::uint32_t i) {
+    return first_of_lock(window, i) == i && window.locks[i].level == 0 &&
+           level_after(window, plan, i) != 0;
+  });
+  if (added == 0) {
+    return;
+  }
+  first_member([&] {
+    GCOORD_UNROLL_BY(1)
+    for (; added != 0; added &= added - 1) {
+      const std::uint32_t first = lowest_bit(added);
+      const std::uint32_t last = highest_bit(plan.creates() & window.lock_peers[first]);
+      const CommittedCommand& entry = window.entries[last];
+      window.locks[first].row = create_lock(work.tables,
+                                            work.shard_id,
+                                            LockName{entry.command.name_hash,
+                                                     work.batch.payload + entry.name_offset,
+                                                     entry.command.name_bytes},
+                                            window.keys[first].lock_hash);
+    }
+  });
+}
+
+// Removes locks that were held before and that the window leaves free.
+GCOORD_HD inline void remove_locks(const WindowWork& work, const WindowPlan& plan) {
+  const LockWindow& window = work.window;
+  std::uint32_t gone = places_where(plan.count, [&](std::uint32_t i) {
+    return first_of_lock(window, i) == i && window.locks[i].level != 0 &&
+           level_after(window, plan, i) == 0;
+  });
+  if (gone == 0) {
+    return;
+  }
+  first_member([&] {
+    GCOORD_UNROLL_BY(1)
+    for (; gone != 0; gone &= gone - 1) {
+      remove_lock(work.tables, window.locks[lowest_bit(gone)].row);
+    }
+  });
+}
+
+// Takes the rows of the requests that are kept and gives back those that were freed.
+GCOORD_HD inline void settle_rows(const WindowWork& work, const WindowRequests& requests) {
+  LockWindow& window = work.window;
+  const auto& pool = work.tables.requests;
+  first_member([&] { pool.take_ahead(count_bits(requests.kept)); });
+  const std::uint32_t freed =
+      window.freed_count < kFreedRowsMax ? window.freed_count : kFreedRowsMax;
+  RowWindow& own = *pool.window;
+  const std::uint32_t room = own.next - own.first;
+  const std::uint32_t back = freed < room ? freed : room;
+  const std::uint32_t next = own.next;
+  for (std::uint32_t k = warp_rank(); k < freed; k += warp_lanes()) {
+    if (k < back) {
+      pool.free_rows[(next - 1 - k) & pool.position_mask] = window.freed[k].value;
+    } else {
+      pool.give_to_ring(window.freed[k]);
+    }
+  }
+  warp_sync();
+  first_member([&] { own.next = next - back; });
+}
+
+// What the window adds to the shard and to the writer's sums.
+GCOORD_HD inline void settle_shard(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   std::uint64_t chain) {
+  const LockShardRow after = shard_after(work, plan, plan.count - 1);
+  first_member([&] {
+    LockShardRow& row = work.tables.shard(work.shard_id);
+    GCOORD_ASSERT(row.lock_count == after.lock_count);
+    row.token_last = after.token_last;
+    row.waiter_count = after.waiter_count;
+    row.state_hash = work.shard.state_hash * chain_power(plan.count) + chain;
+    *work.tables.waiter_count += std::uint64_t{after.waiter_count} - work.shard.waiter_count;
+  });
+}
+
+// Carries the plan out; at least one command is planned.
+GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& plan) {
+  LockWindow& window = work.window;
+  first_member([&] {
+    window.freed_count = 0;
+    window.planned_count += plan.count;
+  });
+  if (plan.passes() != 0) {
+    find_owners(work, plan);
+  }
+  const WindowRequests requests = settle_requests(work, plan);
+  create_locks(work, plan);
+  std::uint64_t chain = 0;
+  each_place(plan.count, [&](std::uint32_t i) {
+    chain += answer_command(work, plan, requests, i) * chain_power(plan.count - 1 - i);
+  });
+  chain = warp_sum(chain);
+  if (plan.passes() != 0) {
+    tell_all_passed(work, plan);
+  }
+  each_place(plan.count, [&](std::uint32_t i) {
+    if (first_of_lock(window, i) == i) {
+      settle_lock(work, plan, requests, i);
+    }
+  });
+  each_share(work, plan, [&](const SessionShare& share) {
+    unlink_share(work, plan, requests, share);
+  });
+  each_share(work, plan, [&](const SessionShare& share) {
+    link_share(work, plan, requests, share);
+  });
+  remove_locks(work, plan);
+  settle_rows(work, requests);
+  settle_shard(work, plan, chain);
+}
+
+}  // namespace gcoord::locks

@@ -7,7 +7,8 @@
 // chain of many commands is one sum over them (a polynomial; Karp and Rabin 1987), whose terms
 // nobody has to work out in turn. Chosen over a mix of mixes, which is a chain of 60 cycles a
 // command on a device. It finds replicas that went apart by a fault; it does not withstand someone
-// who chooses the commands and both outcomes (the ledger's Merkle tree does). Pure; host and device.
+// who chooses the commands and both outcomes (the ledger's Merkle tree does). Pure; host and
+// device.
 #pragma once
 
 #include "common/hd.h"

@@ -30,12 +30,11 @@ class CudaLockDevice final : public LockDevice {
   // Before anything else.
   Status open() {
     GCOORD_TRY_STATUS(cuda_status("choosing the device", cudaSetDevice(device_)));
-    GCOORD_TRY_STATUS(
-        cuda_status("making a stream",
-                    cudaStreamCreateWithFlags(&side_.stream, cudaStreamNonBlocking)));
+    GCOORD_TRY_STATUS(cuda_status("making a stream",
+                                  cudaStreamCreateWithFlags(&side_.stream, cudaStreamNonBlocking)));
     for (CUevent_st** event : {&side_.listed, &side_.applied}) {
-      GCOORD_TRY_STATUS(cuda_status(
-          "making an event", cudaEventCreateWithFlags(event, cudaEventDisableTiming)));
+      GCOORD_TRY_STATUS(
+          cuda_status("making an event", cudaEventCreateWithFlags(event, cudaEventDisableTiming)));
     }
     return {};
   }

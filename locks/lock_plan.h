@@ -175,9 +175,8 @@ GCOORD_HD inline bool enters_line(const LockWindow& window, std::uint32_t i) {
     return command.kind == LockCommandKind::Acquire;
   }
   const std::uint32_t before = window.lock_peers[i] & bits_below(i);
-  return before == 0
-             ? window.locks[i].level == 0
-             : window.entries[highest_bit(before)].command.kind == LockCommandKind::Release;
+  return before == 0 ? window.locks[i].level == 0
+                     : window.entries[highest_bit(before)].command.kind == LockCommandKind::Release;
 }
 
 // Whether its request is a new one that finds room whatever the commands before it left.

@@ -27,8 +27,8 @@
 
 namespace gcoord::locks {
 
-// Commands that the first member applies in a row after a window that was cut early: making a window
-// ready costs about as much as applying half a command.
+// Commands that the first member applies in a row after a window that was cut early: making a
+// window ready costs about as much as applying half a command.
 inline constexpr std::uint32_t kAppliedAlone = 8;
 
 // Whether a run is one thread's or a whole group's.

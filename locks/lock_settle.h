@@ -54,8 +54,7 @@ GCOORD_HD inline RequestSequence acknowledged(const LockWindow& window,
                                               std::uint32_t places) {
   const RequestSequence before = window.sessions[first].acked_below;
   const std::uint32_t own = plan.remembered & window.session_peers[first] & places;
-  return own == 0 ? before
-                  : max_id(before, window.entries[highest_bit(own)].command.acked_below);
+  return own == 0 ? before : max_id(before, window.entries[highest_bit(own)].command.acked_below);
 }
 
 // Whether a request that was answered at a place stays: an acknowledgement that comes later and
@@ -75,8 +74,8 @@ GCOORD_HD inline std::uint32_t end_of_wait(const LockWindow& window,
                                            const WindowPlan& plan,
                                            std::uint32_t acquire) {
   const std::uint32_t peers = window.lock_peers[acquire];
-  const std::uint32_t number = window.locks[lowest_bit(peers)].level +
-                               count_bits(plan.enters & peers & bits_below(acquire));
+  const std::uint32_t number =
+      window.locks[lowest_bit(peers)].level + count_bits(plan.enters & peers & bits_below(acquire));
   const std::uint32_t releases = plan.releases & peers;
   return count_bits(releases) < number ? kNoPlace : nth_bit(releases, number - 1);
 }
@@ -84,8 +83,8 @@ GCOORD_HD inline std::uint32_t end_of_wait(const LockWindow& window,
 // Finds where the sessions that locks pass on to have commands of their own.
 GCOORD_HD inline void find_owners(const WindowWork& work, const WindowPlan& plan) {
   LockWindow& window = work.window;
-  const std::uint32_t firsts = places_where(
-      plan.count, [&](std::uint32_t i) { return first_of_session(window, i) == i; });
+  const std::uint32_t firsts =
+      places_where(plan.count, [&](std::uint32_t i) { return first_of_session(window, i) == i; });
   each_place(plan.count, [&](std::uint32_t i) {
     WindowPass& pass = window.passes[i];
     if ((plan.passes() >> i & 1) == 0) {
@@ -364,10 +363,10 @@ GCOORD_HD inline void unlink_share(const WindowWork& work,
     }
   }
   if ((share.own & plan.remembered) != 0) {
-    acknowledge_below(work.tables,
-                      share.row,
-                      acknowledged(window, plan, share.first, ~0u),
-                      [&](RequestRow row) { free_request(work, row); });
+    acknowledge_below(
+        work.tables, share.row, acknowledged(window, plan, share.first, ~0u), [&](RequestRow row) {
+          free_request(work, row);
+        });
   }
 }
 
@@ -552,12 +551,10 @@ GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& pl
       settle_lock(work, plan, requests, i);
     }
   });
-  each_share(work, plan, [&](const SessionShare& share) {
-    unlink_share(work, plan, requests, share);
-  });
-  each_share(work, plan, [&](const SessionShare& share) {
-    link_share(work, plan, requests, share);
-  });
+  each_share(
+      work, plan, [&](const SessionShare& share) { unlink_share(work, plan, requests, share); });
+  each_share(
+      work, plan, [&](const SessionShare& share) { link_share(work, plan, requests, share); });
   remove_locks(work, plan);
   settle_rows(work, requests);
   settle_shard(work, plan, chain);

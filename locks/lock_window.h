@@ -79,9 +79,9 @@ struct LockWindow {
   WindowSession sessions[kWindowCommands];
   WindowLock locks[kWindowCommands];
   WindowPass passes[kWindowCommands];
-  RequestRow request_rows[kWindowCommands];  // Of the records that commands leave.
+  RequestRow request_rows[kWindowCommands];   // Of the records that commands leave.
   std::uint32_t granted_at[kWindowCommands];  // Of waits that end in the window: the release.
-  std::uint32_t planned_count;  // Of the run so far.
+  std::uint32_t planned_count;                // Of the run so far.
   std::uint32_t freed_count;
   RequestRow freed[kFreedRowsMax];
 };

@@ -287,5 +287,38 @@ TEST(LockParallelOnDevice, AnswersAndStateAreThoseOfTheCpu) {
   }
 }
 
+constexpr std::array<OrderlyShape, 5> kOrderlyShapes = {{
+    {.sessions = 16, .names = 1, .release_percent = 100, .unacked_max = 0, .odd_percent = 0},
+    {.sessions = 100, .names = 3, .wait_percent = 100},
+    {.shards = 3, .sessions = 6, .names = 40, .wait_percent = 10, .unacked_max = 40},
+    {.sessions = 1, .names = 2, .release_percent = 90, .wait_percent = 0, .odd_percent = 0},
+    {.shards = 40, .sessions = 12, .names = 6, .odd_percent = 10},
+}};
+
+TEST(LockParallelOnDevice, WindowsOfLongRunsAnswerAsTheCpu) {
+  std::uint64_t seed = 0;
+  for (const OrderlyShape& shape : kOrderlyShapes) {
+    auto device = make_cuda_lock_device(0);
+    if (!device.ok() && device.status().code() == StatusCode::Unavailable) {
+      GTEST_SKIP() << "skipped: " << device.status().message();
+    }
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    auto made = LockParallel::make(std::move(device).value(),
+                                   {.shard_count = shape.shards,
+                                    .batch_max = 10'000,
+                                    .events_initial = 1,
+                                    .locks_initial = 1,
+                                    .sessions_initial = 1,
+                                    .requests_initial = 1,
+                                    .name_blocks_initial = 1,
+                                    .index_seed = 9});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    const std::vector<std::uint32_t> sizes = {1, 64, 100, 1000, 5000, 10'000, 777, 10'000};
+    const std::uint32_t planned = run_orderly(std::move(made).value(), shape, ++seed, sizes);
+    ASSERT_FALSE(HasFailure()) << "shape " << seed;
+    EXPECT_GT(planned, 1000u) << "shape " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::locks

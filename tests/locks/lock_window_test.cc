@@ -1,6 +1,6 @@
 // Windows of commands (lock_plan.h, lock_settle.h) against LockCpu: commands that are decided many
 // at once answer, tell and leave exactly what they do one after another.
-#include "locks/lock_plan.h"
+#include "locks/lock_window.h"
 
 #include "tests/locks/lock_host_device.h"
 #include "tests/locks/lock_parallel_drive.h"
@@ -32,31 +32,6 @@ std::unique_ptr<LockParallel> make_locks(std::uint32_t shards) {
   return std::move(made).value();
 }
 
-// Gives batches of these sizes to both and compares; returns how many commands were planned.
-std::uint32_t run_orderly(const OrderlyShape& shape,
-                          std::uint64_t seed,
-                          const std::vector<std::uint32_t>& sizes) {
-  ParallelDrive drive(make_locks(shape.shards));
-  OrderlyWorld world(shape, seed);
-  std::uint32_t planned = 0;
-  for (const std::uint32_t size : sizes) {
-    HostBatch batch;
-    HostOutcome wanted;
-    HostOutcome got;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      world.next(batch, wanted);
-    }
-    drive.apply(batch, got);
-    expect_same(got, wanted);
-    expect_same_state(drive.locks(), world.cpu(), shape.shards);
-    planned += got.planned_count;
-    if (testing::Test::HasFatalFailure()) {
-      break;
-    }
-  }
-  return planned;
-}
-
 RC_GTEST_PROP(LockWindow, CommandsDecidedAtOnceAreThoseOfTheCpu, ()) {
   const auto up_to = [](std::uint32_t most) { return rc::gen::inRange(0u, most + 1); };
   const auto percent = rc::gen::element(0u, 2u, 10u, 50u, 90u, 100u);
@@ -70,7 +45,7 @@ RC_GTEST_PROP(LockWindow, CommandsDecidedAtOnceAreThoseOfTheCpu, ()) {
                            .odd_percent = *rc::gen::element(0u, 1u, 10u)};
   const auto sizes = *rc::gen::container<std::vector<std::uint32_t>>(
       rc::gen::map(up_to(300), [](std::uint32_t size) { return size + 1; }));
-  run_orderly(shape, *rc::gen::arbitrary<std::uint32_t>(), sizes);
+  run_orderly(make_locks(shape.shards), shape, *rc::gen::arbitrary<std::uint32_t>(), sizes);
   RC_ASSERT(!testing::Test::HasFailure());
 }
 
@@ -98,7 +73,7 @@ TEST(LockWindow, UsualCommandsArePlanned) {
   for (const PlannedShape& planned : kShapes) {
     SCOPED_TRACE(planned.what);
     const std::vector<std::uint32_t> sizes(10, kCommands);
-    const std::uint32_t count = run_orderly(planned.shape, 7, sizes);
+    const std::uint32_t count = run_orderly(make_locks(1), planned.shape, 7, sizes);
     ASSERT_FALSE(HasFailure());
     std::printf("%s: %u\n", planned.what, count);
     EXPECT_GE(count, 10 * kCommands / 100 * planned.planned_percent_least);

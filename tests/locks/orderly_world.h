@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::locks {
@@ -69,8 +71,8 @@ class OrderlyWorld {
   void number(ShardId shard, LockCommand& command) {
     Client& owner = client(shard, command.session);
     ++owner.sequence_last;
-    const std::uint64_t lag = std::min<std::uint64_t>(below(shape_.unacked_max + 1),
-                                                      owner.sequence_last - 1);
+    const std::uint64_t lag =
+        std::min<std::uint64_t>(below(shape_.unacked_max + 1), owner.sequence_last - 1);
     owner.acked_below = std::max(owner.acked_below, owner.sequence_last - lag);
     command.sequence = RequestSequence{owner.sequence_last};
     command.acked_below = RequestSequence{owner.acked_below};
@@ -156,5 +158,31 @@ class OrderlyWorld {
   std::string name_;
   std::uint64_t counter_ = 0;
 };
+
+// Gives batches of these sizes to both and compares; returns how many commands were planned.
+inline std::uint32_t run_orderly(std::unique_ptr<LockParallel> locks,
+                                 const OrderlyShape& shape,
+                                 std::uint64_t seed,
+                                 const std::vector<std::uint32_t>& sizes) {
+  ParallelDrive drive(std::move(locks));
+  OrderlyWorld world(shape, seed);
+  std::uint32_t planned = 0;
+  for (const std::uint32_t size : sizes) {
+    HostBatch batch;
+    HostOutcome wanted;
+    HostOutcome got;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      world.next(batch, wanted);
+    }
+    drive.apply(batch, got);
+    expect_same(got, wanted);
+    expect_same_state(drive.locks(), world.cpu(), shape.shards);
+    planned += got.planned_count;
+    if (testing::Test::HasFatalFailure()) {
+      break;
+    }
+  }
+  return planned;
+}
 
 }  // namespace gcoord::locks

@@ -12,8 +12,8 @@ constexpr std::uint32_t kShortThreads = 128;
 // One group to a block: the longest run should share its multiprocessor with as few as possible.
 constexpr std::uint32_t kLongThreads = 32;
 
-// Groups for long runs to a multiprocessor: two for each of its four schedulers.
-constexpr std::uint32_t kLongBlocksEach = 8;
+// Groups for long runs to a multiprocessor: they share its four schedulers with the short runs.
+constexpr std::uint32_t kLongBlocksEach = 2;
 
 constexpr std::uint32_t kLoopThreads = 256;
 
@@ -31,11 +31,18 @@ __global__ void list_kernel(LockBatch batch) {
   }
 }
 
+__global__ void ready_kernel(LockBatch batch) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k < batch.count) {
+    make_ready(batch, k);
+  }
+}
+
 __global__ void __launch_bounds__(kShortThreads) apply_short_kernel(LockBatch batch) {
   apply_short_runs(batch);
 }
 
-__global__ void __launch_bounds__(kLongThreads) apply_long_kernel(LockBatch batch) {
+__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach) apply_long_kernel(LockBatch batch) {
   __shared__ LockWindow windows[kLongThreads / 32];
   apply_long_runs(batch, windows[threadIdx.x / 32]);
 }
@@ -141,8 +148,8 @@ void launch_batch(const LockBatch& batch,
   count_kernel<<<kCountBlocks, kLoopThreads>>>(batch);
   sort_by_shard(batch, scratch, scratch_bytes);
   list_kernel<<<blocks_for(batch.count), kLoopThreads>>>(batch);
-  // Long runs first, since the batch ends with the longest of them.
   cudaEventRecord(side.listed, nullptr);
+  ready_kernel<<<blocks_for(batch.count), kLoopThreads>>>(batch);
   apply_long_kernel<<<processors() * kLongBlocksEach, kLongThreads>>>(batch);
   cudaStreamWaitEvent(side.stream, side.listed, 0);
   apply_short_kernel<<<short_blocks(), kShortThreads, 0, side.stream>>>(batch);

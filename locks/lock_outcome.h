@@ -20,11 +20,14 @@
 
 namespace gcoord::locks {
 
-// What becomes of the requests of a window. Sets of places.
-struct WindowRequests {
+// What a window leaves. Sets of places.
+struct WindowEffects {
   std::uint32_t kept = 0;         // Commands whose request has a record in the end.
+  std::uint32_t reused = 0;       // Of those: it takes the row of the session's only one before.
   std::uint32_t ended = 0;        // Acquires of the window whose wait ends in it.
   std::uint32_t kept_passed = 0;  // Releases to a waiter of before whose record stays.
+  std::uint32_t lets_go = 0;      // Releases by who held the lock before the window.
+  std::uint32_t holds = 0;        // Grants that nothing in the window takes back.
 };
 
 // Holder and waiters of the lock after the window; `first` is the lock's first place.
@@ -87,29 +90,53 @@ GCOORD_HD inline void find_owners(const WindowWork& work, const WindowPlan& plan
   });
 }
 
-GCOORD_HD inline WindowRequests settle_requests(const WindowWork& work, const WindowPlan& plan) {
+// Whether the request of the command at a place has a record in the end.
+GCOORD_HD inline bool keeps_request(const LockWindow& window,
+                                    const WindowPlan& plan,
+                                    const WindowEffects& effects,
+                                    std::uint32_t i) {
+  if ((plan.remembered >> i & 1) == 0) {
+    return false;
+  }
+  const std::uint32_t first = first_of_session(window, i);
+  const RequestSequence sequence = window.entries[i].command.sequence;
+  if ((plan.waits() >> i & 1) == 0) {
+    return acknowledged(window, plan, first, ~0u) <= sequence;
+  }
+  return (effects.ended >> i & 1) == 0 ||
+         stays(window, plan, first, sequence, window.granted_at[i]);
+}
+
+// Whether the request takes the row of the only one that the session had, and the list stays as it
+// is: what becomes of clients that wait for each answer.
+GCOORD_HD inline bool reuses_row(const LockWindow& window,
+                                 const WindowPlan& plan,
+                                 const WindowEffects& effects,
+                                 std::uint32_t i) {
+  const std::uint32_t first = first_of_session(window, i);
+  const WindowSession& session = window.sessions[first];
+  const RequestSequence last = acknowledged(window, plan, first, ~0u);
+  return (effects.kept >> i & 1) != 0 && session.only_done.value != 0 &&
+         last > session.acked_below && last > session.sequence_last &&
+         (effects.kept & window.session_peers[first]) == 1u << i;
+}
+
+GCOORD_HD inline WindowEffects window_effects(const WindowWork& work, const WindowPlan& plan) {
   LockWindow& window = work.window;
-  WindowRequests requests;
+  WindowEffects effects;
   if (plan.waits() != 0) {
-    requests.ended = places_where(plan.count, [&](std::uint32_t i) {
+    effects.ended = places_where(plan.count, [&](std::uint32_t i) {
       window.granted_at[i] = (plan.waits() >> i & 1) != 0 ? end_of_wait(window, plan, i) : kNoPlace;
       return window.granted_at[i] != kNoPlace;
     });
   }
-  requests.kept = places_where(plan.count, [&](std::uint32_t i) {
-    if ((plan.remembered >> i & 1) == 0) {
-      return false;
-    }
-    const bool waits = (plan.waits() >> i & 1) != 0;
-    const bool ends = (requests.ended >> i & 1) != 0;
-    return (waits && !ends) || stays(window,
-                                     plan,
-                                     first_of_session(window, i),
-                                     window.entries[i].command.sequence,
-                                     ends ? window.granted_at[i] : i);
-  });
-  if (plan.passes() != 0) {
-    requests.kept_passed = places_where(plan.count, [&](std::uint32_t i) {
+  effects.kept = places_where(
+      plan.count, [&](std::uint32_t i) { return keeps_request(window, plan, effects, i); });
+  if (plan.passes() == 0) {
+    effects.reused = places_where(
+        plan.count, [&](std::uint32_t i) { return reuses_row(window, plan, effects, i); });
+  } else {
+    effects.kept_passed = places_where(plan.count, [&](std::uint32_t i) {
       const WindowPass& pass = window.passes[i];
       if ((plan.passes() >> i & 1) == 0 || pass.request.value == 0) {
         return false;
@@ -118,7 +145,16 @@ GCOORD_HD inline WindowRequests settle_requests(const WindowWork& work, const Wi
       return pass.owner == kNoPlace || stays(window, plan, pass.owner, sequence, i);
     });
   }
-  return requests;
+  effects.lets_go = places_where(plan.count, [&](std::uint32_t i) {
+    const std::uint32_t released = plan.releases & window.lock_peers[i];
+    return released != 0 && lowest_bit(released) == i &&
+           window.locks[first_of_lock(window, i)].level != 0;
+  });
+  effects.holds = places_where(plan.count, [&](std::uint32_t i) {
+    return (plan.grants >> i & 1) != 0 &&
+           (plan.releases & window.lock_peers[i] & ~bits_through(i)) == 0;
+  });
+  return effects;
 }
 
 // What the command at a place is answered.
@@ -159,40 +195,44 @@ GCOORD_HD inline LockShardRow shard_after(const WindowWork& work,
   return shard;
 }
 
+// The row of a request that has a record in the end.
 GCOORD_HD inline RequestRow row_of_kept(const WindowWork& work,
-                                        const WindowRequests& requests,
+                                        const WindowEffects& effects,
                                         std::uint32_t i) {
-  return work.tables.requests.ahead(count_bits(requests.kept & bits_below(i)));
+  if ((effects.reused >> i & 1) != 0) {
+    return work.window.sessions[first_of_session(work.window, i)].only_done;
+  }
+  return work.tables.requests.ahead(count_bits(effects.kept & ~effects.reused & bits_below(i)));
 }
 
 // Puts a wait that goes on into its lock's queue, as far as the waiter's own record says it.
 GCOORD_HD inline void place_waiter(const WindowWork& work,
                                    const WindowPlan& plan,
-                                   const WindowRequests& requests,
+                                   const WindowEffects& effects,
                                    std::uint32_t i,
                                    RequestRecord& record) {
   const LockWindow& window = work.window;
   const std::uint32_t peers = window.lock_peers[i];
   const WindowLock& lock = window.locks[lowest_bit(peers)];
-  const std::uint32_t waiting = plan.waits() & ~requests.ended & peers;
+  const std::uint32_t waiting = plan.waits() & ~effects.ended & peers;
   const std::uint32_t before = waiting & bits_below(i);
   const std::uint32_t after = waiting & ~bits_through(i);
   record.enqueued_at = window.entries[i].index;
   record.lock = lock.row;
   if (before != 0) {
-    record.queue_previous = row_of_kept(work, requests, highest_bit(before));
+    record.queue_previous = row_of_kept(work, effects, highest_bit(before));
   } else if (count_bits(plan.releases & peers) + 1 < lock.level) {
     record.queue_previous = lock.queue_last;
   }
   if (after != 0) {
-    record.queue_next = row_of_kept(work, requests, lowest_bit(after));
+    record.queue_next = row_of_kept(work, effects, lowest_bit(after));
   }
 }
 
 // The record of a command's request as the window leaves it, but for the session's list.
 GCOORD_HD inline void keep_request(const WindowWork& work,
                                    const WindowPlan& plan,
-                                   const WindowRequests& requests,
+                                   const WindowEffects& effects,
                                    std::uint32_t i,
                                    const LockReply& reply) {
   LockWindow& window = work.window;
@@ -203,13 +243,13 @@ GCOORD_HD inline void keep_request(const WindowWork& work,
   record.code = reply.code;
   record.token = reply.token;
   record.holder = reply.holder;
-  if ((requests.ended >> i & 1) != 0) {
+  if ((effects.ended >> i & 1) != 0) {
     record.code = LockCode::Granted;
     record.token = token_at(work, plan, window.granted_at[i]);
   } else if (reply.code == LockCode::Waiting) {
-    place_waiter(work, plan, requests, i, record);
+    place_waiter(work, plan, effects, i, record);
   }
-  const RequestRow row = row_of_kept(work, requests, i);
+  const RequestRow row = row_of_kept(work, effects, i);
   work.tables.requests[row] = record;
   window.request_rows[i] = row;
 }
@@ -217,12 +257,12 @@ GCOORD_HD inline void keep_request(const WindowWork& work,
 // Answers the command at a place; returns its word in the shard's chain.
 GCOORD_HD inline std::uint64_t answer_command(const WindowWork& work,
                                               const WindowPlan& plan,
-                                              const WindowRequests& requests,
+                                              const WindowEffects& effects,
                                               std::uint32_t i) {
   const LockReply reply = planned_reply(work, plan, i);
   work.batch.replies[work.window.places[i]] = reply;
-  if ((requests.kept >> i & 1) != 0) {
-    keep_request(work, plan, requests, i, reply);
+  if ((effects.kept >> i & 1) != 0) {
+    keep_request(work, plan, effects, i, reply);
   }
   return chain_word(work.window.keys[i].digest, reply, shard_after(work, plan, i));
 }

@@ -119,12 +119,17 @@ GCOORD_HD inline WindowSession look_at_session(const LockTables& tables, Session
                      .least = max_id(session.acked_below, session.forgotten_below),
                      .sequence_last = RequestSequence{},
                      .request_count = session.request_count,
+                     .only_done = RequestRow{},
                      .live = session.phase == SessionPhase::Live};
-  RequestRow request = session.request_newest;
+  RequestRow request_row = session.request_newest;
   GCOORD_UNROLL_BY(1)
-  for (std::uint32_t i = 0; i < kSessionRequestsMax && request.value != 0; ++i) {
-    seen.sequence_last = max_id(seen.sequence_last, tables.requests[request].sequence);
-    request = tables.requests[request].previous;
+  for (std::uint32_t i = 0; i < kSessionRequestsMax && request_row.value != 0; ++i) {
+    const RequestRecord& request = tables.requests[request_row];
+    seen.sequence_last = max_id(seen.sequence_last, request.sequence);
+    if (session.request_count == 1 && request.code != LockCode::Waiting) {
+      seen.only_done = request_row;
+    }
+    request_row = request.previous;
   }
   return seen;
 }

@@ -31,6 +31,9 @@ namespace gcoord::locks {
 // window ready costs about as much as applying half a command.
 inline constexpr std::uint32_t kAppliedAlone = 8;
 
+// How many windows ahead commands are fetched from memory; a window takes longer than that.
+inline constexpr std::uint32_t kWindowsAhead = 4;
+
 // Whether a run is one thread's or a whole group's.
 enum class RunMembers : std::uint8_t { One, All };
 
@@ -60,11 +63,27 @@ GCOORD_HD inline void claim_windows(const LockBatch& batch,
   writer.name_blocks = claim_rows(batch.ends->name_blocks, demand.name_blocks);
 }
 
-// What a group's run may take; each member adds up a part.
+// What a group's run may take; each member adds up a part. Several at a time, so that their loads
+// are under way together.
 GCOORD_HD inline LockDemand demand_of_run(const LockBatch& batch, const LockRun& run) {
+  constexpr std::uint32_t kTogether = 8;
   LockDemand demand;
-  for (std::uint32_t i = warp_rank(); i < run.count; i += warp_lanes()) {
-    demand += demand_of(batch.commands[batch.order[run.first + i]].command);
+  for (std::uint32_t base = warp_rank(); base < run.count; base += kTogether * warp_lanes()) {
+    LockCommand heads[kTogether];
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * warp_lanes();
+      if (i < run.count) {
+        const LockCommand& command = batch.ready[run.first + i].command;
+        heads[j].kind = command.kind;
+        heads[j].flags = command.flags;
+        heads[j].name_bytes = command.name_bytes;
+      }
+    }
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      demand += demand_of(heads[j]);
+    }
   }
   demand.locks = warp_sum(demand.locks);
   demand.sessions = warp_sum(demand.sessions);
@@ -110,7 +129,8 @@ GCOORD_HD inline void end_run(const LockBatch& batch,
   return_rows(tables.name_blocks, writer.name_blocks, batch.ends->name_blocks, members);
 }
 
-// Makes commands from `base` on of the group's run ready; returns how many.
+// Fetches commands from `base` on of the group's run; returns how many. Rows that were found before
+// the batch are looked at again: commands since may have changed whose they are.
 GCOORD_HD inline std::uint32_t fill_window(const LockBatch& batch,
                                            const LockTables& tables,
                                            const LockRun& run,
@@ -119,19 +139,20 @@ GCOORD_HD inline std::uint32_t fill_window(const LockBatch& batch,
   const std::uint32_t left = run.count - base;
   const std::uint32_t count = left < kWindowCommands ? left : kWindowCommands;
   each_place(count, [&](std::uint32_t i) {
-    const std::uint32_t at = base + i;
-    const std::uint32_t place = batch.order[run.first + at];
-    const CommittedCommand entry = batch.commands[place];
-    LockKeys keys = make_keys(tables, entry.shard, entry.index, entry.command);
+    const std::uint32_t at = run.first + base + i;
+    const CommittedCommand entry = batch.ready[at];
+    LockKeys keys = batch.ready_keys[at];
+    window.places[i] = batch.order[at];
+    window.entries[i] = entry;
     keys.session_hint = find_session(tables, entry.shard, entry.command.session, keys);
     if (names_lock(entry.command.kind)) {
       keys.lock_hint = find_lock(tables, entry.shard, entry.command.name_hash, keys);
     }
-    window.entries[i] = entry;
     window.keys[i] = keys;
-    window.places[i] = place;
-    if (left - i > kWindowCommands) {
-      prefetch(batch.commands + batch.order[run.first + at + kWindowCommands]);
+    if (left - i > kWindowsAhead * kWindowCommands) {
+      prefetch(batch.ready + at + kWindowsAhead * kWindowCommands);
+      prefetch(batch.ready_keys + at + kWindowsAhead * kWindowCommands);
+      prefetch(batch.order + at + kWindowsAhead * kWindowCommands);
     }
   });
   return count;

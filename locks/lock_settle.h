@@ -35,7 +35,7 @@ struct SessionShare {
 // Brings the lock's record up to date, but for its holder; `first` is its first place.
 GCOORD_HD inline void settle_lock(const WindowWork& work,
                                   const WindowPlan& plan,
-                                  const WindowRequests& requests,
+                                  const WindowEffects& effects,
                                   std::uint32_t first) {
   const LockWindow& window = work.window;
   const WindowLock& lock = window.locks[first];
@@ -53,7 +53,7 @@ GCOORD_HD inline void settle_lock(const WindowWork& work,
   record.waiter_count = level == 0 ? 0 : level - 1;
   const std::uint32_t waiters = lock.level == 0 ? 0 : lock.level - 1;
   const std::uint32_t released = count_bits(plan.releases & peers);
-  const std::uint32_t waiting = plan.waits() & ~requests.ended & peers;
+  const std::uint32_t waiting = plan.waits() & ~effects.ended & peers;
   RequestRow queue_first = waiting != 0 ? window.request_rows[lowest_bit(waiting)] : RequestRow{};
   if (released < waiters) {
     if (waiting != 0) {
@@ -87,17 +87,12 @@ GCOORD_HD inline void free_request(const WindowWork& work, RequestRow row) {
 // First half of a session's lists: what goes.
 GCOORD_HD inline void unlink_share(const WindowWork& work,
                                    const WindowPlan& plan,
-                                   const WindowRequests& requests,
+                                   const WindowEffects& effects,
                                    const SessionShare& share) {
   const LockWindow& window = work.window;
   GCOORD_UNROLL_BY(1)
-  for (std::uint32_t left = plan.releases & share.own; left != 0; left &= left - 1) {
-    const std::uint32_t i = lowest_bit(left);
-    const std::uint32_t peers = window.lock_peers[i];
-    const WindowLock& lock = window.locks[lowest_bit(peers)];
-    if (lock.level != 0 && (plan.releases & peers & bits_below(i)) == 0) {
-      unlink_holder(work.tables, lock.row);
-    }
+  for (std::uint32_t left = effects.lets_go & share.own; left != 0; left &= left - 1) {
+    unlink_holder(work.tables, window.locks[first_of_lock(window, lowest_bit(left))].row);
   }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t left = share.passed; left != 0; left &= left - 1) {
@@ -105,55 +100,47 @@ GCOORD_HD inline void unlink_share(const WindowWork& work,
     const RequestRow row = window.passes[i].request;
     if (row.value != 0) {
       unlink_request(work.tables, row);
-      if ((requests.kept_passed >> i & 1) == 0) {
+      if ((effects.kept_passed >> i & 1) == 0) {
         free_request(work, row);
       }
     }
   }
-  if ((share.own & plan.remembered) != 0) {
-    acknowledge_below(
-        work.tables, share.row, acknowledged(window, plan, share.first, ~0u), [&](RequestRow row) {
-          free_request(work, row);
-        });
+  if ((share.own & plan.remembered) == 0) {
+    return;
   }
-}
-
-// Makes the session the holder by the grant at a place, if that is how it stays.
-GCOORD_HD inline void hold_if_last(const WindowWork& work,
-                                   const WindowPlan& plan,
-                                   SessionRow session,
-                                   std::uint32_t i) {
-  const std::uint32_t peers = work.window.lock_peers[i];
-  if ((plan.releases & peers & ~bits_through(i)) == 0) {
-    link_holder(work.tables, work.window.locks[lowest_bit(peers)].row, session);
+  const RequestSequence last = acknowledged(window, plan, share.first, ~0u);
+  if ((share.own & effects.reused) != 0) {
+    work.tables.sessions[share.row].acked_below = last;
+  } else {
+    acknowledge_below(
+        work.tables, share.row, last, [&](RequestRow row) { free_request(work, row); });
   }
 }
 
 // Second half: what is new, in log order.
 GCOORD_HD inline void link_share(const WindowWork& work,
                                  const WindowPlan& plan,
-                                 const WindowRequests& requests,
+                                 const WindowEffects& effects,
                                  const SessionShare& share) {
   const LockWindow& window = work.window;
-  const std::uint32_t answered = requests.kept & ~requests.ended & share.own;
-  const std::uint32_t taken = plan.creates() & share.own;
+  const std::uint32_t answered = effects.kept & ~effects.ended & ~effects.reused & share.own;
+  const std::uint32_t holds = effects.holds & ((plan.creates() & share.own) | share.passed);
   GCOORD_UNROLL_BY(1)
-  for (std::uint32_t left = answered | taken | share.passed; left != 0; left &= left - 1) {
+  for (std::uint32_t left = answered | holds | share.passed; left != 0; left &= left - 1) {
     const std::uint32_t i = lowest_bit(left);
     if ((answered >> i & 1) != 0) {
       link_request(work.tables, window.request_rows[i]);
     }
-    if ((taken >> i & 1) != 0) {
-      hold_if_last(work, plan, share.row, i);
-    }
     if ((share.passed >> i & 1) != 0) {
       const WindowPass& pass = window.passes[i];
-      if ((requests.kept_passed >> i & 1) != 0) {
+      if ((effects.kept_passed >> i & 1) != 0) {
         link_request(work.tables, pass.request);
-      } else if (pass.request.value == 0 && (requests.kept >> pass.acquire & 1) != 0) {
+      } else if (pass.request.value == 0 && (effects.kept >> pass.acquire & 1) != 0) {
         link_request(work.tables, window.request_rows[pass.acquire]);
       }
-      hold_if_last(work, plan, share.row, i);
+    }
+    if ((holds >> i & 1) != 0) {
+      link_holder(work.tables, window.locks[first_of_lock(window, i)].row, share.row);
     }
   }
 }
@@ -237,11 +224,15 @@ GCOORD_HD inline void remove_locks(const WindowWork& work, const WindowPlan& pla
   });
 }
 
-// Takes the rows of the requests that are kept and gives back those that were freed.
-GCOORD_HD inline void settle_rows(const WindowWork& work, const WindowRequests& requests) {
+// Takes the rows of the requests that are new and gives back those that were freed.
+GCOORD_HD inline void settle_rows(const WindowWork& work, const WindowEffects& effects) {
   LockWindow& window = work.window;
   const auto& pool = work.tables.requests;
-  first_member([&] { pool.take_ahead(count_bits(requests.kept)); });
+  const std::uint32_t taken = count_bits(effects.kept & ~effects.reused);
+  if (taken == 0 && window.freed_count == 0) {
+    return;
+  }
+  first_member([&] { pool.take_ahead(taken); });
   const std::uint32_t freed =
       window.freed_count < kFreedRowsMax ? window.freed_count : kFreedRowsMax;
   RowWindow& own = *pool.window;
@@ -284,11 +275,11 @@ GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& pl
   if (plan.passes() != 0) {
     find_owners(work, plan);
   }
-  const WindowRequests requests = settle_requests(work, plan);
+  const WindowEffects effects = window_effects(work, plan);
   create_locks(work, plan);
   std::uint64_t chain = 0;
   each_place(plan.count, [&](std::uint32_t i) {
-    chain += answer_command(work, plan, requests, i) * chain_power(plan.count - 1 - i);
+    chain += answer_command(work, plan, effects, i) * chain_power(plan.count - 1 - i);
   });
   chain = warp_sum(chain);
   if (plan.passes() != 0) {
@@ -296,15 +287,15 @@ GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& pl
   }
   each_place(plan.count, [&](std::uint32_t i) {
     if (first_of_lock(window, i) == i) {
-      settle_lock(work, plan, requests, i);
+      settle_lock(work, plan, effects, i);
     }
   });
   each_share(
-      work, plan, [&](const SessionShare& share) { unlink_share(work, plan, requests, share); });
+      work, plan, [&](const SessionShare& share) { unlink_share(work, plan, effects, share); });
   each_share(
-      work, plan, [&](const SessionShare& share) { link_share(work, plan, requests, share); });
+      work, plan, [&](const SessionShare& share) { link_share(work, plan, effects, share); });
   remove_locks(work, plan);
-  settle_rows(work, requests);
+  settle_rows(work, effects);
   settle_shard(work, plan, chain);
 }
 

@@ -47,6 +47,7 @@ struct WindowSession {
   RequestSequence least;          // Sequences below it are refused.
   RequestSequence sequence_last;  // The highest that is remembered; 0 when none is.
   std::uint32_t request_count = 0;
+  RequestRow only_done;  // The one request that is remembered, if it is one and not a wait.
   bool live = false;
 };
 

@@ -68,6 +68,9 @@ class HostLockDevice final : public LockDevice {
     shuffle_runs(batch);
     LockBatch ready = batch;
     ready.long_run_class = long_run_class_;
+    for (std::uint32_t k = 0; k < batch.count; ++k) {
+      make_ready(ready, k);
+    }
     apply_all(ready);
     return {};
   }

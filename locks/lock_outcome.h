@@ -249,6 +249,11 @@ GCOORD_HD inline void keep_request(const WindowWork& work,
   } else if (reply.code == LockCode::Waiting) {
     place_waiter(work, plan, effects, i, record);
   }
+  if ((effects.reused >> i & 1) != 0) {
+    // The session's lists stay as they are, so this is all that becomes of its record.
+    work.tables.sessions[record.session_row].acked_below =
+        acknowledged(window, plan, first_of_session(window, i), ~0u);
+  }
   const RequestRow row = row_of_kept(work, effects, i);
   work.tables.requests[row] = record;
   window.request_rows[i] = row;

@@ -46,6 +46,7 @@ struct WindowWork {
 // granted entered a free lock, a release that is granted passed the lock on.
 struct WindowPlan {
   std::uint32_t count = 0;       // Commands that are planned, from the first on.
+  bool cut = false;              // The next one is for apply().
   std::uint32_t remembered = 0;  // Commands that leave a request.
   std::uint32_t enters = 0;      // Acquires that hold the lock or wait for it afterwards.
   std::uint32_t releases = 0;
@@ -303,6 +304,12 @@ GCOORD_HD inline WindowPlan plan_window(const WindowWork& work, std::uint32_t co
     return suits_window(window, plan, i) && is_as_planned(work, plan, i);
   });
   plan.count = leading_run(sound, count);
+  plan.cut = plan.count < count;
+  if (plan.count == kWindowCommands && (plan.creates() >> (plan.count - 1) & 1) != 0) {
+    // Where one lock is taken and released in turn, windows that end with a release leave it as
+    // they found it: free, without a record.
+    --plan.count;
+  }
   const std::uint32_t kept = bits_first(plan.count);
   plan.remembered &= kept;
   plan.enters &= kept;

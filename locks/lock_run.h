@@ -107,9 +107,25 @@ GCOORD_HD inline void return_rows(const Pool& pool,
   if (together) {
     to = warp_broadcast(to, 0);
   }
+  // Several at a time, so that their loads are under way together.
+  constexpr std::uint32_t kTogether = 8;
   const std::uint32_t step = together ? warp_lanes() : 1;
-  for (std::uint32_t i = together ? warp_rank() : 0; i < count; i += step) {
-    pool.free_rows[(to + i) & pool.position_mask] = pool.row_at(window.next + i);
+  const std::uint32_t first = together ? warp_rank() : 0;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t base = first; base < count; base += kTogether * step) {
+    std::uint32_t rows[kTogether];
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * step;
+      rows[j] = i < count ? pool.row_at(window.next + i) : 0;
+    }
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * step;
+      if (i < count) {
+        pool.free_rows[(to + i) & pool.position_mask] = rows[j];
+      }
+    }
   }
 }
 
@@ -205,12 +221,13 @@ GCOORD_HD inline std::uint32_t apply_window(const LockBatch& batch,
   if (plan.count != 0) {
     settle_window(work, plan);
   }
+  if (!plan.cut) {
+    return plan.count;
+  }
   const std::uint32_t left = count - plan.count;
   const std::uint32_t worth = plan.count >= kAppliedAlone ? 1 : kAppliedAlone;
   const std::uint32_t alone = left < worth ? left : worth;
-  if (alone != 0) {
-    first_member([&] { apply_alone(batch, tables, window, plan.count, plan.count + alone); });
-  }
+  first_member([&] { apply_alone(batch, tables, window, plan.count, plan.count + alone); });
   return plan.count + alone;
 }
 

@@ -105,15 +105,11 @@ GCOORD_HD inline void unlink_share(const WindowWork& work,
       }
     }
   }
-  if ((share.own & plan.remembered) == 0) {
-    return;
-  }
-  const RequestSequence last = acknowledged(window, plan, share.first, ~0u);
-  if ((share.own & effects.reused) != 0) {
-    work.tables.sessions[share.row].acked_below = last;
-  } else {
+  if ((share.own & plan.remembered) != 0 && (share.own & effects.reused) == 0) {
     acknowledge_below(
-        work.tables, share.row, last, [&](RequestRow row) { free_request(work, row); });
+        work.tables, share.row, acknowledged(window, plan, share.first, ~0u), [&](RequestRow row) {
+          free_request(work, row);
+        });
   }
 }
 
@@ -265,6 +261,34 @@ GCOORD_HD inline void settle_shard(const WindowWork& work,
   });
 }
 
+// Locks, and the lists of sessions, as far as there is something to change: where clients of one
+// lock wait for each answer there mostly is not.
+GCOORD_HD inline void settle_lists(const WindowWork& work,
+                                   const WindowPlan& plan,
+                                   const WindowEffects& effects) {
+  const LockWindow& window = work.window;
+  const bool waits = (plan.waits() | plan.passes()) != 0;
+  const bool requests = waits || effects.kept != effects.reused;
+  if (waits || (effects.lets_go | effects.holds) != 0) {
+    each_place(plan.count, [&](std::uint32_t i) {
+      if (first_of_lock(window, i) == i) {
+        settle_lock(work, plan, effects, i);
+      }
+    });
+  }
+  if (requests || effects.lets_go != 0) {
+    each_share(
+        work, plan, [&](const SessionShare& share) { unlink_share(work, plan, effects, share); });
+  }
+  if (requests || effects.holds != 0) {
+    each_share(
+        work, plan, [&](const SessionShare& share) { link_share(work, plan, effects, share); });
+  }
+  if (effects.lets_go != 0) {
+    remove_locks(work, plan);
+  }
+}
+
 // Carries the plan out; at least one command is planned.
 GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& plan) {
   LockWindow& window = work.window;
@@ -276,7 +300,9 @@ GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& pl
     find_owners(work, plan);
   }
   const WindowEffects effects = window_effects(work, plan);
-  create_locks(work, plan);
+  if (effects.holds != 0) {
+    create_locks(work, plan);
+  }
   std::uint64_t chain = 0;
   each_place(plan.count, [&](std::uint32_t i) {
     chain += answer_command(work, plan, effects, i) * chain_power(plan.count - 1 - i);
@@ -285,16 +311,7 @@ GCOORD_HD inline void settle_window(const WindowWork& work, const WindowPlan& pl
   if (plan.passes() != 0) {
     tell_all_passed(work, plan);
   }
-  each_place(plan.count, [&](std::uint32_t i) {
-    if (first_of_lock(window, i) == i) {
-      settle_lock(work, plan, effects, i);
-    }
-  });
-  each_share(
-      work, plan, [&](const SessionShare& share) { unlink_share(work, plan, effects, share); });
-  each_share(
-      work, plan, [&](const SessionShare& share) { link_share(work, plan, effects, share); });
-  remove_locks(work, plan);
+  settle_lists(work, plan, effects);
   settle_rows(work, effects);
   settle_shard(work, plan, chain);
 }

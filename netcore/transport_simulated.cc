@@ -74,7 +74,7 @@ class SimulatedTransport final : public Transport {
 
   int event_fd() const override { return -1; }
 
-  bool arm() override { return network_.next_due() > network_.now(); }
+  bool arm() override { return network_.next_due(node_) > network_.now(); }
 
  private:
   struct Link {

@@ -1,0 +1,54 @@
+// What a simulated run is judged by: everything clients were told and everything nodes decided,
+// given to the checkers of chaos/check at the end, and a digest by which two runs of a seed are
+// compared.
+//
+// Each life of each disk of a node is one file of the trace. One thread.
+#pragma once
+
+#include "chaos/check/checks.h"
+#include "chaos/check/operation.h"
+#include "chaos/check/trace.h"
+#include "server/engine_view.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class WorldJudge {
+ public:
+  void take(Operation operation);
+  void take(const server::ShardTransition& transition, std::uint32_t life);
+
+  // Breaches that the world saw by itself; the first is kept.
+  void report(const std::string& what);
+
+  // After the run. Empty: nothing is broken and nothing undecided.
+  std::string verdict();
+
+  // Of the last verdict().
+  bool undecided() const { return undecided_; }
+
+  // I8: acknowledged things that were lost.
+  std::uint64_t lost() const { return lost_; }
+
+  std::uint64_t digest() const { return digest_; }
+
+  const std::vector<Operation>& operations() const { return history_.operations; }
+
+  const Trace& trace() const { return trace_; }
+
+ private:
+  History history_;
+  Trace trace_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
+  std::string reported_;
+  std::uint64_t digest_ = 0;
+  std::uint64_t lost_ = 0;
+  bool undecided_ = false;
+};
+
+}  // namespace gcoord::chaos

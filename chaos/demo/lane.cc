@@ -197,6 +197,14 @@ void Lane::write_guarded() {
   around_.history.write(written);
 }
 
+std::chrono::milliseconds Lane::hold_length() {
+  const std::uint32_t one_in = around_.plan.long_hold_one_in;
+  if (one_in != 0 && random_below(random(), one_in) == 0) {
+    return around_.plan.long_hold;
+  }
+  return std::chrono::milliseconds{1 + random_below(random(), kHoldMsMax)};
+}
+
 void Lane::on_grant(const client::Result<client::Grant>& grant) {
   token_ = grant.ok() ? grant.value().token : 0;
   operation_.token = token_;
@@ -211,7 +219,7 @@ void Lane::on_grant(const client::Result<client::Grant>& grant) {
   if (operation_.kind != AcquireKind::Lock) {
     write_guarded();
     next_ = Next::Release;
-    around_.call_later(*this, std::chrono::milliseconds{1 + random_below(random(), kHoldMsMax)});
+    around_.call_later(*this, hold_length());
   } else if (random_below(random(), 100) < kCheckShare) {
     check_held();
   } else {

@@ -31,8 +31,11 @@ struct LanePlan {
   std::chrono::microseconds round_length{0};
   // Names that everybody wants are others after this long, so that no key's history grows for ever.
   std::chrono::milliseconds names_last{0};  // 0: they stay.
-  bool reopens = false;                     // A lane that loses its session goes on with another.
-  GuardedStore* store = nullptr;            // Written under every shared lock, or absent.
+  // One in so many shared locks is held for long_hold, so that somebody who is stopped holds one.
+  std::uint32_t long_hold_one_in = 0;  // 0: none.
+  std::chrono::milliseconds long_hold{300};
+  bool reopens = false;           // A lane that loses its session goes on with another.
+  GuardedStore* store = nullptr;  // Written under every shared lock, or absent.
 };
 
 // What lanes of one worker share.
@@ -82,6 +85,7 @@ class Lane {
   void ask();
   void choose();
   void write_guarded();
+  std::chrono::milliseconds hold_length();
   void on_grant(const client::Result<client::Grant>& grant);
   void check_held();
   void release();

@@ -33,6 +33,10 @@ std::string forgotten_name(const LanePlan& plan, std::uint64_t number) {
 }
 
 Outcome outcome_of(const client::Status& status) {
+  if (status.detail() == client::kDetailSessionExpired) {
+    // The session is lost; what it asked for may have been granted to it before.
+    return Outcome::Unknown;
+  }
   switch (status.code()) {
     case client::StatusCode::Ok:
       return Outcome::Ok;

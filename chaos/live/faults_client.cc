@@ -249,6 +249,10 @@ class Strangers final : public Fault {
 
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
     for (std::uint32_t node = 1; node <= world.node_count(); ++node) {
+      if (!world.alive(node)) {
+        continue;  // Another fault has it.
+      }
+      met_.push_back(node);
       const std::string endpoint = world.cluster.endpoints()[node - 1];
       const auto client =
           static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
@@ -264,7 +268,7 @@ class Strangers final : public Fault {
 
   Result<std::string> heal(LiveWorld& world) override {
     close_all();
-    for (std::uint32_t node = 1; node <= world.node_count(); ++node) {
+    for (const std::uint32_t node : met_) {
       if (!world.alive(node)) {
         return Status{StatusCode::Internal, name_nodes({node}) + " fell to a stranger"};
       }
@@ -303,6 +307,7 @@ class Strangers final : public Fault {
     fds_.clear();
   }
 
+  std::vector<std::uint32_t> met_;
   std::vector<int> fds_;
   std::uint64_t felt_ = 0;
 };

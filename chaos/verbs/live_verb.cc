@@ -74,7 +74,7 @@ int run_as_worker(WorkerOptions options,
   options.plan.session_ttl = std::chrono::milliseconds{ttl_ms};
   options.plan.round_length = std::chrono::microseconds{round_us};
   options.plan.names_last = std::chrono::seconds{15};
-  options.plan.long_hold_one_in = 10;
+  options.plan.long_hold_one_in = 6;
   options.plan.reopens = true;
   const Status status = run_worker(options);
   if (!status.ok()) {

@@ -7,10 +7,14 @@
 #define GCOORD_DEVICE __device__
 // For a function over a whole row: its locals become registers only where it is inlined.
 #define GCOORD_HD_FLAT __host__ __device__ __forceinline__
+// For what is seldom needed beside what is needed all the time: it stays out of the caller's code,
+// and what it is given by value does not pull the caller's variables out of their registers.
+#define GCOORD_HD_APART __host__ __device__ __noinline__
 #else
 #define GCOORD_HD
 #define GCOORD_DEVICE
 #define GCOORD_HD_FLAT inline
+#define GCOORD_HD_APART inline
 #endif
 
 // Before a loop over the slots of a row: on a device its iterations become straight code, so that

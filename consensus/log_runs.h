@@ -98,6 +98,19 @@ GCOORD_HD inline void compact(Log& log, LogRuns& runs, LogIndex to) {
   log.floor_term = to_term;
 }
 
+// The same for a log that holds one run, and still does afterwards.
+GCOORD_HD inline void compact_one_run(Log& log, LogRuns& runs, LogIndex to) {
+  GCOORD_ASSERT(to <= log.applied);
+  GCOORD_ASSERT(to < log.last);
+  if (to <= log.floor) {
+    return;
+  }
+  log.floor_term = log.floor_term + runs.term_offset[0];
+  log.floor = to;
+  runs.start_offset[0] = 1;
+  runs.term_offset[0] = 0;
+}
+
 // Whether the oldest run can be forgotten: all of it is applied.
 template <typename Runs>
 GCOORD_HD inline bool oldest_forgettable(const Log& log, const Runs& runs) {

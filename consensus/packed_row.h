@@ -39,7 +39,7 @@ struct PackedProgress {
 
 // Suffix _back: distance below the field named in the comment, or kCodeZero. The first half is what
 // stays as it is while a term lasts and nothing is compacted, the second half what moves with every
-// entry: a plain step (plain_step.h) writes the second one only.
+// entry: a plain step (plain_step.h) that compacts nothing writes the second one only.
 struct alignas(16) PackedRow {
   std::uint64_t term = 0;  // A wide row: its number among the wide ones.
   std::uint64_t floor = 0;
@@ -311,9 +311,13 @@ GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   return more == 0;
 }
 
-// Packs what a plain step moves over what the row was unpacked from; false if it does not fit.
-GCOORD_HD inline bool pack_moving(ShardRef row, PackedRow& packed) {
+// Packs what a plain step moves over what the row was unpacked from; false if it does not fit. It
+// is in the second half, unless the log was compacted: `floor_moved`.
+GCOORD_HD inline bool pack_plain(ShardRef row, bool floor_moved, PackedRow& packed) {
   RowPacker packer;
+  if (floor_moved) {
+    pack_floor(packer, row, packed);
+  }
   pack_bits(packer, row, packed);
   pack_indices(packer, row, packed);
   pack_progress(packer, row, packed);
@@ -327,7 +331,10 @@ GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   pack_floor(packer, row, packed);
   pack_election(packer, row, packed);
   pack_configuration(packer, row, packed);
-  return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
+  pack_bits(packer, row, packed);
+  pack_indices(packer, row, packed);
+  pack_progress(packer, row, packed);
+  return packer.fits() && more_slots_empty(row);
 }
 
 // --- Unpacking: all that was packed above.

@@ -48,12 +48,15 @@ GCOORD_HD inline bool plain_election(const Election& election) {
   return owed == 0 && open == 0 && election.transfer_target == kSlotNone;
 }
 
+// What a plain row may owe: an acknowledgement, and what found no credit the last time.
+inline constexpr std::uint8_t kPlainFlags = kRowAppendReply | kRowStalled;
+
 // Whether a row may try a plain step.
 GCOORD_HD inline bool is_plain(ShardRef row) {
   const Hot& hot = row.hot();
   const Storage& storage = row.storage();
   return (hot.role == Role::Leader || hot.role == Role::Follower) &&
-         (hot.flags & ~kRowAppendReply) == 0 && hot.self_slot < kPlainSlots &&
+         (hot.flags & ~kPlainFlags) == 0 && hot.self_slot < kPlainSlots &&
          storage.durable_term == hot.term && storage.durable_vote == hot.vote &&
          storage.snapshot_pending == 0 && plain_log(row.log(), row.runs(), hot.term) &&
          plain_election(row.election()) && plain_configuration(row.configuration());
@@ -64,7 +67,7 @@ GCOORD_HD inline bool is_plain(ShardRef row) {
 GCOORD_HD inline void restate_plain(ShardRef row, Role role) {
   Hot& hot = row.hot();
   hot.role = role;
-  hot.flags = static_cast<std::uint8_t>(hot.flags & kRowAppendReply);
+  hot.flags = static_cast<std::uint8_t>(hot.flags & kPlainFlags);
   row.log().run_count = 1;
   row.storage().snapshot_pending = 0;
   row.storage().durable_term = hot.term;
@@ -95,15 +98,14 @@ GCOORD_HD inline void restate_plain(ShardRef row, Role role) {
 // Whether an inbox asks for nothing that a plain step cannot do. Its messages are looked at one by
 // one during the step.
 GCOORD_HD inline bool plain_inbox(const InboxHead& in) {
-  const std::uint64_t wishes = in.read_sequence | in.compact_to.value | in.transfer_to.value |
-                               in.snapshot_failed.value | in.campaign;
+  const std::uint64_t wishes =
+      in.read_sequence | in.transfer_to.value | in.snapshot_failed.value | in.campaign;
   return wishes == 0 && in.configuration_input == ConfigurationInput::None;
 }
 
 // As restate_plain.
 GCOORD_HD inline void restate_plain_inbox(InboxHead& in) {
   in.read_sequence = 0;
-  in.compact_to = LogIndex{};
   in.transfer_to = NodeId{};
   in.snapshot_failed = NodeId{};
   in.campaign = 0;

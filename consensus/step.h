@@ -31,6 +31,18 @@ GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   return lease_end(StepRow{shard, input, unused, none, SlotPeers{}});
 }
 
+// Forgets the entries up to `to`. A plain log keeps its one run, so it keeps an entry.
+template <typename Row>
+GCOORD_HD inline void compact_to(const Row& r, LogIndex to) {
+  if constexpr (Row::kScope == StepScope::Whole) {
+    compact(r.log(), r.shard.runs(), to);
+  } else if (to < r.log().last) {
+    compact_one_run(r.log(), r.shard.runs(), to);
+  } else {
+    r.leaves_plain();
+  }
+}
+
 template <typename Row>
 GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   Log& log = r.log();
@@ -44,8 +56,8 @@ GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
     apply_configuration(r, *r.arrays.configuration);
   }
-  if (in.compact_to.value != 0 && !r.leaves_plain()) {
-    compact(log, r.shard.runs(), min_id(in.compact_to, log.applied));
+  if (in.compact_to.value != 0) {
+    compact_to(r, min_id(in.compact_to, log.applied));
   }
 }
 

@@ -40,7 +40,7 @@ class CudaLockDevice final : public LockDevice {
   }
 
   Result<LockMemory> reserve(std::size_t bytes) override {
-    const std::size_t whole = ColumnArena::bytes_for<std::byte>(bytes == 0 ? 1 : bytes);
+    const std::size_t whole = DeviceArena::bytes_for<std::byte>(bytes == 0 ? 1 : bytes);
     GCOORD_TRY(auto arena, DeviceArena::make(device_, whole));
     void* start = arena->column<std::byte>(whole);
     return LockMemory(std::shared_ptr<DeviceArena>(std::move(arena)), start);

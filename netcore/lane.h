@@ -38,6 +38,8 @@
 
 namespace gcoord::netcore {
 
+// Slots that a group moves at once at most, a slot per member of a warp.
+inline constexpr std::uint32_t kTileSlots = 32;
 inline constexpr std::uint32_t kLanePayloadBytesMax = 16 * 1024;  // Above: rendezvous.
 inline constexpr std::uint32_t kPayloadAlignment = 128;           // A line of device memory.
 // A payload ring holds four of the largest, so that a grant at every quarter never starves it.
@@ -143,10 +145,12 @@ struct SlotTile {
 
   // f(index, word, value) for every message word that this member holds: index counts slots of the
   // tile, word runs from 0 to 15.
-  template <typename Function>
+  // The tile was polled for at most kSlots.
+  template <std::uint32_t kSlots = kTileSlots, typename Function>
   GCOORD_HD void for_each_word(const Function& f) const {
+    GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, slot_count)) {
+      if (is_past(row, kSlots) || is_past(row, slot_count)) {
         break;
       }
       const std::uint32_t number = row * warp_lanes() + warp_rank();

@@ -12,6 +12,10 @@
 // 16-byte loads per member, all in flight at once. Ask for few where latency counts and for many
 // where slots are plenty: polling costs what was asked for.
 //
+// poll() in two parts, so that a group can look at several lanes at once: look() begins the loads,
+// take() waits for them. Code that asks for few slots says so with a constant, for which there is
+// less of it: poll<5>, whose packets are one row of a warp.
+//
 // Contract: one group, called by all members; tiles are released in order, each before the next
 // poll. Never waits. After a fault nothing arrives any more. Host and device.
 #pragma once
@@ -41,23 +45,73 @@ class LaneReceiver {
 
   // The next slots that have arrived whole, in order, at most `slots_max` and at most one per
   // member. An empty tile: nothing yet, or nothing that a correct peer would have written.
+  template <std::uint32_t kSlots = kTileSlots>
   GCOORD_HD SlotTile poll(std::uint32_t slots_max) {
+    SlotTile tile = look<kSlots>(slots_max);
+    take<kSlots>(tile, slots_max);
+    return tile;
+  }
+
+  // The packets of the next slots, as far as they lie there; all loads at once.
+  template <std::uint32_t kSlots = kTileSlots>
+  GCOORD_HD SlotTile look(std::uint32_t slots_max) const {
+    const std::uint32_t lanes = warp_lanes();
+    const std::uint32_t packets = slots_at_once(slots_max) * kSlotPackets;
     SlotTile tile;
     tile.first = state_.credit.received;
-    if (state_.broken != 0) {
-      return tile;
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
+      const std::uint32_t number = row * lanes + warp_rank();
+      if (is_past(row, kSlots) || row * lanes >= packets) {
+        break;
+      }
+      if (number < packets) {
+        tile.packet[row] = SystemOrder::take(*place_of(tile.first, number));
+      }
     }
-    slots_max = slots_max < warp_lanes() ? slots_max : warp_lanes();
-    load(tile, slots_max);
+    return tile;
+  }
+
+  // How many slots at the front of a look are whole; take() may take fewer.
+  template <std::uint32_t kSlots>
+  GCOORD_HD std::uint32_t arrived(const SlotTile& tile, std::uint32_t slots_max) const {
+    const std::uint32_t lanes = warp_lanes();
+    slots_max = slots_at_once(slots_max);
+    std::uint32_t whole = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
+      if (is_past(row, kSlots) || is_past(row, slots_max)) {
+        break;
+      }
+      const std::uint32_t number = row * lanes + warp_rank();
+      const std::uint64_t cursor = tile.first + number / kSlotPackets;
+      const bool here =
+          number < slots_max * kSlotPackets && tile.packet[row].stamp == stamp_at(wires_, cursor);
+      const std::uint32_t run = leading_run(warp_ballot(here), lanes);
+      whole += run;
+      if (run != lanes) {
+        break;
+      }
+    }
+    return whole / kSlotPackets;
+  }
+
+  // What of a look arrived whole; nothing was taken in between.
+  template <std::uint32_t kSlots = kTileSlots>
+  GCOORD_HD void take(SlotTile& tile, std::uint32_t slots_max) {
+    GCOORD_ASSERT(tile.first == state_.credit.received);
+    if (state_.broken != 0) {
+      return;
+    }
+    tile.slot_count = arrived<kSlots>(tile, slots_max);
     if (tile.slot_count == 0) {
       judge_absent(tile);
-      return tile;
+      return;
     }
-    judge_headers(tile);
+    judge_headers<kSlots>(tile);
     if (tile.slot_count != 0) {
       book(tile);
     }
-    return tile;
   }
 
   // Every member has read what it wanted of the tile. Tells the peer when it is worth a store.
@@ -100,34 +154,8 @@ class LaneReceiver {
   GCOORD_HD bool broken() const { return state_.broken != 0; }
 
  private:
-  // Loads all packets of the window, all at once, and finds how many slots at its front are whole.
-  GCOORD_HD void load(SlotTile& tile, std::uint32_t slots_max) const {
-    const std::uint32_t lanes = warp_lanes();
-    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, slots_max)) {
-        break;
-      }
-      const std::uint32_t number = row * lanes + warp_rank();
-      if (number < slots_max * kSlotPackets) {
-        tile.packet[row] = SystemOrder::take(*place_of(tile.first, number));
-      }
-    }
-    std::uint32_t whole = 0;
-    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, slots_max)) {
-        break;
-      }
-      const std::uint32_t number = row * lanes + warp_rank();
-      const std::uint64_t cursor = tile.first + number / kSlotPackets;
-      const bool here =
-          number < slots_max * kSlotPackets && tile.packet[row].stamp == stamp_at(wires_, cursor);
-      const std::uint32_t run = leading_run(warp_ballot(here), lanes);
-      whole += run;
-      if (run != lanes) {
-        break;
-      }
-    }
-    tile.slot_count = whole / kSlotPackets;
+  GCOORD_HD static std::uint32_t slots_at_once(std::uint32_t slots_max) {
+    return slots_max < warp_lanes() ? slots_max : warp_lanes();
   }
 
   // Packet `number` of the run that starts at `first`, six to a slot.
@@ -168,11 +196,13 @@ class LaneReceiver {
 
   // Cuts the tile before the first slot with a payload or a foreign epoch; alone in front, it is
   // judged.
+  template <std::uint32_t kSlots>
   GCOORD_HD void judge_headers(SlotTile& tile) {
     const std::uint32_t lanes = warp_lanes();
     std::uint32_t special = tile.slot_count;
+    GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, tile.slot_count)) {
+      if (is_past(row, kSlots) || is_past(row, tile.slot_count)) {
         break;
       }
       const std::uint32_t number = row * lanes + warp_rank();

@@ -101,8 +101,10 @@ class LaneSender {
 
   // Makes the slots visible. `source(index, word)` is word 0 to 15 of slot `index` of the run; a
   // member asks for three neighbouring words at a time.
-  template <typename Source>
+  // The run has at most kSlots: a small constant is less code.
+  template <std::uint32_t kSlots = kTileSlots, typename Source>
   GCOORD_HD void publish(const Reservation& place, const Source& source) {
+    GCOORD_ASSERT(place.slot_count <= kSlots);
     if (place.payload_bytes != 0) [[unlikely]] {
       // The members' payload stores, ordered before this thread's fence by the sync, and before
       // every packet that any member stores after the second sync: each fences for itself, since
@@ -110,8 +112,9 @@ class LaneSender {
       warp_sync();
       SystemOrder::before_put();
     }
+    GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, place.slot_count)) {
+      if (is_past(row, kSlots) || is_past(row, place.slot_count)) {
         break;
       }
       const std::uint32_t number = row * warp_lanes() + warp_rank();

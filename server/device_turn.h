@@ -39,11 +39,14 @@ class TurnStripe {
            node.scratch[stripe],
            stripe,
            rows_of_stripe(node.shape, stripe),
-           node.stripe[stripe]},
+           node.stripe[stripe],
+           stripe_rows(node.shape)},
         from_{receiver(node, 0, stripe), receiver(node, 1, stripe)},
         to_{sender(node, 0, stripe), sender(node, 1, stripe)},
         requests_(client_receiver(node, stripe)),
-        replies_(client_sender(node, stripe)) {
+        replies_(client_sender(node, stripe)),
+        looks_between_(kIdleLooks + node.shape.stripe_count / kEagerStripes) {
+    GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       const auto& lanes =
           node.channel[p].layout.band[static_cast<std::size_t>(netcore::Band::Consensus)];
@@ -57,12 +60,8 @@ class TurnStripe {
   // One turn. Whether any row was stepped. The groups of a block run its parts together.
   GCOORD_HD_FLAT bool turn() {
     const std::uint64_t began_ns = device_now_ns();
-    take_reading(t_);
     clear_desk(t_);
-    if (t_.state.version != 0) {  // The clock has been read.
-      scan_deadlines(t_);
-      take_in();
-    }
+    take_in();
     const bool busy = t_.place_count != 0 || t_.desk.reply_count != 0;
     const std::uint64_t taken_ns = device_now_ns();
     block_meet();
@@ -78,6 +77,7 @@ class TurnStripe {
       counts.intake_ns += taken_ns - began_ns;
       counts.step_ns += stepped_ns - taken_ns;
       counts.send_ns += device_now_ns() - stepped_ns;
+      looks_left_ = looks_between_ == kIdleLooks ? 1 : looks_left_;
     }
     block_meet();
     return busy;
@@ -88,6 +88,7 @@ class TurnStripe {
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close() {
+    GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       move_held(t_, p);
       copy_words(t_.scratch.held[p], t_.desk.slots[p], t_.state.held[p] * netcore::kSlotBytes);
@@ -132,34 +133,88 @@ class TurnStripe {
                              : sender(node, 0, stripe);
   }
 
-  // Reads across PCIe take a microsecond and slow each other down: with many stripes each looks at
-  // its clients only now and then.
-  GCOORD_HD bool asks_clients() const {
-    constexpr std::uint32_t kEagerStripes = 16;
-    const std::uint32_t every = 1 + t_.node.shape.stripe_count / kEagerStripes;
-    return has_clients(t_.node) && (t_.state.looks + t_.stripe) % every == 0;
+  // Whether a look at the clients' ring is due. It takes a microsecond across PCIe: while nothing
+  // happens, the second look at the peers after it finds it done, and so does the turn after one
+  // with work. Many stripes would slow each other down: each of them asks only now and then.
+  GCOORD_HD bool asks_clients() {
+    if (!has_clients(t_.node) || --looks_left_ != 0) {
+      return false;
+    }
+    looks_left_ = looks_between_;
+    return true;
   }
 
-  // Messages first: an answer frees a sender, and a row that is due can wait. Peers take turns at
-  // who comes first, and some places are kept for rows that nobody speaks to.
+  // Slots that one look can bring at most.
+  GCOORD_HD static std::uint32_t first_look() {
+    return kFewSlots < warp_lanes() ? kFewSlots : warp_lanes();
+  }
+
+  // Slots that a first look at a peer's lane asks for; none where the last time so many came that
+  // the next look is a large one.
+  GCOORD_HD std::uint32_t few_from(std::uint32_t p) const {
+    const std::uint32_t room = room_for(t_, p, kTurnPlaces);
+    const std::uint32_t few = room < kFewSlots ? room : kFewSlots;
+    return came_[p] < kFewSlots ? few : 0;
+  }
+
+  // Takes over the clock's reading, and what came in. All first looks are begun before one of them
+  // is waited for. Messages before rows that are due: an answer frees a sender, and a row that is
+  // due can wait. Some places are kept for rows that nobody speaks to, and where both peers have
+  // much to say, one of them leaves half of the others in every second turn.
   GCOORD_HD void take_in() {
-    constexpr std::uint32_t kKept = 8;
+    netcore::SlotTile seen[kTurnPeers];
+    std::uint32_t looked[kTurnPeers];
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      looked[p] = few_from(p);
+      seen[p] = from_[p].template look<kFewSlots>(looked[p]);
+    }
+    take_reading(t_);
+    if (t_.state.version == 0) {
+      return;  // The clock has not been read.
+    }
+    scan_deadlines(t_);
     ++t_.state.looks;
     if (asks_clients()) {
-      receive_requests(t_, requests_);
+      take_requests();
     }
-    const bool rows_wait =
-        t_.state.due_tail != t_.state.due_head || t_.state.wake_next < t_.rows.count();
-    const std::uint32_t places = rows_wait ? kTurnPlaces - kKept : kTurnPlaces;
-    const std::uint32_t first = t_.state.looks % kTurnPeers == 0 ? 0 : 1;
-    for (std::uint32_t k = 0; k < kTurnPeers; ++k) {
-      const std::uint32_t p = k == 0 ? first : 1 - first;
-      receive_messages(t_, p, from_[p], places, came_[p]);
-    }
+    const bool rows_wait = t_.state.due_count != 0 || waking(t_);
+    const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
+    const bool halves = t_.state.looks % 2 == 0 && came_[1] >= kFewSlots;
+    take_messages<0>(seen[0], looked[0], halves ? places / 2 : places);
+    take_messages<1>(seen[1], looked[1], places);
     if (rows_wait) {
       take_due(t_, due_places());
       take_woken(t_, kTurnPlaces);
     }
+  }
+
+  template <std::uint32_t p>
+  GCOORD_HD void take_messages(const netcore::SlotTile& seen,
+                               std::uint32_t looked,
+                               std::uint32_t places) {
+    const std::uint32_t room = room_for(t_, p, places);
+    // A first look that is full was too small.
+    const bool few = came_[p] < kFewSlots &&
+                     (looked < kFewSlots ||
+                      from_[p].template arrived<kFewSlots>(seen, kFewSlots) < first_look());
+    if (few) {
+      const std::uint32_t most = looked < room ? looked : room;
+      came_[p] = receive_messages<kFewSlots>(t_, p, from_[p], seen, most);
+    } else {
+      const netcore::SlotTile tile = from_[p].look(room);
+      came_[p] = receive_messages<netcore::kTileSlots>(t_, p, from_[p], tile, room);
+    }
+  }
+
+  // What the last look at the clients' ring found. The next one is begun at once, and is under way
+  // during the turn.
+  GCOORD_HD void take_requests() {
+    if (asked_) {
+      receive_requests(t_, requests_, asked_tile_);
+    }
+    asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
+    asked_ = true;
   }
 
   // Rows ask for another turn because of credit, too: no more of them than find some, or they would
@@ -167,11 +222,18 @@ class TurnStripe {
   GCOORD_HD std::uint32_t due_places() {
     const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
     std::uint32_t places = kTurnPlaces;
+    GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      if (t_.desk.reading.peer[p].live != 0) {
-        const std::uint32_t room = to_[p].credit_up_to(kTurnPlaces / 2 * each) / each;
-        places = room < places ? room : places;
+      if (t_.desk.reading.peer[p].live == 0) {
+        continue;
       }
+      const std::uint32_t credit = to_[p].credit_up_to(kTurnPlaces / 2 * each);
+      std::uint32_t room = kTurnPlaces;
+      GCOORD_UNROLL_BY(1)
+      while (room * each > credit) {  // Seldom; and a device divides slowly.
+        --room;
+      }
+      places = room < places ? room : places;
     }
     return places;
   }
@@ -181,6 +243,7 @@ class TurnStripe {
   GCOORD_HD std::uint32_t credit_mask(std::uint32_t place, const std::uint32_t* credit) const {
     const std::uint32_t wanted = (place + 1) * row_slots<typename Service::Entry>(t_.node.shape);
     std::uint32_t mask = 0;
+    GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       const bool silent = t_.desk.reading.peer[p].live == 0;
       mask |= silent || credit[p] >= wanted ? 1u << p : 0u;
@@ -191,22 +254,25 @@ class TurnStripe {
   GCOORD_HD_FLAT void step_places() {
     std::uint32_t credit[kTurnPeers];
     const std::uint32_t wanted = t_.place_count * row_slots<typename Service::Entry>(t_.node.shape);
+    GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       credit[p] = t_.state.broken[p] != 0 ? 0 : to_[p].credit_up_to(wanted);
     }
     for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
       const std::uint32_t place = base + warp_rank();
-      if (place < t_.place_count) {
-        turn_row(t_, place, credit_mask(place, credit));
-      }
+      turn_row(t_, place, place < t_.place_count, credit_mask(place, credit));
     }
     warp_sync();
   }
 
   GCOORD_HD void say() {
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      send_messages(t_, p, to_[p]);
+    if (t_.place_count == 1) {
+      send_messages_alone(t_, to_);
+    } else {
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+        send_messages(t_, p, to_[p]);
+      }
     }
     if (t_.desk.reply_count != 0) {
       send_replies(t_, replies_);
@@ -222,9 +288,13 @@ class TurnStripe {
       const std::uint32_t row = meant ? t_.desk.row[place] : t_.rows.first;
       const bool again = meant && t_.desk.again[place] != 0;
       next = meant ? min_id(next, t_.desk.deadline[place]) : next;
-      push_due(t_, again && (t_.node.flags[row] & kTurnQueued) == 0, row);
+      if (warp_ballot(again) != 0) {
+        push_due(t_, again && (t_.node.flags[row] & kTurnQueued) == 0, row);
+      }
     }
-    t_.state.deadline_next = min_id(t_.state.deadline_next, Tick{warp_least(next.value)});
+    const std::uint64_t least =
+        t_.place_count == 1 ? warp_broadcast(next.value, 0) : warp_least(next.value);
+    t_.state.deadline_next = min_id(t_.state.deadline_next, Tick{least});
     const TurnTally& tally = t_.desk.tally;
     StripeCounts& counts = t_.state.counts;
     ++counts.turns;
@@ -244,11 +314,22 @@ class TurnStripe {
     warp_sync();
   }
 
+  // Looks at the peers' lanes for one at the clients' ring, while nothing happens; one more for
+  // every so many stripes.
+  static constexpr std::uint32_t kIdleLooks = 2;
+  static constexpr std::uint32_t kEagerStripes = 16;
+  // Places of a turn that no message takes while rows wait.
+  static constexpr std::uint32_t kKeptPlaces = 8;
+
   StripeTurn<Service> t_;
   netcore::LaneReceiver from_[kTurnPeers];
   netcore::LaneSender to_[kTurnPeers];
   netcore::LaneReceiver requests_;
   netcore::LaneSender replies_;
+  netcore::SlotTile asked_tile_;  // A look at the clients' ring, under way.
+  bool asked_ = false;
+  std::uint32_t looks_between_;  // At the clients' ring.
+  std::uint32_t looks_left_ = 1;
   std::uint32_t came_[kTurnPeers]{};
 };
 

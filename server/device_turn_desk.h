@@ -51,6 +51,7 @@ struct StripeDesk {
   netcore::Slot outgoing[kTurnSlots];  // On their way to a lane.
   std::uint8_t behind[kTurnSlots];     // Slots that follow the header in each slot.
   Tick deadline[kTurnPlaces];
+  LogIndex stored[kTurnPlaces][consensus::kInboxMessages];  // What the steps keep of Appends.
   std::uint32_t row[kTurnPlaces];
   std::uint8_t arrived_count[kTurnPlaces];
   std::uint8_t arrived[kTurnPlaces][consensus::kInboxMessages];  // Slots: peer * kTurnSlots + at.
@@ -75,6 +76,7 @@ struct StripeTurn {
   std::uint32_t stripe;
   RowRange rows;
   StripeState state;
+  std::uint32_t due_ring = 0;  // Places of the ring of rows that want a turn.
   std::uint32_t place_count = 0;
   std::uint32_t held_first[kTurnPeers]{};  // Where the held slots of the last turn begin.
 
@@ -186,9 +188,10 @@ GCOORD_HD inline void write_reply(StripeScratch& scratch,
   std::memcpy(&scratch.reply[at], &reply, sizeof reply);
 }
 
-// A refusal that is dropped if there is no room: the client asks again.
-template <typename Service>
-GCOORD_HD void refuse(const StripeTurn<Service>& t,
+// A refusal that is dropped if there is no room: the client asks again. By a member of a group, or
+// for a row.
+template <typename Turn>
+GCOORD_HD void refuse(const Turn& t,
                       const TurnRequest& request,
                       TurnVerdict verdict,
                       NodeId leader) {

@@ -130,6 +130,31 @@ GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at
   warp_sync();
 }
 
+// The same for the only message of a look, without asking who else has one.
+template <typename Service>
+GCOORD_HD void deliver_one(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at) {
+  const netcore::Slot& slot = t.desk.slots[p][at];
+  const std::uint64_t names = consensus::load_chunk(&slot).word[0];
+  const bool snapshot =
+      (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
+  const std::uint32_t place =
+      is_ours(t, p, slot) ? place_for(t, static_cast<std::uint32_t>(names)) : kNoTurnPlace;
+  bool taken = false;
+  if (place != kNoTurnPlace) {
+    const std::uint32_t count = t.desk.arrived_count[place];
+    taken = count < consensus::kInboxMessages && !(snapshot && t.desk.snapshot[place] != 0);
+    warp_sync();
+    if (taken && warp_rank() == 0) {
+      t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
+      t.desk.arrived_count[place] = static_cast<std::uint8_t>(count + 1);
+      t.desk.snapshot[place] =
+          snapshot ? static_cast<std::uint8_t>(count + 1) : t.desk.snapshot[place];
+    }
+  }
+  t.state.counts.dropped += taken ? 0 : 1;
+  warp_sync();
+}
+
 // Moves the slots that the last turn held back to the front.
 template <typename Service>
 GCOORD_HD void move_held(StripeTurn<Service>& t, std::uint32_t p) {
@@ -184,7 +209,11 @@ template <typename Service>
 GCOORD_HD void deliver_slots(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t count) {
   std::uint32_t end = 0;
   const std::uint32_t headers = find_headers(t, p, count, end);
-  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
+  const bool one = count_bits(headers) == 1;
+  if (one) {
+    deliver_one(t, p, leading_run(~headers, 32));
+  }
+  for (std::uint32_t base = one ? count : 0; base < count; base += warp_lanes()) {
     const std::uint32_t at = base + warp_rank();
     deliver(t, p, at < count ? at : 0, at < count && (headers >> at & 1u) != 0);
   }
@@ -196,48 +225,55 @@ GCOORD_HD void deliver_slots(StripeTurn<Service>& t, std::uint32_t p, std::uint3
   t.state.held[p] = count - end;
 }
 
-// Slots that a poll asks for while little comes: five are one row of packets of a warp.
+// Slots that a look asks for while little comes: five are one row of packets of a warp.
 inline constexpr std::uint32_t kFewSlots = 5;
 
-// Takes in what one peer sent, until `places_max` places are taken. Every slot may need a place of
-// its own, so no more slots than that.
+// Slots that one look at a peer's lane may take: every one may need a place of its own.
 template <typename Service>
-GCOORD_HD void receive_messages(StripeTurn<Service>& t,
-                                std::uint32_t p,
-                                netcore::LaneReceiver& from,
-                                std::uint32_t places_max,
-                                std::uint32_t& last_count) {
-  move_held(t, p);
-  const std::uint32_t held = t.state.held[p];
+GCOORD_HD std::uint32_t room_for(const StripeTurn<Service>& t,
+                                 std::uint32_t p,
+                                 std::uint32_t places_max) {
   const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
-  std::uint32_t room = kTurnSlots - held < places ? kTurnSlots - held : places;
-  room = last_count == 0 && room > kFewSlots ? kFewSlots : room;
-  if (t.state.broken[p] != 0 || room == 0) {
-    return;
-  }
-  std::uint32_t count = held;
-  // A host's group has one member and polls one slot at a time.
-  for (std::uint32_t polled = 0; polled < room;) {
-    const netcore::SlotTile tile = from.poll(room - polled);
+  const std::uint32_t slots = t.state.broken[p] != 0 ? 0 : kTurnSlots - t.state.held[p];
+  return slots < places ? slots : places;
+}
+
+// Takes in what a look at one peer's lane found; how many slots. `tile` was looked for with at most
+// `room` slots, kSlots at the most.
+template <std::uint32_t kSlots, typename Service>
+GCOORD_HD std::uint32_t receive_messages(StripeTurn<Service>& t,
+                                         std::uint32_t p,
+                                         netcore::LaneReceiver& from,
+                                         netcore::SlotTile tile,
+                                         std::uint32_t room) {
+  std::uint32_t came = 0;
+  while (room != 0) {
+    from.take<kSlots>(tile, room);
     if (tile.slot_count == 0) {
       break;
     }
-    auto* words = reinterpret_cast<std::uint32_t*>(&t.desk.slots[p][count]);
-    tile.for_each_word([words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
-      words[slot * netcore::kSlotWords + word] = value;
-    });
+    if (came == 0) {
+      move_held(t, p);
+    }
+    auto* words = reinterpret_cast<std::uint32_t*>(&t.desk.slots[p][t.state.held[p] + came]);
+    tile.for_each_word<kSlots>(
+        [words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
+          words[slot * netcore::kSlotWords + word] = value;
+        });
     from.release(tile);
-    polled += tile.slot_count;
-    count += tile.slot_count;
+    came += tile.slot_count;
     if (warp_lanes() != 1) {
       break;
     }
+    // A host's group has one member and looks at one slot at a time.
+    room -= tile.slot_count;
+    tile = from.look<kSlots>(room);
   }
-  last_count = count - held;
   warp_sync();
-  if (last_count != 0) {
-    deliver_slots(t, p, count);
+  if (came != 0) {
+    deliver_slots(t, p, t.state.held[p] + came);
   }
+  return came;
 }
 
 // --- Requests of clients
@@ -265,27 +301,31 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
   warp_sync();
 }
 
+// Takes in what a look for at most kFewSlots requests found.
 template <typename Service>
-GCOORD_HD void receive_requests(StripeTurn<Service>& t, netcore::LaneReceiver& from) {
-  const std::uint32_t places = kTurnPlaces - t.place_count;
-  const std::uint32_t room = places < kFewSlots ? places : kFewSlots;
+GCOORD_HD void receive_requests(StripeTurn<Service>& t,
+                                netcore::LaneReceiver& from,
+                                netcore::SlotTile tile) {
   std::uint32_t count = 0;
-  while (count < room) {
-    const netcore::SlotTile tile = from.poll(room - count);
+  while (count < kFewSlots) {
+    from.take<kFewSlots>(tile, kFewSlots - count);
     if (tile.slot_count == 0) {
       break;
     }
     auto* words = reinterpret_cast<std::uint32_t*>(&t.scratch.request[count]);
-    tile.for_each_word([words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
-      words[slot * netcore::kSlotWords + word] = value;
-    });
+    tile.for_each_word<kFewSlots>(
+        [words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
+          words[slot * netcore::kSlotWords + word] = value;
+        });
     from.release(tile);
     count += tile.slot_count;
-    if (warp_lanes() != 1) {
+    if (warp_lanes() != 1 || count == kFewSlots) {
       break;
     }
+    tile = from.look<kFewSlots>(kFewSlots - count);
   }
   warp_sync();
+  GCOORD_UNROLL_BY(1)
   for (std::uint32_t at = 0; at < count; ++at) {
     take_request(t, at);
   }
@@ -293,17 +333,24 @@ GCOORD_HD void receive_requests(StripeTurn<Service>& t, netcore::LaneReceiver& f
 
 // --- Rows that are due
 
+// A position of the ring of rows that want a turn, `ahead` of its first one. By comparison, because
+// a device divides slowly.
+template <typename Service>
+GCOORD_HD std::uint32_t& due_at(const StripeTurn<Service>& t, std::uint32_t ahead) {
+  const std::uint32_t each = t.due_ring;
+  const std::uint32_t at = t.state.due_first + ahead;
+  return t.node.due[static_cast<std::size_t>(t.stripe) * each + (at < each ? at : at - each)];
+}
+
 // Puts the rows that members bring into the ring, one each where `wanted`. None is in it already.
 template <typename Service>
 GCOORD_HD void push_due(StripeTurn<Service>& t, bool wanted, std::uint32_t row) {
   const std::uint32_t bits = warp_ballot(wanted);
   if (wanted) {
-    const std::uint32_t each = stripe_rows(t.node.shape);
-    const std::uint64_t at = (t.state.due_tail + rank_among(bits)) % each;
-    t.node.due[static_cast<std::size_t>(t.stripe) * each + at] = row;
+    due_at(t, t.state.due_count + rank_among(bits)) = row;
     t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] | kTurnQueued);
   }
-  t.state.due_tail += count_bits(bits);
+  t.state.due_count += count_bits(bits);
 }
 
 // Once per tick and only if a row can be due: queues the rows whose deadline has come.
@@ -346,37 +393,70 @@ GCOORD_HD void scan_deadlines(StripeTurn<Service>& t) {
 // Rows of the ring, until `places_max` places are taken.
 template <typename Service>
 GCOORD_HD void take_due(StripeTurn<Service>& t, std::uint32_t places_max) {
-  const std::uint32_t each = stripe_rows(t.node.shape);
   const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
-  const std::uint64_t waiting = t.state.due_tail - t.state.due_head;
-  const std::uint32_t count = waiting < places ? static_cast<std::uint32_t>(waiting) : places;
+  const std::uint32_t count = t.state.due_count < places ? t.state.due_count : places;
   for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
     const std::uint32_t at = base + warp_rank();
     std::uint32_t row = 0;
     if (at < count) {
-      row = t.node.due[static_cast<std::size_t>(t.stripe) * each + (t.state.due_head + at) % each];
+      row = due_at(t, at);
       t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] & ~kTurnQueued);
     }
-    static_cast<void>(place_each(t, at < count, row));
-  }
-  t.state.due_head += count;
-}
-
-// The next rows of a bulk wake, until `places_max` places are taken.
-template <typename Service>
-GCOORD_HD void take_woken(StripeTurn<Service>& t, std::uint32_t places_max) {
-  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
-  const std::uint32_t rows = t.rows.count();
-  const std::uint32_t left = t.state.wake_next < rows ? rows - t.state.wake_next : 0;
-  const std::uint32_t count = left < places ? left : places;
-  for (std::uint32_t base = 0; base < count; base += warp_lanes()) {
-    const std::uint32_t at = base + warp_rank();
-    const std::uint32_t place = place_each(t, at < count, t.rows.first + t.state.wake_next + at);
-    if (at < count) {
-      t.desk.woken[place] = 1;
+    if (count == 1) {
+      static_cast<void>(place_for(t, warp_broadcast(row, 0)));
+    } else {
+      static_cast<void>(place_each(t, at < count, row));
     }
   }
-  t.state.wake_next += count;
+  const std::uint32_t each = t.due_ring;
+  const std::uint32_t first = t.state.due_first + count;
+  t.state.due_first = first < each ? first : first - each;
+  t.state.due_count -= count;
+}
+
+// --- Bulk wakes
+
+// Whether rows are still to be woken.
+template <typename Service>
+GCOORD_HD bool waking(const StripeTurn<Service>& t) {
+  return t.state.wake_next < 2 * t.rows.count();
+}
+
+// Whether a row's leader was lost: nobody serves its shard until it has heard so. A row that is
+// kept apart, of which this does not tell, is one.
+template <typename Service>
+GCOORD_HD bool lost_leader(const StripeTurn<Service>& t, std::uint32_t row) {
+  const consensus::PackedRow& packed = t.node.table.packed[row];
+  bool lost = consensus::is_wide(packed);
+  GCOORD_UNROLL
+  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    const bool live = t.desk.reading.peer[p].live != 0;
+    lost = lost || (!live && packed.leader == t.node.peer[p].value);
+  }
+  return lost;
+}
+
+// The next rows of a bulk wake, until `places_max` places are taken: first those that lost their
+// leader, then all others.
+template <typename Service>
+GCOORD_HD void take_woken(StripeTurn<Service>& t, std::uint32_t places_max) {
+  constexpr std::uint32_t kLooks = 8;  // At as many rows as there are members; a turn is short.
+  const std::uint32_t rows = t.rows.count();
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < kLooks && waking(t) && t.place_count < places_max; ++k) {
+    const std::uint32_t pass = t.state.wake_next < rows ? 0 : 1;
+    const std::uint32_t at = t.state.wake_next - pass * rows;
+    const std::uint32_t room = places_max - t.place_count;
+    const std::uint32_t left = rows - at < warp_lanes() ? rows - at : warp_lanes();
+    const std::uint32_t count = left < room ? left : room;
+    const std::uint32_t row = t.rows.first + at + warp_rank();
+    const bool meant = warp_rank() < count && lost_leader(t, row) == (pass == 0);
+    const std::uint32_t place = place_each(t, meant, row);
+    if (meant) {
+      t.desk.woken[place] = 1;
+    }
+    t.state.wake_next += count;
+  }
 }
 
 }  // namespace gcoord::server

@@ -1,53 +1,24 @@
-// One row in one turn: inbox, step, and everything that the outbox asks for but sending.
+// One row in one turn: inbox, plain or whole step, and what follows it.
 //
-// Called by one thread per place; threads of a group share nothing here but the tally and the list
-// of replies, which they claim with relaxed atomics. In the order of consensus/outbox.h: entries of
-// the Appends that the step took over, a snapshot, new entries; storage is the memory that they lie
-// in (StepInput::stored_at_once); messages stay in the scratch until the group sends them; decided
-// entries are applied. Host and device; loops are bounded by the shape.
+// A row in the middle of its term takes a plain step out of the packed row, which is short code and
+// stays in registers. Whatever else a row needs is a whole step: the same text, ten times the code,
+// and a function of its own, so that the turn of a row in a hurry does not wait for it to be
+// fetched (docs/adr/0021). Called by one thread per place. Host and device; loops are bounded by
+// the shape.
 #pragma once
 
 #include "common/assert.h"
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
+#include "consensus/plain_packed.h"
 #include "consensus/row_copy.h"
-#include "consensus/step.h"
-#include "server/device_turn_desk.h"
+#include "server/device_turn_carry_out.h"
 
 #include <cstdint>
 #include <cstring>
 
 namespace gcoord::server {
-
-// Entries that one turn applies to one row; the rest is asked for again.
-inline constexpr std::uint32_t kTurnApply = 64;
-
-template <typename Service>
-struct RowTurn {
-  using Entry = typename Service::Entry;
-
-  const StripeTurn<Service>& t;
-  std::uint32_t place;
-  std::uint32_t row;
-
-  GCOORD_HD const TurnNode<Service>& node() const { return t.node; }
-
-  GCOORD_HD const StripeDesk& desk() const { return t.desk; }
-
-  GCOORD_HD const netcore::Slot* slot_of(std::uint32_t k) const {
-    const std::uint32_t code = desk().arrived[place][k];
-    return &desk().slots[code / kTurnSlots][code % kTurnSlots];
-  }
-
-  // Writes an entry of this node's log, and which request it is the answer to.
-  GCOORD_HD void store(LogIndex index, const Entry& entry, std::uint64_t tag) const {
-    node().entry(row, index) = entry;
-    if (node().client.epoch != 0) {
-      node().origin_of(row, index) = tag;
-    }
-  }
-};
 
 // The messages of one inbox, in the slots in which they came. An Append beyond what the row's log
 // has room for is made one that cannot be, which the step drops and counts.
@@ -70,222 +41,126 @@ GCOORD_HD inline consensus::MessageTiles tiles_of(StripeScratch& scratch) {
   return {reinterpret_cast<std::byte*>(scratch.message), kTurnPlaces, kTurnMessages};
 }
 
+// Where the row in a place speaks: the only one of a turn where its messages are sent from.
+template <typename Service>
+GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uint32_t place) {
+  static_assert(kTurnMessages <= kTurnSlots);
+  const consensus::MessageSink alone{
+      t.desk.outgoing[0].bytes, consensus::kMessageChunks, 1, kTurnMessages};
+  return t.place_count == 1 ? alone : tiles_of(t.scratch).sink(place);
+}
+
 // --- Before the step
 
 template <typename Service>
 GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
                           consensus::ShardRef shard,
-                          consensus::InboxHead& head,
-                          consensus::Configuration& configuration) {
+                          std::uint32_t offers,
+                          consensus::InboxHead& head) {
   const consensus::Log& log = shard.log();
-  head.message_count = r.desk().arrived_count[r.place];
-  head.woken = r.desk().woken[r.place];
-  head.applied = r.node().applied[r.row];
-  if (log.last - log.floor >= r.node().shape.log_slots / 2) {
-    head.compact_to = max_id(log.applied, head.applied);
+  head.message_count = r.desk.arrived_count[r.place];
+  head.woken = r.desk.woken[r.place];
+  head.applied = r.node.applied[r.row];
+  if (log.last - log.floor >= r.node.shape.log_slots / 2) {
+    // An entry stays, so that a plain row does.
+    head.compact_to = min_id(max_id(log.applied, head.applied), log.last - 1);
   }
-  head.proposal_count = r.desk().proposal_count[r.place];
-  if (head.proposal_count == 0 && shard.hot().role == consensus::Role::Leader) {
-    head.proposal_count = r.node().service.offers(r.row, r.desk().reading.order);
-    if (head.proposal_count != 0) {
-      r.node().service.offering(r.row);
-    }
+  head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < head.message_count; ++k) {
+    r.stored()[k] = LogIndex{};
   }
-  const std::uint32_t snapshot = r.desk().snapshot[r.place];
+}
+
+// The configuration of a snapshot among the messages.
+template <typename Service>
+GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
+                             consensus::InboxHead& head,
+                             consensus::Configuration& configuration) {
+  const std::uint32_t snapshot = r.desk.snapshot[r.place];
   if (snapshot != 0) {
     head.configuration_input = consensus::ConfigurationInput::Installed;
     std::memcpy(
         static_cast<void*>(&configuration), r.slot_of(snapshot - 1) + 1, sizeof configuration);
   }
-  for (std::uint32_t k = 0; k < head.message_count; ++k) {
-    r.t.scratch.stored[r.place * consensus::kInboxMessages + k] = LogIndex{};
-  }
 }
 
-// --- After the step
+// --- Steps
 
-// Entries of the Appends that the step took over, and the state of a snapshot.
+// Commands that the service itself wants in the log of a row that leads here.
 template <typename Service>
-GCOORD_HD void store_arrived(const RowTurn<Service>& r, const consensus::OutboxHead& out) {
-  using Entry = typename Service::Entry;
-  const std::uint32_t count = r.desk().arrived_count[r.place];
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const netcore::Slot* slot = r.slot_of(k);
-    if (out.snapshot_installed == k + 1) {
-      r.node().service.install(r.row, slot[kSnapshotSlots]);
-      r.node().applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
-    }
-    const LogIndex stored = r.t.scratch.stored[r.place * consensus::kInboxMessages + k];
-    if (stored.value == 0) {
-      continue;
-    }
-    const auto messages = static_cast<std::uint32_t>(consensus::load_chunk(slot).word[0] >> 48);
-    const LogIndex before{consensus::load_chunk(slot->bytes + 16).word[1]};
-    for (std::uint32_t at = 0; at < messages; ++at) {
-      if (before + (at + 1) >= stored) {
-        Entry entry;
-        std::memcpy(&entry, slot[1].bytes + at * sizeof(Entry), sizeof entry);
-        r.store(before + (at + 1), entry, 0);
-      }
-    }
+GCOORD_HD std::uint32_t offers_to(const RowTurn<Service>& r, consensus::Role role) {
+  if (r.desk.proposal_count[r.place] != 0 || role != consensus::Role::Leader) {
+    return 0;
   }
-}
-
-// What became of the requests that were proposed.
-template <typename Service>
-GCOORD_HD void store_requested(const RowTurn<Service>& r,
-                               const consensus::Hot& hot,
-                               const consensus::OutboxHead& out) {
-  const bool overloaded = out.proposal == consensus::ProposalVerdict::Overloaded ||
-                          out.proposal == consensus::ProposalVerdict::Accepted;
-  const std::uint32_t count = r.desk().proposal_count[r.place];
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const TurnRequest request = request_at(r.t.scratch, r.desk().proposal[r.place][k]);
-    if (k < out.accepted.count) {
-      r.store(out.accepted.first + k, Service::command(request), request.tag);
-    } else {
-      refuse(
-          r.t, request, overloaded ? TurnVerdict::Overloaded : TurnVerdict::NotLeader, hot.leader);
-    }
+  const std::uint32_t count = r.node.service.offers(r.row, r.desk.reading.order);
+  if (count != 0) {
+    r.node.service.offering(r.row);
   }
+  return count;
 }
 
 template <typename Service>
-GCOORD_HD void store_new(const RowTurn<Service>& r,
-                         const consensus::Hot& hot,
-                         const consensus::InboxHead& in,
-                         const consensus::OutboxHead& out) {
-  const Service& service = r.node().service;
-  if (r.desk().proposal_count[r.place] != 0) {
-    store_requested(r, hot, out);
-  } else if (in.proposal_count != 0) {
-    for (std::uint32_t k = 0; k < out.accepted.count; ++k) {
-      const LogIndex index = out.accepted.first + k;
-      r.store(index, service.offer(r.row, index, k), 0);
-    }
-    service.offered(r.row, out.accepted.first, out.accepted.count);
-  }
-  if (out.own_entry.count != 0) {
-    GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
-    r.store(out.own_entry.first, Service::noop(), 0);
-  }
+GCOORD_HD consensus::StepArrays arrays_of(const RowTurn<Service>& r,
+                                          const consensus::Configuration& configuration) {
+  return {.configuration = &configuration, .stored = r.stored(), .sink = r.sink};
 }
 
-// A snapshot that the step sends is the service as it is now: nothing was applied since.
+// The turn of a row by a plain step; false: it needs a whole one, and nothing was done.
 template <typename Service>
-GCOORD_HD void save_snapshot(const RowTurn<Service>& r, consensus::ShardRef shard) {
-  bool wanted = false;
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
-    wanted = wanted || shard.progress(slot).state == consensus::ProgressState::Snapshot;
+GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
+                               consensus::PackedRow& packed,
+                               std::uint32_t credit,
+                               std::uint32_t offers) {
+  const consensus::PackedTable& table = r.node.table;
+  if (consensus::is_wide(packed) || r.desk.snapshot[r.place] != 0) {
+    return false;
   }
-  if (wanted && shard.hot().role == consensus::Role::Leader) {
-    GCOORD_ASSERT(shard.log().applied == r.node().applied[r.row]);
-    netcore::Slot* snapshot = r.t.scratch.snapshot[r.place];
-    std::memcpy(&snapshot[0], &shard.configuration(), sizeof(consensus::Configuration));
-    r.node().service.save(r.row, snapshot[1]);
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::LogRuns runs;
+  consensus::Storage storage;
+  consensus::Election election;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kTurnNodes];
+  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
+  const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
+  consensus::unpack(packed, table.deadline[r.row], shard);
+  if (!consensus::is_plain(shard)) {
+    return false;
   }
-}
-
-// Applies one decided entry. False: there is no room for the reply that is owed; later.
-template <typename Service>
-GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot, LogIndex index) {
-  const std::uint64_t tag = r.node().client.epoch != 0 ? r.node().origin_of(r.row, index) : 0;
-  std::uint32_t at = kTurnReplies;
-  if (tag != 0) {
-    at = reserve_reply(r.t.desk);
-    if (at == kTurnReplies) {
-      return false;
-    }
+  consensus::InboxHead in;
+  fill_inbox(r, shard, offers, in);
+  consensus::StepInput input = r.desk.input[credit];
+  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
+  const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
+  const consensus::StepArrays arrays = arrays_of(r, configuration);
+  consensus::OutboxHead out;
+  const consensus::PlainStep stepped = hot.role == consensus::Role::Leader
+                                           ? consensus::step_plain<consensus::Role::Leader, true>(
+                                                 shard, in, messages, out, arrays, input, packed)
+                                           : consensus::step_plain<consensus::Role::Follower, true>(
+                                                 shard, in, messages, out, arrays, input, packed);
+  if (stepped == consensus::PlainStep::Left) {
+    return false;
   }
-  const auto entry = r.node().entry(r.row, index);
-  TurnReply reply;
-  if (!Service::is_noop(entry)) {
-    reply.result = r.node().service.apply(r.row, index, entry);
-    relaxed_add(r.t.desk.tally.applied, 1);
+  if (stepped == consensus::PlainStep::Compacted) {
+    consensus::store_still(packed, table.packed[r.row]);
   }
-  if (tag != 0) {
-    reply.shard = ShardId{r.row};
-    reply.verdict = TurnVerdict::Committed;
-    reply.tag = tag;
-    reply.index = index;
-    reply.leader = hot.leader;
-    write_reply(r.t.scratch, at, reply);
-  }
+  consensus::store_packed_moving(packed, table.packed[r.row]);
+  table.deadline[r.row] = hot.deadline;
+  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  carry_out(r, shard, in, out);
+  count_row(r, hot.role, hot, out);
   return true;
 }
 
-// Whether decided entries are left for the next turn.
+// The same for any row.
 template <typename Service>
-GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
-                             const consensus::Hot& hot,
-                             const consensus::ApplyRequest& request) {
-  LogIndex& applied = r.node().applied[r.row];
-  const LogIndex before = applied;
-  LogIndex index = before;
-  const LogIndex last = min_id(request.last, before + kTurnApply);
-  while (index < last && apply_entry(r, hot, index + 1)) {
-    index = index + 1;
-  }
-  if (index != before) {
-    applied = index;
-  }
-  return index < request.last;
-}
-
-// What the group adds up.
-template <typename Service>
-GCOORD_HD void count_row(const RowTurn<Service>& r,
-                         consensus::Role before,
-                         const consensus::Hot& hot,
-                         const consensus::OutboxHead& out) {
-  TurnTally& tally = r.t.desk.tally;
-  const bool led = before == consensus::Role::Leader;
-  const bool leads = hot.role == consensus::Role::Leader;
-  if (led != leads) {
-    relaxed_add(tally.led, leads ? 1u : ~0u);
-    relaxed_add(tally.elected, leads ? 1u : 0u);
-  }
-  if ((hot.flags & consensus::kRowStalled) != 0) {
-    relaxed_add(tally.stalled, 1);
-  }
-  if (out.dropped != 0) {
-    relaxed_add(tally.dropped, out.dropped);
-  }
-}
-
-template <typename Service>
-GCOORD_HD void carry_out(const RowTurn<Service>& r,
-                         consensus::ShardRef shard,
-                         const consensus::InboxHead& in,
-                         const consensus::OutboxHead& out) {
-  const consensus::Hot& hot = shard.hot();
-  StripeDesk& desk = r.t.desk;
-  if (in.message_count != 0) {
-    store_arrived(r, out);
-  }
-  store_new(r, hot, in, out);
-  save_snapshot(r, shard);
-  bool again = out.again != 0;
-  if (out.apply.first.value != 0) {
-    again = apply_decided(r, hot, out.apply) || again;
-  }
-  // What a leader has under way calls it when it is answered: time enough to propose more.
-  const consensus::Log& log = shard.log();
-  const bool settled = hot.role == consensus::Role::Leader && log.last == log.commit;
-  again = again || (settled && r.node().service.offers(r.row, desk.reading.order) != 0);
-  desk.again[r.place] = again ? 1 : 0;
-  desk.message_count[r.place] = static_cast<std::uint8_t>(out.message_count);
-  desk.deadline[r.place] = hot.deadline;
-}
-
-// The turn of the row in a place; `credit` has a bit for each peer that takes messages.
-template <typename Service>
-GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
-                             std::uint32_t place,
-                             std::uint32_t credit) {
-  const RowTurn<Service> r{t, place, t.desk.row[place]};
-  TurnRowArrays& arrays = t.desk.arrays[place];
+GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
+                                std::uint32_t credit,
+                                std::uint32_t offers) {
+  TurnRowArrays& arrays = r.desk.arrays[r.place];
   consensus::Hot hot;
   consensus::Log log;
   consensus::Storage storage;
@@ -293,23 +168,48 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   const consensus::RowParts parts{
       hot, log, arrays.runs, storage, election, arrays.configuration, arrays.progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  const std::uint32_t wide_place = consensus::load_row(t.node.table, r.row, shard);
+  const std::uint32_t wide_place = consensus::load_row(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
   consensus::InboxHead in;
   consensus::Configuration configuration;
-  fill_inbox(r, shard, in, configuration);
-  const StagedMessages<Service> messages{r, log.floor + t.node.shape.log_slots};
+  fill_inbox(r, shard, offers, in);
+  take_snapshot(r, in, configuration);
+  const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
   consensus::OutboxHead out;
-  const consensus::StepArrays step_arrays{
-      .configuration = &configuration,
-      .stored = t.scratch.stored + place * consensus::kInboxMessages,
-      .sink = tiles_of(t.scratch).sink(place)};
-  consensus::step_with(shard, in, messages, out, step_arrays, t.desk.input[credit]);
-  GCOORD_ASSERT(log.last - log.floor <= t.node.shape.log_slots);
+  consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
+  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  store_snapshot(r, out);
+  store_own(r, out);
+  save_snapshot(r, shard);
   carry_out(r, shard, in, out);
   count_row(r, before, hot, out);
-  if (!consensus::store_row(t.node.table, r.row, wide_place, shard)) {
-    relaxed_add(t.desk.tally.exhausted, 1);
+  if (!consensus::store_row(r.node.table, r.row, wide_place, shard)) {
+    relaxed_add(r.desk.tally.exhausted, 1);
+  }
+}
+
+// The turn of the row in a place, if it is `meant`; `credit` has a bit for each peer that takes
+// messages. All members of a group call it: those whose rows need a whole step take it together.
+template <typename Service>
+GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
+                             std::uint32_t place,
+                             bool meant,
+                             std::uint32_t credit) {
+  const RowTurn<Service> r{t.node,
+                           t.desk,
+                           t.scratch,
+                           sink_for(t, meant ? place : 0),
+                           place,
+                           meant ? t.desk.row[place] : 0};
+  std::uint32_t offers = 0;
+  bool left = meant;
+  if (meant) {
+    consensus::PackedRow packed = consensus::load_packed(t.node.table.packed[r.row]);
+    offers = offers_to(r, consensus::role_of(packed));
+    left = !turn_plain(r, packed, credit, offers);
+  }
+  if (warp_ballot(left) != 0 && left) {
+    turn_whole<Service>(r, credit, offers);
   }
 }
 

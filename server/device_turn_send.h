@@ -1,7 +1,8 @@
 // What a stripe says at the end of a turn: messages to its peers, replies to clients.
 //
 // The slots for one peer are listed first, header and entries of a message side by side, and then
-// published as many at a time as the group has members. Entries are read from the log page as they
+// published as many at a time as the group has members; a turn of a single row needs no list.
+// Entries are read from the log page as they
 // are stored; nothing is copied in between. Credit was looked at before the rows were stepped: a
 // row that has none emits nothing (DESIGN.md section 3 rule 5). A client that leaves no room loses
 // its reply, which is counted. Contract: all members of the group call every function. Host and
@@ -11,6 +12,7 @@
 #include "common/hd.h"
 #include "common/warp_device.h"
 #include "server/device_turn_desk.h"
+#include "server/device_turn_receive.h"
 #include "server/device_turn_row.h"
 
 #include <cstdint>
@@ -30,13 +32,10 @@ GCOORD_HD inline consensus::MessagePlace message_in(StripeScratch& scratch,
   return {sink.chunk(k, 0), sink.chunk_stride};
 }
 
-// Slots that message k of a place takes on the way to a node; 0: it is for another one.
+// Slots that a message takes on the way to a node; 0: it is for another one.
 template <typename Service>
-GCOORD_HD std::uint32_t slots_to(const StripeTurn<Service>& t,
-                                 std::uint32_t place,
-                                 std::uint32_t k,
-                                 NodeId to) {
-  const consensus::MessageChunk first = message_in(t.scratch, place, k).chunk(0);
+GCOORD_HD std::uint32_t slots_to(consensus::MessagePlace message, NodeId to) {
+  const consensus::MessageChunk first = message.chunk(0);
   if (static_cast<std::uint32_t>(first.word[1] >> 32) != to.value) {
     return 0;
   }
@@ -59,12 +58,12 @@ GCOORD_HD std::uint32_t list_slots(const StripeTurn<Service>& t, NodeId to) {
     const std::uint32_t messages = place < t.place_count ? t.desk.message_count[place] : 0;
     std::uint32_t own = 0;
     for (std::uint32_t k = 0; k < messages; ++k) {
-      own += slots_to(t, place, k, to);
+      own += slots_to<Service>(message_in(t.scratch, place, k), to);
     }
     std::uint32_t at = total + warp_sum_below(own);
     total = warp_broadcast(at + own, warp_lanes() - 1);
     for (std::uint32_t k = 0; k < messages; ++k) {
-      const std::uint32_t slots = slots_to(t, place, k, to);
+      const std::uint32_t slots = slots_to<Service>(message_in(t.scratch, place, k), to);
       for (std::uint32_t part = 0; part < slots; ++part) {
         GCOORD_ASSERT(at < kListed);
         t.scratch.outgoing[at++] =
@@ -80,30 +79,29 @@ GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
   return static_cast<const std::uint32_t*>(from)[word];
 }
 
-// Chunk `c` of a slot that follows a header.
+// Where the bytes from `offset` on of slot `part` behind a header lie; nullptr: behind the last
+// entry. `place` is that of the row.
 template <typename Service>
-GCOORD_HD consensus::MessageChunk chunk_behind(const StripeTurn<Service>& t,
-                                               std::uint32_t place,
-                                               std::uint32_t k,
-                                               std::uint32_t part,
-                                               std::uint32_t c) {
+GCOORD_HD const std::byte* bytes_behind(const StripeTurn<Service>& t,
+                                        consensus::MessagePlace message,
+                                        std::uint32_t place,
+                                        std::uint32_t part,
+                                        std::uint32_t offset) {
   using Entry = typename Service::Entry;
-  constexpr std::uint32_t kEntryChunks = sizeof(Entry) / sizeof(consensus::MessageChunk);
-  const consensus::MessagePlace message = message_in(t.scratch, place, k);
   const consensus::MessageChunk names = message.chunk(0);
   const auto kind = static_cast<consensus::MessageKind>(names.word[0] >> 32 & 0xffu);
   if (kind == consensus::MessageKind::Snapshot) {
-    return consensus::load_chunk(t.scratch.snapshot[place][part - 1].bytes +
-                                 c * sizeof(consensus::MessageChunk));
+    return t.scratch.snapshot[place][part - 1].bytes + offset;
   }
-  const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + c / kEntryChunks;
+  constexpr std::uint32_t kEntryBytes = sizeof(Entry);
+  const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + offset / kEntryBytes;
   if (at >= static_cast<std::uint32_t>(names.word[0] >> 48)) {
-    return {};
+    return nullptr;
   }
   const LogIndex index = LogIndex{message.chunk(1).word[1]} + (at + 1);
-  const auto* entry = reinterpret_cast<const std::byte*>(
-      &t.node.entry(static_cast<std::uint32_t>(names.word[0]), index));
-  return consensus::load_chunk(entry + c % kEntryChunks * sizeof(consensus::MessageChunk));
+  return reinterpret_cast<const std::byte*>(
+             &t.node.entry(static_cast<std::uint32_t>(names.word[0]), index)) +
+         offset % kEntryBytes;
 }
 
 // Chunk `c` of a slot of the list.
@@ -114,7 +112,13 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
   const std::uint32_t place = code % kTurnPlaces;
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
-  return part != 0 ? chunk_behind(t, place, k, part, c) : message_in(t.scratch, place, k).chunk(c);
+  const consensus::MessagePlace message = message_in(t.scratch, place, k);
+  if (part == 0) {
+    return message.chunk(c);
+  }
+  const std::byte* behind =
+      bytes_behind(t, message, place, part, c * sizeof(consensus::MessageChunk));
+  return behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
 }
 
 // Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
@@ -132,19 +136,19 @@ GCOORD_HD void lay_out(const StripeTurn<Service>& t, std::uint32_t first, std::u
   warp_sync();
 }
 
-// Publishes `total` slots whose words `source` knows; how many found no room.
-template <typename Source>
+// Publishes `total` slots whose words `source` knows, kSlots at a time; how many found no room.
+template <std::uint32_t kSlots, typename Source>
 GCOORD_HD std::uint32_t publish_slots(netcore::LaneSender& to,
                                       std::uint32_t total,
                                       const Source& source) {
   std::uint32_t at = 0;
   while (at < total) {
-    const std::uint32_t left = total - at;
-    const netcore::Reservation place = to.reserve(left < warp_lanes() ? left : warp_lanes());
+    const std::uint32_t at_once = total - at < kSlots ? total - at : kSlots;
+    const netcore::Reservation place = to.reserve(at_once < warp_lanes() ? at_once : warp_lanes());
     if (place.slot_count == 0) {
       break;
     }
-    to.publish(place, [&source, at](std::uint32_t slot, std::uint32_t word) {
+    to.template publish<kSlots>(place, [&source, at](std::uint32_t slot, std::uint32_t word) {
       return source(at + slot, word);
     });
     at += place.slot_count;
@@ -160,7 +164,7 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
     const std::uint32_t wanted = total - sent < kTurnSlots ? total - sent : kTurnSlots;
     lay_out(t, sent, wanted);
     const std::uint32_t left =
-        publish_slots(to, wanted, [&t](std::uint32_t at, std::uint32_t word) {
+        publish_slots<netcore::kTileSlots>(to, wanted, [&t](std::uint32_t at, std::uint32_t word) {
           return word_in(&t.desk.outgoing[at], word);
         });
     warp_sync();
@@ -173,13 +177,53 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
   (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
 }
 
+// Sends message k of the only row of a turn, which the step put into desk.outgoing, with what
+// follows it; how many slots found no room.
+template <typename Service>
+GCOORD_HD std::uint32_t send_alone(StripeTurn<Service>& t,
+                                   std::uint32_t k,
+                                   std::uint32_t slots,
+                                   netcore::LaneSender& to) {
+  const netcore::Slot& header = t.desk.outgoing[k];
+  const consensus::MessagePlace message{header.bytes, 1};
+  return publish_slots<kFewSlots>(
+      to, slots, [&t, &header, message](std::uint32_t part, std::uint32_t word) {
+        if (part == 0) {
+          return word_in(&header, word);
+        }
+        const std::byte* behind =
+            bytes_behind(t, message, 0, part, word * std::uint32_t{sizeof word});
+        return behind != nullptr ? word_in(behind, 0) : 0u;
+      });
+}
+
+// What a turn of one row says: no list, and no copy.
+template <typename Service>
+GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
+  const std::uint32_t messages = t.desk.message_count[0];
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < messages; ++k) {
+    const consensus::MessagePlace message{t.desk.outgoing[k].bytes, 1};
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      const std::uint32_t slots = slots_to<Service>(message, t.node.peer[p]);
+      if (slots != 0) {
+        const std::uint32_t left = send_alone(t, k, slots, to[p]);
+        (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += left;
+      }
+    }
+  }
+  warp_sync();
+}
+
 template <typename Service>
 GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t wanted = t.desk.reply_count;
   const std::uint32_t total = wanted < kTurnReplies ? wanted : kTurnReplies;
-  const std::uint32_t lost = publish_slots(to, total, [&t](std::uint32_t at, std::uint32_t word) {
-    return word_in(&t.scratch.reply[at], word);
-  });
+  const std::uint32_t lost =
+      publish_slots<kFewSlots>(to, total, [&t](std::uint32_t at, std::uint32_t word) {
+        return word_in(&t.scratch.reply[at], word);
+      });
   t.state.counts.replies += total - lost;
   t.state.counts.unreplied += lost;
 }

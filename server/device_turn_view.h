@@ -153,12 +153,12 @@ struct StripeCounts {
 
 // What a stripe remembers between two turns, and between two kernels.
 struct alignas(128) StripeState {
-  std::uint64_t due_head = 0;  // Cursors of its ring of rows that want a turn.
-  std::uint64_t due_tail = 0;
-  std::uint64_t version = 0;  // Newest reading of the clock that was taken over.
+  std::uint32_t due_first = 0;  // Its ring of rows that want a turn: where it begins,
+  std::uint32_t due_count = 0;  // and how many lie in it.
+  std::uint64_t version = 0;    // Newest reading of the clock that was taken over.
   std::uint64_t wakes = 0;
   std::uint64_t looks = 0;           // Turns, with and without work.
-  std::uint32_t wake_next = 0;       // Rows of the stripe from here on are still to be woken.
+  std::uint32_t wake_next = 0;       // How far a bulk wake is, in two passes over the rows.
   std::uint32_t held[kTurnPeers]{};  // Slots of a message whose last slots have not come yet.
   std::uint32_t broken[kTurnPeers]{};
   Tick deadline_next = Tick{};  // No row of the stripe is due before this tick.
@@ -168,7 +168,6 @@ struct alignas(128) StripeState {
 // Memory that one group works in and that nothing outlives a turn in, but for the held slots.
 struct StripeScratch {
   consensus::Message message[kTurnPlaces * kTurnMessages];  // As tiles: message_tiles.h.
-  LogIndex stored[consensus::kInboxMessages * kTurnPlaces];
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot request[kTurnSlots];
   netcore::Slot reply[kTurnReplies];
@@ -202,11 +201,16 @@ struct TurnNode {
   netcore::GpuChannelDevice client;  // Band::Rpc, a lane per stripe; epoch 0: there is none.
 
   GCOORD_HD Entry& entry(std::uint32_t row, LogIndex index) const {
-    return log[static_cast<std::size_t>(row) * shape.log_slots + index.value % shape.log_slots];
+    return log[slot_of(row, index)];
   }
 
   GCOORD_HD std::uint64_t& origin_of(std::uint32_t row, LogIndex index) const {
-    return origin[static_cast<std::size_t>(row) * shape.log_slots + index.value % shape.log_slots];
+    return origin[slot_of(row, index)];
+  }
+
+  // Where an entry of a row lies. A mask, because a device divides slowly.
+  GCOORD_HD std::size_t slot_of(std::uint32_t row, LogIndex index) const {
+    return static_cast<std::size_t>(row) * shape.log_slots + (index.value & (shape.log_slots - 1));
   }
 };
 

@@ -139,7 +139,7 @@ struct RowArrays {
 static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
 // Steps a row by the plain step and stores it, if that will do; otherwise all is as before.
-// `staged` is the row in its table, or a copy that the caller puts back.
+// `staged` is the row in its table, or a copy of which the caller puts back the second half.
 GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
                                      const RowTurn& t,
                                      consensus::PackedRow& staged) {
@@ -158,12 +158,16 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   consensus::unpack(packed, table.deadline[t.row], shard);
   prefetch(&t.entry(log.applied + 1));
-  const bool stepped = try_plain_row(t, shard, packed);
-  if (stepped) {
-    consensus::store_packed_moving(packed, staged);
-    table.deadline[t.row] = hot.deadline;
+  const PlainStep stepped = try_plain_row(t, shard, packed);
+  if (stepped == PlainStep::Left) {
+    return false;
   }
-  return stepped;
+  if (stepped == PlainStep::Compacted) {
+    consensus::store_still(packed, table.packed[t.row]);
+  }
+  consensus::store_packed_moving(packed, staged);
+  table.deadline[t.row] = hot.deadline;
+  return true;
 }
 
 // Takes the row in one place, for which what arrived was gathered, through its turn, or leaves it

@@ -90,7 +90,7 @@ GCOORD_HD inline std::uint32_t delay_of(const RowTurn& t,
                                         std::uint64_t sent,
                                         std::uint32_t k) {
   const ResidentRates& rates = t.rates();
-  if (rates.by_chance == 0) {
+  if (!t.by_chance()) {
     return 1;
   }
   const std::uint64_t number = (sent * kResidentNodes + t.node) * kResidentMessages + k;
@@ -176,7 +176,7 @@ GCOORD_HD inline void gather_row(const RowTurn& t) {
   Gathered gathered;
   if (t.turn.node[t.node].restart == 0) {
     gather_age(t, 1, gathered);  // Apart from the late ones, so that it is straight code.
-    for (std::uint32_t age = 2; age < t.view.shape.ages; ++age) {
+    for (std::uint32_t age = 2; age < t.ages(); ++age) {
       gather_age(t, age, gathered);
     }
   }

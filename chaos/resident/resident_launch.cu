@@ -21,11 +21,13 @@ __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
   start_place(world, blockIdx.y, blockIdx.x * blockDim.x + threadIdx.x);
 }
 
+// For turns with chance, and for those without, which are what is measured.
+template <bool quiet>
 __global__ void __launch_bounds__(kScanThreads, kTurnBlocks)
     turn_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
   __shared__ BlockRows rows;
-  run_block(world, turn, blockIdx.y, blockIdx.x * kScanRows, rows);
+  run_block<quiet>(world, turn, blockIdx.y, blockIdx.x * kScanRows, rows);
 }
 
 __global__ void __launch_bounds__(kStepThreads, kStepBlocks)
@@ -65,7 +67,12 @@ void launch_start(const DeviceWorldView& world) {
 void launch_turn(const DeviceWorldView& world, const ResidentTurn& turn) {
   const std::uint32_t steps = kMultiprocessors * kStepBlocks / kResidentNodes;
   const dim3 rest_grid(std::min(steps, blocks_for(world, kStepThreads)), kResidentNodes);
-  turn_rows<<<dim3(blocks_for(world, kScanRows), kResidentNodes), kScanThreads>>>(world, turn);
+  const dim3 grid(blocks_for(world, kScanRows), kResidentNodes);
+  if (turn.rates.by_chance == 0) {
+    turn_rows<true><<<grid, kScanThreads>>>(world, turn);
+  } else {
+    turn_rows<false><<<grid, kScanThreads>>>(world, turn);
+  }
   rest_rows<<<rest_grid, kStepThreads>>>(world, turn);
 }
 

@@ -105,7 +105,8 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
   return count;
 }
 
-// The turn of a block's rows, as far as plain steps go.
+// The turn of a block's rows, as far as plain steps go. `quiet`: no chance has its hand in it.
+template <bool quiet>
 GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     const ResidentTurn& turn,
                                     std::uint32_t node,
@@ -126,7 +127,7 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
     const std::uint32_t k = first + (lane < here ? lane : 0);
     RowWork work;
     RowLists lists;
-    const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists};
+    const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists, quiet};
     if (lane < here) {
       prefetch(&t.service());  // Needed last.
       gather_row(t);

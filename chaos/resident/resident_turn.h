@@ -11,13 +11,14 @@
 #include "chaos/resident/resident_restart.h"
 #include "chaos/resident/resident_row.h"
 #include "common/hd.h"
-#include "consensus/packed_row.h"
-#include "consensus/plain_step.h"
+#include "consensus/plain_packed.h"
 #include "consensus/step.h"
 
 #include <cstdint>
 
 namespace gcoord::chaos {
+
+using consensus::PlainStep;
 
 // The inbox of one step, its configuration apart from its plain fields (consensus/step_row.h).
 struct Intake {
@@ -63,7 +64,7 @@ GCOORD_HD inline void take_wishes(const RowTurn& t,
                                   consensus::ShardRef shard,
                                   const Intake& intake) {
   const ResidentRates& rates = t.rates();
-  if (rates.by_chance == 0) {
+  if (!t.by_chance()) {
     return;
   }
   const std::uint64_t one = chance(t.turn.seed, Chance::Pick, t.node, t.row, 2 * t.turn.number);
@@ -189,39 +190,42 @@ GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
 }
 
 // The same for a row that is plain, has this role and was unpacked from `packed`, over which it is
-// packed again; `intake` was filled and is plain. False: the row needs a whole step instead, and
-// nothing was done but to write messages, which that will write again.
+// packed again; `intake` was filled and is plain.
 template <consensus::Role role>
-GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
-                                   consensus::ShardRef shard,
-                                   const Intake& intake,
-                                   consensus::PackedRow& packed) {
-  consensus::restate_plain(shard, role);
-  consensus::restate_plain_inbox(intake.head);
+GCOORD_HD_FLAT PlainStep step_plain_row(const RowTurn& t,
+                                        consensus::ShardRef shard,
+                                        const Intake& intake,
+                                        consensus::PackedRow& packed) {
   consensus::OutboxHead out;
-  consensus::step_with<consensus::StepScope::Plain>(
-      shard, intake.head, ArrivedMessages{t}, out, arrays_of(t, intake.configuration), t.input);
-  if (out.beyond_plain != 0 || !consensus::pack_moving(shard, packed)) {
-    return false;
+  const PlainStep stepped =
+      consensus::step_plain<role, /*compacts=*/false>(shard,
+                                                      intake.head,
+                                                      ArrivedMessages{t},
+                                                      out,
+                                                      arrays_of(t, intake.configuration),
+                                                      t.input,
+                                                      packed);
+  if (stepped == PlainStep::Left) {
+    return stepped;
   }
   GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
   leave_outbox(t, shard, intake.head, out);
-  return true;
+  return stepped;
 }
 
 // Either of the two, if row and inbox are plain.
-GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
-                                  consensus::ShardRef shard,
-                                  consensus::PackedRow& packed) {
+GCOORD_HD_FLAT PlainStep try_plain_row(const RowTurn& t,
+                                       consensus::ShardRef shard,
+                                       consensus::PackedRow& packed) {
   if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
-    return false;
+    return PlainStep::Left;
   }
   consensus::InboxHead head;
   consensus::Configuration configuration;
   const Intake intake{head, configuration};
   take_all(t, shard, ArrivedMessages{t}, intake);
-  if (!consensus::plain_inbox(head)) {
-    return false;
+  if (!consensus::plain_inbox(head) || head.compact_to.value != 0) {
+    return PlainStep::Left;
   }
   return shard.hot().role == consensus::Role::Leader
              ? step_plain_row<consensus::Role::Leader>(t, shard, intake, packed)

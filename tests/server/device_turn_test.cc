@@ -332,7 +332,7 @@ TEST(DeviceTurn, RequestsThatCannotBeAreRefused) {
   request.tag = 0;
   ASSERT_TRUE(client.ask(request));
   for (std::uint32_t k = 0; k < 3; ++k) {
-    world.turns(6);
+    world.turns(12);
     const auto reply = client.answer();
     ASSERT_TRUE(reply.has_value());
     EXPECT_EQ(reply->verdict, TurnVerdict::Refused);

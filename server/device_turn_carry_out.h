@@ -1,0 +1,243 @@
+// What follows the step of one row: everything that the outbox asks for but sending.
+//
+// Called by one thread per place; threads of a group share nothing here but the tally and the list
+// of replies, which they claim with relaxed atomics. In the order of consensus/outbox.h: entries of
+// the Appends that the step took over, a snapshot, new entries; storage is the memory that they lie
+// in (StepInput::stored_at_once); messages stay in the scratch until the group sends them; decided
+// entries are applied. Host and device; loops are bounded by the shape.
+#pragma once
+
+#include "common/assert.h"
+#include "common/hd.h"
+#include "consensus/message_tiles.h"
+#include "consensus/packed_table.h"
+#include "consensus/step.h"
+#include "server/device_turn_desk.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace gcoord::server {
+
+// Entries that one turn applies to one row; the rest is asked for again.
+inline constexpr std::uint32_t kTurnApply = 64;
+
+// One row at work.
+template <typename Service>
+struct RowTurn {
+  using Entry = typename Service::Entry;
+
+  const TurnNode<Service>& node;
+  StripeDesk& desk;
+  StripeScratch& scratch;
+  consensus::MessageSink sink;
+  std::uint32_t place;
+  std::uint32_t row;
+
+  GCOORD_HD const netcore::Slot* slot_of(std::uint32_t k) const {
+    const std::uint32_t code = desk.arrived[place][k];
+    return &desk.slots[code / kTurnSlots][code % kTurnSlots];
+  }
+
+  // Of Append k: its first entry to keep; 0: none.
+  GCOORD_HD LogIndex* stored() const { return desk.stored[place]; }
+
+  // Writes an entry of this node's log, and which request it is the answer to.
+  GCOORD_HD void store(LogIndex index, const Entry& entry, std::uint64_t tag) const {
+    node.entry(row, index) = entry;
+    if (node.client.epoch != 0) {
+      node.origin_of(row, index) = tag;
+    }
+  }
+};
+
+// The state of a snapshot that the step took over.
+template <typename Service>
+GCOORD_HD void store_snapshot(const RowTurn<Service>& r, const consensus::OutboxHead& out) {
+  if (out.snapshot_installed != 0) {
+    const netcore::Slot* slot = r.slot_of(out.snapshot_installed - 1u);
+    r.node.service.install(r.row, slot[kSnapshotSlots]);
+    r.node.applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
+  }
+}
+
+// Entries of the Appends that the step took over.
+template <typename Service>
+GCOORD_HD void store_arrived(const RowTurn<Service>& r) {
+  using Entry = typename Service::Entry;
+  const std::uint32_t count = r.desk.arrived_count[r.place];
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const LogIndex stored = r.stored()[k];
+    if (stored.value == 0) {
+      continue;
+    }
+    const netcore::Slot* slot = r.slot_of(k);
+    const auto entries = static_cast<std::uint32_t>(consensus::load_chunk(slot).word[0] >> 48);
+    const LogIndex before{consensus::load_chunk(slot->bytes + 16).word[1]};
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t at = 0; at < entries; ++at) {
+      if (before + (at + 1) >= stored) {
+        Entry entry;
+        std::memcpy(&entry, slot[1].bytes + at * sizeof(Entry), sizeof entry);
+        r.store(before + (at + 1), entry, 0);
+      }
+    }
+  }
+}
+
+// What became of the requests that were proposed.
+template <typename Service>
+GCOORD_HD void store_requested(const RowTurn<Service>& r,
+                               const consensus::Hot& hot,
+                               const consensus::OutboxHead& out) {
+  const bool overloaded = out.proposal == consensus::ProposalVerdict::Overloaded ||
+                          out.proposal == consensus::ProposalVerdict::Accepted;
+  const std::uint32_t count = r.desk.proposal_count[r.place];
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const TurnRequest request = request_at(r.scratch, r.desk.proposal[r.place][k]);
+    if (k < out.accepted.count) {
+      r.store(out.accepted.first + k, Service::command(request), request.tag);
+    } else {
+      refuse(r, request, overloaded ? TurnVerdict::Overloaded : TurnVerdict::NotLeader, hot.leader);
+    }
+  }
+}
+
+template <typename Service>
+GCOORD_HD void store_new(const RowTurn<Service>& r,
+                         const consensus::Hot& hot,
+                         const consensus::InboxHead& in,
+                         const consensus::OutboxHead& out) {
+  const Service& service = r.node.service;
+  if (r.desk.proposal_count[r.place] != 0) {
+    store_requested(r, hot, out);
+  } else if (in.proposal_count != 0) {
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t k = 0; k < out.accepted.count; ++k) {
+      const LogIndex index = out.accepted.first + k;
+      r.store(index, service.offer(r.row, index, k), 0);
+    }
+    service.offered(r.row, out.accepted.first, out.accepted.count);
+  }
+}
+
+// The first entry of a leader's term.
+template <typename Service>
+GCOORD_HD void store_own(const RowTurn<Service>& r, const consensus::OutboxHead& out) {
+  if (out.own_entry.count != 0) {
+    GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
+    r.store(out.own_entry.first, Service::noop(), 0);
+  }
+}
+
+// A snapshot that the step sends is the service as it is now: nothing was applied since.
+template <typename Service>
+GCOORD_HD void save_snapshot(const RowTurn<Service>& r, consensus::ShardRef shard) {
+  bool wanted = false;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    wanted = wanted || shard.progress(slot).state == consensus::ProgressState::Snapshot;
+  }
+  if (wanted && shard.hot().role == consensus::Role::Leader) {
+    GCOORD_ASSERT(shard.log().applied == r.node.applied[r.row]);
+    netcore::Slot* snapshot = r.scratch.snapshot[r.place];
+    std::memcpy(&snapshot[0], &shard.configuration(), sizeof(consensus::Configuration));
+    r.node.service.save(r.row, snapshot[1]);
+  }
+}
+
+// Applies one decided entry. False: there is no room for the reply that is owed; later.
+template <typename Service>
+GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot, LogIndex index) {
+  const std::uint64_t tag = r.node.client.epoch != 0 ? r.node.origin_of(r.row, index) : 0;
+  std::uint32_t at = kTurnReplies;
+  if (tag != 0) {
+    at = reserve_reply(r.desk);
+    if (at == kTurnReplies) {
+      return false;
+    }
+  }
+  const auto entry = r.node.entry(r.row, index);
+  TurnReply reply;
+  if (!Service::is_noop(entry)) {
+    reply.result = r.node.service.apply(r.row, index, entry);
+    relaxed_add(r.desk.tally.applied, 1);
+  }
+  if (tag != 0) {
+    reply.shard = ShardId{r.row};
+    reply.verdict = TurnVerdict::Committed;
+    reply.tag = tag;
+    reply.index = index;
+    reply.leader = hot.leader;
+    write_reply(r.scratch, at, reply);
+  }
+  return true;
+}
+
+// Whether decided entries are left for the next turn.
+template <typename Service>
+GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
+                             const consensus::Hot& hot,
+                             const consensus::ApplyRequest& request) {
+  LogIndex& applied = r.node.applied[r.row];
+  const LogIndex before = applied;
+  LogIndex index = before;
+  const LogIndex last = min_id(request.last, before + kTurnApply);
+  GCOORD_UNROLL_BY(1)
+  while (index < last && apply_entry(r, hot, index + 1)) {
+    index = index + 1;
+  }
+  if (index != before) {
+    applied = index;
+  }
+  return index < request.last;
+}
+
+// What the group adds up.
+template <typename Service>
+GCOORD_HD void count_row(const RowTurn<Service>& r,
+                         consensus::Role before,
+                         const consensus::Hot& hot,
+                         const consensus::OutboxHead& out) {
+  TurnTally& tally = r.desk.tally;
+  const bool led = before == consensus::Role::Leader;
+  const bool leads = hot.role == consensus::Role::Leader;
+  if (led != leads) {
+    relaxed_add(tally.led, leads ? 1u : ~0u);
+    relaxed_add(tally.elected, leads ? 1u : 0u);
+  }
+  if ((hot.flags & consensus::kRowStalled) != 0) {
+    relaxed_add(tally.stalled, 1);
+  }
+  if (out.dropped != 0) {
+    relaxed_add(tally.dropped, out.dropped);
+  }
+}
+
+template <typename Service>
+GCOORD_HD void carry_out(const RowTurn<Service>& r,
+                         consensus::ShardRef shard,
+                         const consensus::InboxHead& in,
+                         const consensus::OutboxHead& out) {
+  const consensus::Hot& hot = shard.hot();
+  StripeDesk& desk = r.desk;
+  if (in.message_count != 0) {
+    store_arrived(r);
+  }
+  store_new(r, hot, in, out);
+  bool again = out.again != 0;
+  if (out.apply.first.value != 0) {
+    again = apply_decided(r, hot, out.apply) || again;
+  }
+  // What a leader has under way calls it when it is answered: time enough to propose more.
+  const consensus::Log& log = shard.log();
+  const bool settled = hot.role == consensus::Role::Leader && log.last == log.commit;
+  again = again || (settled && r.node.service.offers(r.row, desk.reading.order) != 0);
+  desk.again[r.place] = again ? 1 : 0;
+  desk.message_count[r.place] = static_cast<std::uint8_t>(out.message_count);
+  desk.deadline[r.place] = hot.deadline;
+}
+
+}  // namespace gcoord::server

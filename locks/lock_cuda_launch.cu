@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(kShortThreads) apply_short_kernel(LockBatch ba
   apply_short_runs(batch);
 }
 
-__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach) apply_long_kernel(LockBatch batch) {
+__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach)
+    apply_long_kernel(LockBatch batch) {
   __shared__ LockWindow windows[kLongThreads / 32];
   apply_long_runs(batch, windows[threadIdx.x / 32]);
 }

@@ -12,8 +12,8 @@ constexpr std::uint32_t kShortThreads = 128;
 // One group to a block: the longest run should share its multiprocessor with as few as possible.
 constexpr std::uint32_t kLongThreads = 32;
 
-// Groups for long runs to a multiprocessor: they share its four schedulers with the short runs.
-constexpr std::uint32_t kLongBlocksEach = 2;
+// Groups for long runs to a multiprocessor: one for each of its schedulers, beside the short runs.
+constexpr std::uint32_t kLongBlocksEach = 4;
 
 constexpr std::uint32_t kLoopThreads = 256;
 

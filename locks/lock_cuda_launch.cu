@@ -13,8 +13,8 @@ constexpr std::uint32_t kShortThreads = 128;
 // One group to a block: the longest run should share its multiprocessor with as few as possible.
 constexpr std::uint32_t kLongThreads = 32;
 
-// Groups for long runs to a multiprocessor: they share its four schedulers with the short runs.
-constexpr std::uint32_t kLongBlocksEach = 2;
+// Groups for long runs to a multiprocessor: one for each of its schedulers, beside the short runs.
+constexpr std::uint32_t kLongBlocksEach = 4;
 
 constexpr std::uint32_t kLoopThreads = 256;
 
@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(kShortThreads) apply_short_kernel(LockBatch ba
   apply_short_runs(batch);
 }
 
-__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach) apply_long_kernel(LockBatch batch) {
+__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach)
+    apply_long_kernel(LockBatch batch) {
   __shared__ LockWindow windows[kLongThreads / 32];
   apply_long_runs(batch, windows[threadIdx.x / 32]);
 }

@@ -10,7 +10,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -75,7 +74,6 @@ TEST(LockWindow, UsualCommandsArePlanned) {
     const std::vector<std::uint32_t> sizes(10, kCommands);
     const std::uint32_t count = run_orderly(make_locks(1), planned.shape, 7, sizes);
     ASSERT_FALSE(HasFailure());
-    std::printf("%s: %u\n", planned.what, count);
     EXPECT_GE(count, 10 * kCommands / 100 * planned.planned_percent_least);
   }
 }

@@ -31,6 +31,12 @@ bool Nemesis::pick_machine(std::uint32_t& index) {
 void Nemesis::stop(std::uint32_t index, bool power_lost) {
   WorldNode& node = world_.node(index);
   Machine& machine = machines_[index];
+  if (node.running()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "ends, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value) + (power_lost ? ", without power" : ""));
+  }
   node.stop();
   machine.forgot = world_.options().durability == consensus::Durability::Memory;
   if (power_lost || node.disk().log.has_lost_power()) {
@@ -51,7 +57,18 @@ void Nemesis::start(std::uint32_t index) {
   }
   const Status started = node.start(world_.now_us());
   if (started.ok()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "starts, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value));
     return;
+  }
+  tell(index, "does not start: " + started.message());
+  machines_[index].why_down = started.message();
+  if (node.disk().log.has_lost_power()) {
+    // Power went while it recovered.
+    count(FaultClass::TornWrite);
+    node.disk().lose_power(random_.word());
   }
   const bool intruder = machines_[index].true_disk != nullptr;
   if (started.code() == StatusCode::DataLoss && !intruder) {
@@ -75,6 +92,8 @@ void Nemesis::restart_later(std::uint32_t index, std::uint64_t delay_ms) {
 
 void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   Machine& machine = machines_[index];
+  machine.why_down = failure.message();
+  tell(index, "stopped: " + failure.message());
   const bool intruder = machine.true_disk != nullptr;
   if (intruder) {
     return;  // Refused, as it must be; it stays down until the true disk is back.
@@ -110,7 +129,8 @@ void Nemesis::lose_power_of_all() {
 void Nemesis::strike_machine(FaultClass fault) {
   std::uint32_t index = 0;
   const bool memory = world_.options().durability == consensus::Durability::Memory;
-  if (!pick_machine(index) || (memory && fault == FaultClass::Crash && !world_.remembers_all())) {
+  const bool ends = fault <= FaultClass::PowerLossOfAll || fault == FaultClass::ClockJump;
+  if (!pick_machine(index) || (memory && ends && !world_.remembers_all())) {
     return;
   }
   if (fault == FaultClass::PowerLossOfAll) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -41,13 +42,33 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
   line.commit = t.commit.value;
   line.applied = t.applied.value;
   line.durable = t.durable.value;
-  line.vote = t.vote.value;
   line.leader = t.leader.value;
   line.role = word_of(t.role);
   line.state_hash = fmt::format("{:016x}", t.state_hash);
   line.file = file->second;
   line.line = trace_.lines.size() + 1;
   trace_.lines.push_back(std::move(line));
+}
+
+void WorldJudge::take(const consensus::Message& message, std::uint32_t life) {
+  const bool asks = message.kind == consensus::MessageKind::Vote;
+  const bool grants = message.kind == consensus::MessageKind::VoteReply &&
+                      (message.flags & consensus::kFlagReject) == 0;
+  if (!asks && !grants) {
+    return;
+  }
+  const NodeId candidate = asks ? message.from : message.to;
+  const std::array<std::uint64_t, 4> voter{
+      message.shard.value, message.from.value, lives_apart_ ? life : 0, message.term.value};
+  const auto [vote, added] = votes_.emplace(voter, candidate);
+  if (vote->second != candidate) {
+    report(fmt::format("I2: node {} voted for {} and {} in term {} of shard {}",
+                       message.from.value,
+                       vote->second.value,
+                       candidate.value,
+                       message.term.value,
+                       message.shard.value));
+  }
 }
 
 void WorldJudge::report(const std::string& what) {

@@ -8,8 +8,10 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
+#include "consensus/message.h"
 #include "server/engine_view.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,6 +24,13 @@ class WorldJudge {
  public:
   void take(Operation operation);
   void take(const server::ShardTransition& transition, std::uint32_t life);
+
+  // A message of a node before it leaves: whom it votes for (I2).
+  void take(const consensus::Message& message, std::uint32_t life);
+
+  // Memory mode: what is forgotten does not bind, and a node votes again only after it was admitted
+  // anew, so each life is a voter of its own.
+  void set_lives_apart(bool apart) { lives_apart_ = apart; }
 
   // Breaches that the world saw by itself; the first is kept.
   void report(const std::string& what);
@@ -45,6 +54,9 @@ class WorldJudge {
   History history_;
   Trace trace_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
+  // By shard, voter, life where they are apart, and term: the candidate.
+  std::map<std::array<std::uint64_t, 4>, NodeId> votes_;
+  bool lives_apart_ = false;
   std::string reported_;
   std::uint64_t digest_ = 0;
   std::uint64_t lost_ = 0;

@@ -74,6 +74,7 @@ class Nemesis {
   void restart_later(std::uint32_t index, std::uint64_t delay_ms);
   void lose_power_of_all();
   void flip_bit(std::uint32_t index);
+  bool known_to_all(std::uint32_t index);
   void replace_disk(std::uint32_t index);
   void bring_old_disk(std::uint32_t index);
   void intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk);

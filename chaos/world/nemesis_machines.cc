@@ -4,6 +4,7 @@
 #include "common/assert.h"
 #include "server/engine_errors.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -234,7 +235,19 @@ void Nemesis::flip_bit(std::uint32_t index) {
   }
 }
 
+// Whether every other node has admitted this life of the node, so that each can tell a directory
+// that is not its own. What passes otherwise is in docs/adr/0012.
+bool Nemesis::known_to_all(std::uint32_t index) {
+  const server::NodeView view = world_.node(index).engine().view();
+  return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
+    return peer.link.state == netcore::LinkState::Up && peer.live;
+  });
+}
+
 void Nemesis::replace_disk(std::uint32_t index) {
+  if (!known_to_all(index)) {
+    return;
+  }
   stop(index, false);
   count(FaultClass::ReplacedDisk);
   intrude(index, std::make_unique<WorldDisk>());
@@ -242,7 +255,8 @@ void Nemesis::replace_disk(std::uint32_t index) {
 
 void Nemesis::bring_old_disk(std::uint32_t index) {
   Machine& machine = machines_[index];
-  if (machine.old_disk == nullptr || machine.lives_at_old == world_.node(index).life_count()) {
+  const bool same_life = machine.lives_at_old == world_.node(index).life_count();
+  if (machine.old_disk == nullptr || same_life || !known_to_all(index)) {
     return;
   }
   auto old = std::move(machine.old_disk);

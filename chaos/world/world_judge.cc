@@ -34,6 +34,9 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
        {t.tick.value, t.term.value, t.commit.value, t.applied.value, t.state_hash}) {
     digest_ = mix64(digest_ ^ word);
   }
+  if (t.role == consensus::Role::Leader) {
+    note_vote({t.shard.value, t.node.value, life, t.term.value}, t.node);
+  }
   TraceLine line;
   line.node = t.node.value;
   line.shard = t.shard.value;
@@ -51,23 +54,22 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
 }
 
 void WorldJudge::take(const consensus::Message& message, std::uint32_t life) {
-  const bool asks = message.kind == consensus::MessageKind::Vote;
-  const bool grants = message.kind == consensus::MessageKind::VoteReply &&
-                      (message.flags & consensus::kFlagReject) == 0;
-  if (!asks && !grants) {
-    return;
+  if (message.kind == consensus::MessageKind::VoteReply &&
+      (message.flags & consensus::kFlagReject) == 0) {
+    note_vote({message.shard.value, message.from.value, life, message.term.value}, message.to);
   }
-  const NodeId candidate = asks ? message.from : message.to;
-  const std::array<std::uint64_t, 4> voter{
-      message.shard.value, message.from.value, lives_apart_ ? life : 0, message.term.value};
-  const auto [vote, added] = votes_.emplace(voter, candidate);
+}
+
+void WorldJudge::note_vote(Ballot ballot, NodeId candidate) {
+  ballot.life = lives_apart_ ? ballot.life : 0;
+  const auto [vote, added] = votes_.emplace(ballot, candidate);
   if (vote->second != candidate) {
     report(fmt::format("I2: node {} voted for {} and {} in term {} of shard {}",
-                       message.from.value,
+                       ballot.voter,
                        vote->second.value,
                        candidate.value,
-                       message.term.value,
-                       message.shard.value));
+                       ballot.term,
+                       ballot.shard));
   }
 }
 

@@ -11,10 +11,10 @@
 #include "consensus/message.h"
 #include "server/engine_view.h"
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,11 +51,25 @@ class WorldJudge {
   const Trace& trace() const { return trace_; }
 
  private:
+  // A vote that left a node, or made it leader: only then must it be kept over restarts.
+  struct Ballot {
+    std::uint32_t shard = 0;
+    std::uint32_t voter = 0;
+    std::uint32_t life = 0;  // Where lives are apart.
+    std::uint64_t term = 0;
+
+    friend bool operator<(const Ballot& a, const Ballot& b) {
+      return std::tie(a.shard, a.voter, a.life, a.term) <
+             std::tie(b.shard, b.voter, b.life, b.term);
+    }
+  };
+
+  void note_vote(Ballot ballot, NodeId candidate);
+
   History history_;
   Trace trace_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
-  // By shard, voter, life where they are apart, and term: the candidate.
-  std::map<std::array<std::uint64_t, 4>, NodeId> votes_;
+  std::map<Ballot, NodeId> votes_;
   bool lives_apart_ = false;
   std::string reported_;
   std::uint64_t digest_ = 0;

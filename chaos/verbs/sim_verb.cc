@@ -179,15 +179,33 @@ struct ReplayArguments {
   std::uint32_t clients = 0;
   std::uint64_t safety_ms = 0;
   std::string faults;
+  std::string mutant = "none";
   std::string history;
+  bool tells = false;
   bool json = false;
 };
+
+std::optional<Mutant> find_mutant(const std::string& name) {
+  for (std::size_t k = 0; k < kMutantCount; ++k) {
+    if (name == mutant_name(static_cast<Mutant>(k))) {
+      return static_cast<Mutant>(k);
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   WorldOptions options = world_of_seed(arguments.seed);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
+  const auto mutant = find_mutant(arguments.mutant);
+  if (!mutant) {
+    std::fprintf(stderr, "gcoord chaos replay: no mistake %s\n", arguments.mutant.c_str());
+    return std::nullopt;
+  }
+  options.mutant = *mutant;
+  options.tells = arguments.tells;
   if (!arguments.faults.empty()) {
     const auto faults = parse_faults(arguments.faults);
     if (!faults.ok()) {
@@ -217,6 +235,8 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--clients", arguments.clients, "Clients")->check(CLI::Range(1, 64));
   app.add_option("--safety-ms", arguments.safety_ms, "Length of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
+  app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants)");
+  app.add_flag("--tell", arguments.tells, "Say on stderr what befalls whom");
   app.add_option("--history", arguments.history, "Write what clients were told to this file");
   app.add_flag("--json", arguments.json, "End with one JSON object on the last line");
   if (const int code = parse(app, argc, argv); code >= 0) {

@@ -1,6 +1,6 @@
-// Classic mistakes, planted at the seams of a simulated node or client to see whether the judges find
-// them (docs/adr/0023). Each breaks a promise as its namesake in the product would; no line of the
-// product knows of them.
+// Classic mistakes, planted at the seams of a simulated node or client to see whether the judges
+// find them (docs/adr/0023). Each breaks a promise as its namesake in the product would; no line of
+// the product knows of them.
 //
 // Never renumber: `chaos replay --mutant` names them by their words. Plain values.
 #pragma once
@@ -31,7 +31,6 @@ enum class Mutant : std::uint8_t {
   CommitFallsBack,
   // Of the service and its state.
   EntrySkipped,
-  EntryTwice,
   DuplicateNotSeen,
   SnapshotInstalledEmpty,
   CheckpointOfThePast,
@@ -39,7 +38,6 @@ enum class Mutant : std::uint8_t {
   // Of the way between clients and the log.
   ReadWithoutQuorum,
   ReleaseAcknowledgedAtOnce,
-  ReplyToTheNext,
   // Of the disk.
   SyncDoesNothing,
   FailedSyncForgiven,
@@ -53,7 +51,7 @@ enum class Mutant : std::uint8_t {
   ClientRenumbersRetries,
 };
 
-inline constexpr std::size_t kMutantCount = 35;
+inline constexpr std::size_t kMutantCount = 33;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

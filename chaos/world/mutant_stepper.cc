@@ -46,8 +46,8 @@ void change_message(Mutant mutant, const ShardRef& row, Message& message) {
       }
       return;
     case Mutant::SecondVoteInATerm:
-      if (message.kind == MessageKind::Vote && of_own_term &&
-          row.hot().role == Role::Follower && row.hot().leader == NodeId{}) {
+      if (message.kind == MessageKind::Vote && of_own_term && row.hot().role == Role::Follower &&
+          row.hot().leader == NodeId{}) {
         row.hot().vote = NodeId{};
       }
       return;
@@ -80,10 +80,10 @@ void count_one_more(const ShardRef& row, const Inbox& in) {
     const Message& message = in.message[k];
     if (message.kind == MessageKind::VoteReply && row.hot().role == Role::Candidate &&
         message.term == row.hot().term && (message.flags & consensus::kFlagReject) != 0) {
-      const auto missing = static_cast<consensus::SlotMask>(row.configuration().voters &
-                                                            ~row.election().granted);
-      row.election().granted = static_cast<consensus::SlotMask>(
-          row.election().granted | (missing & (~missing + 1)));
+      const auto missing =
+          static_cast<consensus::SlotMask>(row.configuration().voters & ~row.election().granted);
+      row.election().granted =
+          static_cast<consensus::SlotMask>(row.election().granted | (missing & (~missing + 1)));
     }
   }
 }
@@ -125,8 +125,8 @@ class MutantStepper final : public consensus::Stepper {
               std::span<const Inbox> in,
               std::span<consensus::Outbox> out,
               const StepInput& input) override {
-    if (std::exchange(first_, false) && (mutant_ == Mutant::VoteForgottenAtRestart ||
-                                         mutant_ == Mutant::TermForgottenAtRestart)) {
+    if (std::exchange(first_, false) &&
+        (mutant_ == Mutant::VoteForgottenAtRestart || mutant_ == Mutant::TermForgottenAtRestart)) {
       for (std::uint32_t row = 0; row < columns().row_count; ++row) {
         forget_at_restart(mutant_, ShardRef(columns(), row));
       }
@@ -182,10 +182,8 @@ class MutantStepper final : public consensus::Stepper {
       }
     }
     result.peer = peers_.data();
-    result.stored_at_once =
-        mutant_ == Mutant::AcknowledgedBeforeDurable ? 1 : input.stored_at_once;
-    result.vote_after =
-        mutant_ == Mutant::VotesAtOnceAfterRestart ? Tick{0} : input.vote_after;
+    result.stored_at_once = mutant_ == Mutant::AcknowledgedBeforeDurable ? 1 : input.stored_at_once;
+    result.vote_after = mutant_ == Mutant::VotesAtOnceAfterRestart ? Tick{0} : input.vote_after;
     return result;
   }
 

@@ -1,5 +1,5 @@
-// The product's stepper with a mistake around it: what goes in, what comes out, or what it is told of
-// time is changed as the mistake would change it. One thread.
+// The product's stepper with a mistake around it: what goes in, what comes out, or what it is told
+// of time is changed as the mistake would change it. One thread.
 #pragma once
 
 #include "chaos/world/mutant.h"

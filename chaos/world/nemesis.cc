@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -61,6 +62,26 @@ void Nemesis::pass() {
   }
 }
 
+void Nemesis::count(FaultClass fault) {
+  ++counts_[static_cast<std::size_t>(fault)];
+  if (world_.options().tells) {
+    std::fprintf(stderr,
+                 "%10.3f s  %s\n",
+                 static_cast<double>(world_.now_us()) / 1e6,
+                 fault_class_name(fault));
+  }
+}
+
+void Nemesis::tell(std::uint32_t index, const std::string& what) const {
+  if (world_.options().tells) {
+    std::fprintf(stderr,
+                 "%10.3f s  node %u: %s\n",
+                 static_cast<double>(world_.now_us()) / 1e6,
+                 index + 1,
+                 what.c_str());
+  }
+}
+
 void Nemesis::strike(FaultClass fault) {
   if (fault <= FaultClass::SlowDisk) {
     return strike_machine(fault);
@@ -71,10 +92,9 @@ void Nemesis::strike(FaultClass fault) {
   if (fault <= FaultClass::Corrupt) {
     return strike_messages(fault);
   }
-  if (fault <= FaultClass::OldDisk || fault == FaultClass::Snapshot) {
-    return strike_machine(fault);
-  }
-  strike_clients(fault);
+  const bool of_clients = fault == FaultClass::PauseClient ||
+                          (fault > FaultClass::OldDisk && fault != FaultClass::Snapshot);
+  of_clients ? strike_clients(fault) : strike_machine(fault);
 }
 
 void Nemesis::cut_for(NodeId from, NodeId to, std::uint64_t ms) {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Nemesis {
   // Ends everything: all machines are whole, all nodes run, all links work.
   void heal();
 
+  // Why a node ended or did not start the last time, if it ever did.
+  const std::string& why_down(std::uint32_t index) const { return machines_[index].why_down; }
+
   // Adds what the network and the clients' wire counted themselves. Once, at the end.
   void count_messages();
 
@@ -46,6 +50,7 @@ class Nemesis {
     bool busy = false;
     std::unique_ptr<WorldDisk> true_disk;  // While another one is in its place.
     std::unique_ptr<WorldDisk> old_disk;   // As it was at some earlier crash.
+    std::string why_down;                  // The last reason.
     std::uint32_t lives_at_old = 0;
     bool forgot = false;  // Memory mode: until it votes everywhere again.
   };
@@ -57,7 +62,8 @@ class Nemesis {
   void strike_messages(FaultClass fault);
   void strike_clients(FaultClass fault);
 
-  void count(FaultClass fault) { ++counts_[static_cast<std::size_t>(fault)]; }
+  void count(FaultClass fault);
+  void tell(std::uint32_t index, const std::string& what) const;
 
   void after(std::uint64_t delay_ms, std::function<void()> act);
   std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
@@ -68,6 +74,7 @@ class Nemesis {
   void restart_later(std::uint32_t index, std::uint64_t delay_ms);
   void lose_power_of_all();
   void flip_bit(std::uint32_t index);
+  bool known_to_all(std::uint32_t index);
   void replace_disk(std::uint32_t index);
   void bring_old_disk(std::uint32_t index);
   void intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk);

@@ -4,6 +4,7 @@
 #include "common/assert.h"
 #include "server/engine_errors.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -31,6 +32,12 @@ bool Nemesis::pick_machine(std::uint32_t& index) {
 void Nemesis::stop(std::uint32_t index, bool power_lost) {
   WorldNode& node = world_.node(index);
   Machine& machine = machines_[index];
+  if (node.running()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "ends, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value) + (power_lost ? ", without power" : ""));
+  }
   node.stop();
   machine.forgot = world_.options().durability == consensus::Durability::Memory;
   if (power_lost || node.disk().log.has_lost_power()) {
@@ -51,7 +58,18 @@ void Nemesis::start(std::uint32_t index) {
   }
   const Status started = node.start(world_.now_us());
   if (started.ok()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "starts, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value));
     return;
+  }
+  tell(index, "does not start: " + started.message());
+  machines_[index].why_down = started.message();
+  if (node.disk().log.has_lost_power()) {
+    // Power went while it recovered.
+    count(FaultClass::TornWrite);
+    node.disk().lose_power(random_.word());
   }
   const bool intruder = machines_[index].true_disk != nullptr;
   if (started.code() == StatusCode::DataLoss && !intruder) {
@@ -75,6 +93,8 @@ void Nemesis::restart_later(std::uint32_t index, std::uint64_t delay_ms) {
 
 void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   Machine& machine = machines_[index];
+  machine.why_down = failure.message();
+  tell(index, "stopped: " + failure.message());
   const bool intruder = machine.true_disk != nullptr;
   if (intruder) {
     return;  // Refused, as it must be; it stays down until the true disk is back.
@@ -110,7 +130,8 @@ void Nemesis::lose_power_of_all() {
 void Nemesis::strike_machine(FaultClass fault) {
   std::uint32_t index = 0;
   const bool memory = world_.options().durability == consensus::Durability::Memory;
-  if (!pick_machine(index) || (memory && fault == FaultClass::Crash && !world_.remembers_all())) {
+  const bool ends = fault <= FaultClass::PowerLossOfAll || fault == FaultClass::ClockJump;
+  if (!pick_machine(index) || (memory && ends && !world_.remembers_all())) {
     return;
   }
   if (fault == FaultClass::PowerLossOfAll) {
@@ -214,7 +235,19 @@ void Nemesis::flip_bit(std::uint32_t index) {
   }
 }
 
+// Whether every other node has admitted this life of the node, so that each can tell a directory
+// that is not its own. What passes otherwise is in docs/adr/0012.
+bool Nemesis::known_to_all(std::uint32_t index) {
+  const server::NodeView view = world_.node(index).engine().view();
+  return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
+    return peer.link.state == netcore::LinkState::Up && peer.live;
+  });
+}
+
 void Nemesis::replace_disk(std::uint32_t index) {
+  if (!known_to_all(index)) {
+    return;
+  }
   stop(index, false);
   count(FaultClass::ReplacedDisk);
   intrude(index, std::make_unique<WorldDisk>());
@@ -222,7 +255,8 @@ void Nemesis::replace_disk(std::uint32_t index) {
 
 void Nemesis::bring_old_disk(std::uint32_t index) {
   Machine& machine = machines_[index];
-  if (machine.old_disk == nullptr || machine.lives_at_old == world_.node(index).life_count()) {
+  const bool same_life = machine.lives_at_old == world_.node(index).life_count();
+  if (machine.old_disk == nullptr || same_life || !known_to_all(index)) {
     return;
   }
   auto old = std::move(machine.old_disk);

@@ -26,6 +26,7 @@ server::ConnectionId connection_of(std::uint32_t client) {
 
 World::World(const WorldOptions& options)
     : options_(options), network_(options.seed, link_options()), wire_(options.seed) {
+  judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
   add_nodes();
   add_clients();
   nemesis_ = std::make_unique<Nemesis>(*this, result_.faults);
@@ -42,6 +43,8 @@ void World::add_nodes() {
         WorldNodeDoors{.network = network_,
                        .trace = [this](const server::ShardTransition& t,
                                        std::uint32_t life) { judge_.take(t, life); },
+                       .on_message = [this](const consensus::Message& message,
+                                            std::uint32_t life) { judge_.take(message, life); },
                        .reply =
                            [this](NodeId from,
                                   server::ConnectionId connection,
@@ -166,7 +169,7 @@ std::string World::why_not_converged() {
   for (const auto& node : nodes_) {
     const std::string name = "node " + std::to_string(node->id().value);
     if (!node->running()) {
-      return name + " does not run";
+      return name + " does not run: " + nemesis_->why_down(node->id().value - 1);
     }
     if (node->service().pending_count() != 0 || node->service().wait_count() != 0) {
       return name + " has " + std::to_string(node->service().pending_count()) + " requests and " +

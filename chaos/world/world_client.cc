@@ -91,7 +91,7 @@ void WorldClient::pass(std::uint64_t now_us) {
 }
 
 void WorldClient::look_at_lease() {
-  if (lease_ == nullptr) {
+  if (lease_ == nullptr || options_.mutant == Mutant::ClientOutlivesItsLease) {
     return;
   }
   const auto until = std::chrono::duration_cast<std::chrono::microseconds>(lease_->certain_until());
@@ -161,7 +161,10 @@ void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
       lease_->on_lost();
     }
   }
-  lease_->on_acknowledged(sent.node, std::chrono::microseconds{sent.sent_us});
+  const bool from_receipt = options_.mutant == Mutant::ClientLeaseFromReceipt;
+  lease_->on_acknowledged(
+      sent.node,
+      from_receipt ? local() : client::TimePoint{std::chrono::microseconds{sent.sent_us}});
   look_at_lease();
 }
 

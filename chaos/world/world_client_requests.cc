@@ -62,6 +62,11 @@ void WorldClient::send() {
   } else if (request.slot.kind == rpc::RequestKind::LockAcquire) {
     request.slot.deadline_ms = static_cast<std::uint32_t>((request.deadline_us - now) / 1000 + 1);
   }
+  if (request.numbered && request.attempt > 0 &&
+      options_.mutant == Mutant::ClientRenumbersRetries) {
+    windows_[shard.value].end(request.slot.sequence);
+    request.slot.sequence = windows_[shard.value].begin();
+  }
   if (request.numbered) {
     request.slot.acked_below = std::min(windows_[shard.value].acked_below(), request.slot.sequence);
   }

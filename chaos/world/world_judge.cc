@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -33,6 +34,9 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
        {t.tick.value, t.term.value, t.commit.value, t.applied.value, t.state_hash}) {
     digest_ = mix64(digest_ ^ word);
   }
+  if (t.role == consensus::Role::Leader) {
+    note_vote({t.shard.value, t.node.value, life, t.term.value}, t.node);
+  }
   TraceLine line;
   line.node = t.node.value;
   line.shard = t.shard.value;
@@ -41,13 +45,32 @@ void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
   line.commit = t.commit.value;
   line.applied = t.applied.value;
   line.durable = t.durable.value;
-  line.vote = t.vote.value;
   line.leader = t.leader.value;
   line.role = word_of(t.role);
   line.state_hash = fmt::format("{:016x}", t.state_hash);
   line.file = file->second;
   line.line = trace_.lines.size() + 1;
   trace_.lines.push_back(std::move(line));
+}
+
+void WorldJudge::take(const consensus::Message& message, std::uint32_t life) {
+  if (message.kind == consensus::MessageKind::VoteReply &&
+      (message.flags & consensus::kFlagReject) == 0) {
+    note_vote({message.shard.value, message.from.value, life, message.term.value}, message.to);
+  }
+}
+
+void WorldJudge::note_vote(Ballot ballot, NodeId candidate) {
+  ballot.life = lives_apart_ ? ballot.life : 0;
+  const auto [vote, added] = votes_.emplace(ballot, candidate);
+  if (vote->second != candidate) {
+    report(fmt::format("I2: node {} voted for {} and {} in term {} of shard {}",
+                       ballot.voter,
+                       vote->second.value,
+                       candidate.value,
+                       ballot.term,
+                       ballot.shard));
+  }
 }
 
 void WorldJudge::report(const std::string& what) {

@@ -8,11 +8,13 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
+#include "consensus/message.h"
 #include "server/engine_view.h"
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,13 @@ class WorldJudge {
  public:
   void take(Operation operation);
   void take(const server::ShardTransition& transition, std::uint32_t life);
+
+  // A message of a node before it leaves: whom it votes for (I2).
+  void take(const consensus::Message& message, std::uint32_t life);
+
+  // Memory mode: what is forgotten does not bind, and a node votes again only after it was admitted
+  // anew, so each life is a voter of its own.
+  void set_lives_apart(bool apart) { lives_apart_ = apart; }
 
   // Breaches that the world saw by itself; the first is kept.
   void report(const std::string& what);
@@ -42,9 +51,26 @@ class WorldJudge {
   const Trace& trace() const { return trace_; }
 
  private:
+  // A vote that left a node, or made it leader: only then must it be kept over restarts.
+  struct Ballot {
+    std::uint32_t shard = 0;
+    std::uint32_t voter = 0;
+    std::uint32_t life = 0;  // Where lives are apart.
+    std::uint64_t term = 0;
+
+    friend bool operator<(const Ballot& a, const Ballot& b) {
+      return std::tie(a.shard, a.voter, a.life, a.term) <
+             std::tie(b.shard, b.voter, b.life, b.term);
+    }
+  };
+
+  void note_vote(Ballot ballot, NodeId candidate);
+
   History history_;
   Trace trace_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
+  std::map<Ballot, NodeId> votes_;
+  bool lives_apart_ = false;
   std::string reported_;
   std::uint64_t digest_ = 0;
   std::uint64_t lost_ = 0;

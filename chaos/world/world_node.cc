@@ -1,5 +1,7 @@
 #include "chaos/world/world_node.h"
 
+#include "chaos/world/mutant_stepper.h"
+#include "chaos/world/witness_stepper.h"
 #include "common/assert.h"
 #include "netcore/transport_simulated.h"
 
@@ -70,8 +72,38 @@ server::EngineOptions WorldNode::engine_options() {
   result.checkpoint_interval_ms = options_.election_ms() * 4;
   result.seed = random64(options_.seed, id_.value, life_count_) | 1u;
   result.clock_us = [this] { return clock_.at(now_us_); };
+  result.make_stepper = [this](std::uint32_t rows, std::uint32_t slots) {
+    return make_stepper(rows, slots);
+  };
   result.trace = [this](const server::ShardTransition& t) { doors_.trace(t, life_count_); };
   return result;
+}
+
+Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_t rows,
+                                                                    std::uint32_t slots) {
+  auto stepper = consensus::make_cpu_stepper(rows, slots);
+  if (of_stepper(options_.mutant)) {
+    stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
+  }
+  return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
+      std::move(stepper),
+      [this](const consensus::Message& message) { doors_.on_message(message, life_count_); })};
+}
+
+void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
+  const Mutant mutant = options_.mutant;
+  life.mutant_service = std::make_unique<MutantService>(mutant, id_, life.service);
+  if (mutant == Mutant::IdentityNotSynced) {
+    life.mutant_identity = make_mutant_disk(mutant, disk_->identity);
+    engine.identity_disk = life.mutant_identity.get();
+  } else {
+    life.mutant_log = make_mutant_disk(mutant, disk_->log);
+    engine.wal_disk = life.mutant_log.get();
+  }
+  engine.open_checkpoint_store = [this, mutant] {
+    return Result<std::unique_ptr<ledger::CheckpointStore>>{
+        make_mutant_store(mutant, ledger::open_memory_checkpoint_store(disk_->checkpoints))};
+  };
 }
 
 Status WorldNode::start(std::uint64_t now_us) {
@@ -83,10 +115,16 @@ Status WorldNode::start(std::uint64_t now_us) {
   server::ReplySink& replies = *this;
   auto life = std::make_unique<Life>(service_options(), replies);
   life->service.set_time(clock_.at(now_us_));
-  GCOORD_TRY(life->engine,
-             server::ReplicaEngine::open(engine_options(), life->service, life->metrics));
+  server::EngineOptions engine = engine_options();
+  server::Service* service = &life->service;
+  if (options_.mutant != Mutant::None) {
+    plant_mistakes(*life, engine);
+    service = life->mutant_service.get();
+  }
+  GCOORD_TRY(life->engine, server::ReplicaEngine::open(std::move(engine), *service, life->metrics));
   life->port = std::make_unique<server::EnginePort>(*life->engine);
-  life->service.start(*life->port, life->engine->incarnation(), *this);
+  life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
+  life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
   life_ = std::move(life);
   return Status{};
 }
@@ -166,6 +204,20 @@ void WorldNode::advance_disk() {
   }
 }
 
+void WorldNode::serve_requests() {
+  for (const Request& request : std::exchange(requests_, {})) {
+    const bool at_once =
+        options_.mutant == Mutant::ReleaseAcknowledgedAtOnce &&
+        request.slot.kind == rpc::RequestKind::LockRelease &&
+        life_->engine->view(ShardId{request.slot.shard}).role == consensus::Role::Leader;
+    if (at_once) {
+      reply(request.connection, rpc::reply_to(request.slot), {});
+    }
+    life_->service.on_request(request.connection, request.slot, request.payload);
+  }
+  life_->mutant_port->answer(life_->service);
+}
+
 void WorldNode::pass(std::uint64_t now_us) {
   if (!running() || paused_ || !due(now_us)) {
     return;
@@ -173,10 +225,9 @@ void WorldNode::pass(std::uint64_t now_us) {
   now_us_ = now_us;
   std::size_t done = 0;
   for (int k = 0; k < kPassesMax && (k == 0 || done > 0); ++k) {
-    life_->service.set_time(clock_.at(now_us_));
-    for (const Request& request : std::exchange(requests_, {})) {
-      life_->service.on_request(request.connection, request.slot, request.payload);
-    }
+    const std::uint64_t fast = options_.mutant == Mutant::SessionsExpireEarly ? 2 : 1;
+    life_->service.set_time(clock_.at(now_us_) * fast);
+    serve_requests();
     life_->service.on_tick();
     done = life_->engine->turn();
     if (const Status failure = life_->engine->failure(); !failure.ok()) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "chaos/sim/sim_random.h"
+#include "chaos/world/mutant_seams.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_disk.h"
 #include "chaos/world/world_options.h"
@@ -28,6 +29,8 @@ namespace gcoord::chaos {
 struct WorldNodeDoors {
   netcore::SimulatedNetwork& network;
   std::function<void(const server::ShardTransition&, std::uint32_t life)> trace;
+  // Leaves a node.
+  std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
   std::function<void(
       NodeId from, server::ConnectionId, const rpc::ReplySlot&, std::span<const std::byte> payload)>
       reply;
@@ -91,8 +94,13 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
     MetricsRegistry metrics;
     server::LockService service;
+    // Only where a mistake is planted.
+    std::unique_ptr<MutantService> mutant_service;
+    std::unique_ptr<ledger::Disk> mutant_identity;
+    std::unique_ptr<ledger::Disk> mutant_log;
     std::unique_ptr<server::ReplicaEngine> engine;
     std::unique_ptr<server::EnginePort> port;
+    std::unique_ptr<MutantPort> mutant_port;
   };
 
   struct Request {
@@ -117,6 +125,9 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   server::LockServiceOptions service_options() const;
   server::EngineOptions engine_options();
+  Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
+  void plant_mistakes(Life& life, server::EngineOptions& engine);
+  void serve_requests();
   bool due(std::uint64_t now_us) const;
   void advance_disk();
   void plan_wake(std::size_t done);

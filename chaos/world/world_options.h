@@ -3,6 +3,7 @@
 #pragma once
 
 #include "chaos/world/fault_class.h"
+#include "chaos/world/mutant.h"
 #include "consensus/inbox.h"
 
 #include <cstdint>
@@ -16,6 +17,8 @@ struct WorldOptions {
   std::uint32_t client_count = 6;
   std::uint32_t key_count = 12;
   FaultMask faults = 0;
+  Mutant mutant = Mutant::None;
+  bool tells = false;  // What befalls whom, on stderr.
   consensus::Durability durability = consensus::Durability::Durable;
 
   // Times are milliseconds of the world. Real timings scaled by some factor: the ratios are those

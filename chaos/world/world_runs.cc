@@ -150,9 +150,10 @@ class Runs {
   void fill() {
     const bool in_time =
         plan_.time_max.count() == 0 || seconds() < static_cast<double>(plan_.time_max.count());
-    while (under_way_.size() < plan_.jobs && in_time && next_ < plan_.first + plan_.seeds) {
+    while (under_way_.size() < plan_.jobs && in_time && !stopped_ &&
+           next_ < plan_.first + plan_.seeds) {
       WorldOptions options = world_of_seed(next_++);
-      options.faults &= plan_.faults_allowed;
+      options.mutant = plan_.mutant;
       under_way_.push_back(begin_apart(options));
     }
   }
@@ -181,6 +182,7 @@ class Runs {
     }
     add(totals_, result);
     if (!result.violation.empty()) {
+      stopped_ = plan_.stop_at_failure;
       on_failed_(ended.options, result);
     } else if (plan_.replay_every != 0 && ended.options.seed % plan_.replay_every == 0) {
       Apart again = begin_apart(ended.options);
@@ -194,6 +196,7 @@ class Runs {
   const OnFailedWorld& on_failed_;
   std::uint64_t next_;
   std::vector<Apart> under_way_;
+  bool stopped_ = false;
   WorldTotals totals_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
@@ -248,7 +251,10 @@ std::string replay_arguments(const WorldOptions& options) {
       faults += (faults.empty() ? "" : ",") + std::string(fault_class_name(fault));
     }
   }
-  return std::to_string(options.seed) + " --nodes " + std::to_string(options.node_count) +
+  const std::string mutant = options.mutant == Mutant::None
+                                 ? std::string{}
+                                 : std::string(" --mutant ") + mutant_name(options.mutant);
+  return std::to_string(options.seed) + mutant + " --nodes " + std::to_string(options.node_count) +
          " --clients " + std::to_string(options.client_count) + " --safety-ms " +
          std::to_string(options.safety_ms) + " --faults " + (faults.empty() ? "none" : faults);
 }

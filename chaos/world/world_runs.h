@@ -19,7 +19,8 @@ struct WorldPlan {
   std::uint32_t jobs = 1;
   std::uint64_t replay_every = 100;  // Every n-th seed runs twice; 0: none.
   std::chrono::seconds time_max{0};  // No seed begins after it; 0: all do.
-  FaultMask faults_allowed = ~FaultMask{0};
+  Mutant mutant = Mutant::None;
+  bool stop_at_failure = false;
 };
 
 struct WorldTotals {

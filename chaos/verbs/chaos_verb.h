@@ -16,5 +16,6 @@ struct ChaosVerb {
 int run_sim_verb(int argc, char** argv);
 int run_replay_verb(int argc, char** argv);
 int run_live_verb(int argc, char** argv);
+int run_fencing_verb(int argc, char** argv);
 
 }  // namespace gcoord::chaos

@@ -10,6 +10,7 @@ constexpr gcoord::chaos::ChaosVerb kVerbs[] = {
     {"sim", "run seeds of a simulated cluster under faults", gcoord::chaos::run_sim_verb},
     {"replay", "run one seed again and say what it does", gcoord::chaos::run_replay_verb},
     {"live", "run real nodes under load and faults of every class", gcoord::chaos::run_live_verb},
+    {"fencing", "stop holders beyond their TTL, ours and etcd's", gcoord::chaos::run_fencing_verb},
 };
 
 void print_usage(std::FILE* to) {

@@ -28,8 +28,8 @@ constexpr std::chrono::seconds kWorkerEnd{60};
 constexpr std::chrono::minutes kRunMax{20};
 
 // Beyond the TTL: the expiry itself and the next grant.
-constexpr std::chrono::milliseconds kBeyond{800};
-constexpr std::chrono::milliseconds kBetween{300};
+constexpr std::chrono::milliseconds kBeyond{500};
+constexpr std::chrono::milliseconds kBetween{200};
 
 class FencingRun {
  public:
@@ -82,7 +82,6 @@ class FencingRun {
                {"--number", std::to_string(number)},
                {"--lanes", std::to_string(options_.lanes)},
                {"--names", std::to_string(kNames)},
-               {"--grants", std::to_string(options_.grants)},
                {"--ttl-s", std::to_string(options_.ttl.count())}}) {
         child.arguments.insert(child.arguments.end(), {flag, value});
       }
@@ -115,12 +114,12 @@ class FencingRun {
   // were given and enough holders were stopped.
   Status stop_holders(Clock::time_point began) {
     for (std::uint64_t strike = 1; Clock::now() - began < kRunMax; ++strike) {
-      const bool grants_left = board_->page().grants.load() < options_.grants;
-      if (!grants_left) {
+      if (board_->page().grants.load() >= options_.grants &&
+          result_.holders_stopped >= options_.stopped) {
         break;
       }
       Draw draw{options_.seed, strike};
-      const auto struck = draw.some(std::max(1u, options_.processes / 3), options_.processes);
+      const auto struck = draw.some(std::max(1u, options_.processes / 2), options_.processes);
       for (const std::uint32_t number : struck) {
         workers_[number - 1].signal(SIGSTOP);
       }
@@ -136,6 +135,7 @@ class FencingRun {
         return Status{StatusCode::Cancelled, "interrupted"};
       }
     }
+    board_->page().ended.store(true);
     return Status{};
   }
 

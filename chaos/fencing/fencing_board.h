@@ -22,6 +22,7 @@ class FencingBoard {
         stale_writes;  // Of them: under a token that was no longer the highest.
     std::atomic<std::uint64_t> stale_accepted;  // Of them: not refused.
     std::atomic<std::uint64_t> errors;
+    std::atomic<bool> ended;  // Nobody takes another lock.
     std::atomic<bool> holds[kLanesMax];
   };
 

@@ -14,8 +14,8 @@ namespace gcoord::chaos {
 namespace {
 
 // Long enough that whoever is stopped most likely holds a lock.
-constexpr std::uint32_t kHoldMsMin = 4;
-constexpr std::uint32_t kHoldMsMax = 16;
+constexpr std::uint32_t kHoldMsMin = 20;
+constexpr std::uint32_t kHoldMsMax = 60;
 constexpr std::chrono::milliseconds kErrorPause{20};
 
 class FencingWorker {
@@ -29,7 +29,7 @@ class FencingWorker {
   void run_lane(std::uint32_t lane, LockHolder& holder) {
     const std::uint32_t place = options_.number * options_.lanes + lane;
     std::uint64_t drawn = 0;
-    while (board_.grants.load() < options_.grants) {
+    while (!board_.ended.load()) {
       const std::uint64_t word = random64(options_.number, lane, ++drawn);
       const std::uint32_t number = random_below(word, options_.names);
       const std::string name = "fencing/" + std::to_string(number);

@@ -23,11 +23,10 @@ struct FencingWorkerOptions {
   std::uint32_t number = 0;         // Of this process, from 1.
   std::uint32_t lanes = 16;
   std::uint32_t names = 16;
-  std::uint64_t grants = 100'000;  // Of all processes together; then it ends.
   std::chrono::seconds ttl{2};
 };
 
-// Prints "ready" on stdout when it begins.
+// Prints "ready" on stdout when it begins; ends when the board says so.
 Status run_fencing_worker(const FencingWorkerOptions& options);
 
 }  // namespace gcoord::chaos

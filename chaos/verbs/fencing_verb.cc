@@ -88,7 +88,6 @@ int run_fencing_verb(int argc, char** argv) {
   role->add_option("--number", worker.number)->required();
   role->add_option("--lanes", worker.lanes)->required();
   role->add_option("--names", worker.names)->required();
-  role->add_option("--grants", worker.grants)->required();
   role->add_option("--ttl-s", ttl_s)->required();
   role->add_flag("--etcd", worker.etcd);
   try {

@@ -292,7 +292,8 @@ constexpr std::array kTable = {
     OptionRow{"trace",
               OptionShape::Value,
               "FILE",
-              "write every shard transition to FILE as JSON lines",
+              "write every shard transition to FILE as JSON lines; FILE.2, FILE.3 and so on where there "
+              "is one already",
               &path<&NodeOptions::trace_file>},
     OptionRow{"log-level",
               OptionShape::Value,

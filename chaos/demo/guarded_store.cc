@@ -1,13 +1,7 @@
 #include "chaos/demo/guarded_store.h"
 
+#include "chaos/process/shared_page.h"
 #include "common/assert.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 namespace gcoord::chaos {
 
@@ -19,24 +13,13 @@ constexpr std::size_t kBytes = GuardedStore::kPlaces * sizeof(std::atomic<std::u
 }  // namespace
 
 Result<std::unique_ptr<GuardedStore>> GuardedStore::open(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  void* mapped = MAP_FAILED;
-  if (fd >= 0 && ::ftruncate(fd, static_cast<off_t>(kBytes)) == 0) {
-    mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  const int error = errno;
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  if (mapped == MAP_FAILED) {
-    return Status{StatusCode::Unavailable, file.string() + ": " + std::strerror(error)};
-  }
+  GCOORD_TRY(void* page, map_shared_page(file, kBytes));
   return std::unique_ptr<GuardedStore>{
-      new GuardedStore{static_cast<std::atomic<std::uint64_t>*>(mapped)}};
+      new GuardedStore{static_cast<std::atomic<std::uint64_t>*>(page)}};
 }
 
 GuardedStore::~GuardedStore() {
-  ::munmap(tokens_, kBytes);
+  unmap_shared_page(tokens_, kBytes);
 }
 
 bool GuardedStore::write(std::uint32_t place, std::uint64_t token) {

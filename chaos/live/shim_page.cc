@@ -1,12 +1,8 @@
 #include "chaos/live/shim_page.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "chaos/process/shared_page.h"
 
-#include <cerrno>
-#include <cstring>
+#include <time.h>
 
 namespace gcoord::chaos {
 
@@ -26,24 +22,15 @@ ShimPage::ShimPage(ShimControl* control, std::filesystem::path file, std::filesy
 }
 
 ShimPage::~ShimPage() {
-  ::munmap(control_, sizeof(ShimControl));
+  unmap_shared_page(control_, sizeof(ShimControl));
 }
 
 Result<std::unique_ptr<ShimPage>> ShimPage::make(const std::filesystem::path& directory,
                                                  const std::string& name) {
   const auto file = directory / (name + ".control");
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  void* mapped = MAP_FAILED;
-  if (fd >= 0 && ::ftruncate(fd, sizeof(ShimControl)) == 0) {
-    mapped = ::mmap(nullptr, sizeof(ShimControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  const int error = errno;
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  if (mapped == MAP_FAILED) {
-    return Status{StatusCode::Unavailable, file.string() + ": " + std::strerror(error)};
-  }
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  GCOORD_TRY(void* mapped, map_shared_page(file, sizeof(ShimControl)));
   std::unique_ptr<ShimPage> page{
       new ShimPage{static_cast<ShimControl*>(mapped), file, directory / name}};
   GCOORD_TRY_STATUS(clear_undo(page->undo_));

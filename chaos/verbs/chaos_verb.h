@@ -17,5 +17,6 @@ int run_sim_verb(int argc, char** argv);
 int run_replay_verb(int argc, char** argv);
 int run_live_verb(int argc, char** argv);
 int run_mutants_verb(int argc, char** argv);
+int run_fencing_verb(int argc, char** argv);
 
 }  // namespace gcoord::chaos

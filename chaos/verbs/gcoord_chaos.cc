@@ -11,6 +11,7 @@ constexpr gcoord::chaos::ChaosVerb kVerbs[] = {
     {"replay", "run one seed again and say what it does", gcoord::chaos::run_replay_verb},
     {"live", "run real nodes under load and faults of every class", gcoord::chaos::run_live_verb},
     {"mutants", "plant classic mistakes and look for each", gcoord::chaos::run_mutants_verb},
+    {"fencing", "stop holders beyond their TTL, ours and etcd's", gcoord::chaos::run_fencing_verb},
 };
 
 void print_usage(std::FILE* to) {

@@ -311,13 +311,10 @@ GCOORD_HD inline bool more_slots_empty(ShardRef row) {
   return more == 0;
 }
 
-// Packs what a plain step moves over what the row was unpacked from; false if it does not fit. It
-// is in the second half, unless the log was compacted: `floor_moved`.
-GCOORD_HD inline bool pack_plain(ShardRef row, bool floor_moved, PackedRow& packed) {
+// Packs what a plain step that compacts nothing moves over what the row was unpacked from; false if
+// it does not fit.
+GCOORD_HD inline bool pack_moving(ShardRef row, PackedRow& packed) {
   RowPacker packer;
-  if (floor_moved) {
-    pack_floor(packer, row, packed);
-  }
   pack_bits(packer, row, packed);
   pack_indices(packer, row, packed);
   pack_progress(packer, row, packed);
@@ -331,10 +328,7 @@ GCOORD_HD inline bool pack(ShardRef row, PackedRow& packed) {
   pack_floor(packer, row, packed);
   pack_election(packer, row, packed);
   pack_configuration(packer, row, packed);
-  pack_bits(packer, row, packed);
-  pack_indices(packer, row, packed);
-  pack_progress(packer, row, packed);
-  return packer.fits() && more_slots_empty(row);
+  return pack_moving(row, packed) && packer.fits() && more_slots_empty(row);
 }
 
 // --- Unpacking: all that was packed above.

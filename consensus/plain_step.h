@@ -51,6 +51,19 @@ GCOORD_HD inline bool plain_election(const Election& election) {
 // What a plain row may owe: an acknowledgement, and what found no credit the last time.
 inline constexpr std::uint8_t kPlainFlags = kRowAppendReply | kRowStalled;
 
+// What a plain row may know of a peer: nothing that re-admission is about (readmission.h).
+inline constexpr std::uint8_t kPlainProgress =
+    kProgressSent | kProgressKnowsCommit | kProgressHeard;
+
+GCOORD_HD inline bool plain_progress(ShardRef row) {
+  std::uint32_t flags = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    flags |= row.progress(slot).flags;
+  }
+  return (flags & ~std::uint32_t{kPlainProgress}) == 0;
+}
+
 // Whether a row may try a plain step.
 GCOORD_HD inline bool is_plain(ShardRef row) {
   const Hot& hot = row.hot();
@@ -59,7 +72,8 @@ GCOORD_HD inline bool is_plain(ShardRef row) {
          (hot.flags & ~kPlainFlags) == 0 && hot.self_slot < kPlainSlots &&
          storage.durable_term == hot.term && storage.durable_vote == hot.vote &&
          storage.snapshot_pending == 0 && plain_log(row.log(), row.runs(), hot.term) &&
-         plain_election(row.election()) && plain_configuration(row.configuration());
+         plain_election(row.election()) && plain_configuration(row.configuration()) &&
+         plain_progress(row);
 }
 
 // Says of a plain row again what is_plain found out. This changes nothing; but a compiler that
@@ -92,6 +106,7 @@ GCOORD_HD inline void restate_plain(ShardRef row, Role role) {
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
     configuration.weight[slot] = 1;
+    row.progress(slot).flags = static_cast<std::uint8_t>(row.progress(slot).flags & kPlainProgress);
   }
 }
 

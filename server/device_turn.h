@@ -53,6 +53,9 @@ class TurnStripe {
       GCOORD_ASSERT(is_turn_ring<typename Service::Entry>(node.shape, lanes.ring_slots));
       copy_words(desk.slots[p], t_.scratch.held[p], t_.state.held[p] * netcore::kSlotBytes);
     }
+    if (warp_rank() == 0) {
+      desk.kept.row = kNoTurnPlace;
+    }
     t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
     warp_sync();
   }
@@ -88,6 +91,9 @@ class TurnStripe {
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close() {
+    clear_desk(t_);
+    keep_only(kNoTurnPlace);
+    stop_if_exhausted();
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       move_held(t_, p);
@@ -238,10 +244,9 @@ class TurnStripe {
     return places;
   }
 
-  // Which peers have room for all that the rows up to a place could say to them. A silent peer
-  // takes everything: what its ring does not hold is lost like the rest.
-  GCOORD_HD std::uint32_t credit_mask(std::uint32_t place, const std::uint32_t* credit) const {
-    const std::uint32_t wanted = (place + 1) * row_slots<typename Service::Entry>(t_.node.shape);
+  // Which peers have room for so many slots. A silent peer takes everything: what its ring does not
+  // hold is lost like the rest.
+  GCOORD_HD std::uint32_t credit_mask(std::uint32_t wanted, const std::uint32_t* credit) const {
     std::uint32_t mask = 0;
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -251,21 +256,51 @@ class TurnStripe {
     return mask;
   }
 
+  // Puts the row that is kept back into the table, unless it is this one.
+  GCOORD_HD void keep_only(std::uint32_t row) {
+    const std::uint32_t kept = t_.desk.kept.row;
+    if (kept != kNoTurnPlace && kept != row) {
+      warp_sync();
+      if (warp_rank() == 0) {
+        put_back(t_.node, t_.desk);
+      }
+      warp_sync();
+    }
+  }
+
+  // A row may speak to a peer if all that the rows up to its place could say finds room there.
   GCOORD_HD_FLAT void step_places() {
+    using Entry = typename Service::Entry;
+    keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace);
     std::uint32_t credit[kTurnPeers];
-    const std::uint32_t wanted = t_.place_count * row_slots<typename Service::Entry>(t_.node.shape);
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      const std::uint32_t wanted = t_.place_count * row_slots<Entry>(t_.node.shape);
       credit[p] = t_.state.broken[p] != 0 ? 0 : to_[p].credit_up_to(wanted);
     }
+    std::uint32_t before = 0;
     for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
       const std::uint32_t place = base + warp_rank();
-      turn_row(t_, place, place < t_.place_count, credit_mask(place, credit));
+      const bool meant = place < t_.place_count;
+      const std::uint32_t row = meant ? t_.desk.row[place] : t_.rows.first;
+      const consensus::Role role = consensus::role_of(t_.node.table.packed[row]);
+      const bool leads = role == consensus::Role::Leader;
+      const std::uint32_t needed = leads ? row_slots<Entry>(t_.node.shape) : kOthersSlots;
+      std::uint32_t up_to = needed;
+      if (t_.place_count != 1) {
+        up_to += before + warp_sum_below(meant ? needed : 0);
+        before += warp_sum(meant ? needed : 0);
+      }
+      turn_row(t_, place, meant, leads, credit_mask(up_to, credit));
     }
     warp_sync();
   }
 
+  // Clients first: who waits for an answer waits for nothing else.
   GCOORD_HD void say() {
+    if (t_.desk.reply_count != 0) {
+      send_replies(t_, replies_);
+    }
     if (t_.place_count == 1) {
       send_messages_alone(t_, to_);
     } else {
@@ -273,9 +308,6 @@ class TurnStripe {
       for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
         send_messages(t_, p, to_[p]);
       }
-    }
-    if (t_.desk.reply_count != 0) {
-      send_replies(t_, replies_);
     }
   }
 
@@ -307,11 +339,15 @@ class TurnStripe {
     if (tally.elected != 0) {
       counts.elected_ns = device_now_ns();
     }
-    if (tally.exhausted != 0 && warp_rank() == 0) {
-      // A row is behind what its peers were told: the node stops (packed_table.h).
+    stop_if_exhausted();
+    warp_sync();
+  }
+
+  // A row is behind what its peers were told: the node stops (packed_table.h).
+  GCOORD_HD void stop_if_exhausted() {
+    if (t_.desk.tally.exhausted != 0 && warp_rank() == 0) {
       netcore::SystemOrder::raise(t_.node.control->abort, 1);
     }
-    warp_sync();
   }
 
   // Looks at the peers' lanes for one at the clients' ring, while nothing happens; one more for

@@ -75,7 +75,6 @@ GCOORD_HD void store_arrived(const RowTurn<Service>& r) {
     const netcore::Slot* slot = r.slot_of(k);
     const auto entries = static_cast<std::uint32_t>(consensus::load_chunk(slot).word[0] >> 48);
     const LogIndex before{consensus::load_chunk(slot->bytes + 16).word[1]};
-    GCOORD_UNROLL_BY(1)
     for (std::uint32_t at = 0; at < entries; ++at) {
       if (before + (at + 1) >= stored) {
         Entry entry;
@@ -114,7 +113,6 @@ GCOORD_HD void store_new(const RowTurn<Service>& r,
   if (r.desk.proposal_count[r.place] != 0) {
     store_requested(r, hot, out);
   } else if (in.proposal_count != 0) {
-    GCOORD_UNROLL_BY(1)
     for (std::uint32_t k = 0; k < out.accepted.count; ++k) {
       const LogIndex index = out.accepted.first + k;
       r.store(index, service.offer(r.row, index, k), 0);
@@ -185,7 +183,6 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   const LogIndex before = applied;
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
-  GCOORD_UNROLL_BY(1)
   while (index < last && apply_entry(r, hot, index + 1)) {
     index = index + 1;
   }

@@ -28,6 +28,8 @@ struct TurnRowArrays {
 
 static_assert(sizeof(TurnRowArrays) == 27 * sizeof(std::uint64_t));
 
+inline constexpr std::uint32_t kNoTurnPlace = ~0u;
+
 // Which peers take messages: a bit each.
 inline constexpr std::uint32_t kCreditMasks = 1u << kTurnPeers;
 
@@ -42,8 +44,23 @@ struct TurnTally {
   std::uint32_t exhausted;
 };
 
+// The only row of the last turn, unpacked, if it was plain: a shard in a hurry is alone in its
+// stripe's turns, and packing and unpacking would be half of them. Newer than the table, but for
+// the deadline; put back before the row is looked for there.
+struct KeptRow {
+  consensus::Hot hot;
+  consensus::Log log;
+  consensus::LogRuns runs;
+  consensus::Storage storage;
+  consensus::Election election;
+  consensus::Configuration configuration;
+  consensus::Progress progress[kTurnNodes];
+  std::uint32_t row;  // kNoTurnPlace: none.
+};
+
 struct StripeDesk {
   TurnRowArrays arrays[kTurnPlaces];
+  KeptRow kept;
   TurnInput reading;
   consensus::StepInput input[kCreditMasks];
   consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
@@ -64,8 +81,6 @@ struct StripeDesk {
   TurnTally tally;
   std::uint32_t reply_count;
 };
-
-inline constexpr std::uint32_t kNoTurnPlace = ~0u;
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
 template <typename Service>

@@ -1,18 +1,19 @@
 // One row in one turn: inbox, plain or whole step, and what follows it.
 //
-// A row in the middle of its term takes a plain step out of the packed row, which is short code and
-// stays in registers. Whatever else a row needs is a whole step: the same text, ten times the code,
-// and a function of its own, so that the turn of a row in a hurry does not wait for it to be
-// fetched (docs/adr/0021). Called by one thread per place. Host and device; loops are bounded by
-// the shape.
+// A row that is alone in its turn and in the middle of its term takes a plain step and is kept
+// unpacked: short code, whose variables are registers. Whatever else a row needs is a whole step:
+// the same text, five times the code, and a function of its own, so that the turn of a row in a
+// hurry does not wait for it to be fetched. Rows that come together take it together, because some
+// of them need it anyway (docs/adr/0021). Called by one thread per place. Host and device; loops
+// are bounded by the shape.
 #pragma once
 
 #include "common/assert.h"
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
-#include "consensus/plain_packed.h"
 #include "consensus/row_copy.h"
+#include "consensus/step_plain.h"
 #include "server/device_turn_carry_out.h"
 
 #include <cstdint>
@@ -85,12 +86,10 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
   }
 }
 
-// --- Steps
-
-// Commands that the service itself wants in the log of a row that leads here.
+// Commands that the service itself wants in the log of a row, which leads here.
 template <typename Service>
-GCOORD_HD std::uint32_t offers_to(const RowTurn<Service>& r, consensus::Role role) {
-  if (r.desk.proposal_count[r.place] != 0 || role != consensus::Role::Leader) {
+GCOORD_HD std::uint32_t offers_to(const RowTurn<Service>& r) {
+  if (r.desk.proposal_count[r.place] != 0) {
     return 0;
   }
   const std::uint32_t count = r.node.service.offers(r.row, r.desk.reading.order);
@@ -106,14 +105,85 @@ GCOORD_HD consensus::StepArrays arrays_of(const RowTurn<Service>& r,
   return {.configuration = &configuration, .stored = r.stored(), .sink = r.sink};
 }
 
-// The turn of a row by a plain step; false: it needs a whole one, and nothing was done.
+// --- The row that is kept
+
+GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
+  const consensus::RowParts parts{kept.hot,
+                                  kept.log,
+                                  kept.runs,
+                                  kept.storage,
+                                  kept.election,
+                                  kept.configuration,
+                                  kept.progress};
+  return consensus::ref_of(parts, ShardId{kept.row}, kTurnNodes);
+}
+
+// Copies what a plain row means, field by field; `all`, or what a plain step moves only.
+template <bool all>
+GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to) {
+  if constexpr (all) {
+    to.hot() = from.hot();
+    to.election() = from.election();
+    to.configuration() = from.configuration();
+  }
+  to.hot().flags = from.hot().flags;
+  to.hot().deadline = from.hot().deadline;
+  to.log() = from.log();
+  to.runs().start_offset[0] = from.runs().start_offset[0];
+  to.runs().term_offset[0] = from.runs().term_offset[0];
+  to.storage() = from.storage();
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    to.progress(slot) = from.progress(slot);
+  }
+}
+
+// Puts the kept row back into the table. One member.
+template <typename Service>
+GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
+  const consensus::ShardRef kept = kept_ref(desk.kept);
+  if (!consensus::store_row(node.table, desk.kept.row, consensus::kNotWide, kept)) {
+    relaxed_add(desk.tally.exhausted, 1);
+  }
+  desk.kept.row = kNoTurnPlace;
+}
+
+// --- Steps
+
+// Gets a row that is alone, if it is plain.
+template <typename Service>
+GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
+  if (r.desk.kept.row == r.row) {
+    copy_plain<true>(kept_ref(r.desk.kept), shard);
+    return true;
+  }
+  const consensus::PackedRow packed = consensus::load_packed(r.node.table.packed[r.row]);
+  if (consensus::is_wide(packed)) {
+    return false;
+  }
+  consensus::unpack(packed, r.node.table.deadline[r.row], shard);
+  return consensus::is_plain(shard);
+}
+
+// Keeps it. The column of deadlines is scanned, and so is always right.
+template <typename Service>
+GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
+  if (r.desk.kept.row == r.row) {
+    copy_plain<false>(shard, kept_ref(r.desk.kept));
+  } else {
+    r.desk.kept.row = r.row;
+    copy_plain<true>(shard, kept_ref(r.desk.kept));
+  }
+  r.node.table.deadline[r.row] = shard.hot().deadline;
+}
+
+// The turn of a row that is alone by a plain step; false: it needs a whole one, and nothing was
+// done.
 template <typename Service>
 GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
-                               consensus::PackedRow& packed,
                                std::uint32_t credit,
                                std::uint32_t offers) {
-  const consensus::PackedTable& table = r.node.table;
-  if (consensus::is_wide(packed) || r.desk.snapshot[r.place] != 0) {
+  if (r.desk.snapshot[r.place] != 0) {
     return false;
   }
   consensus::Hot hot;
@@ -125,8 +195,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  consensus::unpack(packed, table.deadline[r.row], shard);
-  if (!consensus::is_plain(shard)) {
+  if (!load_plain(r, shard)) {
     return false;
   }
   consensus::InboxHead in;
@@ -136,19 +205,15 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
-  const consensus::PlainStep stepped = hot.role == consensus::Role::Leader
-                                           ? consensus::step_plain<consensus::Role::Leader, true>(
-                                                 shard, in, messages, out, arrays, input, packed)
-                                           : consensus::step_plain<consensus::Role::Follower, true>(
-                                                 shard, in, messages, out, arrays, input, packed);
-  if (stepped == consensus::PlainStep::Left) {
+  const bool plain = hot.role == consensus::Role::Leader
+                         ? consensus::step_plain<consensus::Role::Leader, true>(
+                               shard, in, messages, out, arrays, input)
+                         : consensus::step_plain<consensus::Role::Follower, true>(
+                               shard, in, messages, out, arrays, input);
+  if (!plain) {
     return false;
   }
-  if (stepped == consensus::PlainStep::Compacted) {
-    consensus::store_still(packed, table.packed[r.row]);
-  }
-  consensus::store_packed_moving(packed, table.packed[r.row]);
-  table.deadline[r.row] = hot.deadline;
+  keep_plain(r, shard);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   carry_out(r, shard, in, out);
   count_row(r, hot.role, hot, out);
@@ -188,12 +253,14 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   }
 }
 
-// The turn of the row in a place, if it is `meant`; `credit` has a bit for each peer that takes
+// The turn of the row in a place, if it is `meant`; `leads` as it is in the table, which a kept row
+// does not change; `credit` has a bit for each peer that takes
 // messages. All members of a group call it: those whose rows need a whole step take it together.
 template <typename Service>
 GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
                              std::uint32_t place,
                              bool meant,
+                             bool leads,
                              std::uint32_t credit) {
   const RowTurn<Service> r{t.node,
                            t.desk,
@@ -204,11 +271,16 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
-    consensus::PackedRow packed = consensus::load_packed(t.node.table.packed[r.row]);
-    offers = offers_to(r, consensus::role_of(packed));
-    left = !turn_plain(r, packed, credit, offers);
+    offers = leads ? offers_to(r) : 0;
+    left = t.place_count != 1 || !turn_plain(r, credit, offers);
   }
-  if (warp_ballot(left) != 0 && left) {
+  if (warp_ballot(left) == 0) {
+    return;
+  }
+  if (left && t.desk.kept.row == r.row) {
+    put_back(t.node, t.desk);
+  }
+  if (left) {
     turn_whole<Service>(r, credit, offers);
   }
 }

@@ -238,6 +238,10 @@ GCOORD_HD constexpr std::uint32_t row_slots(const TurnShape& shape) {
   return 3 + (entries > kSnapshotSlots ? entries : kSnapshotSlots);
 }
 
+// The same for a row that does not lead before its step: a vote, or the one entry of a new leader,
+// and two replies.
+inline constexpr std::uint32_t kOthersSlots = 4;
+
 // Whether a lane's ring lets a row speak at all: a receiver may keep to itself that half of it is
 // free (credit.h), and the rest must hold what one row says.
 template <typename Entry>

@@ -158,12 +158,8 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   consensus::unpack(packed, table.deadline[t.row], shard);
   prefetch(&t.entry(log.applied + 1));
-  const PlainStep stepped = try_plain_row(t, shard, packed);
-  if (stepped == PlainStep::Left) {
+  if (!try_plain_row(t, shard, packed)) {
     return false;
-  }
-  if (stepped == PlainStep::Compacted) {
-    consensus::store_still(packed, table.packed[t.row]);
   }
   consensus::store_packed_moving(packed, staged);
   table.deadline[t.row] = hot.deadline;

@@ -11,14 +11,13 @@
 #include "chaos/resident/resident_restart.h"
 #include "chaos/resident/resident_row.h"
 #include "common/hd.h"
-#include "consensus/plain_packed.h"
+#include "consensus/packed_row.h"
 #include "consensus/step.h"
+#include "consensus/step_plain.h"
 
 #include <cstdint>
 
 namespace gcoord::chaos {
-
-using consensus::PlainStep;
 
 // The inbox of one step, its configuration apart from its plain fields (consensus/step_row.h).
 struct Intake {
@@ -192,40 +191,35 @@ GCOORD_HD_FLAT void step_row(const RowTurn& t, consensus::ShardRef shard) {
 // The same for a row that is plain, has this role and was unpacked from `packed`, over which it is
 // packed again; `intake` was filled and is plain.
 template <consensus::Role role>
-GCOORD_HD_FLAT PlainStep step_plain_row(const RowTurn& t,
-                                        consensus::ShardRef shard,
-                                        const Intake& intake,
-                                        consensus::PackedRow& packed) {
+GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
+                                   consensus::ShardRef shard,
+                                   const Intake& intake,
+                                   consensus::PackedRow& packed) {
+  const consensus::StepArrays arrays = arrays_of(t, intake.configuration);
   consensus::OutboxHead out;
-  const PlainStep stepped =
-      consensus::step_plain<role, /*compacts=*/false>(shard,
-                                                      intake.head,
-                                                      ArrivedMessages{t},
-                                                      out,
-                                                      arrays_of(t, intake.configuration),
-                                                      t.input,
-                                                      packed);
-  if (stepped == PlainStep::Left) {
-    return stepped;
+  const bool plain = consensus::step_plain<role, /*compacts=*/false>(
+      shard, intake.head, ArrivedMessages{t}, out, arrays, t.input);
+  if (!plain || !consensus::pack_moving(shard, packed)) {
+    return false;
   }
   GCOORD_ASSERT(shard.log().last - shard.log().floor <= t.view.shape.log_slots);
   leave_outbox(t, shard, intake.head, out);
-  return stepped;
+  return true;
 }
 
 // Either of the two, if row and inbox are plain.
-GCOORD_HD_FLAT PlainStep try_plain_row(const RowTurn& t,
-                                       consensus::ShardRef shard,
-                                       consensus::PackedRow& packed) {
+GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
+                                  consensus::ShardRef shard,
+                                  consensus::PackedRow& packed) {
   if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
-    return PlainStep::Left;
+    return false;
   }
   consensus::InboxHead head;
   consensus::Configuration configuration;
   const Intake intake{head, configuration};
   take_all(t, shard, ArrivedMessages{t}, intake);
   if (!consensus::plain_inbox(head) || head.compact_to.value != 0) {
-    return PlainStep::Left;
+    return false;
   }
   return shard.hot().role == consensus::Role::Leader
              ? step_plain_row<consensus::Role::Leader>(t, shard, intake, packed)

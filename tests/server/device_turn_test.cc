@@ -178,6 +178,39 @@ TEST(DeviceTurn, FedCommandsAreAppliedEverywhereInOneOrder) {
   expect_nothing_lost(world);
 }
 
+// The one row of a stripe is kept unpacked between turns; the table has it again once its group
+// leaves, whatever it was in between.
+TEST(DeviceTurn, ARowThatWasAloneInItsTurnsIsPutBackIntoTheTable) {
+  TurnClusterOptions options = small_cluster(11);
+  options.shape.shard_count = 1;
+  options.shape.stripe_count = 1;
+  World world(options);
+  world.turns(3000);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    ASSERT_TRUE(world.cluster->feed(n, 1).ok());
+  }
+  world.turns(2000);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    ASSERT_TRUE(world.cluster->feed(n, 0).ok());
+  }
+  world.turns(3000);
+  expect_equal_everywhere(world, {0, 1, 2});
+  expect_nothing_lost(world);
+  world.stop();
+  std::uint32_t leaders = 0;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    const auto& node = world.cluster->node(n);
+    consensus::RowCopy row{};
+    consensus::load_row(node.table, 0, consensus::ref_of(row, ShardId{0}, kTurnNodes));
+    EXPECT_EQ(row.log.last.value, node.service.rows[0].count + 1) << "node " << n;
+    EXPECT_EQ(row.log.commit, row.log.last);
+    EXPECT_EQ(node.applied[0], row.log.last);
+    EXPECT_GT(row.log.floor.value, 0u);
+    leaders += row.hot.role == consensus::Role::Leader ? 1 : 0;
+  }
+  EXPECT_EQ(leaders, 1u);
+}
+
 // A slow node's rings fill: its peers have no credit, emit nothing, and emit it later.
 TEST(DeviceTurn, WhatFindsNoCreditIsSaidLater) {
   TurnClusterOptions options = small_cluster(4);

@@ -145,6 +145,13 @@ class TurnStripe {
   GCOORD_HD void take_in() {
     constexpr std::uint32_t kKept = 8;
     ++t_.state.looks;
+    if constexpr (Service::kTellsHost) {
+      const std::uint32_t room = replies_.credit_up_to(kTurnReplies);
+      if (warp_rank() == 0) {
+        t_.desk.reply_room = room < kTurnReplies ? room : kTurnReplies;
+      }
+      warp_sync();
+    }
     if (asks_clients()) {
       receive_requests(t_, requests_);
     }

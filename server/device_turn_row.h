@@ -14,6 +14,7 @@
 #include "consensus/row_copy.h"
 #include "consensus/step.h"
 #include "server/device_turn_desk.h"
+#include "server/device_turn_tell.h"
 
 #include <cstdint>
 #include <cstring>
@@ -38,6 +39,11 @@ struct RowTurn {
   GCOORD_HD const netcore::Slot* slot_of(std::uint32_t k) const {
     const std::uint32_t code = desk().arrived[place][k];
     return &desk().slots[code / kTurnSlots][code % kTurnSlots];
+  }
+
+  // What the host is still to be told of the row (device_turn_tell.h).
+  GCOORD_HD void owe(std::uint8_t what) const {
+    node().flags[row] = static_cast<std::uint8_t>(node().flags[row] | what);
   }
 
   // Writes an entry of this node's log, and which request it is the answer to.
@@ -82,7 +88,9 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   head.woken = r.desk().woken[r.place];
   head.applied = r.node().applied[r.row];
   if (log.last - log.floor >= r.node().shape.log_slots / 2) {
-    head.compact_to = max_id(log.applied, head.applied);
+    const LogIndex applied = max_id(log.applied, head.applied);
+    head.compact_to =
+        LogIndex{applied.value > Service::kEntriesKept ? applied.value - Service::kEntriesKept : 0};
   }
   head.proposal_count = r.desk().proposal_count[r.place];
   if (head.proposal_count == 0 && shard.hot().role == consensus::Role::Leader) {
@@ -114,6 +122,9 @@ GCOORD_HD void store_arrived(const RowTurn<Service>& r, const consensus::OutboxH
     if (out.snapshot_installed == k + 1) {
       r.node().service.install(r.row, slot[kSnapshotSlots]);
       r.node().applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
+      if constexpr (Service::kTellsHost) {
+        r.owe(kTurnInstallOwed);
+      }
     }
     const LogIndex stored = r.t.scratch.stored[r.place * consensus::kInboxMessages + k];
     if (stored.value == 0) {
@@ -193,7 +204,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
   const std::uint64_t tag = r.node().client.epoch != 0 ? r.node().origin_of(r.row, index) : 0;
   std::uint32_t at = kTurnReplies;
   if (tag != 0) {
-    at = reserve_reply(r.t.desk);
+    at = reserve_replies(r.t.desk, r.t.scratch, 1);
     if (at == kTurnReplies) {
       return false;
     }
@@ -224,8 +235,14 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   const LogIndex before = applied;
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
-  while (index < last && apply_entry(r, hot, index + 1)) {
-    index = index + 1;
+  if constexpr (Service::kTellsHost) {
+    while (index < last && apply_and_tell(r, hot, index + 1)) {
+      index = index + 1;
+    }
+  } else {
+    while (index < last && apply_entry(r, hot, index + 1)) {
+      index = index + 1;
+    }
   }
   if (index != before) {
     applied = index;
@@ -270,6 +287,9 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   if (out.apply.first.value != 0) {
     again = apply_decided(r, hot, out.apply) || again;
   }
+  if constexpr (Service::kTellsHost) {
+    again = !tell_owed(r, hot) || again;
+  }
   // What a leader has under way calls it when it is answered: time enough to propose more.
   const consensus::Log& log = shard.log();
   const bool settled = hot.role == consensus::Role::Leader && log.last == log.commit;
@@ -295,6 +315,8 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   const std::uint32_t wide_place = consensus::load_row(t.node.table, r.row, shard);
   const consensus::Role before = hot.role;
+  const Term term_before = hot.term;
+  const NodeId leader_before = hot.leader;
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, in, configuration);
@@ -306,6 +328,11 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
       .sink = tiles_of(t.scratch).sink(place)};
   consensus::step_with(shard, in, messages, out, step_arrays, t.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= t.node.shape.log_slots);
+  if constexpr (Service::kTellsHost) {
+    if (hot.role != before || hot.term != term_before || hot.leader != leader_before) {
+      r.owe(kTurnRoleOwed);
+    }
+  }
   carry_out(r, shard, in, out);
   count_row(r, before, hot, out);
   if (!consensus::store_row(t.node.table, r.row, wide_place, shard)) {

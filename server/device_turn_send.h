@@ -176,7 +176,7 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
 template <typename Service>
 GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t wanted = t.desk.reply_count;
-  const std::uint32_t total = wanted < kTurnReplies ? wanted : kTurnReplies;
+  const std::uint32_t total = wanted < t.desk.reply_room ? wanted : t.desk.reply_room;
   const std::uint32_t lost = publish_slots(to, total, [&t](std::uint32_t at, std::uint32_t word) {
     return word_in(&t.scratch.reply[at], word);
   });

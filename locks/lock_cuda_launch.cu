@@ -1,4 +1,5 @@
 #include "locks/lock_cuda_launch.h"
+
 #include "locks/lock_run.h"
 
 #include <cub/device/device_radix_sort.cuh>

@@ -1,5 +1,6 @@
-#include "common/cuda_kernels.h"
 #include "netcore/channel_probe_kernels.h"
+
+#include "common/cuda_kernels.h"
 
 namespace gcoord::netcore {
 namespace {

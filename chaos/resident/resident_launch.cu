@@ -1,4 +1,5 @@
 #include "chaos/resident/resident_launch.h"
+
 #include "chaos/resident/resident_scan_device.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include "chaos/turn/turn_launch.h"
+
 #include "server/device_turn_kernels.cuh"
 
 namespace gcoord::chaos {

@@ -1,5 +1,6 @@
 #include "locks/lock_cuda.h"
 
+#include "common/column_arena.h"
 #include "common/device_arena.h"
 #include "locks/lock_cuda_launch.h"
 

@@ -7,7 +7,8 @@
 // the bit; whoever applies the same entries on a host gets the same hash after each.
 //
 // What the host is told of an entry: word 0 the shard's state hash after it, word 1 what was done
-// (LockTurnDone). Events are counted only: they follow from the entries.
+// (LockTurnDone) and how much room the stripe has left (room_of). Events are counted only: they
+// follow from the entries.
 //
 // Bounds: pools do not grow. The host admits no command that may take more than its part
 // (resident_admission.h); a stripe that runs dry all the same stops the node through `abort`, since
@@ -35,6 +36,14 @@ enum class LockTurnDone : std::uint64_t {
   Applied = 1,  // Bits 8 to 15: the LockCode.
   Absent = 2,   // Not applied here; see above.
 };
+
+// Acquires with a name of ordinary length that the stripe could still take.
+constexpr std::uint32_t room_of(const TurnResult& result) {
+  return static_cast<std::uint32_t>(result.word[1] >> 32);
+}
+
+// Name blocks that count as one acquire in that sum.
+inline constexpr std::uint32_t kRoomNameBlocks = 4;
 
 constexpr LockTurnDone done_of(const TurnResult& result) {
   return static_cast<LockTurnDone>(result.word[1] & 0xffu);
@@ -120,10 +129,22 @@ struct LockTurnService {
       return false;
     }
     result.word[0] = stripe.batch.tables.shard(ShardId{row}).state_hash;
+    result.word[1] |= std::uint64_t{room_in(stripe.ends)} << 32;
     return true;
   }
 
  private:
+  GCOORD_HD static std::uint32_t room_in(const locks::LockPoolEnds& ends) {
+    std::uint32_t room = ends.locks.available();
+    const std::uint32_t other[3] = {ends.sessions.available(),
+                                    ends.requests.available(),
+                                    ends.name_blocks.available() / kRoomNameBlocks};
+    for (const std::uint32_t each : other) {
+      room = each < room ? each : room;
+    }
+    return room;
+  }
+
   // Whether so many rows were free when the turn began and are not taken yet.
   GCOORD_HD static bool claim(locks::PoolEnds& ends,
                               const locks::PoolEnds& open,

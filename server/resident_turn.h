@@ -37,6 +37,9 @@ class ResidentTurn {
 
 std::unique_ptr<ResidentTurn> make_host_turn(ResidentNode& node);
 
+// Whether this build knows devices at all.
+bool has_device_turn();
+
 // On cuda:`device`; kernels of all stripes must find room there at once (ResourceExhausted). A
 // build without CUDA has none. `calls` outlives it.
 Result<std::unique_ptr<ResidentTurn>> make_device_turn(ResidentNode& node,

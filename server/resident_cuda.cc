@@ -44,10 +44,12 @@ class DeviceTurn final : public ResidentTurn {
     }
   }
 
-  Status start() override {
+  Status prepare() override {
     GCOORD_TRY_STATUS(calls_.make("loading the kernels of the turn", [this] { return load(); }));
-    GCOORD_TRY_STATUS(
-        calls_.make("storing the first rows on the device", [this] { return store_rows(); }));
+    return calls_.make("storing the first rows on the device", [this] { return store_rows(); });
+  }
+
+  Status start() override {
     // The fault plan's overrun: a kernel that never ran tells nothing, which the node's own probe
     // takes for a kernel that hangs.
     if (calls_.begin_launch()) {

@@ -20,6 +20,12 @@ constexpr std::uint64_t kEagerUs = 300;
 constexpr std::chrono::milliseconds kNapMs{1};
 
 constexpr std::uint64_t kHeartbeatMs = 200;
+constexpr std::uint64_t kSayReadyMs = 10;
+
+// First byte of the message that says that a node's turn is prepared; the second: not 0 once it
+// runs. resident_states.h owns 5 and 6.
+constexpr std::byte kReadyKind{7};
+constexpr std::size_t kReadyBytes = 2;
 constexpr std::uint64_t kHeardMs = 1000;
 
 }  // namespace
@@ -125,7 +131,7 @@ std::size_t ResidentEngine::turn() {
   talk(now_us / 1000);
   std::size_t done = give_refusals();
   if (!running_) {
-    return done + join_when_done();
+    return done + (prepared_ ? meet(now_us / 1000) : join_when_done());
   }
   const auto worked = run(now_us);
   if (!worked.ok()) {
@@ -155,13 +161,50 @@ std::size_t ResidentEngine::join_when_done() {
   }
   const Status joined = join_->result();
   join_.reset();
-  const Status begun = joined.ok() ? begin() : joined;
-  if (!begun.ok()) {
+  const Status prepared = joined.ok() ? turn_->prepare() : joined;
+  if (!prepared.ok()) {
+    fail(prepared);
+    return 0;
+  }
+  prepared_ = true;
+  return 1;
+}
+
+// Waits for the others; messages may be lost, so it is said again and again.
+std::size_t ResidentEngine::meet(std::uint64_t now_ms) {
+  if (now_ms >= next_ready_ms_) {
+    next_ready_ms_ = now_ms + kSayReadyMs;
+    for (const Peer& peer : peers_) {
+      say_ready(peer.id);
+    }
+    network_->flush();
+  }
+  const bool all =
+      std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.ready; });
+  if (!all) {
+    return 0;
+  }
+  if (const Status begun = begin(); !begun.ok()) {
     fail(begun);
     return 0;
   }
   running_ = true;
   return 1;
+}
+
+void ResidentEngine::say_ready(NodeId to) {
+  const std::byte message[kReadyBytes] = {kReadyKind, running_ ? std::byte{1} : std::byte{0}};
+  send_peer_message(to, message);
+}
+
+// A node that still waits may not have heard this one.
+void ResidentEngine::on_ready(NodeId from, bool runs) {
+  for (Peer& peer : peers_) {
+    peer.ready = peer.ready || peer.id == from;
+  }
+  if (running_ && !runs) {
+    say_ready(from);
+  }
 }
 
 // From here on the rows promise: the directory says so first.
@@ -249,7 +292,9 @@ void ResidentEngine::on_frame(NodeId from,
   auto payload = payloads.begin();
   for (std::uint32_t k = 0; band == netcore::Band::Rpc && k < payloads.size(); ++k, ++payload) {
     const std::span<const std::byte> message = (*payload).bytes;
-    if (!ResidentStates::is_message(message)) {
+    if (message.size() == kReadyBytes && message.front() == kReadyKind) {
+      on_ready(from, message.back() != std::byte{});
+    } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
       fail(taken);

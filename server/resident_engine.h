@@ -7,6 +7,9 @@
 //
 // Without a GPU the same turn is run by this thread, as its twin: slower, and the same to the bit.
 //
+// Its life: it joins its peers' memory, prepares its turn, says so to them, and begins when both
+// have said so, too; so no node leads everything because it was first.
+//
 // What it serves: memory mode, three nodes with the ids 1 to 3, all on one host, all with this
 // turn. Devices reach each other through memory that they map (resident_join.h); host services
 // speak over the peer network as ever. Nothing is decided before all three have met.
@@ -105,6 +108,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   struct Peer {
     NodeId id;
     std::uint64_t heard_ms = 0;  // 0: never.
+    bool ready = false;          // To begin its turn.
   };
 
   struct Metrics {
@@ -123,6 +127,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status open_network(MetricsRegistry& metrics);
   Result<std::unique_ptr<netcore::MemorySource>> open_memory();
   Status begin();
+  std::size_t meet(std::uint64_t now_ms);
+  void say_ready(NodeId to);
+  void on_ready(NodeId from, bool runs);
 
   bool turns_here() const { return turn_ != nullptr && turn_->needs_calls(); }
 
@@ -167,7 +174,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::vector<Refusal> refusals_;
   std::string product_;  // The GPU's name; empty for the twin.
   Status failure_;
+  bool prepared_ = false;
   bool running_ = false;
+  std::uint64_t next_ready_ms_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
   std::uint64_t next_heartbeat_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.

@@ -14,7 +14,7 @@ class HostTurn final : public ResidentTurn {
 
   ~HostTurn() override { static_cast<void>(stop(0)); }
 
-  Status start() override {
+  Status prepare() override {
     const ResidentView& view = node_.view();
     stripes_.reserve(view.shape.stripe_count);
     for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
@@ -22,7 +22,11 @@ class HostTurn final : public ResidentTurn {
       desks_.push_back(std::make_unique<StripeDesk>());
       stripes_.emplace_back(view, stripe, *desks_.back());
     }
-    clock_.emplace(view, node_.options().timing);
+    return {};
+  }
+
+  Status start() override {
+    clock_.emplace(node_.view(), node_.options().timing);
     return {};
   }
 

@@ -21,7 +21,10 @@ class ResidentTurn {
  public:
   virtual ~ResidentTurn() = default;  // Stops it first.
 
-  // Once, when the node is connected.
+  // Once, when the node is connected: all that takes time before the first turn.
+  virtual Status prepare() = 0;
+
+  // Once, after that.
   virtual Status start() = 0;
 
   // Called in every pass of the node's loop, with a time that never falls. Whether anything was

@@ -67,6 +67,7 @@ struct ResidentWorld {
     }
     for (Node& node : nodes) {
       node.turn = make_host_turn(*node.memory);
+      EXPECT_TRUE(node.turn->prepare().ok());
       EXPECT_TRUE(node.turn->start().ok());
     }
   }

@@ -45,8 +45,8 @@ class ResidentProcessTest : public testing::Test {
     return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", ttl});
   }
 
-  nlohmann::json verdict(const std::string& name, const nlohmann::json& grant) {
-    return ctl_->json({"--timeout", "30s", "lock", "check", name, "--token", grant["token"]});
+  nlohmann::json verdict(const std::string& name, const nlohmann::json& grant, int code = 0) {
+    return ctl_->json({"--timeout", "30s", "lock", "check", name, "--token", grant["token"]}, code);
   }
 
   chaos::ScratchDirectory directory_ = scratch();
@@ -83,7 +83,7 @@ TEST_F(ResidentProcessTest, ASessionThatIsNotKeptAliveLosesItsLocks) {
   const auto second =
       ctl_->json({"--timeout", "30s", "lock", "acquire", "a", "--ttl", "60s", "--wait", "30s"});
   EXPECT_GT(std::stoull(std::string(second["token"])), std::stoull(std::string(first["token"])));
-  EXPECT_EQ(verdict("a", first)["verdict"], "STALE");
+  EXPECT_EQ(verdict("a", first, 1)["verdict"], "STALE");
 }
 
 TEST_F(ResidentProcessTest, LocksSurviveTheDeathOfANodeWhichIsNotTakenBack) {
@@ -151,7 +151,8 @@ TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
   auto with = three;
   with.insert(with.end(), {"--durability", "memory", "--device", "auto"});
   EXPECT_THAT(refused(with), HasSubstr("by name"));
-  EXPECT_THAT(refused({"--turn", "graph"}), HasSubstr("neither host nor resident"));
+  EXPECT_THAT(run("gcoordd", {"dev", "--turn", "graph"}).err,
+              HasSubstr("neither host nor resident"));
 }
 
 }  // namespace

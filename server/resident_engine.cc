@@ -19,6 +19,10 @@ constexpr std::uint64_t kEagerUs = 300;
 // How long it may sleep then: what peers' devices do wakes nobody.
 constexpr std::chrono::milliseconds kNapMs{1};
 
+// Between two looks at the sockets of peers, which carry no shard's messages: a look costs some
+// calls of the system, and a client may be waiting for the device.
+constexpr std::uint64_t kNetworkUs = 200;
+
 constexpr std::uint64_t kHeartbeatMs = 200;
 constexpr std::uint64_t kSayReadyMs = 10;
 
@@ -127,8 +131,11 @@ std::size_t ResidentEngine::turn() {
   }
   const std::uint64_t now_us = options_.engine.clock_us();
   note_gap(now_us);
-  network_->progress(now_us / 1000, *this);
-  talk(now_us / 1000);
+  if (!running_ || now_us >= next_network_us_) {
+    next_network_us_ = now_us + kNetworkUs;
+    network_->progress(now_us / 1000, *this);
+    talk(now_us / 1000);
+  }
   std::size_t done = give_refusals();
   if (!running_) {
     return done + (prepared_ ? meet(now_us / 1000) : join_when_done());

@@ -177,6 +177,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool prepared_ = false;
   bool running_ = false;
   std::uint64_t next_ready_ms_ = 0;
+  std::uint64_t next_network_us_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
   std::uint64_t next_heartbeat_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.

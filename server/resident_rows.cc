@@ -133,9 +133,25 @@ Status ResidentRows::take_entry(const ToldSlot& told) {
   return {};
 }
 
+// Decided, and part of a state that came from another host, which may be ahead of this device:
+// whoever asks again is answered from it.
+void ResidentRows::end_covered(const ToldSlot& told) {
+  if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked,
+        read ? StatusCode::Unavailable : StatusCode::Unknown,
+        kLeadershipLost,
+        rows_[told.reply.shard.value].leader);
+  }
+}
+
 Status ResidentRows::apply(const ToldSlot& told) {
   const ShardId shard = told.reply.shard;
   Row& row = rows_[shard.value];
+  if (row.absent && told.reply.index <= row.applied) {
+    end_covered(told);
+    return {};
+  }
   if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
     return {StatusCode::Internal, "the device told entries out of order", kDeviceFailed};
   }
@@ -210,16 +226,7 @@ Result<bool> ResidentRows::install(ShardId shard,
   GCOORD_TRY_STATUS(service_.install(shard, state));
   rows_[shard.value].applied = index;
   for (const ToldSlot& told : waiting.entries) {
-    if (told.reply.index > index) {
-      GCOORD_TRY_STATUS(apply(told));
-    } else if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
-      // Decided and part of the state: whoever asks again is answered from it.
-      const bool read = asked->kind == AskedKind::Barrier;
-      end(*asked,
-          read ? StatusCode::Unavailable : StatusCode::Unknown,
-          kLeadershipLost,
-          rows_[shard.value].leader);
-    }
+    GCOORD_TRY_STATUS(apply(told));
   }
   return true;
 }

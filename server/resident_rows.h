@@ -90,6 +90,7 @@ class ResidentRows {
   void take_refusal(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
   Status apply(const ToldSlot& told);
+  void end_covered(const ToldSlot& told);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 

@@ -41,9 +41,9 @@ Result<Json> verify_leaf(const VerifyText& text) {
 }
 
 Result<Json> verify_growth(const VerifyText& text) {
-  ledger::ConsistencyClaim claim{.old_size = *text.old_size, .new_size = text.tree_size};
+  ledger::ConsistencyClaim claim{.old_size = *text.old_size, .size = text.tree_size};
   GCOORD_TRY(claim.old_root, parse_hash("--old-root", text.old_root));
-  GCOORD_TRY(claim.new_root, parse_hash("--root", text.root));
+  GCOORD_TRY(claim.root, parse_hash("--root", text.root));
   GCOORD_TRY(const auto proof, parse_proof("--proof", text.proof));
   if (const Status status = ledger::verify_consistency(claim, proof); !status.ok()) {
     return explained(status);
@@ -51,7 +51,7 @@ Result<Json> verify_growth(const VerifyText& text) {
   return Json{{"valid", true},
               {"proves", "consistency"},
               {"old_size", std::to_string(claim.old_size)},
-              {"tree_size", std::to_string(claim.new_size)}};
+              {"tree_size", std::to_string(claim.size)}};
 }
 
 int verify(Context& context, const VerifyText& text) {

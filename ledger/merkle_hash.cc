@@ -22,11 +22,11 @@ MerkleHash finished(SHA256_CTX& state) {
 
 }  // namespace
 
-MerkleHash hash_leaf(std::span<const std::byte> data) {
+MerkleHash hash_leaf(std::span<const std::byte> entry) {
   SHA256_CTX state;
   GCOORD_ASSERT(SHA256_Init(&state) == 1);
   GCOORD_ASSERT(SHA256_Update(&state, &kLeaf, 1) == 1);
-  GCOORD_ASSERT(SHA256_Update(&state, data.data(), data.size()) == 1);
+  GCOORD_ASSERT(SHA256_Update(&state, entry.data(), entry.size()) == 1);
   return finished(state);
 }
 

@@ -15,8 +15,8 @@ inline constexpr std::size_t kMerkleHashBytes = 32;
 
 using MerkleHash = std::array<std::byte, kMerkleHashBytes>;
 
-// SHA-256(0x00 || data): the leaf of an entry.
-MerkleHash hash_leaf(std::span<const std::byte> data);
+// SHA-256(0x00 || entry): the leaf of an entry.
+MerkleHash hash_leaf(std::span<const std::byte> entry);
 
 // SHA-256(0x01 || left || right).
 MerkleHash hash_node(const MerkleHash& left, const MerkleHash& right);

@@ -63,8 +63,8 @@ Status check_trivial(const ConsistencyClaim& claim, std::span<const MerkleHash> 
   if (claim.old_size == 0 && claim.old_root != empty_root()) {
     return refuse(kProofOldRoot, "the root of a tree of size 0 is the hash of nothing");
   }
-  if (claim.old_size == claim.new_size && claim.old_root != claim.new_root) {
-    return refuse(kProofSplit, "two trees of size " + text(claim.new_size) + " have two roots");
+  if (claim.old_size == claim.size && claim.old_root != claim.root) {
+    return refuse(kProofSplit, "two trees of size " + text(claim.size) + " have two roots");
   }
   return Status{};
 }
@@ -97,13 +97,13 @@ Status verify_inclusion(const InclusionClaim& claim, std::span<const MerkleHash>
 }
 
 Status verify_consistency(const ConsistencyClaim& claim, std::span<const MerkleHash> proof) {
-  if (claim.old_size > claim.new_size) {
-    return refuse(kProofBackwards,
-                  "the tree shrinks from " + text(claim.old_size) + " to " + text(claim.new_size) +
-                      " leaves");
+  if (claim.old_size > claim.size) {
+    return refuse(
+        kProofBackwards,
+        "the tree shrinks from " + text(claim.old_size) + " to " + text(claim.size) + " leaves");
   }
   GCOORD_TRY_STATUS(check_size(proof));
-  if (claim.old_size == 0 || claim.old_size == claim.new_size) {
+  if (claim.old_size == 0 || claim.old_size == claim.size) {
     return check_trivial(claim, proof);
   }
   // The walk begins at the largest complete subtree that ends the old tree. It is the proof's first
@@ -112,21 +112,21 @@ Status verify_consistency(const ConsistencyClaim& claim, std::span<const MerkleH
   if (proof.empty()) {
     return wrong_length(proof.size());
   }
-  Climb climb{.place = claim.old_size - 1, .last = claim.new_size - 1};
+  Climb climb{.place = claim.old_size - 1, .last = claim.size - 1};
   while ((climb.place & 1) != 0) {
     climb.up();
   }
   MerkleHash old_root = whole ? claim.old_root : proof.front();
-  MerkleHash new_root = old_root;
+  MerkleHash root = old_root;
   for (const MerkleHash& hash : proof.subspan(whole ? 0 : 1)) {
     if (climb.at_root()) {
       return wrong_length(proof.size());
     }
     if (climb.joins_left()) {
       old_root = hash_node(hash, old_root);
-      new_root = hash_node(hash, new_root);
+      root = hash_node(hash, root);
     } else {
-      new_root = hash_node(new_root, hash);
+      root = hash_node(root, hash);
     }
     climb.up();
   }
@@ -136,7 +136,7 @@ Status verify_consistency(const ConsistencyClaim& claim, std::span<const MerkleH
   if (old_root != claim.old_root) {
     return refuse(kProofOldRoot, "the proof does not lead to the old root");
   }
-  if (new_root != claim.new_root) {
+  if (root != claim.root) {
     return refuse(kProofRoot, "the proof does not lead to the new root");
   }
   return Status{};

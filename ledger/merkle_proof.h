@@ -32,9 +32,9 @@ struct InclusionClaim {
 
 struct ConsistencyClaim {
   std::uint64_t old_size = 0;
-  std::uint64_t new_size = 0;
+  std::uint64_t size = 0;
   MerkleHash old_root{};
-  MerkleHash new_root{};
+  MerkleHash root{};
 };
 
 // Ok if the proof shows that the leaf is at its index in the tree with that root. Otherwise

@@ -181,7 +181,7 @@ TEST(MerkleProof, AConsistencyProofWithAnythingChangedProvesNothing) {
       const ConsistencyClaim claim{old, size, root_of(leaves, 0, old), root_of(leaves, 0, size)};
       const Hashes proof = subproof(leaves, old, 0, size);
       ConsistencyClaim wrong = claim;
-      wrong.new_root = flipped(claim.new_root);
+      wrong.root = flipped(claim.root);
       EXPECT_EQ(verify_consistency(wrong, proof).detail(), kProofRoot);
       wrong = claim;
       wrong.old_root = flipped(claim.old_root);
@@ -294,9 +294,9 @@ RC_GTEST_PROP(MerkleProofProperty, BeginningsOfAnySizeAreProvedAsTheDefinitionSa
   const auto old = *rc::gen::arbitrary<std::uint64_t>() % size + 1;
   DrawnTree tree;
   const MerkleHash known = hash_leaf({});
-  const auto [old_root, new_root] = tree.roots(old, size, true, known);
+  const auto [old_root, root] = tree.roots(old, size, true, known);
   RC_ASSERT(tree.proof().size() <= kProofHashesMax);
-  RC_ASSERT(verify_consistency({old, size, old_root, new_root}, tree.proof()).ok());
+  RC_ASSERT(verify_consistency({old, size, old_root, root}, tree.proof()).ok());
 }
 
 TEST(MerkleProof, TheLastLeafOfTheLargestTreeIsProved) {

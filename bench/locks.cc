@@ -54,6 +54,9 @@ class LockTarget {
 
   // Shards that had a command in the last batch.
   virtual std::uint32_t run_count() const { return 0; }
+
+  // Commands of the last batch that were decided many at once.
+  virtual std::uint32_t planned_count() const { return 0; }
 };
 
 class CpuTarget final : public LockTarget {
@@ -141,6 +144,8 @@ class DeviceTarget final : public LockTarget {
 
   std::uint32_t run_count() const override { return outcome_.run_count; }
 
+  std::uint32_t planned_count() const override { return outcome_.planned_count; }
+
  private:
   std::unique_ptr<locks::LockParallel> locks_;
   locks::LockMemory commands_;
@@ -215,7 +220,8 @@ Result<ordered_json> measure(LockTarget& target,
                       {"batch_ms", milliseconds},
                       {"commands_per_s", rounded(rate)},
                       {"shards_in_last_batch", target.run_count()},
-                      {"longest_run_in_last_batch", longest}};
+                      {"longest_run_in_last_batch", longest},
+                      {"decided_in_windows_in_last_batch", target.planned_count()}};
 }
 
 ordered_json describe(const LockLoadOptions& load, double top_share) {

@@ -1,11 +1,11 @@
 #include "bench/vs_etcd.h"
 
-#include "bench/etcd/etcd_cluster.h"
 #include "bench/etcd/etcd_target.h"
 #include "bench/load/gcoord_target.h"
 #include "bench/load/load_report.h"
 #include "bench/report/results_file.h"
 #include "bench/running_cluster.h"
+#include "chaos/process/etcd_cluster.h"
 #include "chaos/process/scratch_directory.h"
 
 #include <cstdio>
@@ -59,7 +59,7 @@ class Comparison {
  private:
   LoadOptions load() const { return {.measured = options_.measured}; }
 
-  Result<ordered_json> measure_etcd(const EtcdCluster& cluster,
+  Result<ordered_json> measure_etcd(const chaos::EtcdCluster& cluster,
                                     const EtcdWay& way,
                                     std::uint32_t clients,
                                     const LoadOptions& length) {
@@ -78,7 +78,7 @@ class Comparison {
   Result<ordered_json> choose_ways() {
     std::fprintf(stderr, "etcd: which way serves it best?\n");
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
-    GCOORD_TRY(const auto cluster, EtcdCluster::start(scratch.path(), kNodes));
+    GCOORD_TRY(const auto cluster, chaos::EtcdCluster::start(scratch.path(), kNodes));
     const LoadOptions brief{.warm_up = std::chrono::seconds{1},
                             .measured = std::chrono::seconds{2}};
     ordered_json tried = ordered_json::array();
@@ -102,7 +102,7 @@ class Comparison {
 
   Result<ordered_json> run_etcd_once() {
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
-    GCOORD_TRY(const auto cluster, EtcdCluster::start(scratch.path(), kNodes));
+    GCOORD_TRY(const auto cluster, chaos::EtcdCluster::start(scratch.path(), kNodes));
     GCOORD_TRY(ordered_json one, measure_etcd(cluster, one_way_, 1, load()));
     GCOORD_TRY(ordered_json many, measure_etcd(cluster, many_way_, options_.clients, load()));
     return ordered_json{{"many", std::move(many)}, {"one", std::move(one)}};

@@ -42,9 +42,10 @@ Json describe(client::Client& client, const client::NodeView& node) {
   return json;
 }
 
-// "cpu", or "cuda:0 41 MiB".
+// "cpu", or "cuda:0 41 MiB"; with " resident" for a turn that stays there.
 std::string stepper_of(const Json& node) {
-  const std::string name = text_of(node, "stepper");
+  const std::string turn = node.value("turn", std::string{"host"});
+  const std::string name = text_of(node, "stepper") + (turn == "resident" ? " resident" : "");
   if (!node.contains("device") || !node["device"].is_object()) {
     return name;
   }
@@ -52,21 +53,24 @@ std::string stepper_of(const Json& node) {
   return name + " " + std::to_string(std::strtoull(bytes.c_str(), nullptr, 10) >> 20) + " MiB";
 }
 
-// A line for each device, and one for each way between two nodes with devices.
+// A line for each device and each resident turn, and one for each way between two nodes with them.
 std::vector<std::string> device_notes(const Json& nodes) {
   std::vector<std::string> notes;
   for (const Json& node : nodes) {
-    if (!node.contains("device") || !node["device"].is_object()) {
+    const bool device = node.contains("device") && node["device"].is_object();
+    const bool resident = node.value("turn", std::string{"host"}) == "resident";
+    if (!device && !resident) {
       continue;
     }
     const std::string prefix = "node " + text_of(node, "node") + ": ";
-    notes.push_back(prefix + text_of(node, "stepper") + " is " + text_of(node["device"], "name") +
-                    "; " + text_of(node, "stepper_reason"));
+    const std::string name = device ? " is " + text_of(node["device"], "name") + "; " : ": ";
+    notes.push_back(prefix + text_of(node, "stepper") + name + text_of(node, "stepper_reason"));
     for (const Json& peer : node.value("peers", Json::array())) {
       const std::string link = peer.value("device_link", std::string{});
       if (!link.empty()) {
         notes.push_back(prefix + "to node " + text_of(peer, "node") + " over " +
-                        text_of(peer, "transport") + "; a device channel would take " + link);
+                        text_of(peer, "transport") +
+                        (resident ? "; shards over " : "; a device channel would take ") + link);
       }
     }
   }

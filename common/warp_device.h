@@ -11,6 +11,7 @@
 // Refused: cooperative_groups, whose objects the host's compilers do not know.
 #pragma once
 
+#include "common/bits.h"
 #include "common/hd.h"
 
 #include <cstdint>
@@ -90,6 +91,16 @@ GCOORD_HD inline std::uint32_t warp_sum(std::uint32_t value) {
 #endif
 }
 
+// The same of 64-bit words; wraps.
+GCOORD_HD inline std::uint64_t warp_sum(std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, distance);
+  }
+#endif
+  return value;
+}
+
 // How many of the lowest bits are set before the first that is not; at most `limit`. Of a ballot:
 // how many members in a row, from the first, said yes. Of a power of two less one: its exponent.
 GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t limit) {
@@ -100,15 +111,6 @@ GCOORD_HD inline std::uint32_t leading_run(std::uint32_t bits, std::uint32_t lim
       bits == ~0u ? 32u : static_cast<std::uint32_t>(__builtin_ctz(~bits));
 #endif
   return first_zero < limit ? first_zero : limit;
-}
-
-// Bits set in a word: of a ballot, how many members said yes.
-GCOORD_HD inline std::uint32_t count_bits(std::uint32_t bits) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<std::uint32_t>(__popc(bits));
-#else
-  return static_cast<std::uint32_t>(__builtin_popcount(bits));
-#endif
 }
 
 // How many members below this one said yes in a ballot: its place among them.

@@ -97,9 +97,7 @@ rocksdb::DBOptions database_options() {
   return options;
 }
 
-}  // namespace
-
-struct CheckpointStore::Database {
+struct Database {
   std::string path;
   std::unique_ptr<rocksdb::DB> db;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;  // By CheckpointColumn, then the default one.
@@ -130,8 +128,7 @@ struct CheckpointStore::Database {
   Result<std::uint64_t> number(std::string_view key) const;
 };
 
-std::string CheckpointStore::Database::file_of(CheckpointColumn which,
-                                               std::span<const std::byte> key) const {
+std::string Database::file_of(CheckpointColumn which, std::span<const std::byte> key) const {
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
   const std::string wanted = slice_of(key).ToString();
@@ -144,10 +141,9 @@ std::string CheckpointStore::Database::file_of(CheckpointColumn which,
   return path;
 }
 
-Result<std::span<const std::byte>> CheckpointStore::Database::verify(
-    CheckpointColumn which,
-    std::span<const std::byte> key,
-    std::span<const std::byte> stored) const {
+Result<std::span<const std::byte>> Database::verify(CheckpointColumn which,
+                                                    std::span<const std::byte> key,
+                                                    std::span<const std::byte> stored) const {
   if (stored.size() >= kValueCrcBytes) {
     const auto bytes = stored.subspan(kValueCrcBytes);
     if (ledger::load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
@@ -158,8 +154,8 @@ Result<std::span<const std::byte>> CheckpointStore::Database::verify(
                  file_of(which, key));
 }
 
-Result<std::vector<std::byte>> CheckpointStore::Database::get(
-    CheckpointColumn which, std::span<const std::byte> key) const {
+Result<std::vector<std::byte>> Database::get(CheckpointColumn which,
+                                             std::span<const std::byte> key) const {
   rocksdb::ReadOptions options;
   options.verify_checksums = true;
   rocksdb::PinnableSlice stored;
@@ -172,7 +168,7 @@ Result<std::vector<std::byte>> CheckpointStore::Database::get(
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-Result<std::uint64_t> CheckpointStore::Database::number(std::string_view key) const {
+Result<std::uint64_t> Database::number(std::string_view key) const {
   GCOORD_TRY(const auto bytes, get(CheckpointColumn::Meta, bytes_of_text(key)));
   if (bytes.size() != sizeof(std::uint64_t)) {
     return damaged("a number of the wrong size in " + path);
@@ -181,7 +177,7 @@ Result<std::uint64_t> CheckpointStore::Database::number(std::string_view key) co
 }
 
 // The columns Hard and Service side by side, in the order of their keys.
-class CheckpointStore::ShardRows {
+class ShardRows {
  public:
   explicit ShardRows(const Database& database) : database_(database) {}
 
@@ -238,10 +234,80 @@ class CheckpointStore::ShardRows {
   std::array<std::unique_ptr<rocksdb::Iterator>, 2> rows_;
 };
 
-CheckpointStore::CheckpointStore(std::unique_ptr<Database> database)
-    : database_(std::move(database)) {}
+class RocksStore final : public CheckpointStore {
+ public:
+  RocksStore(std::unique_ptr<Database> database, Lsn covered) : database_(std::move(database)) {
+    set_covered_lsn(covered);
+  }
 
-CheckpointStore::~CheckpointStore() = default;
+  Status write(const CheckpointBatch& batch) override;
+  Status load(CheckpointVisitor& visitor) const override;
+
+  Result<std::vector<std::byte>> get(CheckpointColumn column, ShardId shard) const override {
+    std::array<std::byte, kShardKeyBytes> key{};
+    encode_shard_key(shard, key);
+    return database_->get(column, key);
+  }
+
+  Result<std::vector<std::byte>> get_meta(std::string_view key) const override {
+    return database_->get(CheckpointColumn::Meta, bytes_of_text(key));
+  }
+
+ private:
+  std::unique_ptr<Database> database_;
+};
+
+Status RocksStore::write(const CheckpointBatch& batch) {
+  GCOORD_ASSERT(!batch.empty());
+  rocksdb::WriteBatch writes(batch.size_bytes());
+  for (std::size_t i = 0; i < batch.change_count(); ++i) {
+    const CheckpointBatch::Change change = batch.change(i);
+    auto* column = database_->column(change.column);
+    GCOORD_TRY_STATUS(status_of(
+        change.value.empty() ? writes.Delete(column, slice_of(change.key))
+                             : writes.Put(column, slice_of(change.key), slice_of(change.value))));
+  }
+  for (const auto& [key, value] :
+       {std::pair{kFormatKey, kFormat}, std::pair{kCoveredLsnKey, batch.lsn().value}}) {
+    if (value > 0) {
+      std::array<std::byte, sizeof value> number{};
+      std::array<std::byte, kValueCrcBytes> crc{};
+      store(number.data(), value);
+      store(crc.data(), value_crc(bytes_of_text(key), number));
+      const std::array<rocksdb::Slice, 2> parts = {slice_of(crc), slice_of(number)};
+      const rocksdb::Slice key_slice{key.data(), key.size()};
+      GCOORD_TRY_STATUS(status_of(writes.Put(database_->column(CheckpointColumn::Meta),
+                                             rocksdb::SliceParts(&key_slice, 1),
+                                             rocksdb::SliceParts(parts.data(), 2))));
+    }
+  }
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  GCOORD_TRY_STATUS(status_of(database_->db->Write(options, &writes)));
+  if (batch.lsn() > Lsn{0}) {
+    set_covered_lsn(batch.lsn());
+  }
+  return Status{};
+}
+
+Status RocksStore::load(CheckpointVisitor& visitor) const {
+  ShardRows rows{*database_};
+  GCOORD_TRY_STATUS(rows.open());
+  while (!rows.at_end()) {
+    const std::string key = rows.lowest_key();
+    const auto key_bytes = bytes_of_text(key);
+    if (key.size() != kShardKeyBytes) {
+      return damaged("a key of the wrong size in " + database_->path);
+    }
+    GCOORD_TRY(const auto hard, rows.value(CheckpointColumn::Hard, key));
+    GCOORD_TRY(const auto service, rows.value(CheckpointColumn::Service, key));
+    visitor.on_shard(decode_shard_key(key_bytes), hard, service);
+    rows.advance_past(key);
+  }
+  return rows.status();
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string& path) {
   const auto cache = rocksdb::NewLRUCache(kBlockCacheBytes);
@@ -275,69 +341,8 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string
     covered = std::uint64_t{0};
   }
   GCOORD_TRY_STATUS(covered.status());
-  std::unique_ptr<CheckpointStore> result{new CheckpointStore(std::move(database))};
-  result->covered_lsn_.store(covered.value(), std::memory_order_release);
-  return result;
-}
-
-Status CheckpointStore::write(const CheckpointBatch& batch) {
-  GCOORD_ASSERT(!batch.empty());
-  rocksdb::WriteBatch writes(batch.size_bytes());
-  for (std::size_t i = 0; i < batch.change_count(); ++i) {
-    const CheckpointBatch::Change change = batch.change(i);
-    auto* column = database_->column(change.column);
-    GCOORD_TRY_STATUS(status_of(
-        change.value.empty() ? writes.Delete(column, slice_of(change.key))
-                             : writes.Put(column, slice_of(change.key), slice_of(change.value))));
-  }
-  for (const auto& [key, value] :
-       {std::pair{kFormatKey, kFormat}, std::pair{kCoveredLsnKey, batch.lsn().value}}) {
-    if (value > 0) {
-      std::array<std::byte, sizeof value> number{};
-      std::array<std::byte, kValueCrcBytes> crc{};
-      store(number.data(), value);
-      store(crc.data(), value_crc(bytes_of_text(key), number));
-      const std::array<rocksdb::Slice, 2> parts = {slice_of(crc), slice_of(number)};
-      const rocksdb::Slice key_slice{key.data(), key.size()};
-      GCOORD_TRY_STATUS(status_of(writes.Put(database_->column(CheckpointColumn::Meta),
-                                             rocksdb::SliceParts(&key_slice, 1),
-                                             rocksdb::SliceParts(parts.data(), 2))));
-    }
-  }
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  GCOORD_TRY_STATUS(status_of(database_->db->Write(options, &writes)));
-  if (batch.lsn() > Lsn{0}) {
-    covered_lsn_.store(batch.lsn().value, std::memory_order_release);
-  }
-  return Status{};
-}
-
-Status CheckpointStore::load(CheckpointVisitor& visitor) const {
-  ShardRows rows{*database_};
-  GCOORD_TRY_STATUS(rows.open());
-  while (!rows.at_end()) {
-    const std::string key = rows.lowest_key();
-    const auto key_bytes = bytes_of_text(key);
-    if (key.size() != kShardKeyBytes) {
-      return damaged("a key of the wrong size in " + database_->path);
-    }
-    GCOORD_TRY(const auto hard, rows.value(CheckpointColumn::Hard, key));
-    GCOORD_TRY(const auto service, rows.value(CheckpointColumn::Service, key));
-    visitor.on_shard(decode_shard_key(key_bytes), hard, service);
-    rows.advance_past(key);
-  }
-  return rows.status();
-}
-
-Result<std::vector<std::byte>> CheckpointStore::get(CheckpointColumn column, ShardId shard) const {
-  std::array<std::byte, kShardKeyBytes> key{};
-  encode_shard_key(shard, key);
-  return database_->get(column, key);
-}
-
-Result<std::vector<std::byte>> CheckpointStore::get_meta(std::string_view key) const {
-  return database_->get(CheckpointColumn::Meta, bytes_of_text(key));
+  return std::unique_ptr<CheckpointStore>{
+      std::make_unique<RocksStore>(std::move(database), Lsn{covered.value()})};
 }
 
 }  // namespace gcoord::ledger

@@ -1,4 +1,5 @@
-// The checkpoints of all shards of a node, in RocksDB.
+// The checkpoints of all shards of a node: in RocksDB, or in a simulation's memory
+// (memory_checkpoint_store.h).
 //
 // A shard has two values, opaque here: `hard` (what its replica must not forget: term, vote, the
 // log's start, ...) and `service` (the state of its services). The server encodes them. Each value
@@ -41,33 +42,31 @@ class CheckpointVisitor {
 
 class CheckpointStore {
  public:
-  // Opens the store in the directory `path`, creating it when there is none.
+  // Opens the store in the directory `path`, in RocksDB, creating it when there is none.
   static Result<std::unique_ptr<CheckpointStore>> open(const std::string& path);
-  ~CheckpointStore();
+  CheckpointStore() = default;
+  virtual ~CheckpointStore() = default;
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
 
   // Atomic; durable when it returns ok.
-  Status write(const CheckpointBatch& batch);
+  virtual Status write(const CheckpointBatch& batch) = 0;
 
   // Streams all shards. Each value is verified before the visitor sees it.
-  Status load(CheckpointVisitor& visitor) const;
+  virtual Status load(CheckpointVisitor& visitor) const = 0;
 
   // One value; NotFound when the shard has none.
-  Result<std::vector<std::byte>> get(CheckpointColumn column, ShardId shard) const;
-  Result<std::vector<std::byte>> get_meta(std::string_view key) const;
+  virtual Result<std::vector<std::byte>> get(CheckpointColumn column, ShardId shard) const = 0;
+  virtual Result<std::vector<std::byte>> get_meta(std::string_view key) const = 0;
 
   // The lsn that the store covers; replay begins after it. 0 in a new store.
   // Acquire: pairs with the release at the end of write.
   Lsn covered_lsn() const { return Lsn{covered_lsn_.load(std::memory_order_acquire)}; }
 
+ protected:
+  void set_covered_lsn(Lsn lsn) { covered_lsn_.store(lsn.value, std::memory_order_release); }
+
  private:
-  struct Database;
-  class ShardRows;
-
-  explicit CheckpointStore(std::unique_ptr<Database> database);
-
-  std::unique_ptr<Database> database_;
   std::atomic<std::uint64_t> covered_lsn_{0};
 };
 

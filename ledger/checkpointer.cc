@@ -9,7 +9,10 @@
 
 namespace gcoord::ledger {
 
-Checkpointer::Checkpointer(CheckpointStore& store, WalWriter* writer, MetricsRegistry* metrics)
+Checkpointer::Checkpointer(CheckpointStore& store,
+                           WalWriter* writer,
+                           MetricsRegistry* metrics,
+                           StorageDriver driver)
     : store_(store), writer_(writer) {
   if (metrics != nullptr) {
     written_ = &metrics->counter(
@@ -19,7 +22,9 @@ Checkpointer::Checkpointer(CheckpointStore& store, WalWriter* writer, MetricsReg
   }
   event_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   GCOORD_ASSERT(event_fd_ >= 0);
-  thread_ = std::thread{[this] { run(); }};
+  if (driver == StorageDriver::Thread) {
+    thread_ = std::thread{[this] { run(); }};
+  }
 }
 
 Checkpointer::~Checkpointer() {
@@ -28,7 +33,11 @@ Checkpointer::~Checkpointer() {
     stopping_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    advance();
+  }
   ::close(event_fd_);
 }
 
@@ -61,16 +70,34 @@ void Checkpointer::run() {
     if (!busy_) {
       return;
     }
-    lock.unlock();
-    // The batch is the thread's while busy.
-    Status status = persist();
-    lock.lock();
-    busy_ = false;
-    done_ = std::move(status);
-    const std::uint64_t one = 1;
-    // Fails only when 2^64 - 2 signals were not read; the descriptor is readable then all the same.
-    [[maybe_unused]] const auto written = ::write(event_fd_, &one, sizeof one);
+    write_batch(lock);
   }
+}
+
+void Checkpointer::write_batch(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  // The batch is the thread's while busy.
+  Status status = persist();
+  lock.lock();
+  busy_ = false;
+  done_ = std::move(status);
+  const std::uint64_t one = 1;
+  // Fails only when 2^64 - 2 signals were not read; the descriptor is readable then all the same.
+  [[maybe_unused]] const auto written = ::write(event_fd_, &one, sizeof one);
+}
+
+bool Checkpointer::advance() {
+  std::unique_lock lock(mutex_);
+  const bool has_batch = busy_;
+  if (has_batch) {
+    write_batch(lock);
+  }
+  return has_batch;
+}
+
+bool Checkpointer::busy() {
+  const std::lock_guard lock(mutex_);
+  return busy_;
 }
 
 Status Checkpointer::persist() {

@@ -8,6 +8,7 @@
 
 #include "common/metrics.h"
 #include "ledger/checkpoint_store.h"
+#include "ledger/storage_driver.h"
 #include "ledger/wal_writer.h"
 
 #include <condition_variable>
@@ -22,7 +23,10 @@ class Checkpointer {
  public:
   // Both must outlive it. `writer` is nullptr where there is no log to cover, `metrics` may be;
   // else gcoord_ledger_checkpoint_* is registered.
-  Checkpointer(CheckpointStore& store, WalWriter* writer, MetricsRegistry* metrics);
+  Checkpointer(CheckpointStore& store,
+               WalWriter* writer,
+               MetricsRegistry* metrics,
+               StorageDriver driver = StorageDriver::Thread);
 
   // Finishes the batch in hand and joins the thread.
   ~Checkpointer();
@@ -37,11 +41,18 @@ class Checkpointer {
   // The result of the last batch, once; empty while it is being written.
   std::optional<Status> take_done();
 
+  // With StorageDriver::Owner: writes the batch in hand. False: there is none.
+  bool advance();
+
+  // A batch is in hand and not written.
+  bool busy();
+
   // Readable (eventfd, non-blocking) when a result waits; the reader reads 8 bytes to rearm it.
   int event_fd() const { return event_fd_; }
 
  private:
   void run();
+  void write_batch(std::unique_lock<std::mutex>& lock);
   Status persist();
 
   CheckpointStore& store_;

@@ -38,4 +38,14 @@ inline constexpr std::uint32_t kCheckpointRot = 2301;
 inline constexpr std::uint32_t kCheckpointFailed = 2302;
 inline constexpr std::uint32_t kCheckpointFormat = 2303;
 
+// Proofs (merkle_proof.h, proof_text.h).
+inline constexpr std::uint32_t kProofMalformed = 8001;  // Something that should be a hash is none.
+inline constexpr std::uint32_t kProofOversized = 8002;  // More hashes than any proof has.
+inline constexpr std::uint32_t kProofIndex = 8003;      // The tree has no such leaf.
+inline constexpr std::uint32_t kProofLength = 8004;     // Too few or too many for the sizes.
+inline constexpr std::uint32_t kProofRoot = 8005;       // Leads to another root.
+inline constexpr std::uint32_t kProofOldRoot = 8006;    // Leads to another old root.
+inline constexpr std::uint32_t kProofBackwards = 8007;  // The new tree is smaller than the old one.
+inline constexpr std::uint32_t kProofSplit = 8008;      // Two roots for one size.
+
 }  // namespace gcoord::ledger

@@ -13,12 +13,15 @@ namespace {
 
 // On disk, little-endian: magic u64, version u32, node u32, cluster u64, shard count u32,
 // incarnation u32, directory id u64, flags u32, peer count u32, per peer {node u32, incarnation
-// u32, directory id u64, durable u64}, CRC32C u32 of all before. Never renumber.
+// u32, directory id u64, durable u64, life u64}, CRC32C u32 of all before. Version 1 had no life.
+// Never renumber.
 constexpr const char* kName = "identity";
 constexpr std::uint64_t kMagic = 0x31444944'44524347;  // "GCRDDID1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersionWithoutLife = 1;
 constexpr std::size_t kHeadBytes = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 4;
-constexpr std::size_t kPeerBytes = 4 + 4 + 8 + 8;
+constexpr std::size_t kPeerBytes = 4 + 4 + 8 + 8 + 8;
+constexpr std::size_t kPeerBytesWithoutLife = kPeerBytes - 8;
 constexpr std::uint32_t kInUse = 1;  // Bits of the flags.
 constexpr std::uint32_t kEstablished = 2;
 constexpr std::uint32_t kNoLog = 4;
@@ -119,7 +122,8 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
     return damaged();
   }
   const std::byte* at = bytes.data() + 8;
-  if (const auto version = load<std::uint32_t>(at); version != kVersion) {
+  const auto version = load<std::uint32_t>(at);
+  if (version != kVersion && version != kVersionWithoutLife) {
     return Status{StatusCode::FailedPrecondition,
                   "the data directory has format " + std::to_string(version) +
                       "; start the release that wrote it",
@@ -135,15 +139,18 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   established_ = (flags & kEstablished) != 0;
   identity_.keeps_log = (flags & kNoLog) == 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
-  if (bytes.size() - kHeadBytes - kCrcBytes != peer_count * kPeerBytes) {
+  const bool has_life = version != kVersionWithoutLife;
+  const std::size_t peer_bytes = has_life ? kPeerBytes : kPeerBytesWithoutLife;
+  if (bytes.size() - kHeadBytes - kCrcBytes != peer_count * peer_bytes) {
     return damaged();
   }
   at = bytes.data() + kHeadBytes;
-  for (std::size_t i = 0; i < peer_count; ++i, at += kPeerBytes) {
+  for (std::size_t i = 0; i < peer_count; ++i, at += peer_bytes) {
     peers_.push_back(PeerIdentity{NodeId{load<std::uint32_t>(at)},
                                   load<std::uint64_t>(at + 8),
                                   Incarnation{load<std::uint32_t>(at + 4)},
-                                  load<std::uint64_t>(at + 16)});
+                                  load<std::uint64_t>(at + 16),
+                                  has_life ? load<std::uint64_t>(at + 24) : 0});
   }
   return Status{};
 }
@@ -185,6 +192,7 @@ Status IdentityFile::persist() {
     at = store(at, peer.incarnation.value);
     at = store(at, peer.directory_id);
     at = store(at, peer.durable);
+    at = store(at, peer.life);
   }
   store(at, crc32c(std::span{bytes}.first(bytes.size() - kCrcBytes)));
   return write_atomically(disk_, kName, bytes);

@@ -34,6 +34,9 @@ struct PeerIdentity {
   std::uint64_t directory_id = 0;
   Incarnation incarnation;    // The highest one ever met.
   std::uint64_t durable = 0;  // How far its log was last known to reach: lsn.
+  // The number that this incarnation drew at its start; 0: not known. Two processes that claim one
+  // incarnation ran on copies of one directory.
+  std::uint64_t life = 0;
 
   friend bool operator==(const PeerIdentity& a, const PeerIdentity& b) = default;
 };

@@ -136,6 +136,9 @@ Status MemoryFile::write(std::uint64_t offset, std::span<const std::byte> bytes)
   if (stale()) {
     return stale_file();
   }
+  if (!disk_.powered()) {
+    return stale_file();
+  }
   if (disk_.writes_fail_) {
     return Status{StatusCode::Unavailable, "the disk fails writes", kDiskWriteFailed};
   }
@@ -149,6 +152,9 @@ Status MemoryFile::write(std::uint64_t offset, std::span<const std::byte> bytes)
 
 Status MemoryFile::sync() {
   if (stale()) {
+    return stale_file();
+  }
+  if (!disk_.powered()) {
     return stale_file();
   }
   if (disk_.syncs_fail_) {
@@ -210,14 +216,13 @@ Result<bool> MemoryDisk::exists(const std::string& name) {
 }
 
 Result<std::vector<std::string>> MemoryDisk::list() {
-  std::vector<std::string> names;
-  for (const auto& [name, inode] : directory_) {
-    names.push_back(name);
-  }
-  return names;
+  return names();
 }
 
 Status MemoryDisk::sync_directory() {
+  if (!powered()) {
+    return stale_file();
+  }
   if (syncs_fail_) {
     return Status{StatusCode::Unavailable, "the disk fails syncs", kDiskSyncFailed};
   }
@@ -236,10 +241,26 @@ void MemoryDisk::lose_power(std::uint64_t seed) {
     inode->lose_power(seed);
   }
   ++life_;
+  operations_left_ = ~std::uint64_t{0};
+}
+
+bool MemoryDisk::powered() {
+  if (operations_left_ != 0 && operations_left_ != ~std::uint64_t{0}) {
+    --operations_left_;
+  }
+  return operations_left_ != 0;
 }
 
 void MemoryDisk::crash() {
   ++life_;
+}
+
+std::vector<std::string> MemoryDisk::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, inode] : directory_) {
+    names.push_back(name);
+  }
+  return names;
 }
 
 std::vector<std::byte> MemoryDisk::image(const std::string& name) const {

@@ -49,6 +49,15 @@ class MemoryDisk final : public Disk {
   // leaves them readable and gone after the next loss of power or drop_cached().
   void fail_syncs(bool fail) { syncs_fail_ = fail; }
 
+  // Power goes after so many more writes and syncs of files: what comes then fails and changes
+  // nothing, until lose_power(). A sync that is cut persists nothing. True from has_lost_power()
+  // once it struck.
+  void cut_power_after(std::uint64_t operation_count) { operations_left_ = operation_count; }
+
+  bool has_lost_power() const { return operations_left_ == 0; }
+
+  std::vector<std::string> names() const;
+
   // What a file reads as now, and replacing it, durably, by other bytes: for planting damage.
   std::vector<std::byte> image(const std::string& name) const;
   void set_image(const std::string& name, std::span<const std::byte> bytes);
@@ -90,6 +99,10 @@ class MemoryDisk final : public Disk {
   std::uint64_t inode_count_ = 0;
   std::uint64_t life_ = 0;  // Rises with every loss of power or crash.
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
+  // Counts one down; false: there is no power any more.
+  bool powered();
+
+  std::uint64_t operations_left_ = ~std::uint64_t{0};
   bool writes_fail_ = false;
   bool syncs_fail_ = false;
   std::uint64_t sync_count_ = 0;

@@ -48,7 +48,9 @@ WalWriter::WalWriter(std::unique_ptr<Wal> wal, WalWriterOptions options)
   GCOORD_ASSERT(event_fd_ >= 0);
   durable_lsn_.store(wal_->durable_lsn().value, std::memory_order_release);
   queued_lsn_ = wal_->last_lsn() + 1;
-  thread_ = std::thread{[this] { run(); }};
+  if (options_.driver == StorageDriver::Thread) {
+    thread_ = std::thread{[this] { run(); }};
+  }
 }
 
 WalWriter::~WalWriter() {
@@ -57,7 +59,11 @@ WalWriter::~WalWriter() {
     stopping_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else if (!ended_) {
+    run();
+  }
   ::close(event_fd_);
 }
 
@@ -100,6 +106,15 @@ void WalWriter::drop_through(Lsn lsn) {
 void WalWriter::run() {
   while (run_once()) {
   }
+}
+
+bool WalWriter::advance() {
+  GCOORD_ASSERT(options_.driver == StorageDriver::Owner);
+  if (ended_ || (queued_.empty() && drop_lsn_ == Lsn{0} && sealed_)) {
+    return false;
+  }
+  ended_ = !run_once();
+  return !ended_;
 }
 
 void WalWriter::take_record() {
@@ -147,6 +162,9 @@ bool WalWriter::run_once() {
 
 // Returns when something is queued, a drop is asked for, the end has come, or it is time to seal.
 void WalWriter::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  if (options_.driver == StorageDriver::Owner) {
+    return;
+  }
   const auto has_work = [this] { return !queued_.empty() || drop_lsn_ > Lsn{0} || stopping_; };
   if (sealed_) {
     wake_.wait(lock, has_work);

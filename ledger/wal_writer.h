@@ -12,6 +12,7 @@
 #pragma once
 
 #include "common/metrics.h"
+#include "ledger/storage_driver.h"
 #include "ledger/wal.h"
 
 #include <atomic>
@@ -34,11 +35,12 @@ struct WalWriterOptions {
   std::function<std::uint64_t()> clock_us;
   // 100 ms: far over the gap between the turns of a busy node, so sealing costs an idle disk only.
   std::chrono::milliseconds seal_delay{100};
+  StorageDriver driver = StorageDriver::Thread;
 };
 
 class WalWriter {
  public:
-  // Takes a freshly opened log and starts the thread.
+  // Takes a freshly opened log and starts the thread, if there is to be one.
   WalWriter(std::unique_ptr<Wal> wal, WalWriterOptions options);
 
   // Persists what was submitted, seals, and joins the thread.
@@ -62,6 +64,10 @@ class WalWriter {
 
   // Asks the thread to drop the segments that a durable checkpoint covers (Wal::drop_through).
   void drop_through(Lsn lsn);
+
+  // With StorageDriver::Owner: does what the thread would do next, the seal of an idle log included
+  // (seal_delay is the owner's affair). False: there is nothing to do, or it has failed.
+  bool advance();
 
   // Bytes submitted and not yet being written; the caller slows down when it grows.
   std::uint64_t queued_bytes() const { return queued_bytes_.load(std::memory_order_relaxed); }
@@ -99,6 +105,7 @@ class WalWriter {
 
   WalBatch writing_;  // The thread's own half of the double buffer.
   bool sealed_ = true;
+  bool ended_ = false;  // Of StorageDriver::Owner: a failure, after which nothing is tried again.
   std::thread thread_;
 };
 

@@ -8,7 +8,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
-#include "common/random.h"
+#include "locks/lock_chain.h"
 #include "locks/lock_command.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_queue.h"
@@ -249,14 +249,7 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
 // Extends the shard's hash chain by what the command was, what it answered and what it left.
 GCOORD_HD inline void extend_chain(const ApplyPoint& at, const LockReply& reply) {
   LockShardRow& shard = at.tables.shard(at.shard);
-  const std::uint64_t digest =
-      at.keys.digest +
-      digest_word<7>(static_cast<std::uint64_t>(reply.code) << 8 |
-                     static_cast<std::uint64_t>(reply.more)) +
-      digest_word<8>(reply.token.value ^ reply.holder.value) + digest_word<9>(shard.token_last) +
-      digest_word<10>(std::uint64_t{shard.session_count} << 32 | shard.serial_last) +
-      digest_word<11>(std::uint64_t{shard.lock_count} << 32 | shard.waiter_count);
-  shard.state_hash = mix64((shard.state_hash << 23 | shard.state_hash >> 41) ^ digest);
+  shard.state_hash = shard.state_hash * kChainStep + chain_word(at.keys.digest, reply, shard);
 }
 
 // Applies one committed command, whose keys are known. A no-op leaves no trace at all, so a driver

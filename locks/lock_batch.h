@@ -7,7 +7,8 @@
 //   count_command    what the batch may take at most, and the keys of the sort
 //   (a stable sort by shard, the device's own)
 //   list_run         one run per shard: its commands, in log order; runs listed by length
-//   apply_runs       lock_run.h
+//   make_ready       what of long runs' commands can be worked out beforehand, in log order
+//   apply_long_runs, apply_short_runs   lock_run.h; side by side
 //   order_event      the events of the batch in the order of its commands
 //
 // A batch whose demand is not met by the free rows, or by the room for events, is refused as a
@@ -20,6 +21,7 @@
 #include "common/hd.h"
 #include "common/ids.h"
 #include "locks/lock_demand.h"
+#include "locks/lock_keys.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_table.h"
 
@@ -62,6 +64,9 @@ struct LockRun {
 // Runs of class c have 2^c up to 2^(c+1) commands.
 inline constexpr std::uint32_t kRunClasses = 32;
 
+// Runs of this class and above have a group each: 128 commands. Measured in docs/performance.md.
+inline constexpr std::uint32_t kLongRunClass = 7;
+
 // What the stages of one batch tell each other; zero before the first.
 struct LockBatchState {
   LockDemand demand;
@@ -70,6 +75,7 @@ struct LockBatchState {
   std::uint32_t run_claimed[kRunClasses] = {};  // May run past run_count.
   std::uint32_t event_count = 0;
   std::uint32_t unknown_count = 0;  // Commands answered with UnknownCommand.
+  std::uint32_t planned_count = 0;  // Commands of long runs that were decided many at once.
 };
 
 struct LockBatch {
@@ -79,16 +85,19 @@ struct LockBatch {
   std::uint32_t count = 0;
   LockPoolEnds* ends = nullptr;
   LockBatchState* state = nullptr;
-  std::uint32_t* shard_keys = nullptr;  // One per command, as are the three below.
+  std::uint32_t* shard_keys = nullptr;  // One per command, as are the five below.
   std::uint32_t* place_values = nullptr;
   std::uint32_t* sorted_shards = nullptr;
   std::uint32_t* order = nullptr;         // Places of commands, by shard and then as decided.
+  CommittedCommand* ready = nullptr;      // Of long runs: commands in that order,
+  LockKeys* ready_keys = nullptr;         // and their keys.
   LockRun* runs = nullptr;                // Twice the commands; see first_run().
   LockReply* replies = nullptr;           // One per command, in its place.
   std::uint32_t* event_counts = nullptr;  // One per command; zero before the batch.
   LockEvent* events = nullptr;            // As they came; event_places says whose they are.
   LockEventPlace* event_places = nullptr;
   std::uint32_t event_capacity = 0;
+  std::uint32_t long_run_class = kLongRunClass;
 };
 
 // Where the runs of a class begin in LockBatch::runs: n commands make at most n / 2^c of them.
@@ -181,6 +190,33 @@ GCOORD_HD inline void list_run(const LockBatch& batch, std::uint32_t k) {
   const std::uint32_t run_class = run_class_of(run.count);
   const std::uint32_t place = relaxed_add(batch.state->run_count[run_class], 1);
   batch.runs[first_run(batch.count, run_class) + place] = run;
+}
+
+// Whether place k of the order may be in a run of this class or above; never no for one that is. Of
+// a run of n commands, one that is n / 2 away from k on either side is in it too.
+GCOORD_HD inline bool may_be_in_run(const LockBatch& batch,
+                                    std::uint32_t k,
+                                    std::uint32_t run_class) {
+  const std::uint32_t half = (1u << run_class) / 2;
+  const std::uint32_t shard = batch.sorted_shards[k];
+  return (k >= half && batch.sorted_shards[k - half] == shard) ||
+         (batch.count - k > half && batch.sorted_shards[k + half] == shard);
+}
+
+// Stage before long runs are applied, for each place k of the order: a chain of commands should
+// find them side by side and not wait for what nobody has to wait for.
+GCOORD_HD inline void make_ready(const LockBatch& batch, std::uint32_t k) {
+  if (batch.state->refused != 0 || !may_be_in_run(batch, k, batch.long_run_class)) {
+    return;
+  }
+  const CommittedCommand entry = batch.commands[batch.order[k]];
+  LockKeys keys = make_keys(batch.tables, entry.shard, entry.index, entry.command);
+  keys.session_hint = find_session(batch.tables, entry.shard, entry.command.session, keys);
+  if (names_lock(entry.command.kind)) {
+    keys.lock_hint = find_lock(batch.tables, entry.shard, entry.command.name_hash, keys);
+  }
+  batch.ready[k] = entry;
+  batch.ready_keys[k] = keys;
 }
 
 // Last stage, for each event k: `first_events` says for each command how many events the commands

@@ -1,7 +1,13 @@
 #include "locks/lock_cuda.h"
 
+#include "common/column_arena.h"
+#include "common/cuda_status.h"
 #include "common/device_arena.h"
 #include "locks/lock_cuda_launch.h"
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
 
 namespace gcoord::locks {
 namespace {
@@ -9,6 +15,29 @@ namespace {
 class CudaLockDevice final : public LockDevice {
  public:
   explicit CudaLockDevice(int device) : device_(device) {}
+
+  ~CudaLockDevice() override {
+    for (CUevent_st* event : {side_.listed, side_.applied}) {
+      if (event != nullptr) {
+        cudaEventDestroy(event);
+      }
+    }
+    if (side_.stream != nullptr) {
+      cudaStreamDestroy(side_.stream);
+    }
+  }
+
+  // Before anything else.
+  Status open() {
+    GCOORD_TRY_STATUS(cuda_status("choosing the device", cudaSetDevice(device_)));
+    GCOORD_TRY_STATUS(cuda_status("making a stream",
+                                  cudaStreamCreateWithFlags(&side_.stream, cudaStreamNonBlocking)));
+    for (CUevent_st** event : {&side_.listed, &side_.applied}) {
+      GCOORD_TRY_STATUS(
+          cuda_status("making an event", cudaEventCreateWithFlags(event, cudaEventDisableTiming)));
+    }
+    return {};
+  }
 
   Result<LockMemory> reserve(std::size_t bytes) override {
     const std::size_t whole = DeviceArena::bytes_for<std::byte>(bytes == 0 ? 1 : bytes);
@@ -34,7 +63,7 @@ class CudaLockDevice final : public LockDevice {
   }
 
   Status run(const LockBatch& batch, void* scratch, std::size_t scratch_bytes) override {
-    launch_batch(batch, scratch, scratch_bytes);
+    launch_batch(batch, side_, scratch, scratch_bytes);
     return synchronize_device("applying a batch of lock commands");
   }
 
@@ -65,13 +94,16 @@ class CudaLockDevice final : public LockDevice {
 
  private:
   int device_;
+  SideStream side_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<LockDevice>> make_cuda_lock_device(int device) {
   GCOORD_TRY_STATUS(probe_device(device));
-  return std::unique_ptr<LockDevice>(std::make_unique<CudaLockDevice>(device));
+  auto made = std::make_unique<CudaLockDevice>(device);
+  GCOORD_TRY_STATUS(made->open());
+  return std::unique_ptr<LockDevice>(std::move(made));
 }
 
 }  // namespace gcoord::locks

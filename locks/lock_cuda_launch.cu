@@ -8,8 +8,14 @@
 namespace gcoord::locks {
 namespace {
 
-// Threads of a block: four groups, which share its window memory (16 KiB).
-constexpr std::uint32_t kApplyThreads = 128;
+constexpr std::uint32_t kShortThreads = 128;
+
+// One group to a block: the longest run should share its multiprocessor with as few as possible.
+constexpr std::uint32_t kLongThreads = 32;
+
+// Groups for long runs to a multiprocessor: one for each of its schedulers, beside the short runs.
+constexpr std::uint32_t kLongBlocksEach = 4;
+
 constexpr std::uint32_t kLoopThreads = 256;
 
 // Blocks of the counting stage, whose threads add up before they meet in memory.
@@ -26,9 +32,21 @@ __global__ void list_kernel(LockBatch batch) {
   }
 }
 
-__global__ void __launch_bounds__(kApplyThreads) apply_kernel(LockBatch batch) {
-  __shared__ LockWindow windows[kApplyThreads / 32];
-  apply_runs(batch, windows[threadIdx.x / 32]);
+__global__ void ready_kernel(LockBatch batch) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k < batch.count) {
+    make_ready(batch, k);
+  }
+}
+
+__global__ void __launch_bounds__(kShortThreads) apply_short_kernel(LockBatch batch) {
+  apply_short_runs(batch);
+}
+
+__global__ void __launch_bounds__(kLongThreads, kLongBlocksEach)
+    apply_long_kernel(LockBatch batch) {
+  __shared__ LockWindow windows[kLongThreads / 32];
+  apply_long_runs(batch, windows[threadIdx.x / 32]);
 }
 
 __global__ void order_kernel(LockBatch batch,
@@ -66,15 +84,19 @@ std::uint32_t blocks_for(std::uint32_t count) {
   return (count + kLoopThreads - 1) / kLoopThreads;
 }
 
-// As many blocks as fit on the device at once: each takes runs until none is left.
-std::uint32_t apply_blocks() {
+std::uint32_t processors() {
   int device = 0;
-  int processors = 0;
-  int blocks = 0;
+  int count = 0;
   cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, apply_kernel, kApplyThreads, 0);
-  return static_cast<std::uint32_t>(processors * blocks);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return static_cast<std::uint32_t>(count);
+}
+
+// As many blocks as fit on the device at once: each takes runs until none is left.
+std::uint32_t short_blocks() {
+  int blocks = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, apply_short_kernel, kShortThreads, 0);
+  return processors() * static_cast<std::uint32_t>(blocks);
 }
 
 // Bits of a shard's number, which the sort looks at.
@@ -119,13 +141,22 @@ std::size_t group_scratch_bytes(std::uint32_t count_max) {
   return sort_bytes > sum_bytes ? sort_bytes : sum_bytes;
 }
 
-void launch_batch(const LockBatch& batch, void* scratch, std::size_t scratch_bytes) {
+void launch_batch(const LockBatch& batch,
+                  const SideStream& side,
+                  void* scratch,
+                  std::size_t scratch_bytes) {
   cudaMemsetAsync(batch.state, 0, sizeof *batch.state);
   cudaMemsetAsync(batch.event_counts, 0, sizeof *batch.event_counts * batch.count);
   count_kernel<<<kCountBlocks, kLoopThreads>>>(batch);
   sort_by_shard(batch, scratch, scratch_bytes);
   list_kernel<<<blocks_for(batch.count), kLoopThreads>>>(batch);
-  apply_kernel<<<apply_blocks(), kApplyThreads>>>(batch);
+  cudaEventRecord(side.listed, nullptr);
+  ready_kernel<<<blocks_for(batch.count), kLoopThreads>>>(batch);
+  apply_long_kernel<<<processors() * kLongBlocksEach, kLongThreads>>>(batch);
+  cudaStreamWaitEvent(side.stream, side.listed, 0);
+  apply_short_kernel<<<short_blocks(), kShortThreads, 0, side.stream>>>(batch);
+  cudaEventRecord(side.applied, side.stream);
+  cudaStreamWaitEvent(nullptr, side.applied, 0);
 }
 
 void launch_order_events(const LockBatch& batch,

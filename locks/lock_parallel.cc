@@ -44,6 +44,8 @@ void carve_batch(BatchCarver& carver, std::uint32_t batch_max, LockBatch& batch)
   batch.place_values = carver.column<std::uint32_t>(batch_max);
   batch.sorted_shards = carver.column<std::uint32_t>(batch_max);
   batch.order = carver.column<std::uint32_t>(batch_max);
+  batch.ready = carver.column<CommittedCommand>(batch_max);
+  batch.ready_keys = carver.column<LockKeys>(batch_max);
   batch.runs = carver.column<LockRun>(2 * std::size_t{batch_max});
   batch.replies = carver.column<LockReply>(batch_max);
   batch.event_counts = carver.column<std::uint32_t>(batch_max);
@@ -240,6 +242,7 @@ Result<LockBatchOutcome> LockParallel::apply(const CommittedCommand* commands,
     outcome.run_count += listed;
   }
   outcome.unknown_count = state.unknown_count;
+  outcome.planned_count = state.planned_count;
   outcome.event_count = state.event_count;
   outcome.events = ordered_events_;
   if (state.event_count != 0) {

@@ -45,6 +45,7 @@ struct LockBatchOutcome {
   std::uint32_t event_count = 0;
   std::uint32_t run_count = 0;      // Shards with a command in the batch.
   std::uint32_t unknown_count = 0;  // Commands that this version does not know.
+  std::uint32_t planned_count = 0;  // Commands decided many at once (lock_plan.h).
   std::uint32_t refused_count =
       0;  // Times that the batch was refused for want of rows, and regrown.
 };

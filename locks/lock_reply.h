@@ -91,7 +91,8 @@ struct LockEventPlace {
 
 // Where apply() writes events: a fixed array of the caller with room for one more command. Where
 // several writers share an array (lock_run.h), `shared_count` counts its events, the driver has
-// seen to the room, and `places` says afterwards whose each event is.
+// seen to the room, and `places` says afterwards whose each event is. Without an array events are
+// only counted.
 struct LockEvents {
   LockEvent* events = nullptr;
   std::uint32_t capacity = 0;
@@ -101,10 +102,14 @@ struct LockEvents {
   std::uint32_t command = 0;
 
   GCOORD_HD bool has_room(std::uint32_t wanted) const {
-    return shared_count != nullptr || capacity - count >= wanted;
+    return shared_count != nullptr || events == nullptr || capacity - count >= wanted;
   }
 
   GCOORD_HD void push(const LockEvent& event) {
+    if (events == nullptr) {
+      ++count;
+      return;
+    }
     std::uint32_t place = count;
     if (shared_count != nullptr) {
       place = relaxed_add(*shared_count, 1);

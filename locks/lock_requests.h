@@ -70,10 +70,12 @@ GCOORD_HD inline RequestRow find_request(const LockTables& tables,
   return RequestRow{};
 }
 
-// Lets go of the finished requests that the client knows the replies of.
+// Lets go of the finished requests that the client knows the replies of; `give_back` takes rows.
+template <typename GiveBack>
 GCOORD_HD inline void acknowledge_below(const LockTables& tables,
                                         SessionRow session_row,
-                                        RequestSequence acked_below) {
+                                        RequestSequence acked_below,
+                                        const GiveBack& give_back) {
   SessionRecord& session = tables.sessions[session_row];
   if (acked_below <= session.acked_below) {
     return;
@@ -86,7 +88,7 @@ GCOORD_HD inline void acknowledge_below(const LockTables& tables,
     const RequestRow next = request.next;
     if (request.sequence < acked_below && request.code != LockCode::Waiting) {
       unlink_request(tables, row);
-      tables.requests.give_back(row);
+      give_back(row);
     }
     row = next;
   }
@@ -133,7 +135,9 @@ GCOORD_HD inline RequestRow begin_request(const LockTables& tables,
                                           LockReply& reply) {
   const SessionRecord& session = tables.sessions[session_row];
   GCOORD_ASSERT(session.phase == SessionPhase::Live);
-  acknowledge_below(tables, session_row, command.acked_below);
+  acknowledge_below(tables, session_row, command.acked_below, [&](RequestRow row) {
+    tables.requests.give_back(row);
+  });
   const std::uint32_t arguments = keys.argument_hash;
   const RequestRow found = find_request(tables, session, command.sequence);
   if (found.value != 0) {

@@ -1,14 +1,15 @@
 // Applying the runs of a batch: one writer per shard, many at once.
 //
 // A writer claims windows of the free rows that cover what its run may take, applies the run's
-// commands in log order with the same apply() as everywhere, and gives back what is left of its
-// windows. Short runs have a thread each; a long run has a group (a warp): all members load its
-// next commands into fast memory, work out their keys and look up their rows, and the first member
-// applies them one after another. Long runs are claimed first, because one shard's run is a chain
-// that nothing can shorten: under skewed names it decides when the batch ends.
+// commands in log order, and gives back what is left of its windows. Short runs have a thread each
+// and the same apply() as everywhere. A long run has a group (a warp), because one shard's run is a
+// chain and under skewed names it decides when the batch ends: all members make its next commands
+// ready and decide them at once (lock_plan.h, lock_settle.h); what such a window cannot hold, the
+// first member applies with apply(). Long runs are claimed longest first.
 //
-// Contract: the stages of lock_batch.h came before; all members of a group call apply_runs()
-// together. Nothing waits for another group. Host and device.
+// Contract: the stages of lock_batch.h came before. All members of a group call apply_long_runs()
+// together; apply_short_runs() takes a run a thread, in groups only to claim them. The two may run
+// side by side. Nothing waits for another group. Host and device.
 #pragma once
 
 #include "common/device_atomic.h"
@@ -18,40 +19,23 @@
 #include "locks/lock_apply.h"
 #include "locks/lock_batch.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_plan.h"
+#include "locks/lock_settle.h"
+#include "locks/lock_window.h"
 
 #include <cstdint>
 
 namespace gcoord::locks {
 
-// Runs of this class and above have a group each: 64 commands. Measured in docs/performance.md.
-inline constexpr std::uint32_t kLongRunClass = 6;
+// Commands that the first member applies in a row after a window that was cut early: making a
+// window ready costs about as much as applying half a command.
+inline constexpr std::uint32_t kAppliedAlone = 8;
 
-// Commands of a long run that are made ready at a time.
-inline constexpr std::uint32_t kWindowCommands = 32;
+// How many windows ahead commands are fetched from memory; a window takes longer than that.
+inline constexpr std::uint32_t kWindowsAhead = 4;
 
-// Commands that are next in a long run; in memory that a group shares.
-struct LockWindow {
-  CommittedCommand entries[kWindowCommands];
-  LockKeys keys[kWindowCommands];
-  std::uint32_t places[kWindowCommands];
-};
-
-// What one writer owns while it applies a run.
-struct LockWriter {
-  RowWindow locks;
-  RowWindow sessions;
-  RowWindow requests;
-  RowWindow name_blocks;
-  IndexSpare lock_spare;
-  std::uint64_t waiter_count = 0;  // Change of the number of waiters; wraps.
-};
-
-// A run to apply, or nothing (count 0) for this member. `together`: it is the whole group's.
-struct RunClaim {
-  LockRun run;
-  bool together = false;
-  bool found = false;  // The group has something; equal for all members.
-};
+// Whether a run is one thread's or a whole group's.
+enum class RunMembers : std::uint8_t { One, All };
 
 // The tables as one writer sees them.
 GCOORD_HD inline LockTables tables_of(const LockBatch& batch, LockWriter& writer) {
@@ -79,19 +63,32 @@ GCOORD_HD inline void claim_windows(const LockBatch& batch,
   writer.name_blocks = claim_rows(batch.ends->name_blocks, demand.name_blocks);
 }
 
-// What a run may take; of a group's run each member adds up a part.
-GCOORD_HD inline LockDemand demand_of(const LockBatch& batch, const RunClaim& claim) {
-  const std::uint32_t step = claim.together ? warp_lanes() : 1;
+// What a group's run may take; each member adds up a part. Several at a time, so that their loads
+// are under way together.
+GCOORD_HD inline LockDemand demand_of_run(const LockBatch& batch, const LockRun& run) {
+  constexpr std::uint32_t kTogether = 8;
   LockDemand demand;
-  for (std::uint32_t i = claim.together ? warp_rank() : 0; i < claim.run.count; i += step) {
-    demand += demand_of(batch.commands[batch.order[claim.run.first + i]].command);
+  for (std::uint32_t base = warp_rank(); base < run.count; base += kTogether * warp_lanes()) {
+    LockCommand heads[kTogether];
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * warp_lanes();
+      if (i < run.count) {
+        const LockCommand& command = batch.ready[run.first + i].command;
+        heads[j].kind = command.kind;
+        heads[j].flags = command.flags;
+        heads[j].name_bytes = command.name_bytes;
+      }
+    }
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      demand += demand_of(heads[j]);
+    }
   }
-  if (claim.together) {
-    demand.locks = warp_sum(demand.locks);
-    demand.sessions = warp_sum(demand.sessions);
-    demand.requests = warp_sum(demand.requests);
-    demand.name_blocks = warp_sum(demand.name_blocks);
-  }
+  demand.locks = warp_sum(demand.locks);
+  demand.sessions = warp_sum(demand.sessions);
+  demand.requests = warp_sum(demand.requests);
+  demand.name_blocks = warp_sum(demand.name_blocks);
   return demand;
 }
 
@@ -100,39 +97,56 @@ template <typename Pool>
 GCOORD_HD inline void return_rows(const Pool& pool,
                                   const RowWindow& window,
                                   PoolEnds& ends,
-                                  bool together) {
-  std::uint32_t next = window.next;
-  std::uint32_t count = window.last - window.next;
+                                  RunMembers members) {
+  const bool together = members == RunMembers::All;
+  const std::uint32_t count = window.last - window.next;
   std::uint32_t to = 0;
   if (count != 0 && (!together || warp_rank() == 0)) {
     to = relaxed_add(ends.returned, count);
   }
   if (together) {
-    next = warp_broadcast(next, 0);
-    count = warp_broadcast(count, 0);
     to = warp_broadcast(to, 0);
   }
+  // Several at a time, so that their loads are under way together.
+  constexpr std::uint32_t kTogether = 8;
   const std::uint32_t step = together ? warp_lanes() : 1;
-  for (std::uint32_t i = together ? warp_rank() : 0; i < count; i += step) {
-    pool.free_rows[(to + i) & pool.position_mask] = pool.row_at(next + i);
+  const std::uint32_t first = together ? warp_rank() : 0;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t base = first; base < count; base += kTogether * step) {
+    std::uint32_t rows[kTogether];
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * step;
+      rows[j] = i < count ? pool.row_at(window.next + i) : 0;
+    }
+    GCOORD_UNROLL
+    for (std::uint32_t j = 0; j < kTogether; ++j) {
+      const std::uint32_t i = base + j * step;
+      if (i < count) {
+        pool.free_rows[(to + i) & pool.position_mask] = rows[j];
+      }
+    }
   }
 }
 
 GCOORD_HD inline void end_run(const LockBatch& batch,
                               const LockTables& tables,
                               const LockWriter& writer,
-                              bool together) {
-  tables.lock_index.current.release_spare();
-  if (writer.waiter_count != 0) {
-    relaxed_add(batch.ends->waiter_count, writer.waiter_count);
+                              RunMembers members) {
+  if (members == RunMembers::One || warp_rank() == 0) {
+    tables.lock_index.current.release_spare();
+    if (writer.waiter_count != 0) {
+      relaxed_add(batch.ends->waiter_count, writer.waiter_count);
+    }
   }
-  return_rows(tables.locks, writer.locks, batch.ends->locks, together);
-  return_rows(tables.sessions, writer.sessions, batch.ends->sessions, together);
-  return_rows(tables.requests, writer.requests, batch.ends->requests, together);
-  return_rows(tables.name_blocks, writer.name_blocks, batch.ends->name_blocks, together);
+  return_rows(tables.locks, writer.locks, batch.ends->locks, members);
+  return_rows(tables.sessions, writer.sessions, batch.ends->sessions, members);
+  return_rows(tables.requests, writer.requests, batch.ends->requests, members);
+  return_rows(tables.name_blocks, writer.name_blocks, batch.ends->name_blocks, members);
 }
 
-// Makes commands from `base` on of the group's run ready; returns how many.
+// Fetches commands from `base` on of the group's run; returns how many. Rows that were found before
+// the batch are looked at again: commands since may have changed whose they are.
 GCOORD_HD inline std::uint32_t fill_window(const LockBatch& batch,
                                            const LockTables& tables,
                                            const LockRun& run,
@@ -140,19 +154,23 @@ GCOORD_HD inline std::uint32_t fill_window(const LockBatch& batch,
                                            LockWindow& window) {
   const std::uint32_t left = run.count - base;
   const std::uint32_t count = left < kWindowCommands ? left : kWindowCommands;
-  for (std::uint32_t i = warp_rank(); i < count; i += warp_lanes()) {
-    const std::uint32_t place = batch.order[run.first + base + i];
-    const CommittedCommand entry = batch.commands[place];
-    LockKeys keys = make_keys(tables, entry.shard, entry.index, entry.command);
+  each_place(count, [&](std::uint32_t i) {
+    const std::uint32_t at = run.first + base + i;
+    const CommittedCommand entry = batch.ready[at];
+    LockKeys keys = batch.ready_keys[at];
+    window.places[i] = batch.order[at];
+    window.entries[i] = entry;
     keys.session_hint = find_session(tables, entry.shard, entry.command.session, keys);
     if (names_lock(entry.command.kind)) {
       keys.lock_hint = find_lock(tables, entry.shard, entry.command.name_hash, keys);
-      prefetch(batch.payload + entry.name_offset);
     }
-    window.entries[i] = entry;
     window.keys[i] = keys;
-    window.places[i] = place;
-  }
+    if (left - i > kWindowsAhead * kWindowCommands) {
+      prefetch(batch.ready + at + kWindowsAhead * kWindowCommands);
+      prefetch(batch.ready_keys + at + kWindowsAhead * kWindowCommands);
+      prefetch(batch.order + at + kWindowsAhead * kWindowCommands);
+    }
+  });
   return count;
 }
 
@@ -178,91 +196,130 @@ GCOORD_HD inline void apply_place(const LockBatch& batch,
   }
 }
 
-// Applies the next `count` commands of a run from `base` on: from the window, or straight from the
-// batch where there is none.
-GCOORD_HD inline void apply_some(const LockBatch& batch,
-                                 const LockTables& tables,
-                                 const LockRun& run,
-                                 std::uint32_t base,
-                                 std::uint32_t count,
-                                 const LockWindow* window) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t at = run.first + base + i;
-    const std::uint32_t place = window != nullptr ? window->places[i] : batch.order[at];
-    const CommittedCommand& entry = window != nullptr ? window->entries[i] : batch.commands[place];
-    LockKeys keys;
-    if (window != nullptr) {
-      keys = window->keys[i];
-    } else {
-      keys = make_keys(tables, entry.shard, entry.index, entry.command);
-      prefetch(batch.commands + batch.order[i + 1 < count ? at + 1 : at]);
-    }
-    apply_place(batch, tables, entry, keys, place);
+// Applies commands [first, last) of the window one after another.
+GCOORD_HD inline void apply_alone(const LockBatch& batch,
+                                  const LockTables& tables,
+                                  const LockWindow& window,
+                                  std::uint32_t first,
+                                  std::uint32_t last) {
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = first; i < last; ++i) {
+    apply_place(batch, tables, window.entries[i], window.keys[i], window.places[i]);
   }
 }
 
-GCOORD_HD inline void apply_claimed(const LockBatch& batch,
-                                    const RunClaim& claim,
-                                    LockWindow& window) {
-  const bool together = claim.together;
-  const bool writes = !together || warp_rank() == 0;
-  const LockDemand demand = demand_of(batch, claim);
+// Applies commands of the group's run from `base` on; returns how many.
+GCOORD_HD inline std::uint32_t apply_window(const LockBatch& batch,
+                                            const LockTables& tables,
+                                            const LockRun& run,
+                                            std::uint32_t base,
+                                            LockWindow& window) {
+  const std::uint32_t count = fill_window(batch, tables, run, base, window);
+  const ShardId shard{batch.sorted_shards[run.first]};
+  const WindowWork work{batch, tables, window, shard, tables.shard(shard)};
+  const WindowPlan plan = plan_window(work, count);
+  if (plan.count != 0) {
+    settle_window(work, plan);
+  }
+  if (!plan.cut) {
+    return plan.count;
+  }
+  const std::uint32_t left = count - plan.count;
+  const std::uint32_t worth = plan.count >= kAppliedAlone ? 1 : kAppliedAlone;
+  const std::uint32_t alone = left < worth ? left : worth;
+  first_member([&] { apply_alone(batch, tables, window, plan.count, plan.count + alone); });
+  return plan.count + alone;
+}
+
+// The group's run.
+GCOORD_HD inline void apply_long(const LockBatch& batch, const LockRun& run, LockWindow& window) {
+  const LockDemand demand = demand_of_run(batch, run);
+  const LockTables tables = tables_of(batch, window.writer);
+  first_member([&] {
+    window.writer = LockWriter{};
+    window.planned_count = 0;
+    claim_windows(batch, demand, window.writer);
+  });
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t base = 0; base < run.count;) {
+    base += apply_window(batch, tables, run, base, window);
+  }
+  end_run(batch, tables, window.writer, RunMembers::All);
+  if (warp_rank() == 0) {
+    relaxed_add(batch.state->planned_count, window.planned_count);
+  }
+  warp_sync();  // The next run's writer takes this one's place.
+}
+
+// One thread's run.
+GCOORD_HD inline void apply_short(const LockBatch& batch, const LockRun& run) {
   LockWriter writer;
   const LockTables tables = tables_of(batch, writer);
-  if (writes) {
-    claim_windows(batch, demand, writer);
+  LockDemand demand;
+  for (std::uint32_t i = 0; i < run.count; ++i) {
+    demand += demand_of(batch.commands[batch.order[run.first + i]].command);
   }
-  for (std::uint32_t base = 0; base < claim.run.count; base += kWindowCommands) {
-    const std::uint32_t left = claim.run.count - base;
-    std::uint32_t count = left < kWindowCommands ? left : kWindowCommands;
-    if (together) {
-      count = fill_window(batch, tables, claim.run, base, window);
-      warp_sync();
-    }
-    if (writes) {
-      apply_some(batch, tables, claim.run, base, count, together ? &window : nullptr);
-    }
-    if (together) {
-      warp_sync();
-    }
+  claim_windows(batch, demand, writer);
+  for (std::uint32_t i = 0; i < run.count; ++i) {
+    const std::uint32_t at = run.first + i;
+    const std::uint32_t place = batch.order[at];
+    const CommittedCommand& entry = batch.commands[place];
+    const LockKeys keys = make_keys(tables, entry.shard, entry.index, entry.command);
+    prefetch(batch.commands + batch.order[i + 1 < run.count ? at + 1 : at]);
+    apply_place(batch, tables, entry, keys, place);
   }
-  end_run(batch, tables, writer, together);
+  end_run(batch, tables, writer, RunMembers::One);
 }
 
-// The group's next runs of a class: one for all, or one each.
-GCOORD_HD inline RunClaim claim_of_class(const LockBatch& batch, std::uint32_t run_class) {
-  RunClaim claim;
-  claim.together = run_class >= kLongRunClass;
-  const std::uint32_t listed = batch.state->run_count[run_class];
-  if (listed == 0) {
-    return claim;
-  }
+// Claims `wanted` runs of a class for the group; returns the first one's place.
+GCOORD_HD inline std::uint32_t claim_of_class(const LockBatch& batch,
+                                              std::uint32_t run_class,
+                                              std::uint32_t wanted) {
   std::uint32_t place = 0;
   if (warp_rank() == 0) {
-    place = relaxed_add(batch.state->run_claimed[run_class], claim.together ? 1 : warp_lanes());
+    place = relaxed_add(batch.state->run_claimed[run_class], wanted);
   }
-  place = warp_broadcast(place, 0);
-  claim.found = place < listed;
-  place += claim.together ? 0 : warp_rank();
-  if (place < listed) {
-    claim.run = batch.runs[first_run(batch.count, run_class) + place];
-  }
-  return claim;
+  return warp_broadcast(place, 0);
 }
 
-// What a group does for a batch: claims runs, the longest first, and applies them until none is
-// left.
-GCOORD_HD inline void apply_runs(const LockBatch& batch, LockWindow& window) {
+// What a group does for the long runs of a batch: claims one after another, the longest first,
+// until none is left.
+GCOORD_HD inline void apply_long_runs(const LockBatch& batch, LockWindow& window) {
   if (batch.state->refused != 0) {
     return;
   }
-  for (std::uint32_t run_class = kRunClasses; run_class-- > 0;) {
-    for (std::uint32_t runs = 0; runs < batch.count; ++runs) {
-      const RunClaim claim = claim_of_class(batch, run_class);
-      if (!claim.found) {
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t run_class = kRunClasses; run_class-- > batch.long_run_class;) {
+    const std::uint32_t listed = batch.state->run_count[run_class];
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t runs = 0; runs < listed; ++runs) {
+      const std::uint32_t place = claim_of_class(batch, run_class, 1);
+      if (place >= listed) {
         break;
       }
-      apply_claimed(batch, claim, window);
+      apply_long(batch, batch.runs[first_run(batch.count, run_class) + place], window);
+    }
+  }
+}
+
+// The same for the short runs, a member each.
+GCOORD_HD inline void apply_short_runs(const LockBatch& batch) {
+  if (batch.state->refused != 0) {
+    return;
+  }
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t run_class = batch.long_run_class; run_class-- > 0;) {
+    const std::uint32_t listed = batch.state->run_count[run_class];
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t runs = 0; runs < listed; ++runs) {
+      const std::uint32_t place = claim_of_class(batch, run_class, warp_lanes());
+      if (place >= listed) {
+        break;
+      }
+      if (place + warp_rank() < listed) {
+        apply_short(batch, batch.runs[first_run(batch.count, run_class) + place + warp_rank()]);
+      }
+      warp_sync();
     }
   }
 }

@@ -74,6 +74,30 @@ struct RowPool {
     free_rows[position & position_mask] = row.value;
   }
 
+  // Gives a row back past the window. Unlike the above, any number of threads may at once.
+  GCOORD_HD void give_to_ring(RowId row) const {
+    GCOORD_ASSERT(row.value != 0);
+    GCOORD_ASSERT(returned != nullptr);
+    free_rows[relaxed_add(*returned, 1) & position_mask] = row.value;
+  }
+
+  // The row that the k-th take after k others would give, its record as it was left. With
+  // take_ahead(), for the members of a group that each fill some of the next rows.
+  GCOORD_HD RowId ahead(std::uint32_t k) const {
+    GCOORD_ASSERT(k < available());
+    const std::uint32_t row = row_at(window->next + k);
+    GCOORD_ASSERT(row <= capacity);
+    return RowId{row};
+  }
+
+  // Takes `count` rows, which ahead() told before.
+  GCOORD_HD void take_ahead(std::uint32_t count) const {
+    RowWindow& own = *window;
+    GCOORD_ASSERT(count <= available());
+    own.next += count;
+    own.fresh = own.next > own.fresh ? own.next : own.fresh;
+  }
+
   // Of a pool with one window.
   GCOORD_HD std::uint32_t used() const { return window->next - window->first; }
 

@@ -10,6 +10,8 @@ namespace gcoord::netcore {
 namespace {
 
 constexpr std::uint32_t kMillion = 1'000'000;
+// The link header of transport_simulated.h, which stands for what a kernel keeps: it does not rot.
+constexpr std::uint32_t kHeaderBytes = 64;
 
 // What the random words of one message are for: each question has a stream of its own.
 enum class Question : std::uint64_t { Loss, Delay, Duplicate, DuplicateDelay };
@@ -65,9 +67,10 @@ bool SimulatedNetwork::is_cut(NodeId from, NodeId to) const {
 }
 
 void SimulatedNetwork::forget(NodeId node) {
-  std::erase_if(under_way_, [node](const auto& entry) {
-    return entry.second.from == node || entry.second.to == node;
-  });
+  under_way_.erase(node.value);
+  for (auto& [to, queue] : under_way_) {
+    std::erase_if(queue, [node](const auto& entry) { return entry.second.from == node; });
+  }
 }
 
 const SimulatedLinkOptions& SimulatedNetwork::options_of(LinkKey link) const {
@@ -89,7 +92,17 @@ void SimulatedNetwork::send(NodeId from, NodeId to, std::span<const std::byte> m
     ++counts_.lost;
     return;
   }
-  schedule(from, to, message, delay_of(options, word(seed_, link, number, Question::Delay)));
+  const std::uint64_t delay = delay_of(options, word(seed_, link, number, Question::Delay));
+  const std::uint64_t corrupt = random64(~seed_, link, number);
+  if (random_below(corrupt, kMillion) < options.corrupt_ppm && message.size() > kHeaderBytes) {
+    ++counts_.corrupted;
+    std::vector<std::byte> bytes(message.begin(), message.end());
+    const auto bits = static_cast<std::uint32_t>((bytes.size() - kHeaderBytes) * 8);
+    const std::uint32_t bit = random_below(mix64(corrupt), bits) + kHeaderBytes * 8;
+    bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    return schedule(from, to, bytes, delay);
+  }
+  schedule(from, to, message, delay);
   const std::uint64_t chance = word(seed_, link, number, Question::Duplicate);
   if (random_below(chance, kMillion) < options.duplicate_ppm) {
     ++counts_.duplicated;
@@ -102,44 +115,63 @@ void SimulatedNetwork::schedule(NodeId from,
                                 NodeId to,
                                 std::span<const std::byte> bytes,
                                 std::uint64_t delay) {
-  under_way_.emplace(DueKey{now_.value + delay, next_order_++},
-                     Message{from, to, {bytes.begin(), bytes.end()}});
+  under_way_[to.value].emplace(DueKey{now_.value + delay, next_order_++},
+                               Message{from, to, {bytes.begin(), bytes.end()}});
 }
 
-void SimulatedNetwork::deliver_one(std::map<DueKey, Message>::iterator due,
-                                   const Deliver& deliver) {
-  const std::uint64_t tick = due->first.first;
-  const Message message = std::move(due->second);
-  under_way_.erase(due);
+void SimulatedNetwork::deliver_one(Queue& queue, const Deliver& deliver) {
+  const std::uint64_t tick = queue.begin()->first.first;
+  const std::uint64_t order = queue.begin()->first.second;
+  const Message message = std::move(queue.begin()->second);
+  queue.erase(queue.begin());
   if (is_cut(message.from, message.to)) {
     ++counts_.cut;
     return;
   }
   ++counts_.delivered;
+  std::uint64_t& newest = delivered_order_[{message.from.value, message.to.value}];
+  counts_.reordered += order < newest ? 1u : 0u;
+  newest = std::max(newest, order);
   const std::uint64_t link = (std::uint64_t{message.from.value} << 32) | message.to.value;
   delivery_hash_ = mix64(delivery_hash_ ^ mix64(tick) ^ mix64(link + crc32c(message.bytes)));
   deliver(message.from, message.to, message.bytes);
 }
 
 void SimulatedNetwork::take_due(const Deliver& deliver) {
-  while (!under_way_.empty() && under_way_.begin()->first.first <= now_.value) {
-    deliver_one(under_way_.begin(), deliver);
+  while (true) {
+    Queue* first = nullptr;
+    for (auto& [to, queue] : under_way_) {
+      const bool earlier =
+          !queue.empty() && (first == nullptr || queue.begin()->first < first->begin()->first);
+      first = earlier ? &queue : first;
+    }
+    if (first == nullptr || first->begin()->first.first > now_.value) {
+      return;
+    }
+    deliver_one(*first, deliver);
   }
 }
 
 void SimulatedNetwork::take_due(NodeId to, const Deliver& deliver) {
-  const auto next = [&] {
-    return std::find_if(under_way_.begin(), under_way_.end(), [to](const auto& entry) {
-      return entry.second.to == to;
-    });
-  };
-  for (auto due = next(); due != under_way_.end() && due->first.first <= now_.value; due = next()) {
-    deliver_one(due, deliver);
+  Queue& queue = under_way_[to.value];
+  while (!queue.empty() && queue.begin()->first.first <= now_.value) {
+    deliver_one(queue, deliver);
   }
 }
 
 Tick SimulatedNetwork::next_due() const {
-  return under_way_.empty() ? kTickNever : Tick{under_way_.begin()->first.first};
+  Tick next = kTickNever;
+  for (const auto& [to, queue] : under_way_) {
+    next = queue.empty() ? next : min_id(next, Tick{queue.begin()->first.first});
+  }
+  return next;
+}
+
+Tick SimulatedNetwork::next_due(NodeId to) const {
+  const auto queue = under_way_.find(to.value);
+  return queue == under_way_.end() || queue->second.empty()
+             ? kTickNever
+             : Tick{queue->second.begin()->first.first};
 }
 
 }  // namespace gcoord::netcore

@@ -25,6 +25,7 @@ namespace gcoord::netcore {
 struct SimulatedLinkOptions {
   std::uint32_t loss_ppm = 0;
   std::uint32_t duplicate_ppm = 0;
+  std::uint32_t corrupt_ppm = 0;  // One bit of the message, after its first 64 bytes, flips.
   std::uint32_t delay_ticks_min = 1;
   std::uint32_t delay_ticks_max = 1;
 };
@@ -35,6 +36,8 @@ struct SimulatedCounts {
   std::uint64_t lost = 0;  // By chance.
   std::uint64_t cut = 0;   // By a partition, at sending or at arrival.
   std::uint64_t duplicated = 0;
+  std::uint64_t corrupted = 0;
+  std::uint64_t reordered = 0;  // Overtook an earlier one of the same link.
 };
 
 class SimulatedNetwork {
@@ -70,6 +73,8 @@ class SimulatedNetwork {
 
   // When the next message is due; kTickNever if nothing is under way.
   Tick next_due() const;
+  // The same for one receiver only.
+  Tick next_due(NodeId to) const;
 
   // sent + duplicated == delivered + lost + cut + what is under way, unless a node was forgotten.
   const SimulatedCounts& counts() const { return counts_; }
@@ -92,14 +97,17 @@ class SimulatedNetwork {
 
   const SimulatedLinkOptions& options_of(LinkKey link) const;
   void schedule(NodeId from, NodeId to, std::span<const std::byte> bytes, std::uint64_t delay);
-  void deliver_one(std::map<DueKey, Message>::iterator due, const Deliver& deliver);
+  using Queue = std::map<DueKey, Message>;
+
+  void deliver_one(Queue& queue, const Deliver& deliver);
 
   std::uint64_t seed_;
   SimulatedLinkOptions defaults_;
   std::map<LinkKey, SimulatedLinkOptions> links_;
   std::set<LinkKey> cuts_;
-  std::map<LinkKey, std::uint64_t> sent_on_link_;  // The number that names the next message.
-  std::map<DueKey, Message> under_way_;
+  std::map<LinkKey, std::uint64_t> sent_on_link_;     // The number that names the next message.
+  std::map<std::uint32_t, Queue> under_way_;          // By receiver.
+  std::map<LinkKey, std::uint64_t> delivered_order_;  // The newest that arrived.
   std::uint64_t next_order_ = 0;
   Tick now_;
   SimulatedCounts counts_;

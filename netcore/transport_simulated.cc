@@ -27,8 +27,8 @@ static_assert(sizeof(LinkHeader) == kSlotBytes);
 
 class SimulatedTransport final : public Transport {
  public:
-  SimulatedTransport(SimulatedNetwork& network, NodeId node, std::uint32_t life)
-      : network_(network), node_(node), next_link_((std::uint64_t{life} << 32) + 1) {}
+  SimulatedTransport(SimulatedNetwork& network, NodeId node, std::uint32_t life, SimulatedTime time)
+      : network_(network), node_(node), time_(time), next_link_((std::uint64_t{life} << 32) + 1) {}
 
   std::string_view name() const override { return "simulated"; }
 
@@ -64,7 +64,7 @@ class SimulatedTransport final : public Transport {
   }
 
   void progress(std::uint64_t now_ms, LinkEvents& events) override {
-    if (network_.now().value < now_ms) {
+    if (time_ == SimulatedTime::OfNodes && network_.now().value < now_ms) {
       network_.advance_to(Tick{now_ms});
     }
     network_.take_due(node_, [&](NodeId from, NodeId, std::span<const std::byte> bytes) {
@@ -74,7 +74,7 @@ class SimulatedTransport final : public Transport {
 
   int event_fd() const override { return -1; }
 
-  bool arm() override { return network_.next_due() > network_.now(); }
+  bool arm() override { return network_.next_due(node_) > network_.now(); }
 
  private:
   struct Link {
@@ -162,6 +162,7 @@ class SimulatedTransport final : public Transport {
 
   SimulatedNetwork& network_;
   NodeId node_;
+  SimulatedTime time_;
   std::uint64_t next_link_;
   std::map<LinkId, Link> links_;
   std::vector<std::byte> outgoing_;
@@ -172,8 +173,9 @@ class SimulatedTransport final : public Transport {
 
 std::unique_ptr<Transport> make_simulated_transport(SimulatedNetwork& network,
                                                     NodeId node,
-                                                    std::uint32_t life) {
-  return std::make_unique<SimulatedTransport>(network, node, life);
+                                                    std::uint32_t life,
+                                                    SimulatedTime time) {
+  return std::make_unique<SimulatedTransport>(network, node, life, time);
 }
 
 }  // namespace gcoord::netcore

@@ -14,11 +14,16 @@
 
 namespace gcoord::netcore {
 
+// Who moves the network's clock: the nodes, each to what it thinks is the time, or whoever drives
+// the world, where nodes' clocks differ.
+enum class SimulatedTime : std::uint8_t { OfNodes, OfDriver };
+
 // The endpoint of `node`, whose life is `life`: a restarted node passes another number, and what
 // was under way to its earlier life is refused. The network outlives the endpoint. One endpoint per
 // node at a time.
 std::unique_ptr<Transport> make_simulated_transport(SimulatedNetwork& network,
                                                     NodeId node,
-                                                    std::uint32_t life);
+                                                    std::uint32_t life,
+                                                    SimulatedTime time = SimulatedTime::OfNodes);
 
 }  // namespace gcoord::netcore

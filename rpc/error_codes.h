@@ -131,6 +131,15 @@ enum class ErrorCode : std::uint32_t {
   DeviceFailed = 7101,
   DeviceOverrun = 7102,
   DeviceExhausted = 7103,
+
+  ProofMalformed = 8001,
+  ProofOversized = 8002,
+  ProofIndex = 8003,
+  ProofLength = 8004,
+  ProofRoot = 8005,
+  ProofOldRoot = 8006,
+  ProofBackwards = 8007,
+  ProofSplit = 8008,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

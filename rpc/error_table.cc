@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 105> kTable = {{
+constexpr std::array<ErrorEntry, 113> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -331,6 +331,31 @@ constexpr std::array<ErrorEntry, 105> kTable = {{
     {ErrorCode::DeviceExhausted, "DeviceExhausted", StatusCode::ResourceExhausted, ExitCode::Negative,
      "a pool in device memory is full, and nothing of the turn under way was acknowledged",
      "Start the node again with fewer shards on this device, or with --device cpu"},
+    // Proofs.
+    {ErrorCode::ProofMalformed, "ProofMalformed", StatusCode::DataLoss, ExitCode::Negative,
+     "something in the proof is not a SHA-256 hash",
+     "Give each hash as 64 hex digits or in base64"},
+    {ErrorCode::ProofOversized, "ProofOversized", StatusCode::DataLoss, ExitCode::Negative,
+     "the proof has more hashes than any proof can have",
+     "Get the proof again, from another node"},
+    {ErrorCode::ProofIndex, "ProofIndex", StatusCode::DataLoss, ExitCode::Negative,
+     "the tree has no such leaf",
+     "Ask for the proof in a tree that is larger than the index"},
+    {ErrorCode::ProofLength, "ProofLength", StatusCode::DataLoss, ExitCode::Negative,
+     "the proof has too few or too many hashes for its sizes",
+     "Check the index and the sizes; else the proof was cut or padded"},
+    {ErrorCode::ProofRoot, "ProofRoot", StatusCode::DataLoss, ExitCode::Negative,
+     "the proof leads to another root: the claim is not shown",
+     "Check leaf and root; else somebody changed the entry, the proof or the root"},
+    {ErrorCode::ProofOldRoot, "ProofOldRoot", StatusCode::DataLoss, ExitCode::Negative,
+     "the proof leads to another old root: the claim is not shown",
+     "Check the old size and root; else history was rewritten: keep both roots as evidence"},
+    {ErrorCode::ProofBackwards, "ProofBackwards", StatusCode::DataLoss, ExitCode::Negative,
+     "the new tree is smaller than the old one",
+     "Give the older tree as the old one; else the log lost entries: keep both as evidence"},
+    {ErrorCode::ProofSplit, "ProofSplit", StatusCode::DataLoss, ExitCode::Negative,
+     "two trees of one size have different roots",
+     "Keep both roots as evidence: two histories were shown"},
 }};
 // clang-format on
 

@@ -181,6 +181,13 @@ class TurnStripe {
     }
     scan_deadlines(t_);
     ++t_.state.looks;
+    if constexpr (Service::kTellsHost) {
+      const std::uint32_t room = replies_.credit_up_to(kTurnReplies);
+      if (warp_rank() == 0) {
+        t_.desk.reply_room = room < kTurnReplies ? room : kTurnReplies;
+      }
+      warp_sync();
+    }
     if (asks_clients()) {
       take_requests();
     }

@@ -13,6 +13,7 @@
 #include "consensus/packed_table.h"
 #include "consensus/step.h"
 #include "server/device_turn_desk.h"
+#include "server/device_turn_tell.h"
 
 #include <cstdint>
 #include <cstring>
@@ -42,6 +43,11 @@ struct RowTurn {
   // Of Append k: its first entry to keep; 0: none.
   GCOORD_HD LogIndex* stored() const { return desk.stored[place]; }
 
+  // What the host is still to be told of the row (device_turn_tell.h).
+  GCOORD_HD void owe(std::uint8_t what) const {
+    node.flags[row] = static_cast<std::uint8_t>(node.flags[row] | what);
+  }
+
   // Writes an entry of this node's log, and which request it is the answer to.
   GCOORD_HD void store(LogIndex index, const Entry& entry, std::uint64_t tag) const {
     node.entry(row, index) = entry;
@@ -58,6 +64,9 @@ GCOORD_HD void store_snapshot(const RowTurn<Service>& r, const consensus::Outbox
     const netcore::Slot* slot = r.slot_of(out.snapshot_installed - 1u);
     r.node.service.install(r.row, slot[kSnapshotSlots]);
     r.node.applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
+    if constexpr (Service::kTellsHost) {
+      r.owe(kTurnInstallOwed);
+    }
   }
 }
 
@@ -152,7 +161,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
   const std::uint64_t tag = r.node.client.epoch != 0 ? r.node.origin_of(r.row, index) : 0;
   std::uint32_t at = kTurnReplies;
   if (tag != 0) {
-    at = reserve_reply(r.desk);
+    at = reserve_replies(r.desk, r.scratch, 1);
     if (at == kTurnReplies) {
       return false;
     }
@@ -227,6 +236,9 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   bool again = out.again != 0;
   if (out.apply.first.value != 0) {
     again = apply_decided(r, hot, out.apply) || again;
+  }
+  if constexpr (Service::kTellsHost) {
+    again = !tell_owed(r, hot) || again;
   }
   // What a leader has under way calls it when it is answered: time enough to propose more.
   const consensus::Log& log = shard.log();

@@ -80,6 +80,7 @@ struct StripeDesk {
   std::uint8_t again[kTurnPlaces];
   TurnTally tally;
   std::uint32_t reply_count;
+  std::uint32_t reply_room;  // Replies that this turn may give.
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -114,6 +115,8 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
   if (warp_rank() == 0) {
     t.desk.tally = TurnTally{};
     t.desk.reply_count = 0;
+    t.desk.reply_room = kTurnReplies;
+    t.node.service.begin_turn(t.stripe);
   }
   warp_sync();
 }
@@ -191,16 +194,25 @@ GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uin
 
 // --- Replies to clients
 
-// Room for one more; kTurnReplies: none. One member.
-GCOORD_HD inline std::uint32_t reserve_reply(StripeDesk& desk) {
-  const std::uint32_t at = relaxed_add(desk.reply_count, 1);
-  return at < kTurnReplies ? at : kTurnReplies;
-}
-
 GCOORD_HD inline void write_reply(StripeScratch& scratch,
                                   std::uint32_t at,
                                   const TurnReply& reply) {
   std::memcpy(&scratch.reply[at], &reply, sizeof reply);
+}
+
+// Room for `count` more, side by side; kTurnReplies: none. One member. What is left of the room
+// when it does not do is filled with replies that say nothing.
+GCOORD_HD inline std::uint32_t reserve_replies(StripeDesk& desk,
+                                               StripeScratch& scratch,
+                                               std::uint32_t count) {
+  const std::uint32_t at = relaxed_add(desk.reply_count, count);
+  if (at + count <= desk.reply_room) {
+    return at;
+  }
+  for (std::uint32_t k = at; k < desk.reply_room; ++k) {
+    write_reply(scratch, k, TurnReply{});
+  }
+  return kTurnReplies;
 }
 
 // A refusal that is dropped if there is no room: the client asks again. By a member of a group, or
@@ -210,7 +222,7 @@ GCOORD_HD void refuse(const Turn& t,
                       const TurnRequest& request,
                       TurnVerdict verdict,
                       NodeId leader) {
-  const std::uint32_t at = reserve_reply(t.desk);
+  const std::uint32_t at = reserve_replies(t.desk, t.scratch, 1);
   if (at == kTurnReplies) {
     relaxed_add(t.desk.tally.unreplied, 1);
     return;

@@ -63,8 +63,11 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   head.woken = r.desk.woken[r.place];
   head.applied = r.node.applied[r.row];
   if (log.last - log.floor >= r.node.shape.log_slots / 2) {
-    // An entry stays, so that a plain row does.
-    head.compact_to = min_id(max_id(log.applied, head.applied), log.last - 1);
+    // An entry stays, so that a plain row does; and what the service wants to look at again.
+    const LogIndex applied = max_id(log.applied, head.applied);
+    constexpr std::uint64_t kKept = Service::kEntriesKept;
+    head.compact_to =
+        min_id(LogIndex{applied.value > kKept ? applied.value - kKept : 0}, log.last - 1);
   }
   head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
   GCOORD_UNROLL_BY(1)
@@ -235,6 +238,8 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   const std::uint32_t wide_place = consensus::load_row(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
+  const Term term_before = hot.term;
+  const NodeId leader_before = hot.leader;
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
@@ -243,6 +248,11 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  if constexpr (Service::kTellsHost) {
+    if (hot.role != before || hot.term != term_before || hot.leader != leader_before) {
+      r.owe(kTurnRoleOwed);
+    }
+  }
   store_snapshot(r, out);
   store_own(r, out);
   save_snapshot(r, shard);

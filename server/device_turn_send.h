@@ -219,7 +219,7 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
 template <typename Service>
 GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t wanted = t.desk.reply_count;
-  const std::uint32_t total = wanted < kTurnReplies ? wanted : kTurnReplies;
+  const std::uint32_t total = wanted < t.desk.reply_room ? wanted : t.desk.reply_room;
   const std::uint32_t lost =
       publish_slots<kFewSlots>(to, total, [&t](std::uint32_t at, std::uint32_t word) {
         return word_in(&t.scratch.reply[at], word);

@@ -15,6 +15,19 @@
 //   void offered(row, first, count)        after it: so many were taken, from this index on; or
 //   none TurnResult apply(row, index, entry)    executes a decided entry that is no no-op void
 //   save(row, Slot&), install(row, const Slot&)  a snapshot of the row in 64 bytes
+//   void begin_turn(stripe)                by one member, before a turn of the stripe
+//   static constexpr kEntriesKept          entries that stay in the log behind what is applied
+//   static constexpr kTellsHost            the host hears of everything that is decided, see below
+//
+// A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
+//
+//   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
+//
+// where log(index) is the row's entry of an earlier index (kEntriesKept). Its node pushes to the
+// host, per shard in log order and never dropping any: each decided entry as a reply followed by
+// the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
+// what its rows become (Role); and that a snapshot took a row's place (Installed). What the host
+// leaves no room for is not applied until it does.
 //
 // Contract: deterministic but for `offers`; no waiting; host and device. Requests come from
 // outside: `command` may be given anything and must make something harmless of it.
@@ -35,8 +48,8 @@ struct TurnResult {
 // One slot from a client. Never renumber: host and device may be of different builds.
 struct alignas(64) TurnRequest {
   ShardId shard;
-  std::uint32_t reserved = 0;
-  std::uint64_t tag = 0;  // Names the request in its reply; not 0.
+  std::uint32_t head = 0;  // The service's, like the words.
+  std::uint64_t tag = 0;   // Names the request in its reply; not 0.
   std::uint64_t word[6]{};
 };
 
@@ -49,6 +62,10 @@ enum class TurnVerdict : std::uint32_t {
   NotLeader = 2,   // `leader` may name who is.
   Overloaded = 3,  // Too much is under way; try again.
   Refused = 4,     // No such shard on this lane, or no tag.
+  // Of a service that tells its host all:
+  Told = 5,       // Decided and applied here; nobody here asked for it.
+  Role = 6,       // The row's role (`detail`), leader or term changed.
+  Installed = 7,  // The row stands for a snapshot up to `index`.
 };
 
 // One slot to a client.
@@ -58,9 +75,10 @@ struct alignas(64) TurnReply {
   std::uint64_t tag = 0;
   LogIndex index;  // Committed: where.
   NodeId leader;
-  std::uint32_t reserved = 0;
+  std::uint32_t detail = 0;  // Role: a consensus::Role, as a number.
   TurnResult result;
-  std::uint64_t padding[2]{};
+  Term term;  // Role, Committed and Told: of the row now.
+  std::uint64_t padding = 0;
 };
 
 static_assert(sizeof(TurnReply) == netcore::kSlotBytes);

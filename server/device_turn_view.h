@@ -172,7 +172,7 @@ struct StripeScratch {
   netcore::Slot request[kTurnSlots];
   netcore::Slot reply[kTurnReplies];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
-  std::uint16_t outgoing[kTurnPlaces * 8];     // Slots for one peer, as codes.
+  std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
 };
 
 // --- The node
@@ -215,7 +215,9 @@ struct TurnNode {
 };
 
 // TurnNode::flags.
-inline constexpr std::uint8_t kTurnQueued = 1;  // Lies in the due ring.
+inline constexpr std::uint8_t kTurnQueued = 1;       // Lies in the due ring.
+inline constexpr std::uint8_t kTurnRoleOwed = 2;     // The host is to be told of a change of role,
+inline constexpr std::uint8_t kTurnInstallOwed = 4;  // or that a snapshot was installed.
 
 // Entries that one slot behind an Append carries.
 template <typename Entry>

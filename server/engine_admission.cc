@@ -19,6 +19,9 @@ std::string text_of_setting(std::size_t place, std::uint32_t value) {
   if (place != kDurabilitySetting) {
     return std::to_string(value);
   }
+  if (value == kResidentSetting) {
+    return "memory and --turn resident";
+  }
   return value == 0 ? "durable" : "memory";
 }
 
@@ -54,6 +57,11 @@ Admission judge_length(const netcore::PeerIdentity& peer, std::uint64_t known_du
                       std::to_string(known_durable));
 }
 
+Admission ran_twice(const netcore::PeerIdentity& peer) {
+  return old_copy(
+      peer, "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+}
+
 // Against what was remembered, by the disk of this node.
 Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
   if (known.directory_id != peer.directory.value) {
@@ -66,6 +74,9 @@ Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdent
     return old_copy(peer,
                     "incarnation " + std::to_string(peer.incarnation.value) + ", known " +
                         std::to_string(known.incarnation.value));
+  }
+  if (peer.incarnation == known.incarnation && known.life != 0 && peer.life != known.life) {
+    return ran_twice(peer);
   }
   return judge_length(peer, known.durable);
 }
@@ -94,7 +105,8 @@ Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
   const Status status = identity_.remember_peer({.node = peer.node,
                                                  .directory_id = peer.directory.value,
                                                  .incarnation = peer.incarnation,
-                                                 .durable = seen.durable});
+                                                 .durable = seen.durable,
+                                                 .life = seen.life});
   if (!status.ok()) {
     on_failure_(status);
     return {RefusalCode::NotAdmitted, "the node could not remember its peer and stops"};
@@ -118,9 +130,7 @@ Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
   }
   const Met& seen = met(peer.node);
   if (seen.incarnation == peer.incarnation && seen.life != peer.life) {
-    return old_copy(
-        peer,
-        "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+    return ran_twice(peer);
   }
   return judge_length(peer, seen.durable);
 }

@@ -24,6 +24,10 @@
 
 namespace gcoord::server {
 
+// In place of a durability among the agreed settings: memory mode, with the turn on the device,
+// whose messages no node with another turn understands.
+inline constexpr std::uint32_t kResidentSetting = 2;
+
 class EngineAdmission {
  public:
   // `identity` outlives it. on_failure is told when something could not be remembered.

@@ -48,6 +48,10 @@ class ReplicaEngine::Core {
 
   bool shrink();
 
+  bool advance_storage() { return disk_->advance(); }
+
+  bool storage_queued() const { return disk_->queued(); }
+
   void request_checkpoint() { checkpointing_->request(); }
 
   std::size_t turn();

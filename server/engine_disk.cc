@@ -61,8 +61,8 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
   } else {
     GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
   }
-  disk->checkpointer_ =
-      std::make_unique<ledger::Checkpointer>(*disk->store_, disk->writer_.get(), &metrics);
+  disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
+      *disk->store_, disk->writer_.get(), &metrics, options.storage_driver);
   return disk;
 }
 
@@ -87,7 +87,9 @@ Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t ra
     checkpoint_path = directory_->checkpoint_path();
   }
   first_boot_ = !identity_->in_use();
-  GCOORD_TRY(store_, ledger::CheckpointStore::open(checkpoint_path));
+  GCOORD_TRY(store_,
+             options.open_checkpoint_store ? options.open_checkpoint_store()
+                                           : ledger::CheckpointStore::open(checkpoint_path));
   return Status{};
 }
 
@@ -145,7 +147,9 @@ Status EngineDisk::replay_log(const EngineOptions& options,
   submitted_lsn_ = wal->last_lsn();
   writer_ = std::make_unique<ledger::WalWriter>(
       std::move(wal),
-      ledger::WalWriterOptions{.metrics = &metrics, .clock_us = [] { return boot_time_us(); }});
+      ledger::WalWriterOptions{.metrics = &metrics,
+                               .clock_us = [] { return boot_time_us(); },
+                               .driver = options.storage_driver});
   return Status{};
 }
 
@@ -164,6 +168,15 @@ void EngineDisk::submit() {
   for (auto ack = acks_.rbegin(); ack != acks_.rend() && ack->lsn == ledger::Lsn{}; ++ack) {
     ack->lsn = submitted_lsn_;
   }
+}
+
+bool EngineDisk::advance() {
+  const bool wrote = writer_ && writer_->advance();
+  return checkpointer_->advance() || wrote;
+}
+
+bool EngineDisk::queued() const {
+  return checkpointer_->busy() || (writer_ && writer_->queued_bytes() > 0);
 }
 
 bool EngineDisk::submit_checkpoint(ledger::CheckpointBatch&& batch) {

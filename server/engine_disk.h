@@ -98,6 +98,10 @@ class EngineDisk {
   // The writer's failure, once.
   std::optional<Status> take_failure() { return writer_ ? writer_->take_failure() : std::nullopt; }
 
+  // As ReplicaEngine::advance_storage and storage_queued.
+  bool advance();
+  bool queued() const;
+
   std::vector<int> event_fds() const;
   // Rearms the eventfds. True: something came since it was last taken; do not sleep.
   bool rearm();

@@ -1,4 +1,5 @@
 // How an engine comes to life: options, storage, rows, network, in this order.
+#include "common/random.h"
 #include "server/boot_time.h"
 #include "server/engine_admission.h"
 #include "server/engine_core.h"
@@ -152,7 +153,7 @@ Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   network.node = options_.node;
   network.incarnation = incarnation();
   network.directory = netcore::DirectoryId{disk_->identity().directory_id()};
-  network.life = draw_random();
+  network.life = mix64(options_.seed ^ incarnation().value);
   network.durable = disk_->durable_lsn().value;
   network.settings = agreed_settings();
   network.listen_host = options_.listen_host;

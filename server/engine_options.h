@@ -10,7 +10,9 @@
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "consensus/stepper.h"
+#include "ledger/checkpoint_store.h"
 #include "ledger/disk.h"
+#include "ledger/storage_driver.h"
 #include "netcore/peer_network.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
@@ -43,9 +45,13 @@ struct EngineOptions {
   // The data directory (ledger/data_directory.h).
   std::string data_directory;
   // For tests and simulations, both or neither: disks in place of data_directory's files; the
-  // checkpoint store still lies in data_directory/checkpoint. They outlive the engine.
+  // checkpoint store still lies in data_directory/checkpoint, unless it is given, too. They outlive
+  // the engine.
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
+  std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
+  // Owner: nothing is written but in ReplicaEngine::advance_storage.
+  ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
   std::uint64_t wal_segment_bytes = std::uint64_t{64} << 20;  // As in ledger/wal_recovery.h.
 
   // What an acknowledgement stands on, in the whole cluster. Memory: nothing is written but
@@ -72,8 +78,8 @@ struct EngineOptions {
                                                             std::uint32_t slot_count)>
       make_stepper;
 
-  // Names the random numbers of this node, and of its data directory when that is created. 0: drawn
-  // from the system.
+  // Names the random numbers of this life of the node, and of its data directory when that is
+  // created; another one at every start. 0: drawn from the system.
   std::uint64_t seed = 0;
   // Microseconds that only grow and count suspended time; empty: CLOCK_BOOTTIME.
   std::function<std::uint64_t()> clock_us;

@@ -1,31 +1,58 @@
-// The real replica engine behind the services' view of it. One thread.
+// The engine with the host's turn, as a node and its services see it. One thread.
 #pragma once
 
+#include "server/node_engine.h"
 #include "server/replica_engine.h"
-#include "server/replica_port.h"
+
+#include <memory>
+#include <utility>
 
 namespace gcoord::server {
 
-class EnginePort final : public ReplicaPort {
+class EnginePort final : public NodeEngine {
  public:
-  explicit EnginePort(ReplicaEngine& engine) : engine_(engine) {}
+  explicit EnginePort(std::unique_ptr<ReplicaEngine> engine) : engine_(std::move(engine)) {}
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
-    engine_.propose(shard, command, cookie);
+    engine_->propose(shard, command, cookie);
   }
 
-  void read(ShardId shard, std::uint64_t cookie) override { engine_.read(shard, cookie); }
+  void read(ShardId shard, std::uint64_t cookie) override { engine_->read(shard, cookie); }
 
-  ShardView view(ShardId shard) const override { return engine_.view(shard); }
+  ShardView view(ShardId shard) const override { return engine_->view(shard); }
 
-  NodeView view() const override { return engine_.view(); }
+  NodeView view() const override { return engine_->view(); }
 
   void send_peer_message(NodeId to, std::span<const std::byte> message) override {
-    engine_.send_peer_message(to, message);
+    engine_->send_peer_message(to, message);
   }
 
+  std::size_t turn() override { return engine_->turn(); }
+
+  Status failure() const override { return engine_->failure(); }
+
+  bool arm() override { return engine_->arm(); }
+
+  std::vector<int> event_fds() const override { return engine_->event_fds(); }
+
+  std::chrono::milliseconds until_next_deadline() const override {
+    return engine_->until_next_deadline();
+  }
+
+  bool shrink() override { return engine_->shrink(); }
+
+  Incarnation incarnation() const override { return engine_->incarnation(); }
+
+  std::uint16_t listen_port() const override { return engine_->listen_port(); }
+
+  bool transfers() const override { return true; }
+
+  void transfer(ShardId shard, NodeId to) override { engine_->transfer(shard, to); }
+
+  std::string shard_channel(NodeId) const override { return {}; }
+
  private:
-  ReplicaEngine& engine_;
+  std::unique_ptr<ReplicaEngine> engine_;
 };
 
 }  // namespace gcoord::server

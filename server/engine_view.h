@@ -35,6 +35,12 @@ struct ShardView {
   bool lease = false;  // Leads and may answer linearizable reads without asking anybody.
 };
 
+// Where a node's turn runs.
+enum class NodeTurn : std::uint8_t {
+  Host,      // In the node's loop; its rows may lie on a device.
+  Resident,  // On the device, or in its twin on the host (resident_engine.h).
+};
+
 struct NodePeerView {
   netcore::PeerStatus link;
   bool live = false;  // Both directions of the liveness word are fresh.
@@ -58,6 +64,7 @@ struct NodeView {
   std::uint64_t entry_bytes = 0;  // Memory held by log entries.
   consensus::StepperReport stepper;
   std::string stepper_why;  // Why it is this one, for the operator.
+  NodeTurn turn = NodeTurn::Host;
   consensus::Durability durability = consensus::Durability::Durable;
   // In memory mode only: shards in which this node votes, those in which it has forgotten what it
   // promised, and those for which it knows no leader.

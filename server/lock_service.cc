@@ -296,9 +296,23 @@ void LockService::on_cancel(ConnectionId connection,
   submit(connection, request, shard_of(hash_name(name), options_.limits.shard_count), command);
 }
 
+// Whether a majority of the nodes has a channel with this life of the node. The ids of sessions are
+// made of its number: a directory that is empty, or comes back from the past, has numbers that were
+// used, and does not know it before its peers refuse it.
+bool LockService::admitted() const {
+  const NodeView node = engine_->view();
+  const auto up = std::ranges::count_if(node.peers, [](const NodePeerView& peer) {
+    return peer.link.state == netcore::LinkState::Up;
+  });
+  return static_cast<std::size_t>(up) + 1 > (node.peers.size() + 1) / 2;
+}
+
 void LockService::on_open_session(ConnectionId connection, const rpc::RequestSlot& request) {
   if (session_count_ == 0xffff'ffffu) {
     return send_error(connection, request, ErrorCode::SessionsExhausted);
+  }
+  if (!admitted()) {
+    return send_error(connection, request, ErrorCode::NotReady);
   }
   ++session_count_;
   rpc::ReplySlot reply = rpc::reply_to(request);

@@ -142,6 +142,7 @@ class LockService final : public Service {
   void on_acquire(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
   void on_release(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
   void on_cancel(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  bool admitted() const;
   void on_open_session(ConnectionId connection, const rpc::RequestSlot& request);
   void on_keep_alive(ConnectionId connection,
                      const rpc::RequestSlot& request,

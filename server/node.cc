@@ -11,6 +11,7 @@
 #include "server/metrics_endpoint.h"
 #include "server/node_log.h"
 #include "server/replica_engine.h"
+#include "server/resident_engine.h"
 #include "server/status.h"
 #include "server/system_random.h"
 #include "server/trace_file.h"
@@ -50,6 +51,11 @@ LockServiceOptions service_options(const NodeOptions& options) {
   result.election_ticks = options.election_ms / options.tick_ms;
   result.limits = {options.shards, ttl_ms_min(options), options.ttl_ms_max};
   result.caps = {options.locks_max, options.waiters_max, options.sessions_max};
+  if (options.turn == TurnOption::Resident) {
+    result.caps.locks_max = std::min(result.caps.locks_max, kResidentLocksMax);
+    result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
+    result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
+  }
   result.index_seed = draw_random();
   return result;
 }
@@ -150,17 +156,16 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
-    GCOORD_TRY(engine_, ReplicaEngine::open(std::move(engine), service_, metrics_));
-    port_ = std::make_unique<EnginePort>(*engine_);
+    GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
-                      port_.get(),
+                      engine_.get(),
                       &service_,
                       [this] { return frontend_.connection_count(); },
                       [this] { return (boot_time_us() - started_us_) / 1000; },
-                      [this](NodeId peer) { return device_links_->text(peer); }});
-    service_.start(*port_, engine_->incarnation(), *reports_);
+                      [this](NodeId peer) { return link_text(peer); }});
+    service_.start(*engine_, engine_->incarnation(), *reports_);
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
           service_.on_request(connection, request, payload);
@@ -202,6 +207,24 @@ class Node::Impl {
   }
 
  private:
+  Status open_engine(EngineOptions engine) {
+    if (options_.turn == TurnOption::Resident) {
+      GCOORD_TRY(engine_,
+                 ResidentEngine::open(
+                     {std::move(engine), options_.locks_max, draw_random()}, service_, metrics_));
+      return Status{};
+    }
+    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service_, metrics_));
+    engine_ = std::make_unique<EnginePort>(std::move(host));
+    return Status{};
+  }
+
+  // By what way shards' messages reach a peer, or could.
+  std::string link_text(NodeId peer) const {
+    const std::string channel = engine_->shard_channel(peer);
+    return channel.empty() ? device_links_->text(peer) : channel;
+  }
+
   // One pass of the loop; sleeps at its end if there was nothing to do.
   Status pass() {
     context_.poll();
@@ -230,7 +253,7 @@ class Node::Impl {
         heirs.push_back(peer.link.id);
       }
     }
-    if (heirs.empty()) {
+    if (heirs.empty() || !engine_->transfers()) {
       return Status{};
     }
     for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
@@ -260,7 +283,7 @@ class Node::Impl {
       announce();
       look_at_device_links();
       release_memory();
-      if (!stopping_) {
+      if (!stopping_ && engine_->transfers()) {
         leader_transfers_.add(balance_.sweep(view));
       }
     }
@@ -281,14 +304,14 @@ class Node::Impl {
     const std::vector<std::byte> address = encode_client_address(self->address);
     const std::vector<std::byte> device = device_links_->announcement();
     for (const PeerOption& peer : options_.peers) {
-      port_->send_peer_message(peer.id, address);
-      port_->send_peer_message(peer.id, device);
+      engine_->send_peer_message(peer.id, address);
+      engine_->send_peer_message(peer.id, device);
     }
   }
 
   void look_at_device_links() {
     for (const NodeId peer : device_links_->refresh()) {
-      log_.on_device_link(peer, device_links_->text(peer));
+      log_.on_device_link(peer, link_text(peer));
     }
   }
 
@@ -350,8 +373,7 @@ class Node::Impl {
   FrontEnd frontend_;
   LockService service_;
   std::unique_ptr<TraceFile> trace_;
-  std::unique_ptr<ReplicaEngine> engine_;
-  std::unique_ptr<EnginePort> port_;
+  std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<MetricsEndpoint> endpoint_;

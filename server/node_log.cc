@@ -25,6 +25,11 @@ void NodeLog::on_serving(const NodeOptions& options,
       options.data_dir,
       open_ms);
   const consensus::StepperReport& stepper = view.stepper;
+  if (view.turn == NodeTurn::Resident) {
+    spdlog::info("the turn is resident on {}: {}; it begins when all three nodes have met",
+                 stepper.product.empty() ? "the host's twin of a device" : stepper.name,
+                 view.stepper_why);
+  }
   if (stepper.product.empty()) {
     spdlog::info("shards are stepped on the CPU: {}", view.stepper_why);
   } else {

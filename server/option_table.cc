@@ -143,6 +143,14 @@ Status device(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status turn(const std::string& text, NodeOptions& options) {
+  if (text != "host" && text != "resident") {
+    return wrong("'" + text + "' is neither host nor resident");
+  }
+  options.turn = text == "resident" ? TurnOption::Resident : TurnOption::Host;
+  return Status{};
+}
+
 Status durability(const std::string& text, NodeOptions& options) {
   if (text != "durable" && text != "memory") {
     return wrong("'" + text + "' is neither durable nor memory");
@@ -284,6 +292,13 @@ constexpr std::array kTable = {
               "where the shards are stepped; auto: the first GPU that can be used, else the CPU "
               "(default cpu)",
               &device},
+    OptionRow{"turn",
+              OptionShape::Value,
+              "host|resident",
+              "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
+              "itself, which takes --durability memory and three nodes with the ids 1 to 3 on one "
+              "host; with --device cpu a twin on the host (default host)",
+              &turn},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",
@@ -292,7 +307,8 @@ constexpr std::array kTable = {
     OptionRow{"trace",
               OptionShape::Value,
               "FILE",
-              "write every shard transition to FILE as JSON lines",
+              "write every shard transition to FILE as JSON lines; FILE.2, FILE.3 and so on where there "
+              "is one already",
               &path<&NodeOptions::trace_file>},
     OptionRow{"log-level",
               OptionShape::Value,

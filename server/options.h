@@ -35,6 +35,9 @@ enum class PeerTransport : std::uint8_t { Tcp, Ucx };
 
 using consensus::Durability;
 
+// --turn host|resident
+enum class TurnOption : std::uint8_t { Host, Resident };
+
 // Validated. Times are milliseconds.
 struct NodeOptions {
   NodeId node{1};
@@ -65,6 +68,7 @@ struct NodeOptions {
 
   PeerTransport peer_transport = PeerTransport::Tcp;
   DeviceChoice device;
+  TurnOption turn = TurnOption::Host;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
   bool insecure = false;

@@ -98,6 +98,14 @@ void ReplicaEngine::request_checkpoint() {
   core_->request_checkpoint();
 }
 
+bool ReplicaEngine::advance_storage() {
+  return core_->advance_storage();
+}
+
+bool ReplicaEngine::storage_queued() const {
+  return core_->storage_queued();
+}
+
 Status ReplicaEngine::failure() const {
   return core_->failure();
 }

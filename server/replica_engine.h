@@ -93,6 +93,11 @@ class ReplicaEngine {
   // Starts a checkpoint of all changed shards at the next turn, or right after the one under way.
   void request_checkpoint();
 
+  // With ledger::StorageDriver::Owner: does what the disk threads would do next. False: nothing to
+  // do. storage_queued tells whether a write waits (the seal of an idle log does not count).
+  bool advance_storage();
+  bool storage_queued() const;
+
   // Why the engine stopped for good (a failed write or sync, a refused state); OK while it runs.
   // After a failure nothing is acknowledged or sent any more: the process prints this and exits.
   Status failure() const;

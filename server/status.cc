@@ -100,6 +100,7 @@ std::string StatusReports::node_status() const {
                        {"incarnation", view.incarnation.value},
                        {"directory_id", hex64(view.directory_id)},
                        {"durability", durability_name(view.durability)},
+                       {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
                        {"stepper", view.stepper.name},
                        {"stepper_reason", view.stepper_why},
                        {"device", device_json(view.stepper)},

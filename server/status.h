@@ -1,10 +1,10 @@
 // The reports of a running node, from its engine and its lock service.
 //
 // node_status:
-//   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "stepper",
-//    "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards", "leaders",
-//    "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted", "durable"},
-//    "checkpoint": {"lsn", "count"}, "entry_bytes", in memory mode "memory": {"voting",
+//   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
+//    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards",
+//    "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
+//    "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes", in memory mode "memory": {"voting",
 //    "forgotten", "unled"} (shards), "peers": [{"node", "address", "state", "live", "incarnation",
 //    "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
@@ -29,7 +29,7 @@ struct StatusSources {
   const LockService* service = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
-  std::function<std::string(NodeId)> device_link;  // DeviceLinks::text.
+  std::function<std::string(NodeId)> device_link;  // By what way shards' messages go, or could go.
 };
 
 class StatusReports final : public NodeReports {

@@ -13,6 +13,9 @@ namespace gcoord::server {
 
 namespace {
 
+// Traces are for looking at a node for a while; who has so many should remove some.
+constexpr std::uint32_t kLivesMax = 10'000;
+
 std::string_view cause_name(consensus::Cause cause) {
   switch (cause) {
     case consensus::Cause::None:
@@ -42,12 +45,17 @@ std::string_view cause_name(consensus::Cause cause) {
 }  // namespace
 
 Result<std::unique_ptr<TraceFile>> TraceFile::open(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "we");
+  std::string own = path;
+  std::FILE* file = std::fopen(own.c_str(), "wxe");
+  for (std::uint32_t life = 2; file == nullptr && errno == EEXIST && life <= kLivesMax; ++life) {
+    own = path + "." + std::to_string(life);
+    file = std::fopen(own.c_str(), "wxe");
+  }
   if (file == nullptr) {
     return rpc::make_error(rpc::ErrorCode::OptionInvalid,
-                           "--trace " + path + ": " + std::strerror(errno));
+                           "--trace " + own + ": " + std::strerror(errno));
   }
-  return std::unique_ptr<TraceFile>(new TraceFile(file));
+  return std::unique_ptr<TraceFile>(new TraceFile(file, own));
 }
 
 TraceFile::~TraceFile() {

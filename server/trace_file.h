@@ -14,12 +14,14 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace gcoord::server {
 
 class TraceFile {
  public:
-  // Replaces the file.
+  // A file is one life of one node: where there is one already, PATH.2 is written, or PATH.3 and so
+  // on, and path() says which.
   static Result<std::unique_ptr<TraceFile>> open(const std::string& path);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
@@ -27,10 +29,13 @@ class TraceFile {
 
   void write(const ShardTransition& transition);
 
+  const std::string& path() const { return path_; }
+
  private:
-  explicit TraceFile(std::FILE* file) : file_(file) {}
+  TraceFile(std::FILE* file, std::string path) : file_(file), path_(std::move(path)) {}
 
   std::FILE* file_ = nullptr;
+  std::string path_;
   bool failed_ = false;
 };
 

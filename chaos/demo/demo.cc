@@ -61,7 +61,11 @@ class Demo {
     GCOORD_TRY_STATUS(start_cluster());
     GCOORD_TRY_STATUS(start_workers());
     GCOORD_TRY_STATUS(kill_one());
-    GCOORD_TRY_STATUS(restart_it());
+    if (options_.turn == "resident") {
+      detail("the other two go on: a resident turn does not take it back");
+    } else {
+      GCOORD_TRY_STATUS(restart_it());
+    }
     GCOORD_TRY_STATUS(await_workers());
     GCOORD_TRY_STATUS(judge_history());
     GCOORD_TRY_STATUS(compare_all_replicas());
@@ -134,6 +138,7 @@ class Demo {
     result_.nodes = kNodes;
     result_.shards = status.value("shards", 0u);
     result_.stepper = status.value("stepper", std::string{});
+    result_.turn = status.value("turn", std::string{});
     result_.durability = status.value("durability", std::string{});
     result_.start_ms = static_cast<double>(led.count());
     detail("all shards have a leader after {} ms", led.count());
@@ -302,7 +307,7 @@ class Demo {
     }
     detail("{} shards on {} nodes: {}",
            agreement.shards_compared,
-           kNodes,
+           node_ids().size(),
            result_.roots_agree ? "equal" : "NOT equal");
     return Status{};
   }
@@ -347,7 +352,7 @@ Result<DemoResult> run_demo(const DemoOptions& options) {
   for (const std::string& device : pick.device_of_node) {
     cluster_options.arguments_of_node.push_back({"--device", device});
   }
-  cluster_options.node_arguments = {"--durability", options.durability};
+  cluster_options.node_arguments = {"--durability", options.durability, "--turn", options.turn};
   GCOORD_TRY(auto cluster, LocalCluster::plan(std::move(cluster_options)));
   Demo demo{options, scratch.path(), pick, std::move(cluster)};
   auto result = demo.run();

@@ -25,6 +25,9 @@ struct DemoOptions {
   std::uint32_t lanes = 16;   // Requests that each of them keeps under way.
   std::chrono::milliseconds length{10'000};
   std::string durability = "durable";  // Or memory.
+  // Or resident: the turn on the device itself, which takes memory mode; a killed node is not taken
+  // back there (docs/devices.md), so it is not started again and the survivors are compared.
+  std::string turn = "host";
   bool keep = false;
 };
 
@@ -41,7 +44,8 @@ struct NodeRow {
 struct DemoResult {
   std::uint32_t nodes = 0;
   std::uint32_t shards = 0;
-  std::string stepper;        // Of node 1, as it says itself.
+  std::string stepper;  // Of node 1, as it says itself; so is turn.
+  std::string turn;
   std::string device_reason;  // Why the nodes run where they do.
   std::string durability;
   double start_ms = 0;  // From the first process until every shard was led.

@@ -83,6 +83,7 @@ nlohmann::ordered_json to_json(const DemoResult& result) {
   return {{"nodes", result.nodes},
           {"shards", result.shards},
           {"stepper", result.stepper},
+          {"turn", result.turn},
           {"device_reason", result.device_reason},
           {"durability", result.durability},
           {"start_ms", rounded(result.start_ms)},
@@ -137,8 +138,7 @@ std::string to_text(const DemoResult& result) {
       "\n  {:.0f} commits/s over {:.1f} s, each {} of two nodes before its answer\n"
       "  acquire p50 {:.2f} ms, p99 {:.2f} ms; {} grants, {} of them after waiting in line, {} "
       "expiries\n"
-      "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; it was back in "
-      "{:.0f} ms\n",
+      "  failover: {} shards of node {} were led again {:.0f} ms after kill -9; {}\n",
       result.commits_per_s,
       result.seconds,
       result.durability == "memory" ? "in the memory" : "on stable storage",
@@ -150,7 +150,8 @@ std::string to_text(const DemoResult& result) {
       result.killed_leaders,
       result.killed_node,
       result.failover_ms,
-      result.restart_ms);
+      result.turn == "resident" ? std::string{"the other two went on"}
+                                : fmt::format("it was back in {:.0f} ms", result.restart_ms));
   text += fmt::format(
       "checked: {} operations: {} double grants, {} lost acknowledgements; replicas of {} of {} "
       "shards agree: {}\n",

@@ -1,13 +1,13 @@
 #include "chaos/demo/lane.h"
 
+#include "chaos/demo/recorded_session.h"
 #include "common/random.h"
+
+#include <algorithm>
 
 namespace gcoord::chaos {
 
 namespace {
-
-// Longer than a failover takes, so that no lane loses its session to one.
-constexpr std::chrono::seconds kSessionTtl{10};
 
 // Few enough that lines form, enough that not all is waiting.
 constexpr std::uint32_t kSharedNames = 24;
@@ -24,15 +24,19 @@ constexpr std::uint32_t kCheckShare = 10;
 
 }  // namespace
 
-std::string shared_name(std::uint64_t number) {
-  return "demo/shared/" + std::to_string(number);
+std::string shared_name(const LanePlan& plan, std::uint64_t number) {
+  return plan.prefix + "/shared/" + std::to_string(number);
 }
 
-std::string forgotten_name(std::uint64_t number) {
-  return "demo/forgotten/" + std::to_string(number);
+std::string forgotten_name(const LanePlan& plan, std::uint64_t number) {
+  return plan.prefix + "/forgotten/" + std::to_string(number);
 }
 
 Outcome outcome_of(const client::Status& status) {
+  if (status.detail() == client::kDetailSessionExpired) {
+    // The session is lost; what it asked for may have been granted to it before.
+    return Outcome::Unknown;
+  }
   switch (status.code()) {
     case client::StatusCode::Ok:
       return Outcome::Ok;
@@ -61,29 +65,32 @@ Reason reason_of(const client::Status& status) {
 }
 
 client::Status Lane::open() {
-  auto session = around_.client.open_session(
-      {.ttl = kSessionTtl,
-       .on_event = [this](client::SessionEvent event) { on_session_event(event); }});
+  auto lost = std::make_shared<std::atomic<bool>>(false);
+  auto session = open_recorded_session(
+      around_.client,
+      around_.history,
+      {.process = around_.process, .ttl = around_.plan.session_ttl, .lost = lost});
   if (session.ok()) {
+    session_lost_ = std::move(lost);
     session_id_ = session.value().id();
+    session_.clear();
     session_.push_back(std::move(session).value());
   }
   return session.status();
 }
 
-void Lane::close() {
-  session_.clear();
+void Lane::reopen() {
+  if (around_.stopping.load(std::memory_order_relaxed)) {
+    around_.ended();
+  } else if (open().ok()) {
+    begin();
+  } else {
+    around_.call_later(*this, kErrorPause);
+  }
 }
 
-void Lane::on_session_event(client::SessionEvent event) {
-  if (event == client::SessionEvent::Expired) {
-    // Relaxed: the lane only stops a little earlier or later.
-    session_lost_.store(true, std::memory_order_relaxed);
-    Operation lost{.process = around_.process, .op = Op::SessionLost};
-    lost.session = session_id_;
-    lost.call_ns = lost.return_ns = history_now_ns();
-    around_.history.write(lost);
-  }
+void Lane::close() {
+  session_.clear();
 }
 
 std::uint64_t Lane::random() {
@@ -91,7 +98,13 @@ std::uint64_t Lane::random() {
 }
 
 void Lane::resume() {
-  next_ == Next::Begin ? begin() : release();
+  if (next_ == Next::Begin) {
+    begin();
+    return;
+  }
+  // Whoever was stopped while it held the lock comes by here, with a token that may be of the past.
+  write_guarded();
+  release();
 }
 
 void Lane::pause_and_begin() {
@@ -114,23 +127,86 @@ void Lane::choose() {
                     : shared           ? AcquireKind::Try
                                        : AcquireKind::Lock;
   wait_ = operation_.kind == AcquireKind::Wait ? kWaitMax : std::chrono::milliseconds{0};
-  operation_.key = shared ? shared_name(random_below(random(), kSharedNames))
-                          : "demo/own/" + std::to_string(around_.process) + "/" +
-                                std::to_string(number_) + "/" + std::to_string(own_name_number_);
+  place_ = GuardedStore::kPlaces;
+  if (!shared) {
+    operation_.key = around_.plan.prefix + "/own/" + std::to_string(around_.process) + "/" +
+                     std::to_string(number_) + "/" + std::to_string(own_name_number_);
+    return;
+  }
+  std::uint64_t number = random_below(random(), kSharedNames);
+  if (around_.plan.names_last.count() > 0) {
+    const auto last_ns =
+        static_cast<std::uint64_t>(std::chrono::nanoseconds{around_.plan.names_last}.count());
+    number += history_now_ns() / last_ns * kSharedNames;
+  }
+  place_ = static_cast<std::uint32_t>(number % GuardedStore::kPlaces);
+  operation_.key = shared_name(around_.plan, number);
+}
+
+// Whether the next round's time has not come; then the lane is called when it has.
+bool Lane::is_early() {
+  const auto length_ns =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds{around_.plan.round_length}.count());
+  const std::uint64_t now_ns = history_now_ns();
+  if (length_ns == 0 || round_due_ns_ <= now_ns) {
+    // What was missed is not made up for: the rate is a bound for each lane.
+    round_due_ns_ = std::max(round_due_ns_ + length_ns, now_ns);
+    return false;
+  }
+  next_ = Next::Begin;
+  around_.call_later(*this,
+                     std::chrono::ceil<std::chrono::milliseconds>(
+                         std::chrono::nanoseconds{round_due_ns_ - now_ns}));
+  return true;
 }
 
 void Lane::begin() {
-  if (around_.stopping.load(std::memory_order_relaxed) ||
-      session_lost_.load(std::memory_order_relaxed)) {
+  const bool lost = session_lost_->load(std::memory_order_relaxed);
+  if (around_.stopping.load(std::memory_order_relaxed) || (lost && !around_.plan.reopens)) {
     around_.ended();
-    return;
+  } else if (lost) {
+    next_ = Next::Begin;
+    around_.reopen_later(*this);
+  } else if (!is_early()) {
+    ask();
   }
+}
+
+void Lane::ask() {
   operation_ = {.process = around_.process, .op = Op::Acquire, .session = session_id_};
   choose();
   operation_.call_ns = history_now_ns();
   session_.front().acquire_async(operation_.key,
                                  {.wait = wait_},
                                  [this](client::Result<client::Grant> grant) { on_grant(grant); });
+}
+
+// Under the lock, or so this lane believes: the store knows better.
+void Lane::write_guarded() {
+  if (around_.plan.store == nullptr || place_ == GuardedStore::kPlaces) {
+    return;
+  }
+  Operation written{.process = around_.process,
+                    .op = Op::Write,
+                    .key = operation_.key + "/store",
+                    .session = session_id_,
+                    .token = token_,
+                    .call_ns = history_now_ns()};
+  written.value = std::to_string(around_.process) + "." + std::to_string(number_) + "." +
+                  std::to_string(++values_written_);
+  const bool admitted = around_.plan.store->write(place_, token_);
+  written.return_ns = history_now_ns();
+  written.outcome = admitted ? Outcome::Ok : Outcome::Fail;
+  written.reason = admitted ? Reason::None : Reason::Stale;
+  around_.history.write(written);
+}
+
+std::chrono::milliseconds Lane::hold_length() {
+  const std::uint32_t one_in = around_.plan.long_hold_one_in;
+  if (one_in != 0 && random_below(random(), one_in) == 0) {
+    return around_.plan.long_hold;
+  }
+  return std::chrono::milliseconds{1 + random_below(random(), kHoldMsMax)};
 }
 
 void Lane::on_grant(const client::Result<client::Grant>& grant) {
@@ -145,8 +221,9 @@ void Lane::on_grant(const client::Result<client::Grant>& grant) {
     return;
   }
   if (operation_.kind != AcquireKind::Lock) {
+    write_guarded();
     next_ = Next::Release;
-    around_.call_later(*this, std::chrono::milliseconds{1 + random_below(random(), kHoldMsMax)});
+    around_.call_later(*this, hold_length());
   } else if (random_below(random(), 100) < kCheckShare) {
     check_held();
   } else {

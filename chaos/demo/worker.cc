@@ -23,13 +23,19 @@ constexpr std::chrono::milliseconds kForgottenTtl{1000};
 constexpr std::chrono::milliseconds kForgottenWait{4000};
 constexpr std::chrono::milliseconds kForgottenHold{100};
 
+// A lease is renewed so often, each time after a part of its TTL.
+constexpr std::uint32_t kLeaseRenewals = 3;
+
+// Before a session is opened again.
+constexpr std::chrono::milliseconds kErrorPause{50};
+
 // Beyond every deadline of a request that a lane may have under way.
 constexpr std::chrono::seconds kLanesEnd{30};
 
 // Lanes that asked to be called later, and a thread that calls them.
 class Alarm {
  public:
-  Alarm() : thread_([this] { run(); }) {}
+  explicit Alarm(void (Lane::*ring)()) : ring_(ring), thread_([this] { run(); }) {}
 
   ~Alarm() {
     {
@@ -69,12 +75,13 @@ class Alarm {
         Lane* lane = due_.back().lane;
         due_.pop_back();
         lock.unlock();
-        lane->resume();
+        (lane->*ring_)();
         lock.lock();
       }
     }
   }
 
+  void (Lane::*ring_)();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Due> due_;  // A heap, the earliest in front.
@@ -84,8 +91,12 @@ class Alarm {
 
 class Worker {
  public:
-  Worker(const WorkerOptions& options, client::Client client, HistoryWriter& history)
+  Worker(const WorkerOptions& options,
+         client::Client client,
+         HistoryWriter& history,
+         const LanePlan& plan)
       : options_(options),
+        plan_(plan),
         client_(std::move(client)),
         history_(history),
         around_{.client = client_,
@@ -93,8 +104,10 @@ class Worker {
                 .process = options.number,
                 .seed = options.seed,
                 .stopping = stopping_,
+                .plan = plan_,
                 .call_later = [this](Lane& lane,
                                      std::chrono::milliseconds delay) { alarm_.call(lane, delay); },
+                .reopen_later = [this](Lane& lane) { reopener_.call(lane, kErrorPause); },
                 .ended = [this] { on_lane_ended(); }} {}
 
   Status run() {
@@ -139,7 +152,7 @@ class Worker {
     keeper_ = {.process = options_.number,
                .op = Op::Acquire,
                .kind = AcquireKind::Lock,
-               .key = "demo/keeper/" + std::to_string(options_.number),
+               .key = plan_.prefix + "/keeper/" + std::to_string(options_.number),
                .session = keeper_session_.front().id(),
                .call_ns = history_now_ns()};
     auto lock = keeper_session_.front().acquire(keeper_.key);
@@ -185,9 +198,64 @@ class Worker {
   void forget_locks(Clock::time_point until) {
     for (std::uint64_t number = options_.number; Clock::now() + kForgottenWait / 4 < until;
          ++number) {
-      forget_one(forgotten_name(number % kForgottenNames));
+      if (options_.leases && number % 2 == 0) {
+        lease_one(plan_.prefix + "/lease/" + std::to_string(number));
+      } else {
+        forget_one(forgotten_name(plan_, number % kForgottenNames));
+      }
     }
     std::this_thread::sleep_until(until);
+  }
+
+  // A lease: taken, renewed, asked about, and left to lapse.
+  void lease_one(const std::string& name) {
+    auto opened = client_.open_session({.ttl = kForgottenTtl});
+    if (!opened.ok()) {
+      std::this_thread::sleep_for(kForgottenHold);
+      return;
+    }
+    client::Session session = std::move(opened).value();
+    Operation operation{.process = options_.number,
+                        .op = Op::Acquire,
+                        .kind = AcquireKind::Try,
+                        .key = name,
+                        .session = session.id(),
+                        .ttl_ms = static_cast<std::uint64_t>(kForgottenTtl.count()),
+                        .call_ns = history_now_ns()};
+    auto lock = session.try_acquire(name);
+    operation.token = lock.ok() ? lock.value().fence() : 0;
+    note(operation, lock.status());
+    for (std::uint32_t renewal = 0; lock.ok() && renewal < kLeaseRenewals; ++renewal) {
+      std::this_thread::sleep_for(kForgottenTtl / 4);
+      operation.op = Op::Renew;
+      operation.kind = AcquireKind::None;
+      operation.call_ns = history_now_ns();
+      note(operation, session.renew());
+      check_lease(operation, session);
+    }
+    if (lock.ok()) {
+      lock.value().detach();
+    }
+    session.detach();
+  }
+
+  void check_lease(Operation operation, const client::Session& session) {
+    operation.op = Op::Check;
+    operation.ttl_ms = 0;
+    operation.call_ns = history_now_ns();
+    const auto verdict = client_.check(operation.key, operation.token);
+    const bool valid = verdict.ok() && verdict.value() == client::Verdict::Valid;
+    operation.verdict = valid ? TokenState::Valid : TokenState::Past;
+    // Still alive by the holder's own clock after the answer: so it was when the question came.
+    operation.expected = session.alive() ? TokenState::Valid : TokenState::None;
+    note(operation, verdict.status());
+  }
+
+  void note(Operation& operation, const client::Status& status) {
+    operation.return_ns = history_now_ns();
+    operation.outcome = outcome_of(status);
+    operation.reason = reason_of(status);
+    history_.write(operation);
   }
 
   void forget_one(const std::string& name) {
@@ -204,11 +272,8 @@ class Worker {
                         .session = session.id(),
                         .call_ns = history_now_ns()};
     auto lock = session.acquire(name, {.wait = kForgottenWait});
-    operation.return_ns = history_now_ns();
-    operation.outcome = outcome_of(lock.status());
-    operation.reason = reason_of(lock.status());
     operation.token = lock.ok() ? lock.value().fence() : 0;
-    history_.write(operation);
+    note(operation, lock.status());
     if (!lock.ok()) {
       return;
     }
@@ -230,6 +295,7 @@ class Worker {
   }
 
   const WorkerOptions& options_;
+  const LanePlan& plan_;
   client::Client client_;
   HistoryWriter& history_;
   std::atomic<bool> stopping_{false};
@@ -240,7 +306,8 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable all_ended_;
   std::uint32_t running_ = 0;
-  Alarm alarm_;
+  Alarm alarm_{&Lane::resume};
+  Alarm reopener_{&Lane::reopen};
 };
 
 }  // namespace
@@ -249,12 +316,19 @@ Status run_worker(const WorkerOptions& options) {
   GCOORD_TRY(const auto history, HistoryWriter::open(options.history));
   client::ClientOptions client_options;
   client_options.endpoints = options.endpoints;
-  client_options.client_name = "gcoord-demo-" + std::to_string(options.number);
+  client_options.client_name =
+      "gcoord-" + options.plan.prefix + "-" + std::to_string(options.number);
   auto client = client::Client::connect(client_options);
   if (!client.ok()) {
     return from_client(client.status());
   }
-  Worker worker{options, std::move(client).value(), *history};
+  LanePlan plan = options.plan;
+  std::unique_ptr<GuardedStore> store;
+  if (!options.store.empty()) {
+    GCOORD_TRY(store, GuardedStore::open(options.store));
+    plan.store = store.get();
+  }
+  Worker worker{options, std::move(client).value(), *history, plan};
   GCOORD_TRY_STATUS(worker.run());
   if (!history->close()) {
     return Status{StatusCode::Unavailable, "the history could not be written"};

@@ -4,8 +4,10 @@
 // a name that everybody wants, hold it for some milliseconds, release it; try such a name; check
 // tokens held and tokens given back. Beside them one thread opens short sessions, takes a name and
 // forgets about it, so that the lock must come free by expiry. Until the end a keeper lock is held.
+// Under live chaos lanes also keep to a rate, write to a guarded store and outlive their sessions.
 #pragma once
 
+#include "chaos/demo/lane.h"
 #include "common/status.h"
 
 #include <chrono>
@@ -23,6 +25,9 @@ struct WorkerOptions {
   std::uint32_t lanes = 16;
   std::uint64_t seed = 1;
   std::chrono::milliseconds length{10'000};
+  LanePlan plan;                // Without its store:
+  std::filesystem::path store;  // a file that all client processes map; empty: none.
+  bool leases = false;          // Beside forgotten locks, leases that are renewed for a while.
 };
 
 // Prints "ready" on stdout when its sessions are open, runs for the length, and "done" at the end.

@@ -140,9 +140,8 @@ Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOp
   const auto deadline = Clock::now() + options.timeout;
   for (;;) {
     GCOORD_TRY(const ReplicaAgreement agreement, compare_once(client, options));
-    // What differs at equal indices stays different; only those behind may still catch up.
-    if (agreement.shards_behind == 0 || agreement.shards_different > 0 ||
-        Clock::now() >= deadline) {
+    // A busy node tells its applied index a turn after its state: what really differs, stays so.
+    if (agreement.agree() || Clock::now() >= deadline) {
       return agreement;
     }
     std::this_thread::sleep_for(options.poll_interval);

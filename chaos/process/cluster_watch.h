@@ -47,7 +47,7 @@ struct ReplicaAgreement {
 };
 
 // Compares the state hashes of all replicas of every shard, at equal applied indices; asks again
-// for shards whose replicas have not caught up, until the timeout. The cluster should be quiet.
+// until all agree or the timeout. The cluster should be quiet.
 Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOptions& options);
 
 }  // namespace gcoord::chaos

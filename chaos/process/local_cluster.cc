@@ -44,6 +44,8 @@ Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
   GCOORD_ASSERT(options.node_count > 0);
   GCOORD_ASSERT(options.arguments_of_node.empty() ||
                 options.arguments_of_node.size() == options.node_count);
+  GCOORD_ASSERT(options.environment_of_node.empty() ||
+                options.environment_of_node.size() == options.node_count);
   if (!std::filesystem::exists(options.program)) {
     return Status{StatusCode::NotFound,
                   options.program.string() + " is not built; ./gcoord build gcoordd makes it"};
@@ -70,6 +72,10 @@ std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
   return options_.directory / ("node-" + std::to_string(node_id) + ".log");
 }
 
+std::filesystem::path LocalCluster::data_directory(std::uint32_t node_id) const {
+  return options_.directory / ("node-" + std::to_string(node_id));
+}
+
 std::filesystem::path LocalCluster::trace_file(std::uint32_t node_id, std::uint32_t life) const {
   return options_.directory /
          ("node-" + std::to_string(node_id) + "-life-" + std::to_string(life) + ".trace");
@@ -87,7 +93,6 @@ std::vector<std::filesystem::path> LocalCluster::trace_files() const {
 
 std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   const Node& self = node(node_id);
-  const auto folder = options_.directory / ("node-" + std::to_string(node_id));
   std::vector<std::string> list = {options_.program.string(),
                                    "--node-id",
                                    std::to_string(node_id),
@@ -100,13 +105,15 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
                                    "--listen-metrics",
                                    loopback(self.metrics_port),
                                    "--data-dir",
-                                   folder.string(),
+                                   data_directory(node_id).string(),
                                    "--shards",
                                    std::to_string(options_.shards)};
   for (std::uint32_t other = 1; other <= options_.node_count; ++other) {
     const Node& peer = node(other);
+    const bool routed = route_ && other != node_id;
+    const std::uint16_t peer_port = routed ? route_(node_id, other) : peer.peer_port;
     list.push_back("--peer");
-    list.push_back(std::to_string(other) + "=" + loopback(peer.peer_port) + "," +
+    list.push_back(std::to_string(other) + "=" + loopback(peer_port) + "," +
                    loopback(peer.client_port));
   }
   if (options_.trace) {
@@ -126,6 +133,9 @@ Status LocalCluster::spawn(std::uint32_t node_id) {
   child.arguments = arguments(node_id);
   child.capture_output = true;
   child.error_file = log_file(node_id).string();
+  if (!options_.environment_of_node.empty()) {
+    child.environment = options_.environment_of_node[node_id - 1];
+  }
   child.group = true;  // Ctrl-C reaches the caller, which then ends its nodes in order.
   GCOORD_TRY(auto process, ChildProcess::start(child));
   node(node_id).process.clear();
@@ -159,6 +169,18 @@ void LocalCluster::kill(std::uint32_t node_id) {
   node(node_id).process.clear();
 }
 
+void LocalCluster::signal(std::uint32_t node_id, int number) {
+  for (ChildProcess& process : node(node_id).process) {
+    process.signal(number);
+  }
+}
+
+std::optional<int> LocalCluster::wait_exit(std::uint32_t node_id,
+                                           std::chrono::milliseconds timeout) {
+  GCOORD_ASSERT(!node(node_id).process.empty());
+  return node(node_id).process.front().wait_for(timeout);
+}
+
 std::uint32_t LocalCluster::stop_all(std::chrono::milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   for (Node& each : nodes_) {
@@ -188,6 +210,10 @@ pid_t LocalCluster::pid(std::uint32_t node_id) const {
 
 std::uint16_t LocalCluster::metrics_port(std::uint32_t node_id) const {
   return node(node_id).metrics_port;
+}
+
+std::uint16_t LocalCluster::peer_port(std::uint32_t node_id) const {
+  return node(node_id).peer_port;
 }
 
 std::vector<std::string> LocalCluster::endpoints() const {

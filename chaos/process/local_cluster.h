@@ -11,7 +11,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::chaos {
@@ -25,12 +28,20 @@ struct LocalClusterOptions {
   // Further flags of node 1, 2 and so on; empty, or one list for each.
   std::vector<std::vector<std::string>> arguments_of_node;
   bool trace = false;  // Each life of a node writes a trace of its own.
+  // What node 1, 2 and so on find in their environment; empty, or one list for each.
+  std::vector<std::vector<std::pair<std::string, std::string>>> environment_of_node;
 };
 
 class LocalCluster {
  public:
   // Chooses ports; starts nothing.
   static Result<LocalCluster> plan(LocalClusterOptions options);
+
+  // Node `from` will be told to reach node `to` at another port than its own: there is something
+  // between them. Before anything starts.
+  using PeerRoute = std::function<std::uint16_t(std::uint32_t from, std::uint32_t to)>;
+
+  void route_peers(PeerRoute route) { route_ = std::move(route); }
 
   // Starts every node, then waits until each says that it is ready.
   Status start_all(std::chrono::milliseconds timeout);
@@ -43,6 +54,12 @@ class LocalCluster {
   // SIGKILL; the process is gone when this returns.
   void kill(std::uint32_t node_id);
 
+  // To a running node, for example SIGSTOP.
+  void signal(std::uint32_t node_id, int number);
+
+  // The exit status of a node that ends by itself, as a shell says it; empty at the deadline.
+  std::optional<int> wait_exit(std::uint32_t node_id, std::chrono::milliseconds timeout);
+
   // SIGTERM to all, SIGKILL to those that are left at the timeout. How many ended by themselves
   // with exit code 0.
   std::uint32_t stop_all(std::chrono::milliseconds timeout);
@@ -50,6 +67,12 @@ class LocalCluster {
   bool running(std::uint32_t node_id) const;
   pid_t pid(std::uint32_t node_id) const;
   std::uint16_t metrics_port(std::uint32_t node_id) const;
+  std::uint16_t peer_port(std::uint32_t node_id) const;
+  std::filesystem::path data_directory(std::uint32_t node_id) const;
+  std::filesystem::path log_file(std::uint32_t node_id) const;
+
+  // The command line of the node's next life.
+  std::vector<std::string> arguments(std::uint32_t node_id) const;
 
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
@@ -76,11 +99,10 @@ class LocalCluster {
 
   Node& node(std::uint32_t node_id);
   const Node& node(std::uint32_t node_id) const;
-  std::vector<std::string> arguments(std::uint32_t node_id) const;
-  std::filesystem::path log_file(std::uint32_t node_id) const;
   std::filesystem::path trace_file(std::uint32_t node_id, std::uint32_t life) const;
 
   LocalClusterOptions options_;
+  PeerRoute route_;
   std::vector<Node> nodes_;
 };
 

@@ -45,6 +45,9 @@ inline constexpr std::uint32_t kTimedSamples = 1u << 17;
 struct CountingService {
   using Entry = CountedEntry;
 
+  static constexpr std::uint32_t kEntriesKept = 0;
+  static constexpr bool kTellsHost = false;
+
   // In word[1]; commands keep its highest bit clear.
   static constexpr std::uint64_t kNoopMark = 0xffff'0000'0000'0001u;
 
@@ -61,6 +64,8 @@ struct CountingService {
   GCOORD_HD static Entry command(const server::TurnRequest& request) {
     return {{request.word[0], request.word[1] << 1 >> 1}};
   }
+
+  GCOORD_HD void begin_turn(std::uint32_t) const {}
 
   GCOORD_HD std::uint32_t offers(std::uint32_t row, std::uint64_t order) const {
     const auto batch = static_cast<std::uint32_t>(order);

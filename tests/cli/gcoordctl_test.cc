@@ -187,6 +187,60 @@ TEST(GcoordctlAloneTest, UnreachableNodesAreNamedWithTheirEvidence) {
   EXPECT_THAT(table.err, HasSubstr("GC3001"));
 }
 
+TEST(GcoordctlAloneTest, LedgerVerifyChecksProofsWithoutANode) {
+  // A log of the entries a, b and c, computed with another program.
+  const std::string leaf_b = "57eb35615d47f34ec714cacdf5fd74608a5e8e102724e80b24b287c0c27b6a31";
+  const std::string root_ab = "b137985ff484fb600db93107c77b0365c80d78f5b429ded0fd97361d077999eb";
+  const std::string root_abc = "36642e73c2540ab121e3a6bf9545b0a24982cd830eb13d3cd19de3ce6c021ec1";
+  const std::string leaf_a = "Aippeebat6pa5MPl5F9+l3ESp+Y1k4INvsHsc4ok+Tw=";
+  const std::string leaf_c = "WX/LMSgtNGVMIA00GPylcFxkjr8ybsc9jd7xGEH4dtg";
+  const Ctl ctl("127.0.0.1:1");
+  const auto verify = [&](std::vector<std::string> more, int code = 0) {
+    more.insert(more.begin(), {"ledger", "verify"});
+    return ctl.json(more, code);
+  };
+  const auto leaf = [&](const std::string& index, const std::string& proof, int code = 0) {
+    return verify({"--leaf-index",
+                   index,
+                   "--tree-size",
+                   "3",
+                   "--leaf-hash",
+                   leaf_b,
+                   "--root",
+                   root_abc,
+                   "--proof",
+                   proof},
+                  code);
+  };
+  EXPECT_EQ(leaf("1", leaf_a + "," + leaf_c)["valid"], true);
+  EXPECT_EQ(leaf("1", leaf_a + "," + leaf_c)["proves"], "inclusion");
+  EXPECT_EQ(leaf("0", leaf_a + "," + leaf_c, 1)["error"]["code"], "GC8005");
+  EXPECT_EQ(leaf("1", leaf_a, 1)["error"]["code"], "GC8004");
+  EXPECT_EQ(leaf("18446744073709551615", leaf_a, 1)["error"]["code"], "GC8003");
+  EXPECT_EQ(leaf("1", leaf_a + ",x", 1)["error"]["code"], "GC8001");
+  EXPECT_EQ(leaf("1", std::string(70, ','), 1)["error"]["code"], "GC8002");
+  const auto growth = [&](const std::string& old, const std::string& size, int code = 0) {
+    return verify({"--old-size",
+                   old,
+                   "--old-root",
+                   root_ab,
+                   "--tree-size",
+                   size,
+                   "--root",
+                   root_abc,
+                   "--proof",
+                   leaf_c},
+                  code);
+  };
+  EXPECT_EQ(growth("2", "3")["proves"], "consistency");
+  EXPECT_EQ(growth("4", "3", 1)["error"]["code"], "GC8007");
+  EXPECT_EQ(
+      verify({"--old-size", "3", "--old-root", root_ab, "--tree-size", "3", "--root", root_abc},
+             1)["error"]["code"],
+      "GC8008");
+  EXPECT_EQ(verify({"--tree-size", "3", "--root", root_abc}, 2)["error"]["code"], "GC1002");
+}
+
 TEST(GcoordctlAloneTest, QuorumEvalAnswersLikeTheProduct) {
   const Ctl ctl("127.0.0.1:1");
   const auto eval = [&](std::vector<std::string> more, int code = 0) {

@@ -210,6 +210,22 @@ TEST(GcoorddTest, TraceWritesTransitionsAsJsonLines) {
   EXPECT_TRUE(elected);
 }
 
+TEST(GcoorddTest, ASecondLifeWritesATraceOfItsOwn) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string file = (directory.path() / "trace.jsonl").string();
+  std::uintmax_t first_bytes = 0;
+  for (const int life : {1, 2}) {
+    DevNode node({"--trace", file});
+    node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});
+    node.child().signal(SIGTERM);
+    EXPECT_EQ(node.child().wait_for(kPatience), 0);
+    first_bytes = life == 1 ? std::filesystem::file_size(file) : first_bytes;
+  }
+  EXPECT_GT(first_bytes, 0u);
+  EXPECT_EQ(std::filesystem::file_size(file), first_bytes) << "the first life's trace changed";
+  EXPECT_GT(std::filesystem::file_size(file + ".2"), 0u);
+}
+
 TEST(GcoorddTest, WrongUsageSaysWhatToDo) {
   const Finished finished = run("gcoordd", {"--tick-ms", "0", "--data-dir", "d"});
   EXPECT_EQ(finished.code, 2);

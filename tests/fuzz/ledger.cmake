@@ -1,1 +1,2 @@
 gcoord_fuzz_test(NAME wal_fuzz SOURCES wal_fuzz.cc DEPS ledger)
+gcoord_fuzz_test(NAME proof_fuzz SOURCES proof_fuzz.cc DEPS cli)

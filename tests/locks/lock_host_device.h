@@ -5,6 +5,7 @@
 // number of threads may take them, as the groups of a GPU do.
 #pragma once
 
+#include "common/column_arena.h"
 #include "common/random.h"
 #include "locks/lock_device.h"
 #include "locks/lock_run.h"
@@ -22,8 +23,11 @@ namespace gcoord::locks {
 
 class HostLockDevice final : public LockDevice {
  public:
-  HostLockDevice(std::uint64_t seed, std::uint32_t thread_count)
-      : random_(seed), thread_count_(thread_count) {}
+  // Runs of `long_run_class` and above are applied as a group would.
+  HostLockDevice(std::uint64_t seed,
+                 std::uint32_t thread_count,
+                 std::uint32_t long_run_class = kLongRunClass)
+      : random_(seed), thread_count_(thread_count), long_run_class_(long_run_class) {}
 
   Result<LockMemory> reserve(std::size_t bytes) override {
     constexpr std::size_t kAlignment = ColumnArena::kAlignment;
@@ -62,7 +66,12 @@ class HostLockDevice final : public LockDevice {
       list_run(batch, k);
     }
     shuffle_runs(batch);
-    apply_all(batch);
+    LockBatch ready = batch;
+    ready.long_run_class = long_run_class_;
+    for (std::uint32_t k = 0; k < batch.count; ++k) {
+      make_ready(ready, k);
+    }
+    apply_all(ready);
     return {};
   }
 
@@ -132,11 +141,13 @@ class HostLockDevice final : public LockDevice {
 
   static void apply_alone(const LockBatch& batch) {
     const auto window = std::make_unique<LockWindow>();
-    apply_runs(batch, *window);
+    apply_long_runs(batch, *window);
+    apply_short_runs(batch);
   }
 
   std::mt19937_64 random_;
   std::uint32_t thread_count_;
+  std::uint32_t long_run_class_;
 };
 
 }  // namespace gcoord::locks

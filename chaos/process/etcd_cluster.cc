@@ -1,8 +1,8 @@
-#include "bench/etcd/etcd_cluster.h"
+#include "chaos/process/etcd_cluster.h"
 
 #include "chaos/process/free_ports.h"
 
-namespace gcoord::bench {
+namespace gcoord::chaos {
 
 namespace {
 
@@ -14,7 +14,7 @@ std::string node_name(std::size_t index) {
 
 Result<EtcdCluster> EtcdCluster::start(const std::filesystem::path& directory,
                                        std::uint32_t node_count) {
-  GCOORD_TRY(const auto ports, chaos::free_ports(std::size_t{node_count} * 2));
+  GCOORD_TRY(const auto ports, free_ports(std::size_t{node_count} * 2));
   EtcdCluster cluster;
   std::vector<std::string> peer_urls;
   std::string members;
@@ -64,4 +64,4 @@ std::vector<pid_t> EtcdCluster::pids() const {
   return list;
 }
 
-}  // namespace gcoord::bench
+}  // namespace gcoord::chaos

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-namespace gcoord::bench {
+namespace gcoord::chaos {
 
 class EtcdCluster {
  public:
   // NotFound when there is no etcd in PATH (Debian: etcd-server). The nodes elect in their own
-  // time; EtcdTarget waits for that.
+  // time; whoever asks first waits for that.
   static Result<EtcdCluster> start(const std::filesystem::path& directory,
                                    std::uint32_t node_count);
 
@@ -33,4 +33,4 @@ class EtcdCluster {
   std::vector<ChildProcess> nodes_;
 };
 
-}  // namespace gcoord::bench
+}  // namespace gcoord::chaos

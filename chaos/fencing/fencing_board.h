@@ -1,0 +1,43 @@
+// What the client processes of a fencing run show to the one that stops them: counts, and who holds
+// a lock at this moment. A mapped file; any thread of any of them.
+#pragma once
+
+#include "common/status.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+namespace gcoord::chaos {
+
+class FencingBoard {
+ public:
+  static constexpr std::uint32_t kLanesMax = 4096;
+
+  struct Page {
+    std::atomic<std::uint64_t> grants;
+    std::atomic<std::uint64_t> writes;  // Tried, by who believed to hold the lock.
+    std::atomic<std::uint64_t>
+        stale_writes;  // Of them: under a token that was no longer the highest.
+    std::atomic<std::uint64_t> stale_accepted;  // Of them: not refused.
+    std::atomic<std::uint64_t> errors;
+    std::atomic<bool> ended;  // Nobody takes another lock.
+    std::atomic<bool> holds[kLanesMax];
+  };
+
+  // Makes the file if there is none.
+  static Result<std::unique_ptr<FencingBoard>> open(const std::filesystem::path& file);
+  ~FencingBoard();
+  FencingBoard(const FencingBoard&) = delete;
+  FencingBoard& operator=(const FencingBoard&) = delete;
+
+  Page& page() { return *page_; }
+
+ private:
+  explicit FencingBoard(Page* page) : page_(page) {}
+
+  Page* page_;
+};
+
+}  // namespace gcoord::chaos

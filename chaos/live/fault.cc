@@ -1,0 +1,57 @@
+#include "chaos/live/fault.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gcoord::chaos {
+
+namespace {
+
+FaultClass skipped(std::string_view name, std::string_view table, std::string_view reason) {
+  return {name, table, false, nullptr, reason};
+}
+
+// The rest of the fault table: what this door cannot do to real processes, and why.
+std::vector<FaultClass> faults_out_of_reach() {
+  return {
+      skipped("gpu-faults",
+              "17-20",
+              "live chaos runs the CPU stepper; gcoord-parity and "
+              "server_device_test inject these"),
+      skipped(
+          "membership-change", "22", "gcoordd has no door yet that changes the nodes of a shard"),
+      skipped("rolling-upgrade", "23", "one version of gcoordd exists"),
+      skipped("equivocating-peer", "28", "votes are not signed yet, so no evidence could be kept"),
+      skipped("tls", "29", "gcoordd does not speak TLS yet"),
+      skipped("memory-pressure",
+              "35",
+              "needs a cgroup of its own; the limits of tables are unit-tested"),
+      skipped("address-reuse", "37", "on loopback every node has one address for good"),
+  };
+}
+
+}  // namespace
+
+std::vector<FaultClass> all_faults() {
+  std::vector<FaultClass> all;
+  for (auto&& list : {process_faults(),
+                      link_faults(),
+                      disk_faults(),
+                      file_faults(),
+                      clock_faults(),
+                      client_faults(),
+                      faults_out_of_reach()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+std::string name_nodes(const std::vector<std::uint32_t>& nodes) {
+  std::string text = nodes.size() == 1 ? "node " : "nodes ";
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == nodes.size() ? " and " : ", ") + std::to_string(nodes[i]);
+  }
+  return text;
+}
+
+}  // namespace gcoord::chaos

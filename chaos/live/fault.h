@@ -1,0 +1,59 @@
+// One class of fault that live chaos can inject, and its single strikes.
+//
+// A strike is injected, holds for a while, and is healed; what it does is drawn from the run's seed
+// (draw.h). inject() and heal() judge what must hold of this fault in particular (FAULTS.md's last
+// column): a failure that they return fails the run. What must hold of every fault, the checkers
+// judge. One thread.
+#pragma once
+
+#include "chaos/live/draw.h"
+#include "chaos/live/live_world.h"
+#include "common/status.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class Fault {
+ public:
+  virtual ~Fault() = default;
+
+  // Says in words what was done.
+  virtual Result<std::string> inject(LiveWorld& world, Draw& draw) = 0;
+
+  virtual std::chrono::milliseconds hold(Draw& draw) { return draw.milliseconds(1500, 4000); }
+
+  // Says what came of it, or nothing.
+  virtual Result<std::string> heal(LiveWorld& world) = 0;
+
+  // Counts evidence that the fault was felt: 0 says that it was injected and hit nothing.
+  virtual std::uint64_t felt() const = 0;
+};
+
+struct FaultClass {
+  std::string_view name;
+  std::string_view table;                        // Its numbers in the fault table of FAULTS.md.
+  bool combines = false;                         // May strike together with another.
+  std::function<std::unique_ptr<Fault>()> make;  // Empty: it cannot be injected here,
+  std::string_view skip;                         // for this reason.
+};
+
+std::vector<FaultClass> process_faults();  // Crashes and pauses.
+std::vector<FaultClass> link_faults();     // Partitions and bad links.
+std::vector<FaultClass> disk_faults();     // While a node runs, and lost power.
+std::vector<FaultClass> file_faults();  // In what a stopped node left, or another's in its place.
+std::vector<FaultClass> clock_faults();
+std::vector<FaultClass> client_faults();  // Storms and strangers.
+
+// All of the above, and those that cannot be injected here.
+std::vector<FaultClass> all_faults();
+
+// "node 2", "nodes 2 and 5".
+std::string name_nodes(const std::vector<std::uint32_t>& nodes);
+
+}  // namespace gcoord::chaos

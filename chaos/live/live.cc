@@ -1,0 +1,478 @@
+#include "chaos/live/live.h"
+
+#include "chaos/demo/final_sweep.h"
+#include "chaos/demo/interrupt.h"
+#include "chaos/live/fault.h"
+#include "chaos/live/leader_watch.h"
+#include "chaos/live/live_page.h"
+#include "chaos/live/live_result.h"
+#include "chaos/live/schedule.h"
+#include "chaos/process/cluster_watch.h"
+#include "chaos/process/scratch_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+namespace gcoord::chaos {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStartTimeout{60};
+constexpr std::chrono::seconds kStopTimeout{15};
+constexpr std::chrono::seconds kSweepWait{20};
+constexpr std::chrono::seconds kAgreeTimeout{30};
+constexpr std::chrono::seconds kWorkerEnd{90};
+constexpr std::chrono::seconds kLedTimeout{30};
+
+// gcoordd's default.
+constexpr std::chrono::milliseconds kElection{1000};
+
+// Beside faults there has to be calm, or nothing could be said about it.
+constexpr std::uint32_t kCalmMsMin = 2500;
+constexpr std::uint32_t kCalmMsMax = 4500;
+constexpr std::chrono::seconds kCalmAtBothEnds{5};
+
+constexpr std::chrono::seconds kSessionTtl{5};
+constexpr std::uint32_t kLanes = 16;
+// A round of a lane: acquire, release, and now and then a check or two.
+constexpr double kOperationsPerRound = 2.15;
+
+template <typename... Arguments>
+void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  std::fputs((fmt::format(format, std::forward<Arguments>(arguments)...) + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+class LiveRun {
+ public:
+  LiveRun(const LiveOptions& options, const std::filesystem::path& directory)
+      : options_(options), directory_(directory), classes_(all_faults()) {
+    for (FaultClass& each : classes_) {
+      const auto& asked = options.faults;
+      const bool wanted =
+          asked.empty() || std::find(asked.begin(), asked.end(), each.name) != asked.end();
+      if (!wanted && each.make != nullptr) {
+        each.make = nullptr;
+        each.skip = "not asked for";
+      }
+      result_.tallies.push_back({.name = std::string{each.name},
+                                 .table = std::string{each.table},
+                                 .skip = std::string{each.skip}});
+    }
+  }
+
+  ~LiveRun() { stop(); }
+
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+
+  Result<LiveResult> run() {
+    GCOORD_TRY_STATUS(start_cluster());
+    GCOORD_TRY_STATUS(start_workers());
+    GCOORD_TRY_STATUS(strike_until_the_end());
+    GCOORD_TRY_STATUS(await_workers());
+    GCOORD_TRY_STATUS(ask_everything_again());
+    stop();
+    return judge();
+  }
+
+ private:
+  std::vector<std::uint32_t> node_ids() const {
+    std::vector<std::uint32_t> ids(options_.nodes);
+    for (std::uint32_t i = 0; i < options_.nodes; ++i) {
+      ids[i] = i + 1;
+    }
+    return ids;
+  }
+
+  AllLedOptions all_led(std::chrono::milliseconds timeout) const {
+    return {.node_ids = node_ids(), .shards = options_.shards, .timeout = timeout};
+  }
+
+  Status plan_cluster() {
+    LocalClusterOptions cluster;
+    cluster.program = options_.gcoordd;
+    cluster.directory = directory_;
+    cluster.node_count = options_.nodes;
+    cluster.shards = options_.shards;
+    cluster.trace = true;
+    cluster.node_arguments = {"--checkpoint-interval", "2s"};
+    for (const std::uint32_t node : node_ids()) {
+      GCOORD_TRY(auto shim, ShimPage::make(directory_, "node-" + std::to_string(node)));
+      cluster.environment_of_node.push_back(shim->environment(options_.library));
+      shims_.push_back(std::move(shim));
+    }
+    GCOORD_TRY(auto planned, LocalCluster::plan(std::move(cluster)));
+    cluster_.emplace(std::move(planned));
+    std::vector<std::uint16_t> ports;
+    for (const std::uint32_t node : node_ids()) {
+      ports.push_back(cluster_->peer_port(node));
+    }
+    GCOORD_TRY(proxies_, LinkProxies::start(ports, options_.seed));
+    cluster_->route_peers([this](auto from, auto to) { return proxies_->port(from, to); });
+    return Status{};
+  }
+
+  Result<std::unique_ptr<client::Client>> connect(const std::string& name,
+                                                  std::chrono::milliseconds request_timeout) const {
+    client::ClientOptions options;
+    options.endpoints = cluster_->endpoints();
+    options.client_name = name;
+    options.request_timeout = request_timeout;
+    auto client = client::Client::connect(options);
+    if (!client.ok()) {
+      return from_client(client.status());
+    }
+    return std::make_unique<client::Client>(std::move(client).value());
+  }
+
+  Status start_cluster() {
+    say("start {} nodes on loopback with {} shards, a proxy on every link, a shim under every disk "
+        "and clock",
+        options_.nodes,
+        options_.shards);
+    GCOORD_TRY_STATUS(plan_cluster());
+    const auto began = Clock::now();
+    GCOORD_TRY_STATUS(cluster_->start_all(kStartTimeout));
+    GCOORD_TRY(client_, connect("gcoord-chaos", std::chrono::seconds{5}));
+    GCOORD_TRY(watcher_, connect("gcoord-chaos-watch", std::chrono::milliseconds{700}));
+    if (const auto all = client_->wait_for_all_nodes(kStartTimeout); !all.ok()) {
+      return from_client(all);
+    }
+    GCOORD_TRY(const auto led, wait_all_led(*client_, began, all_led(kStartTimeout)));
+    say("all shards have a leader after {} ms", led.count());
+    GCOORD_TRY(history_, HistoryWriter::open(directory_ / "history-nemesis.jsonl"));
+    return Status{};
+  }
+
+  std::filesystem::path history_file(std::uint32_t worker) const {
+    return directory_ / fmt::format("history-{}.jsonl", worker);
+  }
+
+  Status start_workers() {
+    std::string endpoints;
+    for (const std::string& endpoint : cluster_->endpoints()) {
+      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
+    }
+    const double rounds = options_.rate / kOperationsPerRound;
+    const auto round_us =
+        static_cast<std::uint64_t>(1e6 * options_.clients * kLanes / std::max(rounds, 1.0));
+    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
+      ChildOptions child;
+      child.arguments = options_.worker_command;
+      for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
+               {"--endpoints", endpoints},
+               {"--history", history_file(number).string()},
+               {"--number", std::to_string(number)},
+               {"--lanes", std::to_string(kLanes)},
+               {"--seed", std::to_string(mix64(options_.seed + number))},
+               {"--round-us", std::to_string(round_us)},
+               {"--session-ttl-ms", std::to_string(std::chrono::milliseconds{kSessionTtl}.count())},
+               {"--store", (directory_ / "guarded-store").string()},
+               {"--length-ms",
+                std::to_string(std::chrono::milliseconds{options_.length}.count())}}) {
+        child.arguments.insert(child.arguments.end(), {flag, value});
+      }
+      child.capture_output = true;
+      child.error_file = (directory_ / "clients.log").string();
+      child.group = true;
+      GCOORD_TRY(auto worker, ChildProcess::start(child));
+      workers_.push_back(std::move(worker));
+    }
+    for (ChildProcess& worker : workers_) {
+      if (worker.read_line(kStartTimeout) != "ready") {
+        return Status{StatusCode::Unavailable, "a client process did not start; see clients.log"};
+      }
+    }
+    say("load: {} client processes ask for {} operations/s; seed {}",
+        options_.clients,
+        options_.rate,
+        options_.seed);
+    began_ = Clock::now();
+    result_.began_ns = history_now_ns();
+    watch_ = std::make_unique<LeaderWatch>(*watcher_, options_.nodes);
+    return Status{};
+  }
+
+  Status strike_until_the_end() {
+    const auto last = began_ + options_.length - kCalmAtBothEnds;
+    const bool any = std::any_of(classes_.begin(), classes_.end(), [](const FaultClass& each) {
+      return each.make != nullptr;
+    });
+    Schedule schedule{classes_, options_.seed};
+    LiveWorld world{.cluster = *cluster_,
+                    .proxies = *proxies_,
+                    .shims = shims_,
+                    .client = *client_,
+                    .history = *history_,
+                    .clients = workers_,
+                    .program = options_.gcoordd,
+                    .library = options_.library,
+                    .session_ttl = kSessionTtl};
+    auto until = began_ + kCalmAtBothEnds;
+    for (std::uint32_t number = 1; any && until < last; ++number) {
+      GCOORD_TRY_STATUS(rest_until(until));
+      GCOORD_TRY_STATUS(strike(world, schedule.next(), number));
+      Draw draw{options_.seed, number};
+      until = Clock::now() + draw.milliseconds(kCalmMsMin, kCalmMsMax);
+    }
+    return rest_until(began_ + options_.length);
+  }
+
+  Status rest_until(Clock::time_point until) {
+    return interrupt_.wait_until(until) ? Status{} : Status{StatusCode::Cancelled, "interrupted"};
+  }
+
+  // Injects, holds, heals, and waits until every shard is led again.
+  Status strike(LiveWorld& world, const std::vector<std::size_t>& which, std::uint32_t number) {
+    std::vector<std::unique_ptr<Fault>> faults;
+    std::vector<std::size_t> records;
+    std::chrono::milliseconds hold{0};
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const FaultClass& chosen = classes_[which[i]];
+      Draw draw{options_.seed, number * 4 + i};
+      faults.push_back(chosen.make());
+      StrikeRecord record{
+          .number = number, .fault = std::string{chosen.name}, .from_ns = history_now_ns()};
+      auto injected = faults.back()->inject(world, draw);
+      record.what = injected.ok() ? injected.value() : injected.status().to_string();
+      if (!injected.ok()) {
+        fail(record, injected.status());
+      }
+      say("{:>6.1f} s  {:<18} {}", since_start(), record.fault, record.what);
+      hold = std::max(hold, faults.back()->hold(draw));
+      records.push_back(result_.strikes.size());
+      result_.strikes.push_back(std::move(record));
+      ++result_.tallies[which[i]].injected;
+    }
+    GCOORD_TRY_STATUS(rest_until(Clock::now() + hold));
+    for (std::size_t i = faults.size(); i-- > 0;) {
+      heal(world, *faults[i], result_.strikes[records[i]]);
+      result_.tallies[which[i]].felt += faults[i]->felt();
+    }
+    return await_leaders(records);
+  }
+
+  void heal(LiveWorld& world, Fault& fault, StrikeRecord& record) {
+    auto healed = fault.heal(world);
+    if (healed.ok()) {
+      record.outcome = healed.value();
+    } else {
+      fail(record, healed.status());
+    }
+    if (!record.outcome.empty()) {
+      say("          {:<18} {}", "", record.outcome);
+    }
+  }
+
+  void fail(StrikeRecord& record, const Status& status) {
+    record.outcome = status.to_string();
+    result_.failures.push_back(fmt::format(
+        "strike {} ({}, {}): {}", record.number, record.fault, record.what, record.outcome));
+  }
+
+  // What the run promises after each healing: a leader everywhere, soon. A node that should run and
+  // does not is a failure of its own, and is started again.
+  Status await_leaders(const std::vector<std::size_t>& records) {
+    const auto healed = Clock::now();
+    const std::uint64_t healed_ns = history_now_ns();
+    StrikeRecord& first = result_.strikes[records.front()];
+    const auto led = wait_all_led(*client_, healed, all_led(kLedTimeout));
+    const double led_ms = led.ok() ? static_cast<double>(led.value().count()) : 30'000;
+    if (!led.ok()) {
+      fail(first, led.status());
+    }
+    result_.led_worst_ms = std::max(result_.led_worst_ms, led_ms);
+    result_.led_late += led_ms > result_.led_bound_ms ? 1u : 0u;
+    GCOORD_TRY_STATUS(restart_the_fallen(first));
+    const std::uint64_t over_ns =
+        std::max(history_now_ns(), healed_ns) +
+        static_cast<std::uint64_t>(std::chrono::nanoseconds{kElection}.count());
+    for (const std::size_t index : records) {
+      result_.strikes[index].healed_ns = healed_ns;
+      result_.strikes[index].over_ns = over_ns;
+      result_.strikes[index].led_after_ms = led_ms;
+    }
+    return Status{};
+  }
+
+  Status restart_the_fallen(StrikeRecord& record) {
+    for (const std::uint32_t node : node_ids()) {
+      if (const auto exit = cluster_->wait_exit(node, std::chrono::milliseconds{0});
+          exit.has_value()) {
+        fail(record,
+             {StatusCode::Aborted, fmt::format("node {} ended by itself with {}", node, *exit)});
+        GCOORD_TRY_STATUS(cluster_->spawn(node));
+        GCOORD_TRY_STATUS(cluster_->wait_ready(node, kStartTimeout));
+      }
+    }
+    return Status{};
+  }
+
+  Status await_workers() {
+    result_.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    for (ChildProcess& worker : workers_) {
+      const auto status = worker.wait_for(kWorkerEnd);
+      if (status != 0) {
+        return Status{StatusCode::Aborted,
+                      "a client process ended with " +
+                          (status.has_value() ? std::to_string(*status) : "no end in sight") +
+                          "; see clients.log"};
+      }
+    }
+    return Status{};
+  }
+
+  // Everything is healed and nobody asks for anything: every name must be free for the taking, and
+  // all replicas of a shard equal.
+  Status ask_everything_again() {
+    history_->close();
+    for (std::uint32_t number = 1; number <= options_.clients; ++number) {
+      GCOORD_TRY_STATUS(read_history(history_file(number), histories_));
+    }
+    GCOORD_TRY_STATUS(read_history(directory_ / "history-nemesis.jsonl", histories_));
+    say("take every name once more, compare all replicas");
+    summarize_load(histories_.operations, result_);
+    GCOORD_TRY(SweepResult sweep, sweep_names(*client_, histories_.operations, kSweepWait));
+    result_.names_stuck = sweep.stuck.size();
+    for (Operation& operation : sweep.operations) {
+      histories_.operations.push_back(std::move(operation));
+    }
+    GCOORD_TRY(result_.agreement, compare_replicas(*client_, all_led(kAgreeTimeout)));
+    return Status{};
+  }
+
+  void stop() {
+    if (watch_ != nullptr) {
+      result_.leaders = watch_->take();
+      watch_.reset();
+    }
+    workers_.clear();
+    client_.reset();
+    watcher_.reset();
+    if (cluster_.has_value()) {
+      for (const std::uint32_t node : node_ids()) {
+        cluster_->signal(node, SIGCONT);
+      }
+      cluster_->stop_all(kStopTimeout);
+    }
+  }
+
+  Result<LiveResult> judge() {
+    Trace trace;
+    for (const auto& file : cluster_->trace_files()) {
+      if (std::filesystem::exists(file)) {
+        GCOORD_TRY_STATUS(read_trace(file, trace));
+      }
+    }
+    say("judge {} operations and {} trace lines", histories_.operations.size(), trace.lines.size());
+    LinearOptions linear;
+    linear.bounds.time_max = std::chrono::minutes{5};
+    result_.checks = check_run(histories_, trace, linear);
+    result_.lost = result_.names_stuck;
+    for (const CheckReport& report : result_.checks.reports) {
+      if (report.invariants == "I8" || report.invariants == "I10") {
+        result_.lost += report.violations;
+      }
+    }
+    if (result_.led_late > 0) {
+      result_.failures.push_back(fmt::format(
+          "{} times not every shard had a leader within {:.0f} ms of healing; {:.0f} ms at worst",
+          result_.led_late,
+          result_.led_bound_ms,
+          result_.led_worst_ms));
+    }
+    return result_;
+  }
+
+  double since_start() const {
+    return std::chrono::duration<double>(Clock::now() - began_).count();
+  }
+
+  const LiveOptions& options_;
+  const std::filesystem::path& directory_;
+  std::vector<FaultClass> classes_;
+  Interrupt interrupt_;
+  std::vector<std::unique_ptr<ShimPage>> shims_;
+  std::optional<LocalCluster> cluster_;
+  std::unique_ptr<LinkProxies> proxies_;
+  std::unique_ptr<client::Client> client_;
+  std::unique_ptr<client::Client> watcher_;
+  std::unique_ptr<HistoryWriter> history_;
+  std::vector<ChildProcess> workers_;
+  std::unique_ptr<LeaderWatch> watch_;
+  Clock::time_point began_;
+  History histories_;
+  LiveResult result_{.led_bound_ms = 3.0 * static_cast<double>(kElection.count())};
+};
+
+Result<LiveResult> run_in(const LiveOptions& options, ScratchDirectory& scratch) {
+  LiveRun run{options, scratch.path()};
+  return run.run();
+}
+
+}  // namespace
+
+Status check_fault_names(const std::vector<std::string>& names) {
+  const auto classes = all_faults();
+  for (const std::string& name : names) {
+    const auto found = std::find_if(
+        classes.begin(), classes.end(), [&](const FaultClass& each) { return each.name == name; });
+    if (found == classes.end() || found->make == nullptr) {
+      return Status{StatusCode::InvalidArgument,
+                    name + (found == classes.end()
+                                ? " is no class of fault; --list shows them"
+                                : " cannot be injected here: " + std::string{found->skip})};
+    }
+  }
+  return Status{};
+}
+
+std::string list_faults() {
+  std::string text;
+  for (const FaultClass& each : all_faults()) {
+    text += fmt::format("{:<20} {:<8} {}\n",
+                        each.name,
+                        each.table,
+                        each.make != nullptr ? "" : "SKIPPED: " + std::string{each.skip});
+  }
+  return text;
+}
+
+int run_live(const LiveOptions& options, bool json) {
+  auto scratch = ScratchDirectory::make(options.directory, "gcoord-chaos");
+  if (!scratch.ok()) {
+    std::fprintf(stderr, "gcoord chaos live: %s\n", scratch.status().to_string().c_str());
+    return 1;
+  }
+  const auto result = run_in(options, scratch.value());
+  const bool passed = result.ok() && result.value().passed();
+  if (options.keep || (!passed && result.status().code() != StatusCode::Cancelled)) {
+    scratch.value().keep();
+    say("kept: {}", scratch.value().path().string());
+  }
+  if (!result.ok()) {
+    std::fprintf(stderr, "gcoord chaos live: %s\n", result.status().to_string().c_str());
+    return 1;
+  }
+  say("{}", to_text(result.value()));
+  if (!options.report.empty()) {
+    std::ofstream{options.report} << live_page(result.value(), options);
+    say("report: {}", options.report.string());
+  }
+  if (json) {
+    const auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    say("{}", to_json(result.value(), options).dump(-1, ' ', false, replace));
+  }
+  return passed ? 0 : 1;
+}
+
+}  // namespace gcoord::chaos

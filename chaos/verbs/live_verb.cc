@@ -1,0 +1,140 @@
+// `./gcoord chaos live`: real nodes, real load, real faults (chaos/live/live.h).
+#include "chaos/live/live.h"
+#include "chaos/process/own_path.h"
+#include "chaos/verbs/chaos_verb.h"
+#include "common/random.h"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <random>
+
+namespace gcoord::chaos {
+
+namespace {
+
+// As the demo: in build/ when we stand in the repository, which is on a real disk.
+std::filesystem::path default_directory() {
+  std::error_code ignored;
+  return std::filesystem::is_directory("build", ignored)
+             ? std::filesystem::absolute("build/chaos", ignored)
+             : std::filesystem::temp_directory_path(ignored);
+}
+
+struct Arguments {
+  LiveOptions live;
+  std::uint64_t seconds = 60;
+  bool json = false;
+  bool list = false;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  LiveOptions& live = arguments.live;
+  app.add_option("--seconds", arguments.seconds, "length of the load (default 60)")
+      ->check(CLI::Range(15, 86'400));
+  app.add_option("--nodes", live.nodes, "nodes of the cluster (default 5)")
+      ->check(CLI::Range(3, 7));
+  app.add_option("--shards", live.shards, "shards of the cluster (default 64)")
+      ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--clients", live.clients, "client processes (default 4)")
+      ->check(CLI::Range(1, 32));
+  app.add_option("--rate", live.rate, "operations/s that clients ask for (default 1500)")
+      ->check(CLI::Range(10, 1'000'000));
+  app.add_option("--seed", live.seed, "names the schedule of faults (default: drawn, and printed)");
+  app.add_option("--faults", live.faults, "only these classes, by commas")->delimiter(',');
+  app.add_flag("--list", arguments.list, "list the classes of faults, and end");
+  app.add_option("--report", live.report, "write a page about the run to this file")
+      ->type_name("FILE.html");
+  app.add_option("--directory", live.directory, "where its directory is made");
+  app.add_flag("--keep", live.keep, "keep the directory: logs, data, histories, traces");
+  app.add_flag("--json", arguments.json, "end with the result as one JSON object on the last line");
+}
+
+std::string replay_command(const Arguments& arguments) {
+  const LiveOptions& live = arguments.live;
+  std::string command = "./gcoord chaos live --seconds " + std::to_string(arguments.seconds) +
+                        " --nodes " + std::to_string(live.nodes) + " --shards " +
+                        std::to_string(live.shards) + " --clients " + std::to_string(live.clients) +
+                        " --rate " + std::to_string(live.rate) + " --seed " +
+                        std::to_string(live.seed);
+  for (std::size_t i = 0; i < live.faults.size(); ++i) {
+    command += (i == 0 ? " --faults " : ",") + live.faults[i];
+  }
+  return command;
+}
+
+int run_as_worker(WorkerOptions options,
+                  long long length_ms,
+                  long long round_us,
+                  long long ttl_ms) {
+  options.length = std::chrono::milliseconds{length_ms};
+  options.leases = true;
+  options.plan.prefix = "live";
+  options.plan.session_ttl = std::chrono::milliseconds{ttl_ms};
+  options.plan.round_length = std::chrono::microseconds{round_us};
+  options.plan.names_last = std::chrono::seconds{15};
+  options.plan.long_hold_one_in = 6;
+  options.plan.reopens = true;
+  const Status status = run_worker(options);
+  if (!status.ok()) {
+    std::fprintf(stderr, "client process %u: %s\n", options.number, status.to_string().c_str());
+  }
+  return status.ok() ? 0 : 1;
+}
+
+int run_live_with(Arguments& arguments, bool seed_given) {
+  if (const Status known = check_fault_names(arguments.live.faults); !known.ok()) {
+    std::fprintf(stderr, "gcoord chaos live: %s\n", known.to_string().c_str());
+    return 2;
+  }
+  LiveOptions& live = arguments.live;
+  live.seed = seed_given ? live.seed : std::random_device{}();
+  live.length = std::chrono::seconds{arguments.seconds};
+  live.gcoordd = program_beside("gcoordd");
+  live.library = program_beside("../lib/libgcoord_chaos_shim.so");
+  live.worker_command = {own_path().string(), "live", "worker"};
+  live.replay = replay_command(arguments);
+  return run_live(live, arguments.json);
+}
+
+}  // namespace
+
+int run_live_verb(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"real nodes on this machine under load and faults of every class, judged",
+               "gcoord chaos live"};
+  Arguments arguments;
+  arguments.live.directory = default_directory();
+  add_options(app, arguments);
+  WorkerOptions worker;
+  long long length_ms = 0;
+  long long round_us = 0;
+  long long ttl_ms = 0;
+  CLI::App* role =
+      app.add_subcommand("worker", "one client process; started by the run")->group("");
+  role->add_option("--endpoints", worker.endpoints)->delimiter(',')->required();
+  role->add_option("--history", worker.history)->required();
+  role->add_option("--number", worker.number)->required();
+  role->add_option("--lanes", worker.lanes)->required();
+  role->add_option("--seed", worker.seed)->required();
+  role->add_option("--store", worker.store)->required();
+  role->add_option("--round-us", round_us)->required();
+  role->add_option("--session-ttl-ms", ttl_ms)->required();
+  role->add_option("--length-ms", length_ms)->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (role->parsed()) {
+    return run_as_worker(worker, length_ms, round_us, ttl_ms);
+  }
+  if (arguments.list) {
+    std::fputs(list_faults().c_str(), stdout);
+    return 0;
+  }
+  return run_live_with(arguments, app.count("--seed") > 0);
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,98 @@
+// `chaos mutants`: plants one classic mistake after another and says which seed found it.
+#include "chaos/verbs/chaos_verb.h"
+#include "chaos/world/world_runs.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+namespace {
+
+struct Found {
+  std::uint64_t seed = 0;  // 0: none did.
+  std::string what;
+};
+
+Found hunt(WorldPlan plan, Mutant mutant) {
+  plan.mutant = mutant;
+  plan.stop_at_failure = true;
+  plan.replay_every = 0;
+  Found found;
+  run_worlds(plan, [&](const WorldOptions& options, const WorldResult& result) {
+    if (found.seed == 0 || options.seed < found.seed) {
+      found = {options.seed, result.violation.substr(0, result.violation.find('\n'))};
+    }
+  });
+  return found;
+}
+
+nlohmann::ordered_json row_of(Mutant mutant, const Found& found) {
+  return {{"mutant", mutant_name(mutant)},
+          {"story", mutant_story(mutant)},
+          {"seed", found.seed},
+          {"found", found.what}};
+}
+
+void print_row(Mutant mutant, const Found& found) {
+  const std::string seed = found.seed == 0 ? "not found" : "seed " + std::to_string(found.seed);
+  std::printf(
+      "%-30s %-10s %s\n", mutant_name(mutant), seed.c_str(), found.what.substr(0, 90).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_mutants_verb(int argc, char** argv) {
+  CLI::App app{
+      "plants classic mistakes around the simulated nodes, one at a time, and looks for each",
+      "gcoord chaos mutants"};
+  WorldPlan plan;
+  plan.seeds = 500;
+  plan.jobs = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  std::vector<std::string> only;
+  bool json = false;
+  app.add_option("MUTANT", only, "Names of mistakes (default: all)");
+  app.add_option("--seeds", plan.seeds, "Seeds that may be spent on each")->capture_default_str();
+  app.add_option("--first", plan.first, "First seed")->capture_default_str();
+  app.add_option("--jobs", plan.jobs, "Seeds at a time (default: cores)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--json", json, "End with one JSON object on the last line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::size_t missed = 0;
+  for (std::size_t k = 1; k < kMutantCount; ++k) {
+    const auto mutant = static_cast<Mutant>(k);
+    if (!only.empty() && std::ranges::find(only, mutant_name(mutant)) == only.end()) {
+      continue;
+    }
+    const Found found = hunt(plan, mutant);
+    missed += found.seed == 0 ? 1u : 0u;
+    rows.push_back(row_of(mutant, found));
+    print_row(mutant, found);
+  }
+  if (rows.empty() || (!only.empty() && rows.size() != only.size())) {
+    std::fprintf(stderr, "gcoord chaos mutants: a name is not one of a mistake\n");
+    return 2;
+  }
+  std::printf("%zu of %zu mistakes found within %llu seeds each\n",
+              rows.size() - missed,
+              rows.size(),
+              static_cast<unsigned long long>(plan.seeds));
+  if (json) {
+    std::printf("%s\n",
+                nlohmann::ordered_json{{"mutants", rows}, {"missed", missed}}.dump().c_str());
+  }
+  return missed == 0 ? 0 : 1;
+}
+
+}  // namespace gcoord::chaos

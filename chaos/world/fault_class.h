@@ -1,0 +1,61 @@
+// What a simulated world can suffer, by name: the classes of docs/testing.md that exist in one
+// process.
+//
+// Each counts how often it struck. The names are part of `--json`: never rename. Plain values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+enum class FaultClass : std::uint8_t {
+  Crash,           // A process ends; its machine goes on.
+  PowerLoss,       // A machine ends; unsynced sectors survive at random.
+  PowerLossOfAll,  // All machines at once.
+  TornWrite,       // Power goes between two operations of a disk.
+  BitFlip,         // In the log or the checkpoints of a node that is down.
+  DiskFull,
+  WriteFailure,
+  SyncFailure,
+  SlowDisk,
+  Partition,  // Two sides.
+  OneWay,     // One direction of one link.
+  Partial,    // One link; others see both ends.
+  Swizzle,    // Links of a node go one by one and come back in another order.
+  Loss,       // Of messages between nodes; and so on.
+  Duplicate,
+  Reorder,
+  Delay,
+  Corrupt,
+  ClockJump,   // A machine's boot clock begins anew.
+  ClockDrift,  // Within the declared bound.
+  PauseNode,
+  PauseClient,  // That may hold a lock beyond its TTL.
+  Transfer,     // Leadership is handed over.
+  Membership,   // Memory mode: a node that forgot is demoted and promoted again.
+  ReplacedDisk,
+  OldDisk,
+  WaiterHerd,
+  LeaseStorm,   // All clients fall silent beyond their TTL at once.
+  ClientRetry,  // A reply to a client is lost after the deed.
+  ClientLoss,   // A request of a client is lost.
+  Abandon,      // A client stops keeping its session alive.
+  Snapshot,     // A node misses so much that logs were compacted meanwhile.
+};
+
+inline constexpr std::size_t kFaultClassCount = 32;
+
+const char* fault_class_name(FaultClass fault);
+
+using FaultCounts = std::array<std::uint64_t, kFaultClassCount>;
+
+// A set of classes; bit k is class k.
+using FaultMask = std::uint64_t;
+
+constexpr FaultMask mask_of(FaultClass fault) {
+  return FaultMask{1} << static_cast<unsigned>(fault);
+}
+
+}  // namespace gcoord::chaos

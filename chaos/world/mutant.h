@@ -1,0 +1,62 @@
+// Classic mistakes, planted at the seams of a simulated node or client to see whether the judges
+// find them (docs/adr/0023). Each breaks a promise as its namesake in the product would; no line of
+// the product knows of them.
+//
+// Never renumber: `chaos replay --mutant` names them by their words. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+enum class Mutant : std::uint8_t {
+  None,
+  // Of the step, planted around it.
+  AcknowledgedBeforeDurable,
+  VoteForgottenAtRestart,
+  TermForgottenAtRestart,
+  AppendAcknowledgedUnseen,
+  PriorTermByCounting,
+  QuorumOneShort,
+  SecondVoteInATerm,
+  VoteForShorterLog,
+  LogMismatchAccepted,
+  CommitBeyondMatch,
+  LeaseFromReceipt,
+  LeaseForEver,
+  VotesAtOnceAfterRestart,
+  DeposedLeaderObeyed,
+  LeaderNeverMissed,
+  CommitFallsBack,
+  // Of the service and its state.
+  EntrySkipped,
+  DuplicateNotSeen,
+  SnapshotInstalledEmpty,
+  CheckpointOfThePast,
+  SessionsExpireEarly,
+  // Of the way between clients and the log.
+  ReadWithoutQuorum,
+  ReleaseAcknowledgedAtOnce,
+  // Of the disk.
+  SyncDoesNothing,
+  FailedSyncForgiven,
+  DirectoryNotSynced,
+  IdentityNotSynced,
+  CheckpointCoversMore,
+  CheckpointLosesAValue,
+  // Of the client.
+  ClientLeaseFromReceipt,
+  ClientOutlivesItsLease,
+  ClientRenumbersRetries,
+};
+
+inline constexpr std::size_t kMutantCount = 33;
+
+// "acknowledged_before_durable".
+const char* mutant_name(Mutant mutant);
+
+// One sentence.
+const char* mutant_story(Mutant mutant);
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,96 @@
+// What befalls a simulated world: draws faults of the classes it was given, at times and places
+// that follow from the seed, ends them again, and counts each that struck.
+//
+// A fault that needs an opportunity (a node that runs, a bit to flip) counts only when it struck.
+// One thread.
+#pragma once
+
+#include "chaos/sim/sim_random.h"
+#include "chaos/world/fault_class.h"
+#include "chaos/world/world_disk.h"
+#include "common/ids.h"
+#include "common/status.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class World;
+class WorldNode;
+
+class Nemesis {
+ public:
+  Nemesis(World& world, FaultCounts& counts);
+
+  // Ends what is over and begins what is due.
+  void pass();
+
+  // A node ended by itself, as it must when its disk fails or its peers refuse it.
+  void on_node_failed(std::uint32_t index, const Status& failure);
+
+  // Ends everything: all machines are whole, all nodes run, all links work.
+  void heal();
+
+  // Why a node ended or did not start the last time, if it ever did.
+  const std::string& why_down(std::uint32_t index) const { return machines_[index].why_down; }
+
+  // Adds what the network and the clients' wire counted themselves. Once, at the end.
+  void count_messages();
+
+ private:
+  // A node that must not be touched by another fault of machines meanwhile.
+  struct Machine {
+    bool busy = false;
+    std::unique_ptr<WorldDisk> true_disk;  // While another one is in its place.
+    std::unique_ptr<WorldDisk> old_disk;   // As it was at some earlier crash.
+    std::string why_down;                  // The last reason.
+    std::uint32_t lives_at_old = 0;
+    bool forgot = false;  // Memory mode: until it votes everywhere again.
+  };
+
+  void strike(FaultClass fault);
+  void strike_machine(FaultClass fault);
+  void strike_disk(FaultClass fault, WorldNode& node);
+  void strike_links(FaultClass fault);
+  void strike_messages(FaultClass fault);
+  void strike_clients(FaultClass fault);
+
+  void count(FaultClass fault);
+  void tell(std::uint32_t index, const std::string& what) const;
+
+  void after(std::uint64_t delay_ms, std::function<void()> act);
+  std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
+  bool idle(std::uint32_t index) const;
+  bool pick_machine(std::uint32_t& index);
+  void stop(std::uint32_t index, bool power_lost);
+  void start(std::uint32_t index);
+  void restart_later(std::uint32_t index, std::uint64_t delay_ms);
+  void lose_power_of_all();
+  void flip_bit(std::uint32_t index);
+  bool known_to_all(std::uint32_t index);
+  void replace_disk(std::uint32_t index);
+  void bring_old_disk(std::uint32_t index);
+  void intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk);
+  void miss_snapshot(std::uint32_t index);
+  void partition();
+  void swizzle();
+  void cut_for(NodeId from, NodeId to, std::uint64_t ms);
+  void watch_memory();
+
+  World& world_;
+  FaultCounts& counts_;
+  SimRandom random_;
+  std::array<std::uint64_t, kFaultClassCount> next_us_{};
+  std::multimap<std::uint64_t, std::function<void()>> later_;
+  std::vector<Machine> machines_;
+  bool healed_ = false;
+};
+
+}  // namespace gcoord::chaos

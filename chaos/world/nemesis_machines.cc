@@ -1,0 +1,323 @@
+// What befalls machines: their processes, disks and clocks.
+#include "chaos/world/nemesis.h"
+#include "chaos/world/world.h"
+#include "common/assert.h"
+#include "server/engine_errors.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::chaos {
+
+bool Nemesis::idle(std::uint32_t index) const {
+  return !machines_[index].busy && machines_[index].true_disk == nullptr &&
+         world_.node(index).running() && !world_.node(index).paused();
+}
+
+// One that runs and that no other fault has in its hands, if there is any.
+bool Nemesis::pick_machine(std::uint32_t& index) {
+  const std::uint32_t count = world_.options().node_count;
+  const std::uint32_t first = random_.below(count);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    index = (first + k) % count;
+    if (idle(index)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The process ends. Without power its disk has forgotten what was not synced, and its clock begins
+// anew.
+void Nemesis::stop(std::uint32_t index, bool power_lost) {
+  WorldNode& node = world_.node(index);
+  Machine& machine = machines_[index];
+  if (node.running()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "ends, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value) + (power_lost ? ", without power" : ""));
+  }
+  node.stop();
+  machine.forgot = world_.options().durability == consensus::Durability::Memory;
+  if (power_lost || node.disk().log.has_lost_power()) {
+    node.disk().lose_power(random_.word());
+    node.clock().set(world_.now_us(), random_.between(1, 100'000) * std::uint64_t{1000});
+    count(FaultClass::ClockJump);
+  }
+  if (machine.true_disk == nullptr && random_.below(3) == 0) {
+    machine.old_disk = node.disk().copy();
+    machine.lives_at_old = node.life_count();
+  }
+}
+
+void Nemesis::start(std::uint32_t index) {
+  WorldNode& node = world_.node(index);
+  if (node.running()) {
+    return;
+  }
+  const Status started = node.start(world_.now_us());
+  if (started.ok()) {
+    const server::NodeView view = node.engine().view();
+    tell(index,
+         "starts, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
+             std::to_string(view.durable_lsn.value));
+    return;
+  }
+  tell(index, "does not start: " + started.message());
+  machines_[index].why_down = started.message();
+  if (node.disk().log.has_lost_power()) {
+    // Power went while it recovered.
+    count(FaultClass::TornWrite);
+    node.disk().lose_power(random_.word());
+  }
+  const bool intruder = machines_[index].true_disk != nullptr;
+  if (started.code() == StatusCode::DataLoss && !intruder) {
+    // No bit was flipped on this disk: what recovery calls damage is its own doing.
+    world_.judge().report("node " + std::to_string(index + 1) +
+                          " does not recover from its own disk: " + started.message());
+  } else if (!intruder) {
+    restart_later(index, some_ms(2, 5));
+  }
+}
+
+void Nemesis::restart_later(std::uint32_t index, std::uint64_t delay_ms) {
+  machines_[index].busy = true;
+  after(delay_ms, [this, index] {
+    if (machines_[index].true_disk == nullptr) {
+      machines_[index].busy = false;
+      start(index);
+    }
+  });
+}
+
+void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
+  Machine& machine = machines_[index];
+  machine.why_down = failure.message();
+  tell(index, "stopped: " + failure.message());
+  const bool intruder = machine.true_disk != nullptr;
+  if (intruder) {
+    return;  // Refused, as it must be; it stays down until the true disk is back.
+  }
+  const bool refused =
+      failure.detail() == server::kDirectoryRefused || failure.detail() == server::kSettingsDiffer;
+  const bool damaged = failure.code() == StatusCode::DataLoss;
+  if (refused || damaged) {
+    world_.judge().report("node " + std::to_string(index + 1) +
+                          " stopped although nothing is wrong with its disk: " + failure.message());
+  }
+  const bool torn = world_.node(index).disk().log.has_lost_power();
+  if (torn) {
+    count(FaultClass::TornWrite);
+  }
+  stop(index, false);
+  if (healed_) {
+    world_.node(index).disk().set_full(false);
+  }
+  restart_later(index, some_ms(2, 15));
+}
+
+void Nemesis::lose_power_of_all() {
+  for (std::uint32_t index = 0; index < machines_.size(); ++index) {
+    if (machines_[index].true_disk == nullptr && !machines_[index].busy) {
+      world_.node(index).set_paused(false);
+      stop(index, true);
+      restart_later(index, some_ms(1, 10));
+    }
+  }
+}
+
+void Nemesis::strike_machine(FaultClass fault) {
+  std::uint32_t index = 0;
+  const bool memory = world_.options().durability == consensus::Durability::Memory;
+  const bool ends = fault <= FaultClass::PowerLossOfAll || fault == FaultClass::ClockJump;
+  if (!pick_machine(index) || (memory && ends && !world_.remembers_all())) {
+    return;
+  }
+  if (fault == FaultClass::PowerLossOfAll) {
+    count(fault);
+    return lose_power_of_all();
+  }
+  WorldNode& node = world_.node(index);
+  switch (fault) {
+    case FaultClass::Membership:
+      return;  // Counted when a node that forgot votes again.
+    case FaultClass::Crash:
+    case FaultClass::PowerLoss:
+    case FaultClass::ClockJump:
+      stop(index, fault != FaultClass::Crash);
+      restart_later(index, some_ms(1, 25));
+      break;
+    case FaultClass::BitFlip:
+      return flip_bit(index);
+    case FaultClass::ReplacedDisk:
+      return replace_disk(index);
+    case FaultClass::OldDisk:
+      return bring_old_disk(index);
+    case FaultClass::Snapshot:
+      miss_snapshot(index);
+      break;
+    case FaultClass::ClockDrift: {
+      const std::uint32_t bound = world_.options().drift_ppm;
+      node.clock().set_rate(world_.now_us(),
+                            std::int64_t{random_.below(2 * bound + 1)} - std::int64_t{bound});
+      break;
+    }
+    case FaultClass::PauseNode:
+      node.set_paused(true);
+      after(some_ms(2, 30), [&node] { node.set_paused(false); });
+      break;
+    case FaultClass::Transfer: {
+      const NodeId to{1 + random_.below(world_.options().node_count)};
+      const std::uint32_t every = random_.between(1, 8);
+      for (std::uint32_t shard = 0; shard < world_.options().shard_count; shard += every) {
+        node.engine().transfer(ShardId{shard}, to);
+      }
+      break;
+    }
+    default:
+      return strike_disk(fault, node);
+  }
+  count(fault);
+}
+
+void Nemesis::strike_disk(FaultClass fault, WorldNode& node) {
+  const std::uint64_t ms = some_ms(2, 20);
+  switch (fault) {
+    case FaultClass::TornWrite:
+      // Counted when the node finds out.
+      return node.disk().log.cut_power_after(random_.between(1, 12));
+    case FaultClass::DiskFull:
+      node.disk().set_full(true);
+      after(ms, [&node] { node.disk().set_full(false); });
+      break;
+    case FaultClass::WriteFailure:
+      node.disk().fail_writes(true);
+      after(ms, [&node] { node.disk().fail_writes(false); });
+      break;
+    case FaultClass::SyncFailure:
+      node.disk().log.fail_syncs(true);
+      after(ms, [&node] { node.disk().log.fail_syncs(false); });
+      break;
+    case FaultClass::SlowDisk:
+      node.set_disk_delay_ms(some_ms(1, 25));
+      after(ms * 2, [&node] { node.set_disk_delay_ms(0); });
+      break;
+    default:
+      GCOORD_ASSERT(false);
+  }
+  count(fault);
+}
+
+// Rot that is found keeps the node from opening; rot that is not found must be harmless: the node
+// must know exactly what it knows without it.
+void Nemesis::flip_bit(std::uint32_t index) {
+  WorldNode& node = world_.node(index);
+  stop(index, random_.below(2) == 0);
+  auto rotten = node.disk().copy();
+  if (!rotten->flip_bit(random_.word())) {
+    return restart_later(index, some_ms(1, 5));
+  }
+  count(FaultClass::BitFlip);
+  auto whole = node.swap_disk(std::move(rotten));
+  const bool opened = node.start(world_.now_us()).ok();
+  const std::uint64_t known = opened ? node.recovered_digest() : 0;
+  node.stop();
+  node.swap_disk(std::move(whole));
+  if (!opened) {
+    // It halts, until somebody brings its disk in order.
+    return restart_later(index, some_ms(10, 30));
+  }
+  start(index);
+  if (node.running() && node.recovered_digest() != known) {
+    world_.judge().report("a flipped bit was not found, and node " + std::to_string(index + 1) +
+                          " recovered something else with it");
+  }
+}
+
+// Whether every other node has admitted this life of the node, so that each can tell a directory
+// that is not its own. What passes otherwise is in docs/adr/0012.
+bool Nemesis::known_to_all(std::uint32_t index) {
+  const server::NodeView view = world_.node(index).engine().view();
+  return std::ranges::all_of(view.peers, [](const server::NodePeerView& peer) {
+    return peer.link.state == netcore::LinkState::Up && peer.live;
+  });
+}
+
+void Nemesis::replace_disk(std::uint32_t index) {
+  if (!known_to_all(index)) {
+    return;
+  }
+  stop(index, false);
+  count(FaultClass::ReplacedDisk);
+  intrude(index, std::make_unique<WorldDisk>());
+}
+
+void Nemesis::bring_old_disk(std::uint32_t index) {
+  Machine& machine = machines_[index];
+  const bool same_life = machine.lives_at_old == world_.node(index).life_count();
+  if (machine.old_disk == nullptr || same_life || !known_to_all(index)) {
+    return;
+  }
+  auto old = std::move(machine.old_disk);
+  machine.old_disk = nullptr;
+  stop(index, false);
+  machine.old_disk = nullptr;
+  count(FaultClass::OldDisk);
+  intrude(index, std::move(old));
+}
+
+// A node under an id that is not its own any more: it must neither vote nor lead. For a while; then
+// the true disk is put back.
+void Nemesis::intrude(std::uint32_t index, std::unique_ptr<WorldDisk> disk) {
+  WorldNode& node = world_.node(index);
+  machines_[index].true_disk = node.swap_disk(std::move(disk));
+  start(index);
+  after(some_ms(15, 40), [this, index] {
+    Machine& machine = machines_[index];
+    if (machine.true_disk == nullptr) {
+      return;
+    }
+    WorldNode& intruder = world_.node(index);
+    intruder.stop();
+    intruder.swap_disk(std::move(machine.true_disk));
+    machine.true_disk = nullptr;
+    start(index);
+  });
+}
+
+// Long enough away that the others compact what it misses.
+void Nemesis::miss_snapshot(std::uint32_t index) {
+  stop(index, false);
+  const std::uint64_t away_ms = some_ms(40, 60);
+  restart_later(index, away_ms);
+  for (const std::uint64_t part : {1u, 2u, 3u}) {
+    after(away_ms * part / 4, [this] {
+      for (std::uint32_t other = 0; other < machines_.size(); ++other) {
+        if (world_.node(other).running()) {
+          world_.node(other).engine().request_checkpoint();
+        }
+      }
+    });
+  }
+}
+
+// Memory mode: a node that forgot was demoted and promoted again in every shard.
+void Nemesis::watch_memory() {
+  for (std::uint32_t index = 0; index < machines_.size(); ++index) {
+    Machine& machine = machines_[index];
+    if (machine.forgot && world_.node(index).running()) {
+      const server::NodeView view = world_.node(index).engine().view();
+      if (view.voting_count == world_.options().shard_count && view.forgotten_count == 0) {
+        machine.forgot = false;
+        count(FaultClass::Membership);
+      }
+    }
+    if (machine.true_disk != nullptr && world_.node(index).running() &&
+        world_.node(index).engine().view().leader_count != 0) {
+      world_.judge().report("a node with a disk that is not its own leads");
+    }
+  }
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,44 @@
+// The product's stepper with a witness beside it, who sees every message before it leaves. Votes in
+// a trace are what a node has in mind; what binds it is what it said (I2). One thread.
+#pragma once
+
+#include "consensus/stepper.h"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace gcoord::chaos {
+
+class WitnessStepper final : public consensus::Stepper {
+ public:
+  using OnMessage = std::function<void(const consensus::Message&)>;
+
+  WitnessStepper(std::unique_ptr<Stepper> stepper, OnMessage on_message)
+      : stepper_(std::move(stepper)), on_message_(std::move(on_message)) {}
+
+  Status step(std::span<const std::uint32_t> rows,
+              std::span<const consensus::Inbox> in,
+              std::span<consensus::Outbox> out,
+              const consensus::StepInput& input) override {
+    const Status stepped = stepper_->step(rows, in, out, input);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      for (std::uint32_t m = 0; m < out[k].message_count; ++m) {
+        on_message_(out[k].message[m]);
+      }
+    }
+    return stepped;
+  }
+
+  const consensus::ShardColumns& columns() const override { return stepper_->columns(); }
+
+  std::uint32_t batch_rows() const override { return stepper_->batch_rows(); }
+
+  consensus::StepperReport report() const override { return stepper_->report(); }
+
+ private:
+  std::unique_ptr<Stepper> stepper_;
+  OnMessage on_message_;
+};
+
+}  // namespace gcoord::chaos

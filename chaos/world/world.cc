@@ -1,0 +1,246 @@
+#include "chaos/world/world.h"
+
+#include "chaos/world/nemesis.h"
+#include "common/assert.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::chaos {
+namespace {
+
+// Healing, in election timeouts. A node that restarts does not vote for one, a shard without a
+// recorded leader asks within two, crossing votes take another.
+constexpr std::uint64_t kLedTimeouts = 6;
+constexpr std::uint64_t kConvergedTimeouts = 30;
+
+netcore::SimulatedLinkOptions link_options() {
+  return {.delay_ticks_min = 1, .delay_ticks_max = 12};
+}
+
+server::ConnectionId connection_of(std::uint32_t client) {
+  return server::ConnectionId{client + 1};
+}
+
+}  // namespace
+
+World::World(const WorldOptions& options)
+    : options_(options), network_(options.seed, link_options()), wire_(options.seed) {
+  judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
+  add_nodes();
+  add_clients();
+  nemesis_ = std::make_unique<Nemesis>(*this, result_.faults);
+}
+
+World::~World() = default;
+
+void World::add_nodes() {
+  SimRandom random{options_.seed, 2};
+  for (std::uint32_t index = 0; index < options_.node_count; ++index) {
+    nodes_.push_back(std::make_unique<WorldNode>(
+        options_,
+        NodeId{index + 1},
+        WorldNodeDoors{.network = network_,
+                       .trace = [this](const server::ShardTransition& t,
+                                       std::uint32_t life) { judge_.take(t, life); },
+                       .on_message = [this](const consensus::Message& message,
+                                            std::uint32_t life) { judge_.take(message, life); },
+                       .reply =
+                           [this](NodeId from,
+                                  server::ConnectionId connection,
+                                  const rpc::ReplySlot& slot,
+                                  std::span<const std::byte> payload) {
+                             wire_.reply(from,
+                                         static_cast<std::uint32_t>(connection.value - 1),
+                                         slot,
+                                         payload,
+                                         now_us_);
+                           }}));
+    nodes_.back()->clock().set(now_us_, random.between(1, 1'000'000) * std::uint64_t{1000});
+    if (const Status started = nodes_.back()->start(now_us_); !started.ok()) {
+      judge_.report("a fresh node does not start: " + started.message());
+    }
+  }
+}
+
+void World::add_clients() {
+  for (std::uint32_t number = 0; number < options_.client_count; ++number) {
+    clients_.push_back(std::make_unique<WorldClient>(
+        options_,
+        number,
+        WorldClientDoors{
+            .send =
+                [this, number](
+                    NodeId to, const rpc::RequestSlot& slot, std::span<const std::byte> payload) {
+                  wire_.send(number, to, slot, payload, now_us_);
+                },
+            .record = [this](Operation operation) { judge_.take(std::move(operation)); },
+            .moment_ns = [this] { return moment_ns(); },
+            .guarded_write =
+                [this](const std::string& key, std::uint64_t token) {
+                  std::uint64_t& highest = guarded_[key];
+                  const bool taken = token >= highest;
+                  highest = std::max(highest, token);
+                  return taken;
+                }}));
+    clients_.back()->clock().set(now_us_, now_us_);
+  }
+}
+
+std::uint64_t World::moment_ns() {
+  moment_ns_ = std::max(moment_ns_ + 1, now_us_ * 1000);
+  return moment_ns_;
+}
+
+void World::step() {
+  now_us_ += std::uint64_t{options_.quantum_ms} * 1000;
+  network_.advance_to(Tick{now_us_ / 1000});
+  nemesis_->pass();
+  wire_.deliver_requests(now_us_, [this](auto client, NodeId to, auto& slot, auto payload) {
+    nodes_[to.value - 1]->take_request(connection_of(client), slot, payload);
+  });
+  for (const auto& node : nodes_) {
+    node->pass(now_us_);
+    if (const auto failure = node->take_failure()) {
+      nemesis_->on_node_failed(node->id().value - 1, *failure);
+    }
+  }
+  wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {
+    clients_[client]->take_reply(from, slot, payload);
+  });
+  for (const auto& client : clients_) {
+    client->pass(now_us_);
+  }
+}
+
+bool World::remembers_all() {
+  for (const auto& node : nodes_) {
+    if (!node->running() || node->paused()) {
+      return false;
+    }
+    const server::NodeView view = node->engine().view();
+    if (view.forgotten_count != 0 || view.voting_count != options_.shard_count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool World::all_led() {
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const bool led = std::ranges::any_of(nodes_, [shard](const auto& node) {
+      return node->running() && node->engine().view(ShardId{shard}).role == consensus::Role::Leader;
+    });
+    if (!led) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool World::shard_converged(ShardId shard) {
+  const server::ShardView first = nodes_[0]->engine().view(shard);
+  const std::uint64_t hash = nodes_[0]->service().state_hash(shard);
+  return std::ranges::all_of(nodes_, [&](const auto& node) {
+    const server::ShardView view = node->engine().view(shard);
+    return view.leader == first.leader && view.leader != NodeId{} && view.term == first.term &&
+           view.applied == first.applied && view.commit == view.applied &&
+           view.last == view.commit && node->service().state_hash(shard) == hash;
+  });
+}
+
+bool World::converged() {
+  for (const auto& node : nodes_) {
+    // I20: what was asked is answered, and nothing is kept of it.
+    if (!node->running() || node->service().pending_count() != 0 ||
+        node->service().wait_count() != 0) {
+      return false;
+    }
+  }
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    if (!shard_converged(ShardId{shard})) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(clients_, [](const auto& client) { return client->ended(); });
+}
+
+std::string World::why_not_converged() {
+  for (const auto& node : nodes_) {
+    const std::string name = "node " + std::to_string(node->id().value);
+    if (!node->running()) {
+      return name + " does not run: " + nemesis_->why_down(node->id().value - 1);
+    }
+    if (node->service().pending_count() != 0 || node->service().wait_count() != 0) {
+      return name + " has " + std::to_string(node->service().pending_count()) + " requests and " +
+             std::to_string(node->service().wait_count()) + " waits left";
+    }
+  }
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    if (!shard_converged(ShardId{shard})) {
+      std::string text = "shard " + std::to_string(shard) + ":";
+      for (const auto& node : nodes_) {
+        const server::ShardView view = node->engine().view(ShardId{shard});
+        text += " [leader " + std::to_string(view.leader.value) + " term " +
+                std::to_string(view.term.value) + " last " + std::to_string(view.last.value) +
+                " commit " + std::to_string(view.commit.value) + " applied " +
+                std::to_string(view.applied.value) + "]";
+      }
+      return text;
+    }
+  }
+  for (const auto& client : clients_) {
+    if (!client->ended()) {
+      return client->describe();
+    }
+  }
+  return "all is well by now";
+}
+
+void World::end_in_peace() {
+  nemesis_->heal();
+  const std::uint64_t healed_us = now_us_;
+  const std::uint64_t timeout_us = options_.election_ms() * 1000;
+  for (const auto& client : clients_) {
+    client->begin_end();
+  }
+  bool led = false;
+  while (now_us_ < healed_us + kConvergedTimeouts * timeout_us) {
+    step();
+    if (!led && all_led()) {
+      led = true;
+      result_.led_ms = (now_us_ - healed_us) / 1000;
+    }
+    if (!led && now_us_ > healed_us + kLedTimeouts * timeout_us) {
+      judge_.report("L1: a shard has no leader " + std::to_string(kLedTimeouts) +
+                    " election timeouts after healing: " + why_not_converged());
+      return;
+    }
+    if (led && converged()) {
+      return;
+    }
+  }
+  judge_.report("L1: not converged " + std::to_string(kConvergedTimeouts) +
+                " election timeouts after healing: " + why_not_converged());
+}
+
+WorldResult World::run() {
+  const std::uint64_t begun_us = now_us_;
+  while (now_us_ < begun_us + options_.safety_ms * 1000) {
+    step();
+  }
+  end_in_peace();
+  result_.violation = judge_.verdict();
+  result_.undecided = judge_.undecided();
+  result_.lost = judge_.lost();
+  result_.digest = judge_.digest();
+  nemesis_->count_messages();
+  result_.operations = judge_.operations().size();
+  for (const auto& client : clients_) {
+    result_.acknowledged += client->acknowledged();
+  }
+  result_.simulated_ms = (now_us_ - begun_us) / 1000;
+  return result_;
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,94 @@
+// A whole cluster in one process and one thread: machines, nodes, clients, the network between them
+// and the faults that befall them, on one logical clock, from one seed.
+//
+// First the safety phase: load and faults. Then everything is healed, clients finish what they
+// began and check what they hold, and the cluster must converge within bounds that FAULTS.md gives
+// in election timeouts (its L1). At the end the checkers judge everything (world_judge.h).
+#pragma once
+
+#include "chaos/world/client_wire.h"
+#include "chaos/world/fault_class.h"
+#include "chaos/world/world_client.h"
+#include "chaos/world/world_judge.h"
+#include "chaos/world/world_node.h"
+#include "chaos/world/world_options.h"
+#include "netcore/simulated_network.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class Nemesis;
+
+struct WorldResult {
+  std::string violation;  // Empty: none.
+  bool undecided = false;
+  std::uint64_t digest = 0;
+  FaultCounts faults{};
+  std::uint64_t acknowledged = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t simulated_ms = 0;
+  std::uint64_t led_ms = 0;  // From healing until every shard had a leader.
+};
+
+class World {
+ public:
+  explicit World(const WorldOptions& options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  WorldResult run();
+
+  // For the nemesis.
+  const WorldOptions& options() const { return options_; }
+
+  std::uint64_t now_us() const { return now_us_; }
+
+  WorldNode& node(std::uint32_t index) { return *nodes_[index]; }
+
+  std::vector<std::unique_ptr<WorldClient>>& clients() { return clients_; }
+
+  netcore::SimulatedNetwork& network() { return network_; }
+
+  ClientWire& wire() { return wire_; }
+
+  WorldJudge& judge() { return judge_; }
+
+  // Of what the judge was told: for writing it down.
+  const WorldJudge& judge() const { return judge_; }
+
+  std::uint64_t moment_ns();
+
+  // All nodes run, all vote everywhere, none has forgotten anything: memory mode may lose one.
+  bool remembers_all();
+
+ private:
+  void add_nodes();
+  void add_clients();
+  void step();
+  bool converged();
+  bool shard_converged(ShardId shard);
+  bool all_led();
+  void end_in_peace();
+  std::string why_not_converged();
+
+  WorldOptions options_;
+  std::uint64_t now_us_ = 1'000'000;
+  std::uint64_t moment_ns_ = 0;
+  netcore::SimulatedNetwork network_;
+  ClientWire wire_;
+  WorldJudge judge_;
+  std::map<std::string, std::uint64_t> guarded_;
+  std::vector<std::unique_ptr<WorldNode>> nodes_;
+  std::vector<std::unique_ptr<WorldClient>> clients_;
+  std::unique_ptr<Nemesis> nemesis_;
+  WorldResult result_;
+};
+
+}  // namespace gcoord::chaos

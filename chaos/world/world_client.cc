@@ -1,0 +1,317 @@
+// What a client does: its session, its choices, and what it writes down.
+#include "chaos/world/world_client.h"
+
+#include "common/assert.h"
+#include "common/name_hash.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::chaos {
+namespace {
+
+client::BackoffOptions backoff_options(const WorldOptions& options, std::uint32_t number) {
+  return {.min = std::chrono::milliseconds{options.tick_ms},
+          .max = std::chrono::milliseconds{options.election_ms() / 2},
+          .budget = 10'000,
+          .seed = random64(options.seed, 77, number)};
+}
+
+client::TimePoint margin_of(const WorldOptions& options) {
+  client::ClientOptions client;
+  client.drift_divisor = options.drift_divisor;
+  // A pass of the world is as long as its quantum.
+  client.drift_margin = std::chrono::milliseconds{10 + options.quantum_ms};
+  return client::lease_margin(std::chrono::milliseconds{options.ttl_ms}, client);
+}
+
+}  // namespace
+
+WorldClient::WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientDoors doors)
+    : options_(options),
+      number_(number),
+      doors_(std::move(doors)),
+      random_(options.seed, 1000 + number),
+      lease_margin_(margin_of(options)),
+      backoff_(backoff_options(options, number)) {
+  leaders_.resize(options.shard_count);
+}
+
+void WorldClient::set_paused(bool paused) {
+  resumed_ = paused_ && !paused;
+  paused_ = paused;
+}
+
+void WorldClient::fall_silent(std::uint64_t until_world_us) {
+  silent_until_world_us_ = std::max(silent_until_world_us_, until_world_us);
+}
+
+void WorldClient::join_herd(const std::string& key, std::uint64_t until_world_us) {
+  herd_key_ = key;
+  herd_until_world_us_ = until_world_us;
+}
+
+void WorldClient::take_reply(NodeId from,
+                             const rpc::ReplySlot& slot,
+                             std::span<const std::byte> payload) {
+  replies_.push_back({from, slot, {payload.begin(), payload.end()}});
+}
+
+void WorldClient::pass(std::uint64_t now_us) {
+  now_us_ = now_us;
+  if (paused_) {
+    return;
+  }
+  if (std::exchange(resumed_, false) && !held_.empty()) {
+    // It was stopped between a look at its lease and this write.
+    write_guarded(held_.front());
+  }
+  look_at_lease();
+  for (const Reply& reply : std::exchange(replies_, {})) {
+    const auto sent = keep_alives_.find(reply.slot.request_id);
+    if (sent != keep_alives_.end()) {
+      const KeepAlive keep_alive = sent->second;
+      keep_alives_.erase(sent);
+      on_keep_alive(keep_alive, reply);
+    } else {
+      on_reply(reply);
+    }
+  }
+  keep_alive();
+  if (operation_ && local_us() >= operation_->deadline_us) {
+    complete(Outcome::Unknown, Reason::None, {});
+  } else if (operation_ && local_us() >= operation_->retry_us) {
+    send();
+  }
+  if (!operation_ && local_us() >= next_us_) {
+    begin();
+  }
+}
+
+void WorldClient::look_at_lease() {
+  if (lease_ == nullptr || options_.mutant == Mutant::ClientOutlivesItsLease) {
+    return;
+  }
+  const auto until = std::chrono::duration_cast<std::chrono::microseconds>(lease_->certain_until());
+  const auto until_us = static_cast<std::uint64_t>(until.count());
+  while (const auto event = lease_->advance(local())) {
+    if (*event == client::SessionEvent::Expired) {
+      // The history is told when its lease ran out, not when it found out.
+      const std::uint64_t ended_us = until_us == 0 ? now_us_ : clock_.world_at(until_us);
+      Operation lost{.process = number_, .op = Op::SessionLost, .session = session_};
+      lost.call_ns = lost.return_ns = std::min(ended_us * 1000, doors_.moment_ns());
+      doors_.record(lost);
+      return end_session();
+    }
+  }
+}
+
+// What was under way stays open: its outcome is not known.
+void WorldClient::end_session() {
+  const std::uint64_t session = std::exchange(session_, 0);
+  lease_.reset();
+  held_.clear();
+  windows_.clear();
+  keep_alives_.clear();
+  if (operation_ && operation_->slot.session == session && session != 0) {
+    complete(Outcome::Unknown, Reason::None, {});
+  }
+}
+
+void WorldClient::close_session() {
+  Operation closed{.process = number_, .op = Op::Close, .session = session_};
+  closed.call_ns = closed.return_ns = doors_.moment_ns();
+  doors_.record(closed);
+  rpc::RequestSlot slot;
+  slot.kind = rpc::RequestKind::CloseSession;
+  slot.session = session_;
+  slot.shard = rpc::kAllShards;
+  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
+    slot.request_id = ++request_count_;
+    doors_.send(NodeId{node}, slot, {});
+  }
+  end_session();
+}
+
+void WorldClient::keep_alive() {
+  if (lease_ == nullptr || local_us() < keep_alive_us_ || now_us_ < silent_until_world_us_) {
+    return;
+  }
+  keep_alive_us_ = local_us() + options_.ttl_ms * std::uint64_t{1000} / 3;
+  const SessionId session{session_};
+  const std::vector<std::byte> payload = rpc::encode_keep_alive({&session, 1});
+  rpc::RequestSlot slot;
+  slot.kind = rpc::RequestKind::KeepAlive;
+  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
+    slot.request_id = ++request_count_;
+    keep_alives_[slot.request_id] = {NodeId{node}, local_us()};
+    doors_.send(NodeId{node}, slot, payload);
+  }
+}
+
+void WorldClient::on_keep_alive(const KeepAlive& sent, const Reply& reply) {
+  const auto entries = rpc::decode_keep_alive_reply(reply.payload);
+  if (reply.slot.code != StatusCode::Ok || !entries.ok() || lease_ == nullptr) {
+    return;
+  }
+  for (const rpc::KeepAliveEntry& entry : entries.value()) {
+    if (entry.session.value == session_ && entry.state == rpc::KeepAliveState::Expired) {
+      lease_->on_lost();
+    }
+  }
+  const bool from_receipt = options_.mutant == Mutant::ClientLeaseFromReceipt;
+  lease_->on_acknowledged(
+      sent.node,
+      from_receipt ? local() : client::TimePoint{std::chrono::microseconds{sent.sent_us}});
+  look_at_lease();
+}
+
+void WorldClient::rest() {
+  const bool hurried = now_us_ < herd_until_world_us_ || ending_;
+  const std::uint32_t longest_ms = hurried ? options_.tick_ms : options_.tick_ms * 12;
+  next_us_ = local_us() + std::uint64_t{random_.between(1, longest_ms)} * 1000;
+}
+
+void WorldClient::begin() {
+  if (!held_.empty()) {
+    const Held held = held_.front();
+    if (ending_ && !held.checked) {
+      held_.front().checked = true;
+      return begin_check(held.key, held.token, TokenState::Valid);
+    }
+    if (local_us() >= held.release_us || ending_) {
+      return begin_release();
+    }
+    const bool writes = random_.below(2) == 0;
+    if (writes) {
+      write_guarded(held);
+      return rest();
+    }
+    return begin_check(held.key, held.token, TokenState::Valid);
+  }
+  if (ending_) {
+    if (!std::exchange(end_planned_, true)) {
+      checks_left_.assign(released_.begin(), released_.end());
+    }
+    if (!checks_left_.empty()) {
+      const auto [key, token] = checks_left_.back();
+      return begin_check(key, token, TokenState::Past);
+    }
+    return;
+  }
+  if (session_ == 0) {
+    return open_session();
+  }
+  const std::uint32_t drawn = random_.below(100);
+  if (drawn < 2) {
+    return close_session();
+  }
+  if (drawn < 12 && !released_.empty()) {
+    auto chosen = released_.begin();
+    std::advance(chosen, random_.below(static_cast<std::uint32_t>(released_.size())));
+    return begin_check(chosen->first, chosen->second, TokenState::Past);
+  }
+  begin_acquire();
+}
+
+void WorldClient::open_session() {
+  UnderWay opening;
+  opening.slot.kind = rpc::RequestKind::OpenSession;
+  opening.slot.ttl_ms = options_.ttl_ms;
+  opening.told.call_ns = local_us();  // When the first TTL begins, on this clock.
+  opening.deadline_us = local_us() + timeout_us() * 20;
+  operation_ = std::move(opening);
+  send();
+}
+
+void WorldClient::begin_acquire() {
+  const bool herd = now_us_ < herd_until_world_us_;
+  Operation told{.process = number_, .op = Op::Acquire};
+  told.kind = herd || random_.below(3) == 0 ? AcquireKind::Wait : AcquireKind::Try;
+  told.key = herd ? herd_key_ : "key/" + std::to_string(random_.below(options_.key_count));
+  const std::string key = told.key;
+  begin_change(rpc::RequestKind::LockAcquire, key, std::move(told));
+}
+
+void WorldClient::begin_release() {
+  const Held held = held_.front();
+  held_.clear();
+  Operation told{.process = number_, .op = Op::Release};
+  told.key = held.key;
+  told.token = held.token;
+  begin_change(rpc::RequestKind::LockRelease, held.key, std::move(told));
+}
+
+void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Operation told) {
+  UnderWay change;
+  const ShardId shard = shard_of(hash_name(key), options_.shard_count);
+  change.slot.kind = kind;
+  change.slot.shard = shard.value;
+  change.slot.session = session_;
+  change.slot.token = told.token;
+  change.slot.ttl_ms = kind == rpc::RequestKind::LockAcquire ? options_.ttl_ms : 0;
+  change.slot.sequence = windows_[shard.value].begin();
+  change.numbered = true;
+  change.payload = key;
+  change.deadline_us = local_us() + timeout_us() * 16;
+  if (told.kind == AcquireKind::Wait) {
+    change.slot.set(rpc::RequestFlag::Wait);
+    change.deadline_us += timeout_us() * 8;
+  }
+  change.told = std::move(told);
+  change.told.session = session_;
+  change.told.sequence = change.slot.sequence;
+  change.told.shard = shard.value;
+  change.told.call_ns = doors_.moment_ns();
+  operation_ = std::move(change);
+  send();
+}
+
+void WorldClient::begin_check(const std::string& key, std::uint64_t token, TokenState expected) {
+  UnderWay check;
+  check.slot.kind = rpc::RequestKind::LockCheck;
+  check.slot.shard = shard_of(hash_name(key), options_.shard_count).value;
+  check.slot.token = token;
+  check.payload = key;
+  check.deadline_us = local_us() + timeout_us() * 16;
+  check.told = {.process = number_, .op = Op::Check, .expected = expected};
+  check.told.key = key;
+  check.told.token = token;
+  check.told.session = session_;
+  check.told.call_ns = doors_.moment_ns();
+  operation_ = std::move(check);
+  send();
+}
+
+void WorldClient::write_guarded(const Held& held) {
+  Operation written{.process = number_, .op = Op::Write};
+  written.key = "guard/" + held.key;
+  written.token = held.token;
+  written.session = session_;
+  written.value = std::to_string(held.token) + "/" + std::to_string(++request_count_);
+  written.call_ns = doors_.moment_ns();
+  const bool taken = doors_.guarded_write(held.key, held.token);
+  written.return_ns = doors_.moment_ns();
+  written.outcome = taken ? Outcome::Ok : Outcome::Fail;
+  written.reason = taken ? Reason::None : Reason::Stale;
+  doors_.record(written);
+}
+
+void WorldClient::on_granted(const Operation& told) {
+  const std::uint64_t hold_ms = random_.between(1, options_.tick_ms * 20);
+  held_.push_back({told.key, told.token, local_us() + hold_ms * 1000, false});
+}
+
+std::string WorldClient::describe() const {
+  std::string text = "client " + std::to_string(number_) + ", session " + std::to_string(session_);
+  if (operation_) {
+    text += ", request of kind " + std::to_string(static_cast<int>(operation_->slot.kind)) +
+            " in shard " + std::to_string(operation_->slot.shard) + ", attempt " +
+            std::to_string(operation_->attempt) + ", key " + operation_->told.key;
+  }
+  return text;
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,168 @@
+// One client of a simulated world: a session, keep-alives to every node, and one operation at a
+// time with the product's exactly-once numbers, leader guesses, back-off and lease arithmetic.
+//
+// It does what a program with locks does: takes a lock, writes under its token to a store that
+// guards itself, asks whether the token is still good, gives the lock back; now and then it stops
+// keeping its session alive, or closes it. Everything it is told goes into the history. Times
+// inside are of its own clock. One thread.
+#pragma once
+
+#include "chaos/check/operation.h"
+#include "chaos/sim/sim_random.h"
+#include "chaos/world/world_clock.h"
+#include "chaos/world/world_options.h"
+#include "client/backoff.h"
+#include "client/leader_cache.h"
+#include "client/lease.h"
+#include "client/sequence_window.h"
+#include "rpc/error_codes.h"
+#include "rpc/request.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::chaos {
+
+// Whom a client talks to; they outlive it.
+struct WorldClientDoors {
+  std::function<void(NodeId to, const rpc::RequestSlot&, std::span<const std::byte> payload)> send;
+  std::function<void(Operation)> record;
+  // Moments of the history: rising, of this time of the world.
+  std::function<std::uint64_t()> moment_ns;
+  // A store that refuses tokens below the highest it has seen.
+  std::function<bool(const std::string& key, std::uint64_t token)> guarded_write;
+};
+
+class WorldClient {
+ public:
+  WorldClient(const WorldOptions& options, std::uint32_t number, WorldClientDoors doors);
+
+  std::uint32_t number() const { return number_; }
+
+  void pass(std::uint64_t now_us);
+
+  void take_reply(NodeId from, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // From outside: faults and the plan of the run.
+  WorldClock& clock() { return clock_; }
+
+  void set_paused(bool paused);
+
+  bool paused() const { return paused_; }
+
+  // No keep-alive until then.
+  void fall_silent(std::uint64_t until_world_us);
+
+  // Everybody wants this key until then.
+  void join_herd(const std::string& key, std::uint64_t until_world_us);
+
+  // Nothing is begun any more; what is held is checked and given back.
+  void begin_end() { ending_ = true; }
+
+  // Nothing is held and nothing is under way.
+  bool ended() const { return ending_ && !operation_ && held_.empty() && checks_left_.empty(); }
+
+  std::uint64_t acknowledged() const { return acknowledged_; }
+
+  bool holds() const { return !held_.empty(); }
+
+  std::string describe() const;
+
+ private:
+  struct Held {
+    std::string key;
+    std::uint64_t token = 0;
+    std::uint64_t release_us = 0;
+    bool checked = false;
+  };
+
+  struct UnderWay {
+    rpc::RequestSlot slot;
+    std::string payload;
+    Operation told;
+    NodeId sent_to;
+    std::uint64_t request_id = 0;
+    std::uint64_t retry_us = 0;
+    std::uint64_t deadline_us = 0;
+    std::uint32_t attempt = 0;
+    bool numbered = false;
+  };
+
+  struct KeepAlive {
+    NodeId node;
+    std::uint64_t sent_us = 0;
+  };
+
+  struct Reply {
+    NodeId from;
+    rpc::ReplySlot slot;
+    std::vector<std::byte> payload;
+  };
+
+  std::uint64_t local_us() const { return clock_.at(now_us_); }
+
+  client::TimePoint local() const { return std::chrono::microseconds{local_us()}; }
+
+  std::uint64_t timeout_us() const { return options_.election_ms() * 500; }
+
+  void open_session();
+  void end_session();
+  void close_session();
+  void look_at_lease();
+  void keep_alive();
+  void on_keep_alive(const KeepAlive& sent, const Reply& reply);
+  void begin();
+  void begin_acquire();
+  void begin_change(rpc::RequestKind kind, const std::string& key, Operation told);
+  void begin_check(const std::string& key, std::uint64_t token, TokenState expected);
+  void begin_release();
+  void write_guarded(const Held& held);
+  void send();
+  void retry();
+  void on_reply(const Reply& reply);
+  void on_failure(const rpc::ReplySlot& slot);
+  void complete(Outcome outcome, Reason reason, const rpc::ReplySlot& slot);
+  void on_granted(const Operation& told);
+  void rest();
+
+  const WorldOptions& options_;
+  std::uint32_t number_;
+  WorldClientDoors doors_;
+  SimRandom random_;
+  WorldClock clock_;
+  std::uint64_t now_us_ = 0;
+  bool paused_ = false;
+  bool resumed_ = false;
+  bool ending_ = false;
+
+  std::uint64_t session_ = 0;
+  std::unique_ptr<client::Lease> lease_;
+  std::unordered_map<std::uint32_t, client::SequenceWindow> windows_;
+  std::vector<Held> held_;                         // At most one.
+  std::map<std::string, std::uint64_t> released_;  // The last token given back, by key.
+  std::vector<std::pair<std::string, std::uint64_t>> checks_left_;  // Of the end.
+  bool end_planned_ = false;
+
+  std::optional<UnderWay> operation_;
+  std::uint64_t next_us_ = 0;
+  std::uint64_t keep_alive_us_ = 0;
+  std::uint64_t silent_until_world_us_ = 0;
+  std::uint64_t herd_until_world_us_ = 0;
+  std::string herd_key_;
+  std::unordered_map<std::uint64_t, KeepAlive> keep_alives_;  // By request id.
+  std::vector<Reply> replies_;
+  std::uint64_t request_count_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  client::TimePoint lease_margin_;
+  client::LeaderCache leaders_;
+  client::Backoff backoff_;
+};
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,169 @@
+// One request of a client on its way: sent, sent again, answered or given up.
+#include "chaos/world/world_client.h"
+#include "rpc/lock_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::chaos {
+namespace {
+
+// Failures that another try may not meet again, as in client/dispatcher.cc.
+bool passing(rpc::ErrorCode code) {
+  switch (code) {
+    case rpc::ErrorCode::NoLeader:
+    case rpc::ErrorCode::Overloaded:
+    case rpc::ErrorCode::ProposalDropped:
+    case rpc::ErrorCode::ShuttingDown:
+    case rpc::ErrorCode::NotReady:
+    case rpc::ErrorCode::QuorumUnavailable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Reason reason_of(rpc::ErrorCode code) {
+  switch (code) {
+    case rpc::ErrorCode::LockBusy:
+      return Reason::Busy;
+    case rpc::ErrorCode::LockNotHeld:
+    case rpc::ErrorCode::TokenStale:
+    case rpc::ErrorCode::HolderOther:
+      return Reason::NotHeld;
+    default:
+      return Reason::None;
+  }
+}
+
+// Whether the refusal says that nothing was done, by this try or by one before it.
+bool certain(rpc::ErrorCode code) {
+  return reason_of(code) != Reason::None || code == rpc::ErrorCode::WaitTimedOut;
+}
+
+}  // namespace
+
+void WorldClient::send() {
+  UnderWay& request = *operation_;
+  const ShardId shard{request.slot.shard};
+  NodeId to =
+      request.slot.kind == rpc::RequestKind::OpenSession ? NodeId{} : leaders_.leader(shard);
+  if (to == NodeId{}) {
+    to = NodeId{1 + random_.below(options_.node_count)};
+  }
+  request.sent_to = to;
+  request.request_id = request.slot.request_id = ++request_count_;
+  const std::uint64_t now = local_us();
+  if (request.told.kind == AcquireKind::Wait) {
+    const std::uint64_t wait_us = timeout_us() * 8;
+    const std::uint64_t end_us = request.deadline_us - timeout_us() * 8;
+    request.slot.deadline_ms =
+        static_cast<std::uint32_t>(end_us > now ? std::min(wait_us, end_us - now) / 1000 + 1 : 1);
+  } else if (request.slot.kind == rpc::RequestKind::LockAcquire) {
+    request.slot.deadline_ms = static_cast<std::uint32_t>((request.deadline_us - now) / 1000 + 1);
+  }
+  if (request.numbered && request.attempt > 0 &&
+      options_.mutant == Mutant::ClientRenumbersRetries) {
+    windows_[shard.value].end(request.slot.sequence);
+    request.slot.sequence = windows_[shard.value].begin();
+  }
+  if (request.numbered) {
+    request.slot.acked_below = std::min(windows_[shard.value].acked_below(), request.slot.sequence);
+  }
+  request.retry_us = now + timeout_us() * (request.told.kind == AcquireKind::Wait ? 4 : 1);
+  ++request.attempt;
+  leaders_.forget(shard);  // Until it answers.
+  doors_.send(to, request.slot, rpc::bytes_of(request.payload));
+}
+
+void WorldClient::retry() {
+  const auto delay = backoff_.delay(operation_->attempt);
+  operation_->request_id = 0;  // A late answer is as good as none.
+  operation_->retry_us =
+      local_us() + static_cast<std::uint64_t>(
+                       std::chrono::duration_cast<std::chrono::microseconds>(delay).count());
+}
+
+void WorldClient::on_reply(const Reply& reply) {
+  if (!operation_ || reply.slot.request_id != operation_->request_id) {
+    return;
+  }
+  if (reply.slot.code != StatusCode::Ok) {
+    return on_failure(reply.slot);
+  }
+  backoff_.on_success();
+  leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
+  complete(Outcome::Ok, Reason::None, reply.slot);
+}
+
+void WorldClient::on_failure(const rpc::ReplySlot& slot) {
+  const auto code = static_cast<rpc::ErrorCode>(slot.detail);
+  const ShardId shard{operation_->slot.shard};
+  if (code == rpc::ErrorCode::NotLeader) {
+    const NodeId leader{slot.leader};
+    if (leader != NodeId{} && leader != operation_->sent_to && operation_->attempt % 4 != 3) {
+      leaders_.learn(shard, leader);
+      return send();
+    }
+    return retry();
+  }
+  if (passing(code)) {
+    return retry();
+  }
+  complete(certain(code) ? Outcome::Fail : Outcome::Unknown, reason_of(code), slot);
+  if (code == rpc::ErrorCode::SessionExpired && lease_ != nullptr) {
+    lease_->on_lost();
+    look_at_lease();
+  }
+}
+
+void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot& slot) {
+  const UnderWay ended = std::move(*operation_);
+  operation_.reset();
+  rest();
+  if (ended.numbered && ended.slot.session == session_) {
+    windows_[ended.slot.shard].end(ended.slot.sequence);
+  }
+  if (ended.slot.kind == rpc::RequestKind::OpenSession) {
+    if (outcome == Outcome::Ok) {
+      session_ = slot.extra;
+      lease_ = std::make_unique<client::Lease>(
+          client::LeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},
+                               .margin = lease_margin_,
+                               .node_count = options_.node_count,
+                               .opened_at = std::chrono::microseconds{ended.told.call_ns}});
+      keep_alive_us_ = local_us();
+    }
+    return;
+  }
+  Operation told = ended.told;
+  told.outcome = outcome;
+  told.reason = reason;
+  told.return_ns = doors_.moment_ns();
+  if (outcome == Outcome::Ok && told.op == Op::Acquire) {
+    told.token = slot.token;
+    told.already_held = slot.has(rpc::ReplyFlag::AlreadyHeld);
+  }
+  if (outcome == Outcome::Ok && told.op == Op::Check) {
+    told.verdict = slot.extra == static_cast<std::uint64_t>(rpc::CheckVerdict::Valid)
+                       ? TokenState::Valid
+                       : TokenState::Past;
+  }
+  if (told.op == Op::Check) {
+    std::erase(checks_left_, std::pair{told.key, told.token});
+  }
+  doors_.record(told);
+  acknowledged_ += outcome == Outcome::Ok ? 1u : 0u;
+  if (outcome == Outcome::Ok && told.op == Op::Release) {
+    released_[told.key] = told.token;
+  }
+  if (told.op == Op::Acquire && told.session == session_ && session_ != 0) {
+    if (outcome == Outcome::Ok) {
+      on_granted(told);
+    } else if (outcome == Outcome::Unknown) {
+      close_session();  // Whatever it may have got, it gives back.
+    }
+  }
+}
+
+}  // namespace gcoord::chaos

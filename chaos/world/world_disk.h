@@ -1,0 +1,43 @@
+// Everything that a simulated machine keeps when its process ends. Copyable as files are: for disks
+// that are replaced, or come back from the past. One thread.
+#pragma once
+
+#include "ledger/memory_checkpoint_store.h"
+#include "ledger/memory_disk.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace gcoord::chaos {
+
+struct WorldDisk {
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk log;
+  ledger::CheckpointMedium checkpoints;
+
+  // What is readable now, on a disk without faults.
+  std::unique_ptr<WorldDisk> copy() const;
+
+  void lose_power(std::uint64_t seed) {
+    identity.lose_power(seed);
+    log.lose_power(seed + 1);
+  }
+
+  void crash() {
+    identity.crash();
+    log.crash();
+  }
+
+  void fail_writes(bool fail) {
+    log.fail_writes(fail);
+    checkpoints.writes_fail = fail;
+  }
+
+  // No room for anything more, or room again.
+  void set_full(bool full);
+
+  // Flips one bit of what was written, chosen by the number. False: there is nothing.
+  bool flip_bit(std::uint64_t choice);
+};
+
+}  // namespace gcoord::chaos

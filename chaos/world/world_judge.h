@@ -1,0 +1,80 @@
+// What a simulated run is judged by: everything clients were told and everything nodes decided,
+// given to the checkers of chaos/check at the end, and a digest by which two runs of a seed are
+// compared.
+//
+// Each life of each disk of a node is one file of the trace. One thread.
+#pragma once
+
+#include "chaos/check/checks.h"
+#include "chaos/check/operation.h"
+#include "chaos/check/trace.h"
+#include "consensus/message.h"
+#include "server/engine_view.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class WorldJudge {
+ public:
+  void take(Operation operation);
+  void take(const server::ShardTransition& transition, std::uint32_t life);
+
+  // A message of a node before it leaves: whom it votes for (I2).
+  void take(const consensus::Message& message, std::uint32_t life);
+
+  // Memory mode: what is forgotten does not bind, and a node votes again only after it was admitted
+  // anew, so each life is a voter of its own.
+  void set_lives_apart(bool apart) { lives_apart_ = apart; }
+
+  // Breaches that the world saw by itself; the first is kept.
+  void report(const std::string& what);
+
+  // After the run. Empty: nothing is broken and nothing undecided.
+  std::string verdict();
+
+  // Of the last verdict().
+  bool undecided() const { return undecided_; }
+
+  // I8: acknowledged things that were lost.
+  std::uint64_t lost() const { return lost_; }
+
+  std::uint64_t digest() const { return digest_; }
+
+  const std::vector<Operation>& operations() const { return history_.operations; }
+
+  const Trace& trace() const { return trace_; }
+
+ private:
+  // A vote that left a node, or made it leader: only then must it be kept over restarts.
+  struct Ballot {
+    std::uint32_t shard = 0;
+    std::uint32_t voter = 0;
+    std::uint32_t life = 0;  // Where lives are apart.
+    std::uint64_t term = 0;
+
+    friend bool operator<(const Ballot& a, const Ballot& b) {
+      return std::tie(a.shard, a.voter, a.life, a.term) <
+             std::tie(b.shard, b.voter, b.life, b.term);
+    }
+  };
+
+  void note_vote(Ballot ballot, NodeId candidate);
+
+  History history_;
+  Trace trace_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
+  std::map<Ballot, NodeId> votes_;
+  bool lives_apart_ = false;
+  std::string reported_;
+  std::uint64_t digest_ = 0;
+  std::uint64_t lost_ = 0;
+  bool undecided_ = false;
+};
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,254 @@
+#include "chaos/world/world_node.h"
+
+#include "chaos/world/mutant_stepper.h"
+#include "chaos/world/witness_stepper.h"
+#include "common/assert.h"
+#include "netcore/transport_simulated.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::chaos {
+namespace {
+
+constexpr ClusterId kCluster{7};
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+// Of an idle log, as in ledger/wal_writer.h.
+constexpr std::uint64_t kSealDelayUs = 100'000;
+// Small, so that logs roll and drop within a run.
+constexpr std::uint64_t kSegmentBytes = 64 * 1024;
+// Passes without a pause in between: a node that is busy for longer hears its peers first.
+constexpr int kPassesMax = 4;
+
+}  // namespace
+
+WorldNode::WorldNode(const WorldOptions& options, NodeId id, WorldNodeDoors doors)
+    : options_(options), id_(id), doors_(std::move(doors)) {}
+
+WorldNode::~WorldNode() {
+  stop();
+}
+
+server::LockServiceOptions WorldNode::service_options() const {
+  server::LockServiceOptions result;
+  result.node = id_;
+  for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
+    result.nodes.push_back(NodeId{node});
+  }
+  result.tick_ms = options_.tick_ms;
+  result.election_ticks = options_.election_ticks;
+  result.limits = {options_.shard_count, options_.tick_ms * 2, rpc::kTtlMsMax};
+  result.caps = {4096, 4096, 4096, 16384};
+  result.index_seed = random64(options_.seed, id_.value, life_count_);
+  return result;
+}
+
+server::EngineOptions WorldNode::engine_options() {
+  server::EngineOptions result;
+  result.cluster = kCluster;
+  result.node = id_;
+  result.shard_count = options_.shard_count;
+  for (std::uint32_t peer = 1; peer <= options_.node_count; ++peer) {
+    if (peer != id_.value) {
+      result.peers.push_back({NodeId{peer}, "simulated", static_cast<std::uint16_t>(peer)});
+    }
+  }
+  result.transport = netcore::make_simulated_transport(
+      doors_.network, id_, life_count_, netcore::SimulatedTime::OfDriver);
+  result.identity_disk = &disk_->identity;
+  result.wal_disk = &disk_->log;
+  result.open_checkpoint_store = [this] {
+    return Result<std::unique_ptr<ledger::CheckpointStore>>{
+        ledger::open_memory_checkpoint_store(disk_->checkpoints)};
+  };
+  result.storage_driver = ledger::StorageDriver::Owner;
+  result.wal_segment_bytes = kSegmentBytes;
+  result.durability = options_.durability;
+  result.tick_ms = options_.tick_ms;
+  result.timing.election_ticks = options_.election_ticks;
+  result.timing.resend_ticks = options_.heartbeat_ticks;
+  result.timing.stagger_ticks = 2;
+  result.timing.lease_margin_ticks = std::max(1u, options_.election_ticks / 10);
+  result.checkpoint_interval_ms = options_.election_ms() * 4;
+  result.seed = random64(options_.seed, id_.value, life_count_) | 1u;
+  result.clock_us = [this] { return clock_.at(now_us_); };
+  result.make_stepper = [this](std::uint32_t rows, std::uint32_t slots) {
+    return make_stepper(rows, slots);
+  };
+  result.trace = [this](const server::ShardTransition& t) { doors_.trace(t, life_count_); };
+  return result;
+}
+
+Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_t rows,
+                                                                    std::uint32_t slots) {
+  auto stepper = consensus::make_cpu_stepper(rows, slots);
+  if (of_stepper(options_.mutant)) {
+    stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
+  }
+  return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
+      std::move(stepper),
+      [this](const consensus::Message& message) { doors_.on_message(message, life_count_); })};
+}
+
+void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
+  const Mutant mutant = options_.mutant;
+  life.mutant_service = std::make_unique<MutantService>(mutant, id_, life.service);
+  if (mutant == Mutant::IdentityNotSynced) {
+    life.mutant_identity = make_mutant_disk(mutant, disk_->identity);
+    engine.identity_disk = life.mutant_identity.get();
+  } else {
+    life.mutant_log = make_mutant_disk(mutant, disk_->log);
+    engine.wal_disk = life.mutant_log.get();
+  }
+  engine.open_checkpoint_store = [this, mutant] {
+    return Result<std::unique_ptr<ledger::CheckpointStore>>{
+        make_mutant_store(mutant, ledger::open_memory_checkpoint_store(disk_->checkpoints))};
+  };
+}
+
+Status WorldNode::start(std::uint64_t now_us) {
+  GCOORD_ASSERT(!running());
+  now_us_ = now_us;
+  ++life_count_;
+  disk_due_us_ = 0;
+  wake_us_ = 0;
+  server::ReplySink& replies = *this;
+  auto life = std::make_unique<Life>(service_options(), replies);
+  life->service.set_time(clock_.at(now_us_));
+  server::EngineOptions engine = engine_options();
+  server::Service* service = &life->service;
+  if (options_.mutant != Mutant::None) {
+    plant_mistakes(*life, engine);
+    service = life->mutant_service.get();
+  }
+  GCOORD_TRY(life->engine, server::ReplicaEngine::open(std::move(engine), *service, life->metrics));
+  life->port = std::make_unique<server::EnginePort>(*life->engine);
+  life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
+  life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
+  life_ = std::move(life);
+  return Status{};
+}
+
+void WorldNode::stop() {
+  if (life_ == nullptr) {
+    return;
+  }
+  disk_->crash();
+  const std::unique_ptr<Life> ended = std::move(life_);
+  life_ = nullptr;
+  ended->engine.reset();
+  requests_.clear();
+  doors_.network.forget(id_);
+}
+
+std::uint64_t WorldNode::recovered_digest() const {
+  std::uint64_t digest = 0;
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    const server::ShardView view = life_->engine->view(ShardId{shard});
+    for (const std::uint64_t word : {view.term.value,
+                                     std::uint64_t{view.vote.value},
+                                     view.last.value,
+                                     view.applied.value,
+                                     life_->service.state_hash(ShardId{shard})}) {
+      digest = mix64(digest ^ word);
+    }
+  }
+  return digest;
+}
+
+std::optional<Status> WorldNode::take_failure() {
+  return std::exchange(failure_, std::nullopt);
+}
+
+std::unique_ptr<WorldDisk> WorldNode::swap_disk(std::unique_ptr<WorldDisk> disk) {
+  GCOORD_ASSERT(!running());
+  return std::exchange(disk_, std::move(disk));
+}
+
+void WorldNode::set_paused(bool paused) {
+  paused_ = paused;
+  wake_us_ = 0;
+}
+
+void WorldNode::take_request(server::ConnectionId connection,
+                             const rpc::RequestSlot& request,
+                             std::span<const std::byte> payload) {
+  if (running()) {
+    requests_.push_back({connection, request, {payload.begin(), payload.end()}});
+  }
+}
+
+void WorldNode::reply(server::ConnectionId connection,
+                      const rpc::ReplySlot& slot,
+                      std::span<const std::byte> payload) {
+  if (life_ != nullptr) {
+    doors_.reply(id_, connection, slot, payload);
+  }
+}
+
+bool WorldNode::due(std::uint64_t now_us) const {
+  return now_us >= wake_us_ || !requests_.empty() ||
+         (disk_due_us_ != 0 && now_us >= disk_due_us_) ||
+         doors_.network.next_due(id_) <= doors_.network.now();
+}
+
+// The disk's answer to what was asked of it before, and when it will answer what is asked now.
+void WorldNode::advance_disk() {
+  server::ReplicaEngine& engine = *life_->engine;
+  if (disk_due_us_ != 0 && now_us_ >= disk_due_us_) {
+    disk_due_us_ = engine.advance_storage() ? now_us_ + kSealDelayUs : 0;
+  }
+  if (engine.storage_queued()) {
+    const std::uint64_t done_us = now_us_ + disk_delay_us_ + 1;
+    disk_due_us_ = disk_due_us_ == 0 ? done_us : std::min(disk_due_us_, done_us);
+  }
+}
+
+void WorldNode::serve_requests() {
+  for (const Request& request : std::exchange(requests_, {})) {
+    const bool at_once =
+        options_.mutant == Mutant::ReleaseAcknowledgedAtOnce &&
+        request.slot.kind == rpc::RequestKind::LockRelease &&
+        life_->engine->view(ShardId{request.slot.shard}).role == consensus::Role::Leader;
+    if (at_once) {
+      reply(request.connection, rpc::reply_to(request.slot), {});
+    }
+    life_->service.on_request(request.connection, request.slot, request.payload);
+  }
+  life_->mutant_port->answer(life_->service);
+}
+
+void WorldNode::pass(std::uint64_t now_us) {
+  if (!running() || paused_ || !due(now_us)) {
+    return;
+  }
+  now_us_ = now_us;
+  std::size_t done = 0;
+  for (int k = 0; k < kPassesMax && (k == 0 || done > 0); ++k) {
+    const std::uint64_t fast = options_.mutant == Mutant::SessionsExpireEarly ? 2 : 1;
+    life_->service.set_time(clock_.at(now_us_) * fast);
+    serve_requests();
+    life_->service.on_tick();
+    done = life_->engine->turn();
+    if (const Status failure = life_->engine->failure(); !failure.ok()) {
+      stop();
+      failure_ = failure;
+      return;
+    }
+    advance_disk();
+  }
+  plan_wake(done);
+}
+
+void WorldNode::plan_wake(std::size_t done) {
+  if (done > 0 || !life_->engine->arm()) {
+    wake_us_ = 0;
+    return;
+  }
+  const auto engine_ms = static_cast<std::uint64_t>(life_->engine->until_next_deadline().count());
+  const std::uint64_t wait_ms = std::min(engine_ms, life_->service.until_next_deadline_ms());
+  const std::uint64_t shows_us = clock_.at(now_us_);
+  wake_us_ = wait_ms >= kNever / 2000 ? kNever : clock_.world_at(shows_us + wait_ms * 1000);
+}
+
+}  // namespace gcoord::chaos

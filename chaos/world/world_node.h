@@ -1,0 +1,151 @@
+// One machine of a simulated world, and the node that runs on it: the product's replica engine and
+// lock service over a simulated disk, clock, peer network and front end.
+//
+// Only what node.cc does with sockets is done here instead: a pass of the loop, requests in,
+// replies out. A process ends by stop(): nothing it had in memory survives, what its disk keeps is
+// decided by whoever stops it. One thread.
+#pragma once
+
+#include "chaos/sim/sim_random.h"
+#include "chaos/world/mutant_seams.h"
+#include "chaos/world/world_clock.h"
+#include "chaos/world/world_disk.h"
+#include "chaos/world/world_options.h"
+#include "netcore/simulated_network.h"
+#include "server/engine_port.h"
+#include "server/lock_service.h"
+#include "server/replica_engine.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::chaos {
+
+// Whom a node tells; they outlive it.
+struct WorldNodeDoors {
+  netcore::SimulatedNetwork& network;
+  std::function<void(const server::ShardTransition&, std::uint32_t life)> trace;
+  // Leaves a node.
+  std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
+  std::function<void(
+      NodeId from, server::ConnectionId, const rpc::ReplySlot&, std::span<const std::byte> payload)>
+      reply;
+};
+
+class WorldNode final : private server::ReplySink, private server::NodeReports {
+ public:
+  WorldNode(const WorldOptions& options, NodeId id, WorldNodeDoors doors);
+  ~WorldNode() override;
+
+  NodeId id() const { return id_; }
+
+  // Starts the process. A failure is why it did not open; it may be tried again.
+  Status start(std::uint64_t now_us);
+
+  // The process ends here and now, by a kill.
+  void stop();
+
+  bool running() const { return life_ != nullptr; }
+
+  // Why the process ended by itself, once.
+  std::optional<Status> take_failure();
+
+  // One pass of the loop if there is anything to do at this time. Not while paused.
+  void pass(std::uint64_t now_us);
+
+  // A frame of a client, already read from its socket.
+  void take_request(server::ConnectionId connection,
+                    const rpc::RequestSlot& request,
+                    std::span<const std::byte> payload);
+
+  // Of the running process.
+  server::ReplicaEngine& engine() { return *life_->engine; }
+
+  // Of all that the process knows of its shards.
+  std::uint64_t recovered_digest() const;
+
+  const server::LockService& service() const { return life_->service; }
+
+  // Of the machine.
+  WorldClock& clock() { return clock_; }
+
+  WorldDisk& disk() { return *disk_; }
+
+  // The process must have ended.
+  std::unique_ptr<WorldDisk> swap_disk(std::unique_ptr<WorldDisk> disk);
+
+  void set_disk_delay_ms(std::uint64_t delay_ms) { disk_delay_us_ = delay_ms * 1000; }
+
+  void set_paused(bool paused);
+
+  bool paused() const { return paused_; }
+
+  // How many processes there have been; part of their random numbers.
+  std::uint32_t life_count() const { return life_count_; }
+
+ private:
+  struct Life {
+    Life(const server::LockServiceOptions& options, server::ReplySink& replies)
+        : service(options, replies, metrics) {}
+
+    MetricsRegistry metrics;
+    server::LockService service;
+    // Only where a mistake is planted.
+    std::unique_ptr<MutantService> mutant_service;
+    std::unique_ptr<ledger::Disk> mutant_identity;
+    std::unique_ptr<ledger::Disk> mutant_log;
+    std::unique_ptr<server::ReplicaEngine> engine;
+    std::unique_ptr<server::EnginePort> port;
+    std::unique_ptr<MutantPort> mutant_port;
+  };
+
+  struct Request {
+    server::ConnectionId connection;
+    rpc::RequestSlot slot;
+    std::vector<std::byte> payload;
+  };
+
+  void park(server::ConnectionId) override {}
+
+  void unpark(server::ConnectionId) override {}
+
+  void reply(server::ConnectionId connection,
+             const rpc::ReplySlot& slot,
+             std::span<const std::byte> payload) override;
+
+  std::string node_status() const override { return "{}"; }
+
+  std::string shard_list(const rpc::ShardRange&) const override { return "{}"; }
+
+  std::string shard_show(ShardId) const override { return "{}"; }
+
+  server::LockServiceOptions service_options() const;
+  server::EngineOptions engine_options();
+  Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
+  void plant_mistakes(Life& life, server::EngineOptions& engine);
+  void serve_requests();
+  bool due(std::uint64_t now_us) const;
+  void advance_disk();
+  void plan_wake(std::size_t done);
+
+  const WorldOptions& options_;
+  NodeId id_;
+  WorldNodeDoors doors_;
+  std::unique_ptr<WorldDisk> disk_ = std::make_unique<WorldDisk>();
+  WorldClock clock_;
+  std::unique_ptr<Life> life_;
+  std::optional<Status> failure_;
+  std::vector<Request> requests_;
+  std::uint64_t now_us_ = 0;  // Of the world.
+  std::uint64_t wake_us_ = 0;
+  std::uint64_t disk_due_us_ = 0;  // When the disk has done what it was asked; 0: nothing asked.
+  std::uint64_t disk_delay_us_ = 0;
+  bool paused_ = false;
+  std::uint32_t life_count_ = 0;
+};
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,55 @@
+#include "chaos/world/world_options.h"
+
+#include "chaos/sim/sim_random.h"
+
+namespace gcoord::chaos {
+namespace {
+
+constexpr FaultMask kAll = (FaultMask{1} << kFaultClassCount) - 1;
+
+// What memory mode does not promise to survive, or what needs a log of record.
+constexpr FaultMask kDurableOnly =
+    mask_of(FaultClass::PowerLossOfAll) | mask_of(FaultClass::TornWrite) |
+    mask_of(FaultClass::BitFlip) | mask_of(FaultClass::DiskFull) |
+    mask_of(FaultClass::WriteFailure) | mask_of(FaultClass::SyncFailure) |
+    mask_of(FaultClass::ReplacedDisk) | mask_of(FaultClass::OldDisk) |
+    mask_of(FaultClass::PowerLoss) | mask_of(FaultClass::Snapshot);
+
+FaultMask draw_faults(SimRandom& random) {
+  if (random.below(4) == 0) {
+    return kAll;
+  }
+  FaultMask faults = 0;
+  for (std::uint32_t count = random.between(2, 7); count > 0; --count) {
+    faults |= FaultMask{1} << random.below(kFaultClassCount);
+  }
+  return faults;
+}
+
+}  // namespace
+
+WorldOptions world_of_seed(std::uint64_t seed) {
+  SimRandom random{seed, 1};
+  WorldOptions options;
+  options.seed = seed;
+  const std::uint32_t shape = random.below(10);
+  options.node_count = shape < 6 ? 3 : shape < 9 ? 5 : 7;
+  options.client_count = random.between(4, 9);
+  options.key_count = random.between(3, 16);
+  options.faults = draw_faults(random);
+  if (random.below(4) == 0) {
+    // Clocks as far apart as a lease's margin of a tenth allows; clients that know it.
+    options.drift_ppm = 40'000;
+    options.drift_divisor = 10;
+  }
+  if (random.below(8) == 0) {
+    options.durability = consensus::Durability::Memory;
+    options.faults = (options.faults & ~kDurableOnly) | mask_of(FaultClass::Crash) |
+                     mask_of(FaultClass::Membership);
+  } else {
+    options.faults &= ~mask_of(FaultClass::Membership);
+  }
+  return options;
+}
+
+}  // namespace gcoord::chaos

@@ -1,0 +1,45 @@
+// What one simulated world consists of. All of it follows from the seed; the minimiser takes parts
+// away.
+#pragma once
+
+#include "chaos/world/fault_class.h"
+#include "chaos/world/mutant.h"
+#include "consensus/inbox.h"
+
+#include <cstdint>
+
+namespace gcoord::chaos {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t node_count = 3;
+  std::uint32_t shard_count = 64;
+  std::uint32_t client_count = 6;
+  std::uint32_t key_count = 12;
+  FaultMask faults = 0;
+  Mutant mutant = Mutant::None;
+  bool tells = false;  // What befalls whom, on stderr.
+  consensus::Durability durability = consensus::Durability::Durable;
+
+  // Times are milliseconds of the world. Real timings scaled by some factor: the ratios are those
+  // of a node's defaults.
+  std::uint32_t tick_ms = 50;
+  std::uint32_t election_ticks = 40;
+  std::uint32_t heartbeat_ticks = 4;
+  std::uint32_t quantum_ms = 10;  // The grain of the world's time.
+  std::uint64_t safety_ms = 90'000;
+  // Of a client's session: longer than a failover.
+  std::uint32_t ttl_ms = 9'000;
+
+  // How far a clock's rate may be off, per million, and what clients allow for
+  // (ClientOptions::drift_divisor).
+  std::uint32_t drift_ppm = 4'000;
+  std::uint32_t drift_divisor = 100;
+
+  std::uint64_t election_ms() const { return std::uint64_t{tick_ms} * election_ticks; }
+};
+
+// 3, 5 or 7 nodes; one seed in eight in memory mode; a handful of fault classes, or all of them.
+WorldOptions world_of_seed(std::uint64_t seed);
+
+}  // namespace gcoord::chaos

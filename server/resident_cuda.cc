@@ -1,0 +1,148 @@
+// The GPU's resident turn: one kernel on a stream of its own, from start() until it is told to
+// leave.
+#include "netcore/cuda_check.h"
+#include "server/resident_launch.h"
+#include "server/resident_turn.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Between two questions whether the kernel still runs: each is a call of the driver.
+constexpr std::uint64_t kLookNs = 1'000'000;
+
+// What a kernel that left by itself says of why.
+Status why_it_left(ResidentNode& node) {
+  const auto word = node.abort_word();
+  if (!word.ok()) {
+    return word.status();
+  }
+  if (word.value() == kAbortPoolFull) {
+    return {StatusCode::ResourceExhausted,
+            "the lock tables of one stripe are full in device memory",
+            kDeviceExhausted};
+  }
+  return {StatusCode::Internal, "the resident kernel left by itself", kDeviceFailed};
+}
+
+class DeviceTurn final : public ResidentTurn {
+ public:
+  DeviceTurn(ResidentNode& node, std::uint32_t device, DeviceCalls& calls)
+      : node_(node), device_(static_cast<int>(device)), calls_(calls) {}
+
+  ~DeviceTurn() override {
+    constexpr std::uint32_t kPatienceMs = 2000;
+    // A kernel that does not leave keeps its stream: the driver would wait for it.
+    if (stream_ != nullptr && stop(kPatienceMs).ok()) {
+      cudaStreamDestroy(stream_);
+    }
+  }
+
+  Status prepare() override {
+    GCOORD_TRY_STATUS(calls_.make("loading the kernels of the turn", [this] { return load(); }));
+    return calls_.make("storing the first rows on the device", [this] { return store_rows(); });
+  }
+
+  Status start() override {
+    // The fault plan's overrun: a kernel that never ran tells nothing, which the node's own probe
+    // takes for a kernel that hangs.
+    if (calls_.begin_launch()) {
+      return {};
+    }
+    return calls_.make("starting the resident kernel", [this]() -> Status {
+      GCOORD_CUDA_TRY(launch_resident(node_.view(), node_.options().timing, stream_));
+      running_ = true;
+      return {};
+    });
+  }
+
+  Result<bool> turn(std::uint64_t now_ns) override {
+    if (!running_ || now_ns < next_look_ns_) {
+      return false;
+    }
+    next_look_ns_ = now_ns + kLookNs;
+    GCOORD_TRY_STATUS(calls_.make("looking at the resident kernel", [this] { return look(); }));
+    return false;
+  }
+
+  Status stop(std::uint32_t limit_ms) override {
+    if (!std::exchange(running_, false)) {
+      return {};
+    }
+    GCOORD_TRY_STATUS(
+        calls_.make("telling the resident kernel to leave", [this] { return node_.abort(); }));
+    const auto until = Clock::now() + std::chrono::milliseconds{limit_ms};
+    cudaError_t state = cudaErrorNotReady;
+    while (state == cudaErrorNotReady && Clock::now() < until) {
+      state = cudaStreamQuery(stream_);
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    if (state == cudaErrorNotReady) {
+      return calls_.fail(
+          {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
+    }
+    GCOORD_CUDA_TRY(state);
+    return {};
+  }
+
+  bool needs_calls() const override { return false; }
+
+ private:
+  Status load() {
+    GCOORD_CUDA_TRY(cudaSetDevice(device_));
+    GCOORD_CUDA_TRY(load_resident_kernels());
+    std::uint32_t room = 0;
+    GCOORD_CUDA_TRY(resident_blocks_max(node_.options().shape.block_stripes, room));
+    const std::uint32_t wanted = resident_blocks(node_.options().shape);
+    if (wanted > room) {
+      return {StatusCode::ResourceExhausted,
+              std::to_string(wanted) + " blocks do not fit on the device, which holds " +
+                  std::to_string(room) + " at once",
+              kDeviceMemory};
+    }
+    GCOORD_CUDA_TRY(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    return {};
+  }
+
+  Status look() {
+    const cudaError_t state = cudaStreamQuery(stream_);
+    if (state == cudaErrorNotReady) {
+      return {};
+    }
+    GCOORD_CUDA_TRY(state);
+    return why_it_left(node_);
+  }
+
+  Status store_rows() {
+    GCOORD_CUDA_TRY(launch_resident_rows(node_.view(), stream_));
+    GCOORD_CUDA_TRY(cudaStreamSynchronize(stream_));
+    return {};
+  }
+
+  ResidentNode& node_;
+  int device_;
+  DeviceCalls& calls_;
+  cudaStream_t stream_ = nullptr;
+  bool running_ = false;
+  std::uint64_t next_look_ns_ = 0;
+};
+
+}  // namespace
+
+bool has_device_turn() {
+  return true;
+}
+
+Result<std::unique_ptr<ResidentTurn>> make_device_turn(ResidentNode& node,
+                                                       std::uint32_t device,
+                                                       DeviceCalls& calls) {
+  return std::unique_ptr<ResidentTurn>{std::make_unique<DeviceTurn>(node, device, calls)};
+}
+
+}  // namespace gcoord::server

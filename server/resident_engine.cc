@@ -1,0 +1,387 @@
+#include "server/resident_engine.h"
+
+#include "server/device_choice.h"
+#include "server/engine_errors.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Told slots that one turn takes from a lane: more wait for the next, so that clients are read.
+constexpr std::uint32_t kToldPerTurn = 256;
+
+// After the last work the loop looks again and again for so long before it sleeps: longer than a
+// command takes from node to node, shorter than anybody would notice on a core.
+constexpr std::uint64_t kEagerUs = 300;
+// How long it may sleep then: what peers' devices do wakes nobody.
+constexpr std::chrono::milliseconds kNapMs{1};
+
+// Between two looks at the sockets of peers, which carry no shard's messages: a look costs some
+// calls of the system, and a client may be waiting for the device.
+constexpr std::uint64_t kNetworkUs = 200;
+
+constexpr std::uint64_t kHeartbeatMs = 200;
+constexpr std::uint64_t kSayReadyMs = 10;
+
+// First byte of the message that says that a node's turn is prepared; the second: not 0 once it
+// runs. resident_states.h owns 5 and 6.
+constexpr std::byte kReadyKind{7};
+constexpr std::size_t kReadyBytes = 2;
+constexpr std::uint64_t kHeardMs = 1000;
+
+}  // namespace
+
+ResidentEngine::Metrics::Metrics(MetricsRegistry& registry)
+    : entries(registry.counter({"gcoord_server_resident_entries_total",
+                                "Decided entries that the device told its host.",
+                                "",
+                                ""})),
+      compared(registry.counter({"gcoord_server_resident_compared_total",
+                                 "Commands after which device and host had the same state.",
+                                 "",
+                                 ""})),
+      absent(registry.gauge({"gcoord_server_resident_rows_absent",
+                             "Shards whose locks the host applies alone, after a snapshot.",
+                             "",
+                             ""})),
+      under_way(registry.gauge({"gcoord_server_resident_requests",
+                                "Requests with the device or on their way to it.",
+                                "",
+                                ""})),
+      memory_bytes(registry.gauge({"gcoord_server_device_memory_bytes",
+                                   "Memory of the device that this node holds.",
+                                   "",
+                                   ""})) {}
+
+ResidentEngine::ResidentEngine(ResidentEngineOptions options,
+                               Service& service,
+                               MetricsRegistry& metrics)
+    : options_(std::move(options)),
+      service_(service),
+      metrics_(metrics),
+      calls_(options_.engine.device_fault) {}
+
+// A kernel that does not leave keeps the memory that it works in: the driver would wait for it.
+ResidentEngine::~ResidentEngine() {
+  constexpr std::uint32_t kPatienceMs = 2000;
+  join_.reset();
+  if (turn_ != nullptr && !turn_->stop(kPatienceMs).ok()) {
+    static_cast<void>(turn_.release());
+    static_cast<void>(node_.release());
+  }
+}
+
+void ResidentEngine::fail(const Status& status) {
+  if (failure_.ok()) {
+    failure_ = explain_device(status);
+  }
+}
+
+// --- Requests
+
+void ResidentEngine::refuse(
+    std::uint64_t cookie, bool read, StatusCode code, std::uint32_t detail, NodeId leader) {
+  refusals_.push_back({cookie, read, Status{code, "refused", detail}, leader});
+}
+
+void ResidentEngine::propose(ShardId shard,
+                             std::span<const std::byte> command,
+                             std::uint64_t cookie) {
+  const ShardView row = rows_->view(shard);
+  const auto decoded = locks::decode(command);
+  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
+  if (row.role != consensus::Role::Leader) {
+    refuse(cookie, false, StatusCode::FailedPrecondition, kNotLeader, row.leader);
+  } else if (!requests_->may_take(shard, decoded.value())) {
+    refuse(cookie, false, StatusCode::ResourceExhausted, kOverloaded, row.leader);
+  } else {
+    requests_->command(shard, decoded.value(), cookie);
+  }
+}
+
+void ResidentEngine::read(ShardId shard, std::uint64_t cookie) {
+  const ShardView row = rows_->view(shard);
+  if (row.role != consensus::Role::Leader) {
+    refuse(cookie, true, StatusCode::FailedPrecondition, kNotLeader, row.leader);
+  } else {
+    requests_->barrier(shard, cookie);
+  }
+}
+
+std::size_t ResidentEngine::give_refusals() {
+  const std::vector<Refusal> refusals = std::exchange(refusals_, {});
+  for (const Refusal& each : refusals) {
+    if (each.read) {
+      service_.on_read(each.cookie, each.status, each.leader);
+    } else {
+      service_.on_proposal_failed(each.cookie, each.status, each.leader);
+    }
+  }
+  return refusals.size();
+}
+
+// --- The turn
+
+std::size_t ResidentEngine::turn() {
+  if (!failure_.ok()) {
+    return 0;
+  }
+  const std::uint64_t now_us = options_.engine.clock_us();
+  note_gap(now_us);
+  if (!running_ || now_us >= next_network_us_) {
+    next_network_us_ = now_us + kNetworkUs;
+    network_->progress(now_us / 1000, *this);
+    talk(now_us / 1000);
+  }
+  std::size_t done = give_refusals();
+  if (!running_) {
+    return done + (prepared_ ? meet(now_us / 1000) : join_when_done());
+  }
+  const auto worked = run(now_us);
+  if (!worked.ok()) {
+    fail(worked.status());
+    return 0;
+  }
+  done += worked.value();
+  busy_until_us_ = done != 0 ? now_us + kEagerUs : busy_until_us_;
+  return done;
+}
+
+// As ReplicaEngine's: a loop that stood still for a quarter of the election timeout has not heard
+// what clients said meanwhile.
+void ResidentEngine::note_gap(std::uint64_t now_us) {
+  const EngineOptions& options = options_.engine;
+  const std::uint64_t tick_us = std::uint64_t{options.tick_ms} * 1000;
+  const std::uint64_t gap_ticks = turned_us_ == 0 ? 0 : (now_us - turned_us_) / tick_us;
+  turned_us_ = now_us;
+  if (gap_ticks > options.timing.election_ticks / 4) {
+    service_.on_loop_gap(gap_ticks);
+  }
+}
+
+std::size_t ResidentEngine::join_when_done() {
+  if (join_ == nullptr || !join_->done()) {
+    return 0;
+  }
+  const Status joined = join_->result();
+  join_.reset();
+  const Status prepared = joined.ok() ? turn_->prepare() : joined;
+  if (!prepared.ok()) {
+    fail(prepared);
+    return 0;
+  }
+  prepared_ = true;
+  return 1;
+}
+
+// Waits for the others; messages may be lost, so it is said again and again.
+std::size_t ResidentEngine::meet(std::uint64_t now_ms) {
+  if (now_ms >= next_ready_ms_) {
+    next_ready_ms_ = now_ms + kSayReadyMs;
+    for (const Peer& peer : peers_) {
+      say_ready(peer.id);
+    }
+    network_->flush();
+  }
+  const bool all =
+      std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.ready; });
+  if (!all) {
+    return 0;
+  }
+  if (const Status begun = begin(); !begun.ok()) {
+    fail(begun);
+    return 0;
+  }
+  running_ = true;
+  return 1;
+}
+
+void ResidentEngine::say_ready(NodeId to) {
+  const std::byte message[kReadyBytes] = {kReadyKind, running_ ? std::byte{1} : std::byte{0}};
+  send_peer_message(to, message);
+}
+
+// A node that still waits may not have heard this one.
+void ResidentEngine::on_ready(NodeId from, bool runs) {
+  for (Peer& peer : peers_) {
+    peer.ready = peer.ready || peer.id == from;
+  }
+  if (running_ && !runs) {
+    say_ready(from);
+  }
+}
+
+// From here on the rows promise: the directory says so first.
+Status ResidentEngine::begin() {
+  GCOORD_TRY_STATUS(directory_->mark_in_use());
+  return turn_->start();
+}
+
+Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
+  if (!turns_here()) {
+    GCOORD_TRY_STATUS(probe_->refresh(now_us / 1000));
+  }
+  states_->refresh(now_us / 1000);
+  std::size_t done = requests_->push();
+  GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
+  GCOORD_TRY(const std::size_t told, listen());
+  tell_metrics();
+  return done + told + (turned ? 1 : 0);
+}
+
+Result<std::size_t> ResidentEngine::listen() {
+  std::size_t told = 0;
+  for (std::uint32_t lane = 0; lane < node_->options().shape.stripe_count; ++lane) {
+    for (std::uint32_t k = 0; k < kToldPerTurn; ++k) {
+      const auto slot = node_->pull(lane);
+      if (!slot.has_value()) {
+        break;
+      }
+      probe_->take(lane, slot->reply);
+      GCOORD_TRY_STATUS(rows_->take(lane, *slot));
+      ++told;
+    }
+  }
+  return told;
+}
+
+void ResidentEngine::tell_metrics() {
+  const ResidentRowCounts now = rows_->counts();
+  metrics_.entries.add(now.entries - told_.entries);
+  metrics_.compared.add(now.compared - told_.compared);
+  metrics_.absent.set(static_cast<std::int64_t>(now.absent));
+  metrics_.under_way.set(static_cast<std::int64_t>(requests_->under_way()));
+  told_ = now;
+}
+
+bool ResidentEngine::arm() {
+  const bool eager = running_ && (requests_->under_way() != 0 || !refusals_.empty() ||
+                                  options_.engine.clock_us() < busy_until_us_);
+  return failure_.ok() && !eager && network_->arm();
+}
+
+std::vector<int> ResidentEngine::event_fds() const {
+  return network_->event_fd() >= 0 ? std::vector<int>{network_->event_fd()} : std::vector<int>{};
+}
+
+std::chrono::milliseconds ResidentEngine::until_next_deadline() const {
+  return kNapMs;
+}
+
+// --- Peers
+
+void ResidentEngine::talk(std::uint64_t now_ms) {
+  if (now_ms >= next_heartbeat_ms_) {
+    next_heartbeat_ms_ = now_ms + kHeartbeatMs;
+    netcore::Heartbeat word;
+    word.incarnation = incarnation();
+    word.send_tick = Tick{now_ms};
+    for (const Peer& peer : peers_) {
+      network_->heartbeat(peer.id, word);
+    }
+  }
+  network_->flush();
+}
+
+void ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> message) {
+  const netcore::Slot slot{};
+  const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
+  static_cast<void>(network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1}));
+}
+
+void ResidentEngine::on_frame(NodeId from,
+                              netcore::Band band,
+                              std::span<const netcore::Slot>,
+                              const netcore::PayloadView& payloads) {
+  auto payload = payloads.begin();
+  for (std::uint32_t k = 0; band == netcore::Band::Rpc && k < payloads.size(); ++k, ++payload) {
+    const std::span<const std::byte> message = (*payload).bytes;
+    if (message.size() == kReadyBytes && message.front() == kReadyKind) {
+      on_ready(from, message.back() != std::byte{});
+    } else if (!ResidentStates::is_message(message)) {
+      service_.on_peer_message(from, message);
+    } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
+      fail(taken);
+    }
+  }
+}
+
+void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat&) {
+  for (Peer& peer : peers_) {
+    peer.heard_ms = peer.id == from ? now_ms() : peer.heard_ms;
+  }
+}
+
+void ResidentEngine::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
+  admission_->on_up(peer);
+}
+
+void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
+  for (Peer& peer : peers_) {
+    peer.heard_ms = peer.id == from ? 0 : peer.heard_ms;
+  }
+}
+
+void ResidentEngine::on_refused(NodeId, netcore::RefusalCode code, std::string_view text) {
+  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
+                      code == netcore::RefusalCode::ReplacedDirectory;
+  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
+    fail(Status{StatusCode::FailedPrecondition,
+                "a peer refuses this node: " + std::string(text),
+                forgot ? kDirectoryRefused : kSettingsDiffer});
+  }
+}
+
+// --- Views
+
+NodeView ResidentEngine::view() const {
+  NodeView node;
+  node.cluster = options_.engine.cluster;
+  node.node = options_.engine.node;
+  node.incarnation = incarnation();
+  node.directory_id = directory_->directory_id();
+  node.shard_count = options_.engine.shard_count;
+  node.leader_count = rows_->leader_count();
+  node.tick = Tick{now_ms() / options_.engine.tick_ms};
+  node.durability = options_.engine.durability;
+  node.voting_count = running_ ? node.shard_count : 0;
+  node.unled_count = rows_->unled_count();
+  node.turn = NodeTurn::Resident;
+  const std::uint64_t bytes = node_->device_bytes();
+  if (product_.empty()) {
+    node.stepper = {"cpu", "", 0, 0};
+    node.stepper_why =
+        "the twin of the resident turn: --device cpu was asked for, or is the default";
+  } else {
+    node.stepper = {
+        "cuda:" + std::to_string(options_.engine.device.index), product_, bytes, calls_.launches()};
+    node.stepper_why = "the turn stays on the device, as was asked for by name";
+  }
+  metrics_.memory_bytes.set(static_cast<std::int64_t>(product_.empty() ? 0 : bytes));
+  std::vector<netcore::PeerStatus> links = network_->status();
+  for (netcore::PeerStatus& link : links) {
+    const auto peer = std::find_if(
+        peers_.begin(), peers_.end(), [&link](const Peer& each) { return each.id == link.id; });
+    const bool live =
+        peer != peers_.end() && peer->heard_ms != 0 && now_ms() - peer->heard_ms < kHeardMs;
+    node.peers.push_back({std::move(link), live, Tick{}});
+  }
+  return node;
+}
+
+std::string ResidentEngine::shard_channel(NodeId peer) const {
+  if (!running_) {
+    return "none yet: waits until all three nodes have met";
+  }
+  const netcore::DropReason fault = node_->fault(peer);
+  const std::string way = product_.empty() ? "shared memory of this host, in use by the twin"
+                                           : "nvlink: mapped device memory, in use by the turn";
+  return fault == netcore::DropReason::None
+             ? way
+             : "given up: " + std::string(netcore::drop_reason_name(fault));
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,187 @@
+// The engine of a node whose turn stays on its device: rows, logs, channels and lock tables live
+// there, and one kernel polls, steps, sends, applies and tells (device_turn.h). The host decodes
+// what clients want, pushes it into rings, and carries what the kernel tells to the service.
+//
+//   client -> frame -> command -> ring -> device: propose, replicate, commit, apply -> ring ->
+//   reply
+//
+// Without a GPU the same turn is run by this thread, as its twin: slower, and the same to the bit.
+//
+// Its life: it joins its peers' memory, prepares its turn, says so to them, and begins when both
+// have said so, too; so no node leads everything because it was first.
+//
+// What it serves: memory mode, three nodes with the ids 1 to 3, all on one host, all with this
+// turn. Devices reach each other through memory that they map (resident_join.h); host services
+// speak over the peer network as ever. Nothing is decided before all three have met.
+//
+// What it does not: a node that died is not taken back, since its rows have forgotten what they
+// promised and rows on a device have no way yet to be readmitted: its directory is refused when it
+// starts again, and the other two go on. Leadership is not handed over, only won. Both are written
+// in docs/devices.md.
+//
+// The host checks the device: an answer to a probe in every lane about twice a second, equal state
+// hashes after every command, entries in order. The first failure ends the node (GC7101 to GC7103)
+// with nothing more answered. One thread; calls as in node_engine.h.
+#pragma once
+
+#include "common/device_calls.h"
+#include "common/metrics.h"
+#include "ledger/data_directory.h"
+#include "netcore/peer_network.h"
+#include "server/engine_admission.h"
+#include "server/engine_options.h"
+#include "server/node_engine.h"
+#include "server/resident_join.h"
+#include "server/resident_node.h"
+#include "server/resident_probe.h"
+#include "server/resident_requests.h"
+#include "server/resident_rows.h"
+#include "server/resident_states.h"
+#include "server/resident_turn.h"
+#include "server/service.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ResidentEngineOptions {
+  // Of these it takes cluster, node, shard_count, peers, addresses, data_directory, durability,
+  // ticks and timing, device, device_fault, seed and clock_us.
+  EngineOptions engine;
+  std::uint32_t locks_max = 1u << 20;  // What the lock tables of the node are sized for.
+  std::uint64_t index_seed = 0;
+};
+
+// The most that the tables of a resident node are sized for: 64 K locks in each of 16 stripes.
+inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
+
+class ResidentEngine final : public NodeEngine, private netcore::Sink {
+ public:
+  // Failures are for the operator: OptionInvalid for what is not served, DirectoryRefused for a
+  // directory that was used before, the device's own numbers, the network's.
+  static Result<std::unique_ptr<ResidentEngine>> open(ResidentEngineOptions options,
+                                                      Service& service,
+                                                      MetricsRegistry& metrics);
+  ~ResidentEngine() override;
+
+  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
+  void read(ShardId shard, std::uint64_t cookie) override;
+
+  ShardView view(ShardId shard) const override { return rows_->view(shard); }
+
+  NodeView view() const override;
+  void send_peer_message(NodeId to, std::span<const std::byte> message) override;
+
+  std::size_t turn() override;
+
+  Status failure() const override { return failure_; }
+
+  bool arm() override;
+  std::vector<int> event_fds() const override;
+  std::chrono::milliseconds until_next_deadline() const override;
+
+  bool shrink() override { return false; }
+
+  Incarnation incarnation() const override { return directory_->incarnation(); }
+
+  std::uint16_t listen_port() const override { return network_->listen_port(); }
+
+  bool transfers() const override { return false; }
+
+  void transfer(ShardId, NodeId) override {}
+
+  std::string shard_channel(NodeId peer) const override;
+
+ private:
+  struct Refusal {
+    std::uint64_t cookie = 0;
+    bool read = false;
+    Status status;
+    NodeId leader;
+  };
+
+  struct Peer {
+    NodeId id;
+    std::uint64_t heard_ms = 0;  // 0: never.
+    bool ready = false;          // To begin its turn.
+  };
+
+  struct Metrics {
+    explicit Metrics(MetricsRegistry& registry);
+    Counter& entries;
+    Counter& compared;
+    Gauge& absent;
+    Gauge& under_way;
+    Gauge& memory_bytes;
+  };
+
+  ResidentEngine(ResidentEngineOptions options, Service& service, MetricsRegistry& metrics);
+
+  Status open_directory();
+  Status open_node();
+  Status open_network(MetricsRegistry& metrics);
+  Result<std::unique_ptr<netcore::MemorySource>> open_memory();
+  Status begin();
+  std::size_t meet(std::uint64_t now_ms);
+  void say_ready(NodeId to);
+  void on_ready(NodeId from, bool runs);
+
+  bool turns_here() const { return turn_ != nullptr && turn_->needs_calls(); }
+
+  void refuse(
+      std::uint64_t cookie, bool read, StatusCode code, std::uint32_t detail, NodeId leader);
+  std::size_t give_refusals();
+  void note_gap(std::uint64_t now_us);
+  std::size_t join_when_done();
+  Result<std::size_t> run(std::uint64_t now_us);
+  Result<std::size_t> listen();
+  void talk(std::uint64_t now_ms);
+  void tell_metrics();
+  void fail(const Status& status);
+
+  std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
+
+  // netcore::Sink
+  void on_frame(NodeId from,
+                netcore::Band band,
+                std::span<const netcore::Slot> slots,
+                const netcore::PayloadView& payloads) override;
+  void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
+  void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
+  void on_peer_down(NodeId peer, std::string_view reason) override;
+  void on_refused(NodeId peer, netcore::RefusalCode code, std::string_view text) override;
+
+  ResidentEngineOptions options_;
+  Service& service_;
+  Metrics metrics_;
+  DeviceCalls calls_;
+  std::unique_ptr<ledger::DataDirectory> directory_;
+  std::unique_ptr<ResidentNode> node_;
+  std::unique_ptr<ResidentRequests> requests_;
+  std::unique_ptr<ResidentRows> rows_;
+  std::unique_ptr<ResidentStates> states_;
+  std::unique_ptr<ResidentProbe> probe_;
+  std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<netcore::PeerNetwork> network_;
+  std::unique_ptr<ResidentJoin> join_;
+  std::unique_ptr<ResidentTurn> turn_;
+  std::vector<Peer> peers_;
+  std::vector<Refusal> refusals_;
+  std::string product_;  // The GPU's name; empty for the twin.
+  Status failure_;
+  bool prepared_ = false;
+  bool running_ = false;
+  std::uint64_t next_ready_ms_ = 0;
+  std::uint64_t next_network_us_ = 0;
+  std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
+  std::uint64_t next_heartbeat_ms_ = 0;
+  std::uint64_t turned_us_ = 0;  // The last turn.
+  ResidentRowCounts told_;       // As of the last metrics.
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,200 @@
+// How a resident engine comes to life: options, directory, memory, network, and then its peers.
+#include "netcore/gpu_device.h"
+#include "server/boot_time.h"
+#include "server/device_choice.h"
+#include "server/engine_errors.h"
+#include "server/resident_engine.h"
+#include "server/system_random.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Looks at every ring of clients in every turn still happen with so many (device_turn.h), and three
+// nodes of them find room on one GPU many times over.
+constexpr std::uint32_t kStripes = 16;
+
+// Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
+constexpr std::uint32_t kLogSlots = 128;
+
+Status not_served(const std::string& what) {
+  return rpc::make_error(rpc::ErrorCode::OptionInvalid, "--turn resident " + what);
+}
+
+Status check(const EngineOptions& options) {
+  if (options.durability != consensus::Durability::Memory) {
+    return not_served(
+        "keeps no log of record yet: add --durability memory, or take --turn host for durable");
+  }
+  std::vector<std::uint32_t> ids{options.node.value};
+  for (const netcore::PeerAddress& peer : options.peers) {
+    ids.push_back(peer.id.value);
+  }
+  std::sort(ids.begin(), ids.end());
+  if (ids != std::vector<std::uint32_t>{1, 2, 3}) {
+    return not_served("serves clusters of exactly three nodes, with the ids 1, 2 and 3");
+  }
+  const bool fixed = options.listen_port != 0 &&
+                     std::all_of(options.peers.begin(), options.peers.end(), [](const auto& peer) {
+                       return peer.port != 0;
+                     });
+  if (!fixed) {
+    return not_served("needs peer ports that are fixed, since nodes find each other by them");
+  }
+  if (options.trace) {
+    return not_served("writes no trace yet: leave out --trace");
+  }
+  if (options.device.kind == DeviceChoice::Kind::Auto) {
+    return not_served("needs a device by name: --device cuda:N, or cpu for its twin");
+  }
+  return {};
+}
+
+TurnShape shape_of(const EngineOptions& options) {
+  TurnShape shape;
+  shape.shard_count = options.shard_count;
+  shape.stripe_count = std::min(kStripes, (options.shard_count + kScanRows - 1) / kScanRows);
+  shape.log_slots = kLogSlots;
+  shape.entries_max = kTurnEntriesMax;
+  // Room for every row: a full pool of wide rows stops the node (docs/adr/0019).
+  shape.wide_count = options.shard_count;
+  return shape;
+}
+
+LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
+  // Twice an even share: names spread over stripes as their hashes do.
+  constexpr std::uint32_t kLeast = 1u << 12;
+  const std::uint32_t locks = std::min(locks_max, kResidentLocksMax);
+  const std::uint32_t each = std::bit_ceil(std::max(kLeast, 2 * (locks / shape.stripe_count)));
+  return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
+}
+
+TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation) {
+  TurnTiming timing;
+  timing.tick_ns = std::uint64_t{options.tick_ms} * 1'000'000;
+  timing.heartbeat_ticks = options.timing.resend_ticks;
+  timing.timing = options.timing;
+  timing.limits = {.window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
+  timing.incarnation = incarnation;
+  timing.seed = options.seed;
+  return timing;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptions options,
+                                                             Service& service,
+                                                             MetricsRegistry& metrics) {
+  GCOORD_TRY_STATUS(check(options.engine));
+  if (!options.engine.clock_us) {
+    options.engine.clock_us = [] { return boot_time_us(); };
+  }
+  options.engine.seed = options.engine.seed != 0 ? options.engine.seed : draw_random();
+  std::unique_ptr<ResidentEngine> engine(new ResidentEngine(std::move(options), service, metrics));
+  GCOORD_TRY_STATUS(engine->open_directory());
+  GCOORD_TRY_STATUS(engine->open_node());
+  GCOORD_TRY_STATUS(engine->open_network(metrics));
+  return engine;
+}
+
+Status ResidentEngine::open_directory() {
+  const EngineOptions& options = options_.engine;
+  const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
+  GCOORD_TRY(directory_,
+             ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
+  if (directory_->identity().in_use()) {
+    return rpc::make_error(
+        rpc::ErrorCode::DirectoryRefused,
+        options.data_directory +
+            " was used before, and a node with --turn resident that ended has forgotten what it "
+            "promised; the rest of its cluster goes on without it");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
+  const DeviceChoice& device = options_.engine.device;
+  if (device.kind == DeviceChoice::Kind::Cpu) {
+    return netcore::make_host_memory();
+  }
+  auto facts = netcore::gpu_facts(device.index);
+  if (!facts.ok()) {
+    const auto code =
+        has_device_turn() ? rpc::ErrorCode::DeviceAbsent : rpc::ErrorCode::DeviceBuild;
+    return rpc::make_error(code, facts.status().message());
+  }
+  product_ = facts.value().name;
+  return netcore::make_gpu_memory(device.index);
+}
+
+Status ResidentEngine::open_node() {
+  ResidentNodeOptions options;
+  options.self = options_.engine.node;
+  options.shape = shape_of(options_.engine);
+  options.sizes = sizes_of(options_.locks_max, options.shape);
+  options.timing = timing_of(options_.engine, incarnation());
+  options.index_seed = options_.index_seed;
+  GCOORD_TRY(auto memory, open_memory());
+  auto made = ResidentNode::make(options, std::move(memory));
+  if (!made.ok()) {
+    return product_.empty()
+               ? made.status()
+               : rpc::make_error(rpc::ErrorCode::DeviceMemory, made.status().message());
+  }
+  node_ = std::move(made).value();
+  requests_ = std::make_unique<ResidentRequests>(*node_);
+  rows_ = std::make_unique<ResidentRows>(options.shape.shard_count, service_, *requests_);
+  probe_ = std::make_unique<ResidentProbe>(options.shape.stripe_count, *requests_);
+  if (product_.empty()) {
+    turn_ = make_host_turn(*node_);
+    return {};
+  }
+  GCOORD_TRY(turn_, make_device_turn(*node_, options_.engine.device.index, calls_));
+  return {};
+}
+
+Status ResidentEngine::open_network(MetricsRegistry& metrics) {
+  EngineOptions& options = options_.engine;
+  // As ReplicaEngine's, but that no node with another turn is accepted (engine_admission.cc).
+  const netcore::AgreedSettings settings{options.shard_count,
+                                         options.tick_ms,
+                                         options.timing.election_ticks * options.tick_ms,
+                                         kTurnNodes,
+                                         kResidentSetting};
+  admission_ = std::make_unique<EngineAdmission>(
+      directory_->identity(), options.peers, settings, [this](const Status& status) {
+        fail(status);
+      });
+  netcore::PeerNetworkOptions network;
+  network.cluster = options.cluster;
+  network.node = options.node;
+  network.incarnation = incarnation();
+  network.directory = netcore::DirectoryId{directory_->directory_id()};
+  network.life = draw_random();
+  network.settings = settings;
+  network.listen_host = options.listen_host;
+  network.listen_port = options.listen_port;
+  network.peers = options.peers;
+  network.transport_kind = options.transport_kind;
+  network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
+  network.metrics = &metrics;
+  GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+  ResidentJoinOptions join{options.cluster, options.node, {}, network_->listen_port()};
+  std::vector<NodeId> ids;
+  for (const netcore::PeerAddress& peer : options.peers) {
+    join.peers.push_back({peer.id, peer.port});
+    peers_.push_back({peer.id, 0});
+    ids.push_back(peer.id);
+  }
+  states_ = std::make_unique<ResidentStates>(
+      ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
+        send_peer_message(to, message);
+      });
+  join_ = std::make_unique<ResidentJoin>(join, *node_);
+  return {};
+}
+
+}  // namespace gcoord::server

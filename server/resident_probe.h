@@ -1,0 +1,60 @@
+// Whether every lane of a device still answers: the deadline of a kernel that never ends.
+//
+// About twice a second each lane gets a request that names no row, which its stripe refuses at
+// once, whatever else it does. A lane that has not answered for kProbeLimitMs hangs, or its kernel
+// does. One thread.
+#pragma once
+
+#include "common/device_errors.h"
+#include "common/status.h"
+#include "server/resident_requests.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+// As long as a batch may take under the host's turn (GC7102): a kernel that shares its GPU with
+// others in slices of time stands still for milliseconds, not seconds.
+inline constexpr std::uint64_t kProbeLimitMs = 2000;
+inline constexpr std::uint64_t kProbePauseMs = 500;
+
+class ResidentProbe {
+ public:
+  ResidentProbe(std::uint32_t lane_count, ResidentRequests& requests)
+      : requests_(requests), lanes_(lane_count) {}
+
+  // Asks what is due. DeadlineExceeded: a lane does not answer.
+  Status refresh(std::uint64_t now_ms) {
+    for (std::uint32_t k = 0; k < lanes_.size(); ++k) {
+      Lane& lane = lanes_[k];
+      if (lane.tag != 0 && now_ms - lane.asked_ms > kProbeLimitMs) {
+        return {StatusCode::DeadlineExceeded,
+                "stripe " + std::to_string(k) + " has not answered for " +
+                    std::to_string(now_ms - lane.asked_ms) + " ms",
+                kDeviceOverrun};
+      }
+      if (lane.tag == 0 && now_ms - lane.asked_ms >= kProbePauseMs) {
+        lane.tag = requests_.probe(k);
+        lane.asked_ms = now_ms;
+      }
+    }
+    return {};
+  }
+
+  void take(std::uint32_t lane, const TurnReply& reply) {
+    lanes_[lane].tag = lanes_[lane].tag == reply.tag ? 0 : lanes_[lane].tag;
+  }
+
+ private:
+  struct Lane {
+    std::uint64_t tag = 0;  // Under way; 0: none.
+    std::uint64_t asked_ms = 0;
+  };
+
+  ResidentRequests& requests_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace gcoord::server

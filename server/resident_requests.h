@@ -1,0 +1,85 @@
+// What a host has asked of the turn on its device and still awaits.
+//
+// A request waits in its lane's queue until the lane has room, then is with the device until an
+// answer, or the end of the row's leadership here, ends it. So each ends exactly once, whatever the
+// device still says of it later: tags are never used twice, and an unknown one is ignored. Bounds:
+// a lane has at most kLaneWeightMax under way, which with the room that is kept free (see
+// `may_take`) is what makes a full pool on the device impossible while nodes keep to it. One
+// thread.
+#pragma once
+
+#include "common/ids.h"
+#include "locks/lock_entry.h"
+#include "server/resident_node.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace gcoord::server {
+
+// Weight of a lane's requests under way: one each, and one more for every kRoomNameBlocks blocks of
+// a name. Three nodes' worth must fit the room that every lane keeps free.
+inline constexpr std::uint32_t kLaneWeightMax = 128;
+
+enum class AskedKind : std::uint8_t { Command, Barrier };
+
+struct Asked {
+  AskedKind kind = AskedKind::Command;
+  ShardId shard;
+  std::uint32_t weight = 1;
+  std::vector<std::uint64_t> cookies;  // One of a command; the reads that wait for a barrier.
+};
+
+class ResidentRequests {
+ public:
+  explicit ResidentRequests(ResidentNode& node);
+
+  // Whether a command fits: its lane is not too busy, and the pools of the stripe have room for it.
+  bool may_take(ShardId shard, const locks::LockCommand& command) const;
+
+  // Queues a command. The caller has asked may_take().
+  void command(ShardId shard, const locks::LockCommand& command, std::uint64_t cookie);
+
+  // A linearizable moment of the shard: read cookies of one pass share a barrier.
+  void barrier(ShardId shard, std::uint64_t cookie);
+
+  // A request that the device refuses at once, to see whether the lane lives. Its tag.
+  std::uint64_t probe(std::uint32_t lane);
+
+  // Hands queued requests to the device as far as lanes have room; how many.
+  std::size_t push();
+
+  // The request of a tag, which ends.
+  std::optional<Asked> take(std::uint64_t tag);
+  // All requests of a shard, which end.
+  std::vector<Asked> take_shard(ShardId shard);
+
+  // The stripe's room as the device told it last.
+  void note_room(std::uint32_t lane, std::uint32_t room) { lanes_[lane].room = room; }
+
+  std::size_t under_way() const { return asked_.size(); }
+
+ private:
+  struct Lane {
+    std::deque<std::vector<TurnRequest>> queue;  // Each to be pushed whole.
+    std::uint32_t weight = 0;                    // Under way.
+    std::uint32_t room = 0;
+  };
+
+  std::uint32_t lane_of(ShardId shard) const;
+  void enqueue(ShardId shard, const std::vector<locks::LockEntry>& entries, Asked asked);
+  void forget(std::uint64_t tag, const Asked& asked);
+
+  ResidentNode& node_;
+  std::vector<Lane> lanes_;
+  std::uint64_t tag_last_ = 0;
+  std::unordered_map<std::uint64_t, Asked> asked_;                             // By tag.
+  std::unordered_map<std::uint32_t, std::unordered_set<std::uint64_t>> tags_;  // By shard.
+  std::unordered_map<std::uint32_t, std::uint64_t> open_barrier_;  // By shard: not pushed yet.
+};
+
+}  // namespace gcoord::server

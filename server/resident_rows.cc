@@ -1,0 +1,234 @@
+#include "server/resident_rows.h"
+
+#include "common/device_errors.h"
+#include "server/engine_errors.h"
+
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+Status difference(const ToldSlot& told, std::uint64_t own) {
+  return {StatusCode::Internal,
+          "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
+              " after entry " + std::to_string(told.reply.index.value) + ": state hash " +
+              std::to_string(told.reply.result.word[0]) + " there, " + std::to_string(own) +
+              " here",
+          kDeviceFailed};
+}
+
+}  // namespace
+
+ResidentRows::ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests)
+    : service_(service), requests_(requests), rows_(shard_count), unled_count_(shard_count) {}
+
+Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
+  if (told.reply.shard.value >= rows_.size()) {
+    // A probe's answer, which ends nothing; or the device names a row that it cannot have.
+    return told.reply.verdict == TurnVerdict::Refused
+               ? Status{}
+               : Status{StatusCode::Internal, "the device told of no row of it", kDeviceFailed};
+  }
+  switch (told.reply.verdict) {
+    case TurnVerdict::Role:
+      take_role(told.reply);
+      return {};
+    case TurnVerdict::Installed:
+      take_snapshot(told.reply);
+      return {};
+    case TurnVerdict::Committed:
+    case TurnVerdict::Told:
+      requests_.note_room(lane, room_of(told.reply.result));
+      return take_entry(told);
+    case TurnVerdict::NotLeader:
+    case TurnVerdict::Overloaded:
+    case TurnVerdict::Refused:
+      take_refusal(told.reply);
+      return {};
+    case TurnVerdict::None:
+      break;
+  }
+  return {StatusCode::Internal, "the device told what means nothing", kDeviceFailed};
+}
+
+void ResidentRows::end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader) {
+  for (const std::uint64_t cookie : asked.cookies) {
+    if (asked.kind == AskedKind::Barrier) {
+      service_.on_read(cookie, Status{code, "not the leader", detail}, leader);
+    } else {
+      service_.on_proposal_failed(cookie, Status{code, "the proposal ended", detail}, leader);
+    }
+  }
+}
+
+// Whoever led and does not any more, or leads anew: what was under way is the log's to know.
+void ResidentRows::end_all(ShardId shard) {
+  for (const Asked& asked : requests_.take_shard(shard)) {
+    const bool read = asked.kind == AskedKind::Barrier;
+    end(asked,
+        read ? StatusCode::Unavailable : StatusCode::Unknown,
+        kLeadershipLost,
+        rows_[shard.value].leader);
+  }
+}
+
+void ResidentRows::take_role(const TurnReply& told) {
+  Row& row = rows_[told.shard.value];
+  const auto role = static_cast<consensus::Role>(told.detail);
+  const bool led = row.role == consensus::Role::Leader;
+  const bool leads = role == consensus::Role::Leader;
+  const bool ended = led && (!leads || row.term != told.term);
+  leader_count_ += static_cast<std::uint32_t>(leads) - static_cast<std::uint32_t>(led);
+  unled_count_ += static_cast<std::uint32_t>(told.leader.value == 0) -
+                  static_cast<std::uint32_t>(row.leader.value == 0);
+  row.role = role;
+  row.term = told.term;
+  row.leader = told.leader;
+  if (ended) {
+    end_all(told.shard);
+  }
+  if (ended && leads) {
+    // Lost and won between two looks: what waited for the old term must be asked for again.
+    service_.on_role(told.shard, consensus::Role::Follower, told.term, NodeId{});
+  }
+  service_.on_role(told.shard, role, told.term, told.leader);
+}
+
+void ResidentRows::take_snapshot(const TurnReply& told) {
+  Row& row = rows_[told.shard.value];
+  counts_.absent += row.absent ? 0 : 1;
+  row.absent = true;
+  commands_.forget(told.shard);
+  Waiting& waiting = waiting_[told.shard.value];
+  waiting.from = told.index;
+  waiting.entries.clear();
+}
+
+void ResidentRows::take_refusal(const TurnReply& told) {
+  const auto asked = requests_.take(told.tag);
+  if (!asked.has_value()) {
+    return;  // A piece of a name, whose command is told of too; or it ended before.
+  }
+  if (told.verdict == TurnVerdict::Overloaded) {
+    end(*asked, StatusCode::ResourceExhausted, kOverloaded, told.leader);
+  } else {
+    end(*asked, StatusCode::FailedPrecondition, kNotLeader, told.leader);
+  }
+}
+
+Status ResidentRows::take_entry(const ToldSlot& told) {
+  ++counts_.entries;
+  const auto waiting = waiting_.find(told.reply.shard.value);
+  if (waiting == waiting_.end()) {
+    return apply(told);
+  }
+  if (waiting->second.entries.size() >= kWaitingMax) {
+    waiting->second.entries.clear();
+    waiting->second.from = told.reply.index;
+    end_all(told.reply.shard);
+    return {};
+  }
+  waiting->second.entries.push_back(told);
+  return {};
+}
+
+// Decided, and part of a state that came from another host, which may be ahead of this device:
+// whoever asks again is answered from it.
+void ResidentRows::end_covered(const ToldSlot& told) {
+  if (const auto asked = requests_.take(told.reply.tag); asked.has_value()) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked,
+        read ? StatusCode::Unavailable : StatusCode::Unknown,
+        kLeadershipLost,
+        rows_[told.reply.shard.value].leader);
+  }
+}
+
+Status ResidentRows::apply(const ToldSlot& told) {
+  const ShardId shard = told.reply.shard;
+  Row& row = rows_[shard.value];
+  if (row.absent && told.reply.index <= row.applied) {
+    end_covered(told);
+    return {};
+  }
+  if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
+    return {StatusCode::Internal, "the device told entries out of order", kDeviceFailed};
+  }
+  row.applied = told.reply.index;
+  const ToldKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
+  const auto asked = told.reply.tag != 0 ? requests_.take(told.reply.tag) : std::optional<Asked>{};
+  if (kind == ToldKind::Command) {
+    AppliedEntry entry{.shard = shard, .index = told.reply.index, .term = told.reply.term};
+    entry.payload = bytes_;
+    entry.cookie = asked.has_value() ? asked->cookies.front() : 0;
+    entry.leader = row.role == consensus::Role::Leader;
+    service_.apply(entry);
+  } else if (asked.has_value() && asked->kind == AskedKind::Barrier) {
+    for (const std::uint64_t cookie : asked->cookies) {
+      service_.on_read(cookie, Status{}, NodeId{});
+    }
+  } else if (asked.has_value()) {
+    // A name that did not arrive whole: nothing happened, as if there had been no room.
+    end(*asked, StatusCode::ResourceExhausted, kOverloaded, row.leader);
+  }
+  if (row.absent) {
+    return {};
+  }
+  const std::uint64_t own = service_.state_hash(shard);
+  counts_.compared += kind == ToldKind::Command ? 1 : 0;
+  return own == told.reply.result.word[0] ? Status{} : difference(told, own);
+}
+
+ShardView ResidentRows::view(ShardId shard) const {
+  const Row& row = rows_[shard.value];
+  ShardView view;
+  view.shard = shard;
+  view.role = row.role;
+  view.term = row.term;
+  view.leader = row.leader;
+  view.last = row.applied;
+  view.commit = row.applied;
+  view.applied = row.applied;
+  view.durable = row.applied;
+  view.lease = row.role == consensus::Role::Leader;
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    view.configuration.node[slot] = NodeId{slot + 1};
+    view.configuration.weight[slot] = 1;
+    view.configuration.voters =
+        static_cast<consensus::SlotMask>(view.configuration.voters | (1u << slot));
+  }
+  return view;
+}
+
+std::vector<ResidentRows::Want> ResidentRows::wants() const {
+  std::vector<Want> wants;
+  for (const auto& [shard, waiting] : waiting_) {
+    wants.push_back({ShardId{shard}, waiting.from});
+  }
+  return wants;
+}
+
+LogIndex ResidentRows::whole_at(ShardId shard) const {
+  const bool whole = !waiting_.contains(shard.value) && !commands_.between(shard);
+  return whole ? rows_[shard.value].applied : LogIndex{};
+}
+
+Result<bool> ResidentRows::install(ShardId shard,
+                                   LogIndex index,
+                                   std::span<const std::byte> state) {
+  const auto found = waiting_.find(shard.value);
+  if (found == waiting_.end() || index < found->second.from || !service_.plausible(shard, state)) {
+    return false;
+  }
+  const Waiting waiting = std::move(found->second);
+  waiting_.erase(found);
+  GCOORD_TRY_STATUS(service_.install(shard, state));
+  rows_[shard.value].applied = index;
+  for (const ToldSlot& told : waiting.entries) {
+    GCOORD_TRY_STATUS(apply(told));
+  }
+  return true;
+}
+
+}  // namespace gcoord::server

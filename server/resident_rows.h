@@ -1,0 +1,108 @@
+// What a host knows of the rows of its resident node, and the copy of their state that it keeps.
+//
+// Follows what the node tells: roles, decided entries in log order, snapshots. Entries go to the
+// service as the host's own engine would give them, so its tables are a copy of the device's; after
+// each the two state hashes are compared, and the first difference is a failure of the device. A
+// row that stands for a snapshot has no state on this device: it `wants` one as of that index or
+// later from another host (resident_states.h); until it comes its entries wait here, at most
+// kWaitingMax of them (beyond that they are let go, and a later state is wanted), and from then on
+// the host applies alone. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/engine_view.h"
+#include "server/resident_node.h"
+#include "server/resident_requests.h"
+#include "server/service.h"
+#include "server/told_commands.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+struct ResidentRowCounts {
+  std::uint64_t entries = 0;   // Told.
+  std::uint64_t compared = 0;  // Commands after which both sides had the same state.
+  std::uint64_t absent = 0;    // Rows that the host applies alone.
+};
+
+class ResidentRows {
+ public:
+  static constexpr std::size_t kWaitingMax = 4096;
+
+  // The references outlive it.
+  ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests);
+
+  // The next thing that lane `lane` brought. Internal: the device and this host differ.
+  Status take(std::uint32_t lane, const ToldSlot& told);
+
+  ShardView view(ShardId shard) const;
+
+  std::uint32_t leader_count() const { return leader_count_; }
+
+  // Shards of which this node knows no leader.
+  std::uint32_t unled_count() const { return unled_count_; }
+
+  const ResidentRowCounts& counts() const { return counts_; }
+
+  // --- States of other hosts
+
+  struct Want {
+    ShardId shard;
+    LogIndex from;  // The state must be as of this index or a later one.
+  };
+
+  // Shards without a state; empty nearly always.
+  std::vector<Want> wants() const;
+
+  bool is_wanted(ShardId shard) const { return waiting_.contains(shard.value); }
+
+  std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
+
+  // The index as of which the shard's state may be given away now; 0: it is not whole.
+  LogIndex whole_at(ShardId shard) const;
+
+  // The state of a shard as of `index`. False: it was not wanted, or is not what install() takes.
+  Result<bool> install(ShardId shard, LogIndex index, std::span<const std::byte> state);
+
+ private:
+  struct Row {
+    consensus::Role role = consensus::Role::Follower;
+    bool absent = false;
+    NodeId leader;
+    Term term;
+    LogIndex applied;
+  };
+
+  struct Waiting {
+    LogIndex from;
+    std::deque<ToldSlot> entries;
+  };
+
+  void take_role(const TurnReply& told);
+  void take_snapshot(const TurnReply& told);
+  void take_refusal(const TurnReply& told);
+  Status take_entry(const ToldSlot& told);
+  Status apply(const ToldSlot& told);
+  void end_covered(const ToldSlot& told);
+  void end_all(ShardId shard);
+  void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
+
+  Service& service_;
+  ResidentRequests& requests_;
+  ToldCommands commands_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
+  std::uint32_t leader_count_ = 0;
+  std::uint32_t unled_count_ = 0;
+  ResidentRowCounts counts_;
+  std::vector<std::byte> bytes_;  // Kept warm.
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,73 @@
+#include "server/resident_turn.h"
+
+#include "server/device_turn_loop.h"
+
+#include <optional>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+class HostTurn final : public ResidentTurn {
+ public:
+  explicit HostTurn(ResidentNode& node) : node_(node) {}
+
+  ~HostTurn() override { static_cast<void>(stop(0)); }
+
+  Status prepare() override {
+    const ResidentView& view = node_.view();
+    stripes_.reserve(view.shape.stripe_count);
+    for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
+      start_stripe(view, stripe);
+      desks_.push_back(std::make_unique<StripeDesk>());
+      stripes_.emplace_back(view, stripe, *desks_.back());
+    }
+    return {};
+  }
+
+  Status start() override {
+    clock_.emplace(node_.view(), node_.options().timing);
+    return {};
+  }
+
+  Result<bool> turn(std::uint64_t now_ns) override {
+    if (!clock_.has_value()) {
+      return false;
+    }
+    bool any = false;
+    const bool goes_on = clock_->read(now_ns);
+    for (auto& stripe : stripes_) {
+      any = stripe.turn() || any;
+    }
+    if (goes_on) {
+      return any;
+    }
+    return Status{StatusCode::Internal, "the turn was told to leave"};
+  }
+
+  // What the stripes know rests in the node.
+  Status stop(std::uint32_t) override {
+    for (auto& stripe : stripes_) {
+      stripe.close();
+    }
+    stripes_.clear();
+    clock_.reset();
+    return {};
+  }
+
+  bool needs_calls() const override { return true; }
+
+ private:
+  ResidentNode& node_;
+  std::optional<NodeClock<LockTurnService>> clock_;
+  std::vector<std::unique_ptr<StripeDesk>> desks_;
+  std::vector<TurnStripe<LockTurnService>> stripes_;
+};
+
+}  // namespace
+
+std::unique_ptr<ResidentTurn> make_host_turn(ResidentNode& node) {
+  return std::make_unique<HostTurn>(node);
+}
+
+}  // namespace gcoord::server

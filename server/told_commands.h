@@ -1,0 +1,50 @@
+// What a resident node told its host, as commands of the log again: names put together from their
+// pieces, the same bytes as an engine on the host would have.
+//
+// Follows the entries of each shard in log order and keeps the pieces since the last entry that was
+// none; so it decides as the node did (locks/lock_entry.h) which commands are whole. Bounded:
+// kPiecesMax pieces per shard that has a name on its way. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "locks/lock_entry.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+enum class ToldKind : std::uint8_t {
+  Nothing,  // No command: a no-op, a piece, or one whose pieces are missing.
+  Barrier,
+  Command,
+};
+
+class ToldCommands {
+ public:
+  // The next entry of a shard. For a command, `bytes` is replaced by its encoding
+  // (locks/lock_command.h); by one byte that no version decodes for one that cannot be.
+  ToldKind take(ShardId shard,
+                LogIndex index,
+                const locks::LockEntry& entry,
+                std::vector<std::byte>& bytes);
+
+  // The shard's entries go on somewhere else: a snapshot.
+  void forget(ShardId shard) { pieces_.erase(shard.value); }
+
+  // Whether a name of the shard is on its way: a state of the shard taken now would miss it.
+  bool between(ShardId shard) const { return pieces_.contains(shard.value); }
+
+ private:
+  struct Pieces {
+    LogIndex next;  // The index behind the newest.
+    std::vector<locks::LockEntry> entries;
+  };
+
+  std::unordered_map<std::uint32_t, Pieces> pieces_;
+};
+
+}  // namespace gcoord::server

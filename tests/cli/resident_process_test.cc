@@ -1,0 +1,159 @@
+// gcoordd --turn resident as processes, by the twin of the device: three nodes in shared memory,
+// real clients, a node killed, a node stopped and resumed, and what is refused.
+#include "chaos/process/local_cluster.h"
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t kShards = 48;
+
+class ResidentProcessTest : public testing::Test {
+ protected:
+  ResidentProcessTest() {
+    chaos::LocalClusterOptions options;
+    options.program = chaos::program_beside("gcoordd");
+    options.directory = directory_.path();
+    options.shards = kShards;
+    options.node_arguments = {"--election-ms",
+                              "500",
+                              "--heartbeat-ms",
+                              "50",
+                              "--turn",
+                              "resident",
+                              "--durability",
+                              "memory"};
+    auto planned = chaos::LocalCluster::plan(options);
+    EXPECT_TRUE(planned.ok()) << planned.status().to_string();
+    cluster_.emplace(std::move(planned).value());
+    const Status started = cluster_->start_all(kPatience);
+    EXPECT_TRUE(started.ok()) << started.to_string();
+    std::string endpoints;
+    for (const std::string& each : cluster_->endpoints()) {
+      endpoints += (endpoints.empty() ? "" : ",") + each;
+    }
+    ctl_.emplace(endpoints);
+  }
+
+  nlohmann::json acquire(const std::string& name, const std::string& ttl = "60s") {
+    return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", ttl});
+  }
+
+  nlohmann::json verdict(const std::string& name, const nlohmann::json& grant, int code = 0) {
+    return ctl_->json({"--timeout", "30s", "lock", "check", name, "--token", grant["token"]}, code);
+  }
+
+  chaos::ScratchDirectory directory_ = scratch();
+  std::optional<chaos::LocalCluster> cluster_;
+  std::optional<Ctl> ctl_;
+};
+
+TEST_F(ResidentProcessTest, ServesLocksAndSaysWhatItRunsOn) {
+  const auto grant = acquire("a");
+  EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
+  const std::string name(1024, 'n');
+  acquire(name);
+  EXPECT_EQ(ctl_->json({"lock", "get", name})["name"], name);
+  EXPECT_EQ(ctl_->json({"lock", "ls"})["locks"].size(), 2u);
+  const auto busy = (*ctl_)({"-o", "json", "lock", "acquire", "a", "--try", "--ttl", "60s"});
+  EXPECT_EQ(busy.code, 6);
+  const auto status = ctl_->json({"status"});
+  std::uint32_t led = 0;
+  for (const auto& node : status["nodes"]) {
+    EXPECT_EQ(node["turn"], "resident");
+    EXPECT_EQ(node["stepper"], "cpu");
+    EXPECT_THAT(std::string(node["stepper_reason"]), HasSubstr("twin"));
+    for (const auto& peer : node["peers"]) {
+      EXPECT_THAT(std::string(peer["device_link"]), HasSubstr("shared memory"));
+    }
+    led += node["leaders"].get<std::uint32_t>();
+  }
+  EXPECT_EQ(led, kShards);
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
+TEST_F(ResidentProcessTest, ASessionThatIsNotKeptAliveLosesItsLocks) {
+  const auto first = acquire("a", "1s");
+  const auto second =
+      ctl_->json({"--timeout", "30s", "lock", "acquire", "a", "--ttl", "60s", "--wait", "30s"});
+  EXPECT_GT(std::stoull(std::string(second["token"])), std::stoull(std::string(first["token"])));
+  EXPECT_EQ(verdict("a", first, 1)["verdict"], "STALE");
+}
+
+TEST_F(ResidentProcessTest, LocksSurviveTheDeathOfANodeWhichIsNotTakenBack) {
+  std::vector<nlohmann::json> grants;
+  for (int i = 0; i < 6; ++i) {
+    grants.push_back(acquire("lock" + std::to_string(i)));
+  }
+  cluster_->kill(2);
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "lock" + std::to_string(i);
+    EXPECT_EQ(verdict(name, grants[i])["verdict"], "VALID") << name;
+  }
+  acquire("after");
+  ASSERT_TRUE(cluster_->spawn(2).ok());
+  const Status ready = cluster_->wait_ready(2, kPatience);
+  EXPECT_FALSE(ready.ok());
+  EXPECT_THAT(ready.message(), HasSubstr("was used before"));
+}
+
+// The others lead on without it; it hears of what it missed, and its own answers are true again.
+TEST_F(ResidentProcessTest, ANodeThatWasStoppedAndResumedServesAgain) {
+  acquire("before");
+  ::kill(cluster_->pid(3), SIGSTOP);
+  std::vector<nlohmann::json> grants;
+  for (int i = 0; i < 4; ++i) {
+    grants.push_back(acquire("lock" + std::to_string(i)));
+  }
+  ::kill(cluster_->pid(3), SIGCONT);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID");
+  }
+  acquire("after");
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    EXPECT_TRUE(cluster_->running(node)) << node;
+  }
+}
+
+TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string data_dir = (directory.path() / "data").string();
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"--turn",
+                                          "resident",
+                                          "--listen-client",
+                                          "127.0.0.1:0",
+                                          "--listen-peer",
+                                          "127.0.0.1:17999",
+                                          "--listen-metrics",
+                                          "off",
+                                          "--data-dir",
+                                          data_dir};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished finished = run("gcoordd", arguments);
+    EXPECT_EQ(finished.code, 2);
+    return finished.err;
+  };
+  const std::vector<std::string> three = {
+      "--peer", "2=127.0.0.1:17998", "--peer", "3=127.0.0.1:17997"};
+  EXPECT_THAT(refused(three), HasSubstr("--durability memory"));
+  EXPECT_THAT(refused({"--durability", "memory"}), HasSubstr("three nodes"));
+  EXPECT_THAT(
+      refused(
+          {"--durability", "memory", "--peer", "2=127.0.0.1:17998", "--peer", "7=127.0.0.1:17997"}),
+      HasSubstr("1, 2 and 3"));
+  auto with = three;
+  with.insert(with.end(), {"--durability", "memory", "--device", "auto"});
+  EXPECT_THAT(refused(with), HasSubstr("by name"));
+  EXPECT_THAT(run("gcoordd", {"dev", "--turn", "graph"}).err,
+              HasSubstr("neither host nor resident"));
+}
+
+}  // namespace
+}  // namespace gcoord::cli

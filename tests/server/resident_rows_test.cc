@@ -1,0 +1,305 @@
+// What a host makes of what its resident node tells: answers, ends of requests, reads, and states
+// that come from other hosts. By the twin of three nodes, each with the host's half behind it.
+#include "server/resident_rows.h"
+
+#include "resident_world.h"
+#include "server/resident_probe.h"
+#include "server/resident_states.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::uint32_t kShards = 24;
+constexpr std::uint32_t kLanes = 3;
+
+// The lock tables as a service, and what became of each cookie.
+class CopyService final : public Service {
+ public:
+  void apply(const AppliedEntry& entry) override {
+    std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
+    locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
+    const auto reply = locks.apply_bytes(entry.shard, entry.index, entry.payload, Tick{1}, events);
+    if (entry.cookie != 0) {
+      applied[entry.cookie] = reply.code;
+    }
+  }
+
+  void on_proposal_failed(std::uint64_t cookie, const Status& status, NodeId) override {
+    EXPECT_TRUE(failed.emplace(cookie, status.code()).second);
+  }
+
+  void on_read(std::uint64_t cookie, const Status& status, NodeId) override {
+    EXPECT_TRUE(reads.emplace(cookie, status.code()).second);
+  }
+
+  void on_role(ShardId, consensus::Role, Term, NodeId) override {}
+
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
+    bytes = locks.serialize(shard);
+  }
+
+  Status install(ShardId shard, std::span<const std::byte> bytes) override {
+    return locks.deserialize(shard, bytes, Tick{1});
+  }
+
+  bool plausible(ShardId, std::span<const std::byte> bytes) const override {
+    return locks::parse_snapshot(bytes).ok();
+  }
+
+  std::uint64_t state_hash(ShardId shard) const override { return locks.state_hash(shard); }
+
+  void on_loop_gap(std::uint64_t) override {}
+
+  locks::LockCpu locks{locks::LockOptions{.shard_count = kShards, .index_seed = 5}};
+  std::map<std::uint64_t, locks::LockCode> applied;
+  std::map<std::uint64_t, StatusCode> failed;
+  std::map<std::uint64_t, StatusCode> reads;
+};
+
+// The host's halves of the three nodes of a world, whose own copies are not used.
+struct Hosts {
+  struct Host {
+    CopyService service;
+    std::unique_ptr<ResidentRequests> requests;
+    std::unique_ptr<ResidentRows> rows;
+    std::unique_ptr<ResidentStates> states;
+    Status failure;
+  };
+
+  Hosts() : world(21, {}, false) {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      Host& host = each[n];
+      host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
+      host.rows = std::make_unique<ResidentRows>(kShards, host.service, *host.requests);
+      std::vector<NodeId> peers;
+      for (std::uint32_t p = 0; p < kTurnNodes; ++p) {
+        if (p != n) {
+          peers.push_back(NodeId{p + 1});
+        }
+      }
+      host.states = std::make_unique<ResidentStates>(
+          peers, *host.rows, host.service, [this, n](NodeId to, auto message) {
+            if (lose_messages == 0) {
+              sent.push_back({n, to.value - 1, {message.begin(), message.end()}});
+            } else {
+              --lose_messages;
+            }
+          });
+    }
+    turns(4000);
+  }
+
+  void turns(std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      for (Host& host : each) {
+        host.requests->push();
+      }
+      world.turns(1);
+      for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+        listen(n);
+      }
+      deliver();
+    }
+  }
+
+  void listen(std::uint32_t n) {
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      while (const auto told = world.nodes[n].memory->pull(lane)) {
+        const Status taken = each[n].rows->take(lane, *told);
+        each[n].failure = taken.ok() ? each[n].failure : taken;
+      }
+    }
+  }
+
+  void deliver() {
+    const auto messages = std::exchange(sent, {});
+    for (const Message& message : messages) {
+      EXPECT_TRUE(ResidentStates::is_message(message.bytes));
+      EXPECT_TRUE(
+          each[message.to].states->on_message(NodeId{message.from + 1}, message.bytes).ok());
+    }
+  }
+
+  std::uint32_t leader_of(ShardId shard) const {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      if (n != world.paused && each[n].rows->view(shard).role == consensus::Role::Leader) {
+        return n;
+      }
+    }
+    return kTurnNodes;
+  }
+
+  locks::LockCode ask(ShardId shard, const locks::LockCommand& command) {
+    const std::uint32_t n = leader_of(shard);
+    EXPECT_LT(n, kTurnNodes);
+    each[n].requests->command(shard, command, ++cookie);
+    for (std::uint32_t k = 0; k < 1000 && !each[n].service.applied.contains(cookie); ++k) {
+      turns(1);
+    }
+    return each[n].service.applied[cookie];
+  }
+
+  void lock_and_unlock(std::uint32_t times) {
+    for (std::uint32_t k = 0; k < times; ++k) {
+      sequence += 2;
+      const locks::LockCommand take =
+          locks::make_acquire({.session = SessionId{5},
+                               .sequence = RequestSequence{sequence},
+                               .acked_below = RequestSequence{sequence - 1},
+                               .name = name,
+                               .ttl_ms = 10'000});
+      EXPECT_EQ(ask(shard(), take), locks::LockCode::Granted);
+      const auto lock = each[leader_of(shard())].service.locks.get(shard(), hash_name(name));
+      ASSERT_TRUE(lock.has_value());
+      EXPECT_EQ(ask(shard(),
+                    locks::make_release({.session = SessionId{5},
+                                         .sequence = RequestSequence{sequence + 1},
+                                         .acked_below = RequestSequence{sequence},
+                                         .name_hash = hash_name(name),
+                                         .token = lock->token})),
+                locks::LockCode::Released);
+    }
+  }
+
+  ShardId shard() const { return shard_of(hash_name(name), kShards); }
+
+  struct Message {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  ResidentWorld world;
+  Host each[kTurnNodes];
+  std::vector<Message> sent;
+  std::uint32_t lose_messages = 0;
+  std::string name = "n";
+  std::uint64_t cookie = 0;
+  std::uint64_t sequence = 1;
+};
+
+TEST(ResidentRows, EachCookieEndsOnceAndReadsOfOnePassShareABarrier) {
+  Hosts hosts;
+  hosts.lock_and_unlock(3);
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  hosts.each[leader].requests->barrier(hosts.shard(), 1001);
+  hosts.each[leader].requests->barrier(hosts.shard(), 1002);
+  EXPECT_EQ(hosts.each[leader].requests->under_way(), 1u);
+  hosts.turns(200);
+  EXPECT_EQ(hosts.each[leader].service.reads.at(1001), StatusCode::Ok);
+  EXPECT_EQ(hosts.each[leader].service.reads.at(1002), StatusCode::Ok);
+  EXPECT_EQ(hosts.each[leader].requests->under_way(), 0u);
+  for (const auto& host : hosts.each) {
+    EXPECT_TRUE(host.failure.ok()) << host.failure.to_string();
+    EXPECT_EQ(host.rows->counts().compared, 6u);
+  }
+}
+
+TEST(ResidentRows, AFollowerIsRefusedByItsDevice) {
+  Hosts hosts;
+  const std::uint32_t other = (hosts.leader_of(hosts.shard()) + 1) % kTurnNodes;
+  hosts.each[other].requests->command(
+      hosts.shard(), locks::make_register_session(SessionId{1}, 1000), 9);
+  hosts.each[other].requests->barrier(hosts.shard(), 10);
+  hosts.turns(200);
+  EXPECT_EQ(hosts.each[other].service.failed.at(9), StatusCode::FailedPrecondition);
+  EXPECT_EQ(hosts.each[other].service.reads.at(10), StatusCode::FailedPrecondition);
+}
+
+TEST(ResidentRows, WhatWasUnderWayWhenLeadershipEndsIsUnknown) {
+  Hosts hosts;
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  hosts.world.paused = leader;
+  hosts.each[leader].requests->command(
+      hosts.shard(), locks::make_register_session(SessionId{1}, 1000), 9);
+  hosts.turns(8000);
+  ASSERT_LT(hosts.leader_of(hosts.shard()), kTurnNodes);
+  hosts.world.paused = kTurnNodes;
+  hosts.turns(3000);
+  EXPECT_EQ(hosts.each[leader].requests->under_way(), 0u);
+  EXPECT_EQ(
+      hosts.each[leader].service.failed.count(9) + hosts.each[leader].service.applied.count(9), 1u);
+}
+
+// The node was away for longer than its log reaches back, and messages are lost on the way, too.
+TEST(ResidentRows, AStateThatASnapshotReplacedComesFromAnotherHost) {
+  Hosts hosts;
+  hosts.lock_and_unlock(2);
+  const std::uint32_t away = (hosts.leader_of(hosts.shard()) + 1) % kTurnNodes;
+  hosts.world.paused = away;
+  hosts.turns(4000);
+  hosts.lock_and_unlock(100);
+  hosts.world.paused = kTurnNodes;
+  hosts.turns(4000);
+  ASSERT_EQ(hosts.each[away].rows->wants().size(), 1u);
+  EXPECT_EQ(hosts.each[away].rows->whole_at(hosts.shard()), LogIndex{});
+  hosts.lock_and_unlock(2);
+  hosts.lose_messages = 2;
+  for (std::uint64_t now_ms = 1000; now_ms < 3000; now_ms += 100) {
+    hosts.each[away].states->refresh(now_ms);
+    hosts.turns(10);
+  }
+  EXPECT_TRUE(hosts.each[away].rows->wants().empty());
+  EXPECT_EQ(hosts.each[away].states->installed_count(), 1u);
+  EXPECT_EQ(hosts.each[away].rows->counts().absent, 1u);
+  hosts.lock_and_unlock(2);
+  hosts.turns(300);
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  EXPECT_EQ(hosts.each[away].service.state_hash(hosts.shard()),
+            hosts.each[leader].service.state_hash(hosts.shard()));
+  EXPECT_TRUE(hosts.each[away].failure.ok());
+}
+
+TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {
+  Hosts hosts;
+  hosts.lock_and_unlock(1);
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  const auto& service = hosts.world.nodes[leader].memory->view().service;
+  service.stripes[hosts.shard().value / service.rows_per_stripe]
+      .batch.tables.shards[hosts.shard().value]
+      .token_last += 1;
+  hosts.each[leader].requests->command(
+      hosts.shard(), locks::make_register_session(SessionId{77}, 1000), 900);
+  hosts.turns(200);
+  EXPECT_EQ(hosts.each[leader].failure.detail(), kDeviceFailed);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_EQ(hosts.each[n].failure.ok(), n != leader);
+  }
+}
+
+TEST(ResidentRows, MessagesOfStatesThatCannotBeAreDroppedAndCounted) {
+  Hosts hosts;
+  std::vector<std::byte> message(40, std::byte{0xff});
+  for (const std::byte kind : {kStateAskKind, kStateKind}) {
+    message.front() = kind;
+    EXPECT_TRUE(hosts.each[0].states->on_message(NodeId{2}, message).ok());
+  }
+  EXPECT_EQ(hosts.each[0].states->dropped_count(), 2u);
+  EXPECT_FALSE(ResidentStates::is_message(std::span{message}.first(31)));
+}
+
+TEST(ResidentProbe, ALaneThatDoesNotAnswerIsAnOverrun) {
+  Hosts hosts;
+  ResidentProbe probe(kLanes, *hosts.each[0].requests);
+  EXPECT_TRUE(probe.refresh(1000).ok());
+  hosts.each[0].requests->push();
+  hosts.world.turns(9);
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    while (const auto told = hosts.world.nodes[0].memory->pull(lane)) {
+      probe.take(lane, told->reply);
+    }
+  }
+  EXPECT_TRUE(probe.refresh(1000 + kProbePauseMs).ok());
+  EXPECT_TRUE(probe.refresh(1000 + kProbePauseMs + kProbeLimitMs).ok());
+  EXPECT_EQ(probe.refresh(1001 + kProbePauseMs + kProbeLimitMs).detail(), kDeviceOverrun);
+}
+
+}  // namespace
+}  // namespace gcoord::server

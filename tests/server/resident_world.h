@@ -1,0 +1,232 @@
+// Three resident nodes in one process, turned one after the other by a clock that the test moves;
+// each with a copy of its lock tables on the host that is fed by what the node tells.
+#pragma once
+
+#include "common/random.h"
+#include "locks/lock_cpu.h"
+#include "server/resident_node.h"
+#include "server/resident_turn.h"
+#include "server/told_commands.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+inline constexpr std::uint64_t kWorldTickNs = 1000;
+
+// What one node told of one request.
+struct Answer {
+  TurnReply reply;
+  locks::LockReply decision;  // Of the copy.
+  bool whole = false;         // The request was a whole command.
+};
+
+struct ResidentWorld {
+  struct Node {
+    std::unique_ptr<ResidentNode> memory;
+    std::unique_ptr<ResidentTurn> turn;
+    std::unique_ptr<locks::LockCpu> copy;
+    ToldCommands commands;
+    std::vector<TurnReply> role;              // By shard: the newest.
+    std::vector<LogIndex> told;               // By shard: the newest entry.
+    std::vector<bool> absent;                 // By shard.
+    std::map<std::uint64_t, Answer> answers;  // By tag.
+    std::vector<locks::LockEvent> events;     // Of shards that this node leads.
+    std::uint64_t compared = 0;               // State hashes that were equal on both sides.
+  };
+
+  explicit ResidentWorld(std::uint64_t seed, LockTurnSizes sizes = {}, bool clients_read = true)
+      : seed_(seed), reads_(clients_read) {
+    ResidentNodeOptions options;
+    options.shape = {.shard_count = kShards,
+                     .stripe_count = 3,
+                     .log_slots = 128,
+                     .entries_max = 16,
+                     .wide_count = 64};
+    options.sizes = sizes;
+    options.timing.tick_ns = kWorldTickNs;
+    options.timing.limits = {
+        .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
+    options.ring_slots = 256;
+    options.client_slots = 256;
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      options.self = NodeId{n + 1};
+      options.timing.seed = mix64(seed * kTurnNodes + n);
+      options.index_seed = mix64(seed + 100 + n);
+      open(nodes[n], options);
+    }
+    for (std::uint32_t n = 1; n < kTurnNodes; ++n) {
+      for (std::uint32_t other = 0; other < n; ++other) {
+        EXPECT_TRUE(join_resident(*nodes[n].memory, *nodes[other].memory).ok());
+      }
+    }
+    for (Node& node : nodes) {
+      node.turn = make_host_turn(*node.memory);
+      EXPECT_TRUE(node.turn->prepare().ok());
+      EXPECT_TRUE(node.turn->start().ok());
+    }
+  }
+
+  static void open(Node& node, const ResidentNodeOptions& options) {
+    auto made = ResidentNode::make(options, netcore::make_host_memory());
+    ASSERT_TRUE(made.ok()) << made.status().to_string();
+    node.memory = std::move(made).value();
+    node.copy = std::make_unique<locks::LockCpu>(
+        locks::LockOptions{.shard_count = kShards, .index_seed = 77});
+    node.role.resize(kShards);
+    node.told.resize(kShards);
+    node.absent.resize(kShards);
+  }
+
+  void turns(std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      now_ns += kWorldTickNs / 10;
+      const auto n = static_cast<std::uint32_t>(++turned_ % kTurnNodes);
+      if (paused != n) {
+        const auto any = nodes[n].turn->turn(now_ns);
+        EXPECT_TRUE(any.ok()) << any.status().to_string();
+        if (reads_) {
+          listen(nodes[n]);
+        }
+      }
+    }
+  }
+
+  void listen(Node& node) {
+    for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      while (const auto told = node.memory->pull(lane)) {
+        take(node, *told);
+      }
+    }
+  }
+
+  void take(Node& node, const ToldSlot& told) {
+    const ShardId shard = told.reply.shard;
+    switch (told.reply.verdict) {
+      case TurnVerdict::Role:
+        node.role[shard.value] = told.reply;
+        return;
+      case TurnVerdict::Installed:
+        node.absent[shard.value] = true;
+        node.told[shard.value] = told.reply.index;
+        node.commands.forget(shard);
+        return;
+      case TurnVerdict::Committed:
+      case TurnVerdict::Told:
+        return take_entry(node, told);
+      case TurnVerdict::NotLeader:
+      case TurnVerdict::Overloaded:
+      case TurnVerdict::Refused:
+        node.answers[told.reply.tag].reply = told.reply;
+        return;
+      case TurnVerdict::None:
+        break;
+    }
+    ADD_FAILURE() << "a told slot without a verdict";
+  }
+
+  void take_entry(Node& node, const ToldSlot& told) {
+    const ShardId shard = told.reply.shard;
+    EXPECT_EQ(told.reply.index, node.told[shard.value] + 1) << "shard " << shard.value;
+    node.told[shard.value] = told.reply.index;
+    std::vector<std::byte> bytes;
+    Answer answer{told.reply, {}, false};
+    const ToldKind kind = node.commands.take(shard, told.reply.index, told.entry, bytes);
+    if (kind == ToldKind::Command && !node.absent[shard.value]) {
+      std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
+      locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
+      answer.decision = node.copy->apply_bytes(shard, told.reply.index, bytes, Tick{1}, events);
+      answer.whole = true;
+      if (leads(node, shard)) {
+        node.events.insert(node.events.end(), room.begin(), room.begin() + events.count);
+      }
+      const auto expected = static_cast<std::uint64_t>(LockTurnDone::Applied) |
+                            static_cast<std::uint64_t>(answer.decision.code) << 8;
+      EXPECT_EQ(told.reply.result.word[1] & 0xffff'ffffu, expected);
+    }
+    if (!node.absent[shard.value]) {
+      EXPECT_EQ(told.reply.result.word[0], node.copy->state_hash(shard))
+          << "shard " << shard.value << " kind " << int{told.entry.kind()} << " number "
+          << told.entry.number() << " done " << told.reply.result.word[1];
+      node.compared += kind == ToldKind::Command ? 1 : 0;
+    } else {
+      EXPECT_EQ(done_of(told.reply.result), LockTurnDone::Absent);
+    }
+    if (told.reply.tag != 0) {
+      node.answers[told.reply.tag] = answer;
+    }
+  }
+
+  static bool leads(const Node& node, ShardId shard) {
+    return node.role[shard.value].detail == static_cast<std::uint32_t>(consensus::Role::Leader);
+  }
+
+  // The node that leads a shard; kTurnNodes: none.
+  std::uint32_t leader_of(ShardId shard) const {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      if (paused != n && leads(nodes[n], shard)) {
+        return n;
+      }
+    }
+    return kTurnNodes;
+  }
+
+  // Pushes a command's entries at node n; the tag of the last one.
+  std::uint64_t push(std::uint32_t n, ShardId shard, const locks::LockCommand& command) {
+    return push(n, shard, locks::entries_of(command));
+  }
+
+  std::uint64_t push(std::uint32_t n, ShardId shard, const std::vector<locks::LockEntry>& entries) {
+    std::vector<TurnRequest> requests;
+    for (const locks::LockEntry& entry : entries) {
+      TurnRequest request;
+      request.shard = shard;
+      request.head = entry.head;
+      request.tag = ++tag_last_;
+      std::copy(std::begin(entry.word), std::end(entry.word), std::begin(request.word));
+      requests.push_back(request);
+    }
+    EXPECT_TRUE(nodes[n].memory->push(stripe_of(nodes[n].memory->options().shape, shard),
+                                      requests.data(),
+                                      static_cast<std::uint32_t>(requests.size())));
+    return tag_last_;
+  }
+
+  // Asks the shard's leader and waits for the answer.
+  Answer ask(ShardId shard, const locks::LockCommand& command) {
+    return ask(shard, locks::entries_of(command));
+  }
+
+  Answer ask(ShardId shard, const std::vector<locks::LockEntry>& entries) {
+    const std::uint32_t n = leader_of(shard);
+    EXPECT_LT(n, kTurnNodes);
+    if (n == kTurnNodes) {
+      return {};
+    }
+    const std::uint64_t tag = push(n, shard, entries);
+    for (std::uint32_t k = 0; k < 400 && !nodes[n].answers.contains(tag); ++k) {
+      turns(3);
+    }
+    EXPECT_TRUE(nodes[n].answers.contains(tag));
+    return nodes[n].answers[tag];
+  }
+
+  static constexpr std::uint32_t kShards = 24;
+
+  Node nodes[kTurnNodes];
+  std::uint64_t now_ns = 1'000'000;
+  std::uint32_t paused = kTurnNodes;  // A node that is not turned.
+
+ private:
+  std::uint64_t seed_;
+  bool reads_;
+  std::uint64_t turned_ = 0;
+  std::uint64_t tag_last_ = 0;
+};
+
+}  // namespace gcoord::server

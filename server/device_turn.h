@@ -91,9 +91,9 @@ class TurnStripe {
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close() {
-    clear_desk(t_);
-    keep_only(kNoTurnPlace);
-    stop_if_exhausted();
+    if (keep_only(kNoTurnPlace)) {
+      stop_if_exhausted();
+    }
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       move_held(t_, p);
@@ -223,9 +223,10 @@ class TurnStripe {
   // What the last look at the clients' ring found. The next one is begun at once, and is under way
   // during the turn.
   GCOORD_HD void take_requests() {
-    if (asked_) {
-      receive_requests(t_, requests_, asked_tile_);
+    if (!asked_) {
+      asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
     }
+    receive_requests(t_, requests_, asked_tile_);
     asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
     asked_ = true;
   }
@@ -263,22 +264,24 @@ class TurnStripe {
     return mask;
   }
 
-  // Puts the row that is kept back into the table, unless it is this one.
-  GCOORD_HD void keep_only(std::uint32_t row) {
+  // Puts the row that is kept back into the table, unless it is this one. Whether there was one.
+  GCOORD_HD bool keep_only(std::uint32_t row) {
     const std::uint32_t kept = t_.desk.kept.row;
-    if (kept != kNoTurnPlace && kept != row) {
-      warp_sync();
-      if (warp_rank() == 0) {
-        put_back(t_.node, t_.desk);
-      }
-      warp_sync();
+    if (kept == kNoTurnPlace || kept == row) {
+      return false;
     }
+    warp_sync();
+    if (warp_rank() == 0) {
+      put_back(t_.node, t_.desk);
+    }
+    warp_sync();
+    return true;
   }
 
   // A row may speak to a peer if all that the rows up to its place could say finds room there.
   GCOORD_HD_FLAT void step_places() {
     using Entry = typename Service::Entry;
-    keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace);
+    static_cast<void>(keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace));
     std::uint32_t credit[kTurnPeers];
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {

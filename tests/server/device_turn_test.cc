@@ -49,7 +49,7 @@ struct World {
   // Turns living nodes, a node at a time, in an order that follows from the seed.
   void turns(std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
-      now_ns += kTickNs / 10;
+      now_ns += kTickNs * step_tenths / 10;
       const std::uint64_t word = random64(cluster->options().seed, 7, ++turned);
       const std::uint32_t n = uneven ? pick(word) : static_cast<std::uint32_t>(turned % kTurnNodes);
       if (host[n].has_value()) {
@@ -97,6 +97,7 @@ struct World {
   std::uint64_t now_ns = 1'000'000;
   std::uint64_t turned = 0;
   bool uneven = false;
+  std::uint64_t step_tenths = 1;  // Of a tick, that pass with every turn of a node.
 };
 
 // Replicas that applied as much have the same digest; the commands of the replica that applied
@@ -209,6 +210,25 @@ TEST(DeviceTurn, ARowThatWasAloneInItsTurnsIsPutBackIntoTheTable) {
     leaders += row.hot.role == consensus::Role::Leader ? 1 : 0;
   }
   EXPECT_EQ(leaders, 1u);
+}
+
+// Turns that take many ticks: rows campaign again and again before they are answered.
+TEST(DeviceTurn, TicksThatPassFasterThanTurnsBreakNothing) {
+  for (const std::uint64_t tenths : {30u, 100u, 300u, 1000u}) {
+    World world(small_cluster(12 + tenths));
+    world.step_tenths = tenths;
+    world.turns(1500);
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      ASSERT_TRUE(world.cluster->feed(n, 4).ok());
+    }
+    world.turns(3000);
+    world.step_tenths = 1;
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      ASSERT_TRUE(world.cluster->feed(n, 0).ok());
+    }
+    world.turns(20'000);
+    expect_equal_everywhere(world, {0, 1, 2});
+  }
 }
 
 // A slow node's rings fill: its peers have no credit, emit nothing, and emit it later.

@@ -60,8 +60,11 @@ class GcoordHolder final : public LockHolder {
       return Status{};
     }
     lost_ = std::make_shared<std::atomic<bool>>(false);
-    auto opened =
-        open_recorded_session(client_, history_, {.process = number_, .ttl = ttl_, .lost = lost_});
+    certain_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+    auto opened = open_recorded_session(
+        client_,
+        history_,
+        {.process = number_, .ttl = ttl_, .lost = lost_, .certain_until_ns = certain_});
     if (!opened.ok()) {
       return from_client(opened.status());
     }

@@ -304,12 +304,13 @@ constexpr std::array kTable = {
               "",
               "listen beyond loopback although nothing is encrypted or authenticated yet",
               &insecure},
-    OptionRow{"trace",
-              OptionShape::Value,
-              "FILE",
-              "write every shard transition to FILE as JSON lines; FILE.2, FILE.3 and so on where there "
-              "is one already",
-              &path<&NodeOptions::trace_file>},
+    OptionRow{
+        "trace",
+        OptionShape::Value,
+        "FILE",
+        "write every shard transition to FILE as JSON lines; FILE.2, FILE.3 and so on where there "
+        "is one already",
+        &path<&NodeOptions::trace_file>},
     OptionRow{"log-level",
               OptionShape::Value,
               "LEVEL",

@@ -66,11 +66,15 @@ Reason reason_of(const client::Status& status) {
 
 client::Status Lane::open() {
   auto lost = std::make_shared<std::atomic<bool>>(false);
-  auto session = open_recorded_session(
-      around_.client,
-      around_.history,
-      {.process = around_.process, .ttl = around_.plan.session_ttl, .lost = lost});
+  auto certain = std::make_shared<std::atomic<std::uint64_t>>(0);
+  auto session = open_recorded_session(around_.client,
+                                       around_.history,
+                                       {.process = around_.process,
+                                        .ttl = around_.plan.session_ttl,
+                                        .lost = lost,
+                                        .certain_until_ns = certain});
   if (session.ok()) {
+    certain_until_ns_ = std::move(certain);
     session_lost_ = std::move(lost);
     session_id_ = session.value().id();
     session_.clear();
@@ -93,6 +97,14 @@ void Lane::close() {
   session_.clear();
 }
 
+// Rises with each renewal, and is left alone once the session is over.
+void Lane::note_certain() {
+  const std::uint64_t until_ns = certain_until_ns(session_.front());
+  if (until_ns != 0) {
+    certain_until_ns_->store(until_ns);
+  }
+}
+
 std::uint64_t Lane::random() {
   return random64(around_.seed, std::uint64_t{around_.process} << 32 | number_, ++drawn_);
 }
@@ -113,6 +125,7 @@ void Lane::pause_and_begin() {
 }
 
 void Lane::record(const client::Status& status) {
+  note_certain();
   operation_.return_ns = history_now_ns();
   operation_.outcome = outcome_of(status);
   operation_.reason = reason_of(status);
@@ -173,6 +186,7 @@ void Lane::begin() {
 }
 
 void Lane::ask() {
+  note_certain();
   operation_ = {.process = around_.process, .op = Op::Acquire, .session = session_id_};
   choose();
   operation_.call_ns = history_now_ns();

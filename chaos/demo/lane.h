@@ -82,6 +82,7 @@ class Lane {
 
   void begin();
   bool is_early();
+  void note_certain();
   void ask();
   void choose();
   void write_guarded();
@@ -104,6 +105,7 @@ class Lane {
   std::uint64_t session_id_ = 0;
   // Shared with the session's own events, which may come when the lane has another one.
   std::shared_ptr<std::atomic<bool>> session_lost_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<std::uint64_t>> certain_until_ns_;
   std::uint64_t round_due_ns_ = 0;
   std::uint32_t place_ = GuardedStore::kPlaces;  // Of the name under way, if the store is written.
   std::uint64_t values_written_ = 0;

@@ -1,5 +1,7 @@
 #include "chaos/demo/recorded_session.h"
 
+#include <algorithm>
+
 namespace gcoord::chaos {
 
 client::Result<client::Session> open_recorded_session(client::Client& client,
@@ -9,8 +11,11 @@ client::Result<client::Session> open_recorded_session(client::Client& client,
   auto id = std::make_shared<std::atomic<std::uint64_t>>(0);
   auto session = client.open_session(
       {.ttl = options.ttl,
-       .on_event = [id, &history, lost = options.lost, process = options.process](
-                       client::SessionEvent event) {
+       .on_event = [id,
+                    &history,
+                    lost = options.lost,
+                    process = options.process,
+                    certain = options.certain_until_ns](client::SessionEvent event) {
          if (event != client::SessionEvent::Expired) {
            return;
          }
@@ -20,13 +25,21 @@ client::Result<client::Session> open_recorded_session(client::Client& client,
          }
          Operation ended{.process = process, .op = Op::SessionLost};
          ended.session = id->load();
-         ended.call_ns = ended.return_ns = history_now_ns();
+         const std::uint64_t now_ns = history_now_ns();
+         const std::uint64_t known_ns = certain == nullptr ? 0 : certain->load();
+         ended.call_ns = ended.return_ns = known_ns == 0 ? now_ns : std::min(now_ns, known_ns);
          history.write(ended);
        }});
   if (session.ok()) {
     id->store(session.value().id());
   }
   return session;
+}
+
+std::uint64_t certain_until_ns(const client::Session& session) {
+  const std::uint64_t now_ns = history_now_ns();
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(session.remaining());
+  return left.count() > 0 ? now_ns + static_cast<std::uint64_t>(left.count()) : 0;
 }
 
 }  // namespace gcoord::chaos

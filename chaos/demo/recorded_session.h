@@ -17,11 +17,17 @@ struct RecordedSessionOptions {
   std::chrono::milliseconds ttl{10'000};
   // Becomes true when the session is lost; may be nullptr.
   std::shared_ptr<std::atomic<bool>> lost;
+  // A moment until which the session certainly lives, as its owner last knew; may be
+  // nullptr. A process that was stopped learns of the loss late, and says that it was then.
+  std::shared_ptr<std::atomic<std::uint64_t>> certain_until_ns;
 };
 
 // Blocking. The history outlives the client.
 client::Result<client::Session> open_recorded_session(client::Client& client,
                                                       HistoryWriter& history,
                                                       const RecordedSessionOptions& options);
+
+// How long the session certainly lives, from now on, on the clock of histories; 0: not at all.
+std::uint64_t certain_until_ns(const client::Session& session);
 
 }  // namespace gcoord::chaos

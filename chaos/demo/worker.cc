@@ -1,6 +1,7 @@
 #include "chaos/demo/worker.h"
 
 #include "chaos/demo/lane.h"
+#include "chaos/demo/recorded_session.h"
 #include "chaos/process/cluster_watch.h"
 #include "common/random.h"
 
@@ -25,6 +26,8 @@ constexpr std::chrono::milliseconds kForgottenHold{100};
 
 // A lease is renewed so often, each time after a part of its TTL.
 constexpr std::uint32_t kLeaseRenewals = 3;
+
+constexpr std::chrono::seconds kKeeperTtl{10};
 
 // Before a session is opened again.
 constexpr std::chrono::milliseconds kErrorPause{50};
@@ -140,7 +143,13 @@ class Worker {
         return from_client(opened);
       }
     }
-    auto session = client_.open_session({.ttl = std::chrono::seconds{10}});
+    keeper_certain_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+    auto session = open_recorded_session(client_,
+                                         history_,
+                                         {.process = options_.number,
+                                          .ttl = kKeeperTtl,
+                                          .lost = nullptr,
+                                          .certain_until_ns = keeper_certain_});
     if (!session.ok()) {
       return from_client(session.status());
     }
@@ -198,6 +207,9 @@ class Worker {
   void forget_locks(Clock::time_point until) {
     for (std::uint64_t number = options_.number; Clock::now() + kForgottenWait / 4 < until;
          ++number) {
+      if (const auto until_ns = certain_until_ns(keeper_session_.front()); until_ns != 0) {
+        keeper_certain_->store(until_ns);
+      }
       if (options_.leases && number % 2 == 0) {
         lease_one(plan_.prefix + "/lease/" + std::to_string(number));
       } else {
@@ -278,12 +290,13 @@ class Worker {
       return;
     }
     lock.value().detach();
+    const std::uint64_t certain_ns = certain_until_ns(session);
     std::this_thread::sleep_for(kForgottenHold);
     operation.op = Op::Abandon;
     operation.kind = AcquireKind::None;
-    operation.call_ns = history_now_ns();
-    const auto certain = std::chrono::duration_cast<std::chrono::nanoseconds>(session.remaining());
-    operation.return_ns = operation.call_ns + static_cast<std::uint64_t>(certain.count());
+    // A process that was stopped meanwhile says from when on the lock may be anybody's.
+    operation.return_ns = std::max(certain_ns, certain_until_ns(session));
+    operation.call_ns = std::min(history_now_ns(), operation.return_ns);
     session.detach();
     history_.write(operation);
   }
@@ -302,6 +315,7 @@ class Worker {
   LaneSurroundings around_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<client::Session> keeper_session_;  // At most one: a Session has no empty state.
+  std::shared_ptr<std::atomic<std::uint64_t>> keeper_certain_;
   Operation keeper_;
   std::mutex mutex_;
   std::condition_variable all_ended_;

@@ -118,6 +118,11 @@ class FencingRun {
           result_.holders_stopped >= options_.stopped) {
         break;
       }
+      for (ChildProcess& worker : workers_) {
+        if (worker.wait_for(std::chrono::milliseconds{0}).has_value()) {
+          return Status{StatusCode::Aborted, "a client process ended early; see clients.log"};
+        }
+      }
       Draw draw{options_.seed, strike};
       const auto struck = draw.some(std::max(1u, options_.processes / 2), options_.processes);
       for (const std::uint32_t number : struck) {

@@ -18,11 +18,11 @@ class GcoordHolder final : public LockHolder {
                HistoryWriter& history,
                std::uint32_t process,
                std::chrono::milliseconds ttl)
-      : client_(client), history_(history), process_(process), ttl_(ttl) {}
+      : client_(client), history_(history), number_(process), ttl_(ttl) {}
 
   Result<std::uint64_t> acquire(const std::string& name) override {
     GCOORD_TRY_STATUS(open());
-    Operation asked{.process = process_,
+    Operation asked{.process = number_,
                     .op = Op::Acquire,
                     .kind = AcquireKind::Wait,
                     .key = name,
@@ -41,7 +41,7 @@ class GcoordHolder final : public LockHolder {
   }
 
   Status release(const std::string& name) override {
-    Operation asked{.process = process_,
+    Operation asked{.process = number_,
                     .op = Op::Release,
                     .key = name,
                     .session = session(),
@@ -60,8 +60,11 @@ class GcoordHolder final : public LockHolder {
       return Status{};
     }
     lost_ = std::make_shared<std::atomic<bool>>(false);
-    auto opened =
-        open_recorded_session(client_, history_, {.process = process_, .ttl = ttl_, .lost = lost_});
+    certain_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+    auto opened = open_recorded_session(
+        client_,
+        history_,
+        {.process = number_, .ttl = ttl_, .lost = lost_, .certain_until_ns = certain_});
     if (!opened.ok()) {
       return from_client(opened.status());
     }
@@ -71,6 +74,9 @@ class GcoordHolder final : public LockHolder {
   }
 
   void note(Operation& operation, const client::Status& status) {
+    if (const auto until_ns = certain_until_ns(session_.front()); until_ns != 0) {
+      certain_->store(until_ns);
+    }
     operation.return_ns = history_now_ns();
     operation.outcome = outcome_of(status);
     operation.reason = reason_of(status);
@@ -79,10 +85,11 @@ class GcoordHolder final : public LockHolder {
 
   client::Client& client_;
   HistoryWriter& history_;
-  std::uint32_t process_;
+  std::uint32_t number_;
   std::chrono::milliseconds ttl_;
   std::vector<client::Session> session_;  // At most one: a Session has no empty state.
   std::shared_ptr<std::atomic<bool>> lost_;
+  std::shared_ptr<std::atomic<std::uint64_t>> certain_;
   std::uint64_t token_ = 0;
 };
 

@@ -34,7 +34,7 @@ std::vector<FaultClass> faults_out_of_reach() {
 
 std::vector<FaultClass> all_faults() {
   std::vector<FaultClass> all;
-  for (auto&& list : {process_faults(),
+  for (auto&& list : {crash_faults(),
                       link_faults(),
                       disk_faults(),
                       file_faults(),

@@ -43,10 +43,10 @@ struct FaultClass {
   std::string_view skip;                         // for this reason.
 };
 
-std::vector<FaultClass> process_faults();  // Crashes and pauses.
-std::vector<FaultClass> link_faults();     // Partitions and bad links.
-std::vector<FaultClass> disk_faults();     // While a node runs, and lost power.
-std::vector<FaultClass> file_faults();  // In what a stopped node left, or another's in its place.
+std::vector<FaultClass> crash_faults();  // Crashes and pauses.
+std::vector<FaultClass> link_faults();   // Partitions and bad links.
+std::vector<FaultClass> disk_faults();   // While a node runs, and lost power.
+std::vector<FaultClass> file_faults();   // In what a stopped node left, or another's in its place.
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
 

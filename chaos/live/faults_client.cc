@@ -30,8 +30,7 @@ std::string fresh_name(const std::string& kind) {
 }
 
 client::Result<client::Session> open(LiveWorld& world, std::chrono::milliseconds ttl) {
-  return open_recorded_session(
-      world.client, world.history, {.process = kProcess, .ttl = ttl, .lost = nullptr});
+  return open_recorded_session(world.client, world.history, {.process = kProcess, .ttl = ttl});
 }
 
 // Answers of requests under way, recorded as they come.

@@ -74,7 +74,7 @@ class Pause final : public Fault {
 
 }  // namespace
 
-std::vector<FaultClass> process_faults() {
+std::vector<FaultClass> crash_faults() {
   return {{"kill", "1", false, [] { return std::make_unique<Kill>(Kill::Whom::Some); }, {}},
           {"kill-all", "1", false, [] { return std::make_unique<Kill>(Kill::Whom::All); }, {}},
           {"pause", "16", false, [] { return std::make_unique<Pause>(); }, {}}};

@@ -32,6 +32,10 @@ inline int close(int fd) {
   return static_cast<int>(::syscall(SYS_close, fd));
 }
 
+inline int dup3(int fd, int copy, int flags) {
+  return static_cast<int>(::syscall(SYS_dup3, fd, copy, flags));
+}
+
 inline int fsync(int fd) {
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }

@@ -74,7 +74,8 @@ bool grows(int fd, std::size_t bytes, off_t at) {
   if (::fstat(fd, &attributes) != 0) {
     return false;
   }
-  const off_t from = at < 0 ? attributes.st_size : at;
+  const bool appends = at < 0 && (::fcntl(fd, F_GETFL) & O_APPEND) != 0;
+  const off_t from = appends ? attributes.st_size : at < 0 ? ::lseek(fd, 0, SEEK_CUR) : at;
   return from + static_cast<off_t>(bytes) > attributes.st_size;
 }
 
@@ -186,6 +187,16 @@ int make_folder(int folder, const char* path, mode_t mode) {
   return raw::mkdirat(folder, path, mode);
 }
 
+int copy_descriptor(int fd, int copy, int flags) {
+  if (fd == copy) {
+    return flags == 0 ? copy : refuse(EINVAL);
+  }
+  state().closing(copy);
+  const int made = raw::dup3(fd, copy, flags);
+  state().copied(fd, made);
+  return made;
+}
+
 ssize_t write_any(int fd, const void* from, std::size_t bytes, off_t at) {
   const Journal journal = state().journal(fd);
   if (journal != nullptr) {
@@ -258,6 +269,14 @@ int openat64(int folder, const char* path, int flags, ...) {
 int close(int fd) {
   live::state().closing(fd);
   return live::raw::close(fd);
+}
+
+int dup2(int fd, int copy) noexcept {
+  return live::copy_descriptor(fd, copy, 0);
+}
+
+int dup3(int fd, int copy, int flags) noexcept {
+  return live::copy_descriptor(fd, copy, flags);
 }
 
 ssize_t write(int fd, const void* from, size_t bytes) {

@@ -30,7 +30,8 @@ ShimControl* map_control(const std::string& path) {
 
 std::string folder_of(int fd) {
   char path[PATH_MAX];
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const std::string link =
+      fd == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/" + std::to_string(fd);
   const ssize_t bytes = ::readlink(link.c_str(), path, sizeof(path));
   return bytes <= 0 ? std::string{} : std::string(path, static_cast<std::size_t>(bytes));
 }
@@ -83,8 +84,7 @@ std::string ShimState::on_disk(int folder, const char* path) const {
   }
   std::string absolute = path;
   if (absolute.empty() || absolute.front() != '/') {
-    const std::string base = folder == AT_FDCWD ? std::string{} : folder_of(folder);
-    absolute = base + "/" + absolute;
+    absolute = folder_of(folder) + "/" + absolute;
   }
   const bool inside = absolute.size() > disk_.size() &&
                       absolute.compare(0, disk_.size(), disk_) == 0 &&
@@ -103,7 +103,7 @@ void ShimState::opened(int fd, const std::string& path, bool fresh) {
   std::shared_ptr<UndoJournal> journal = known.lock();
   if (journal == nullptr || fresh) {
     const bool log_of_record = path.find("/wal/") != std::string::npos;
-    journal = std::make_shared<UndoJournal>(undo_, attributes.st_ino, fresh, log_of_record);
+    journal = std::make_shared<UndoJournal>(undo_, fd, fresh, log_of_record);
     known = journal;
   }
   journals_[fd] = std::move(journal);
@@ -116,6 +116,16 @@ void ShimState::closing(int fd) {
   }
   const std::lock_guard lock{mutex_};
   journals_.erase(fd);
+}
+
+void ShimState::copied(int fd, int copy) {
+  std::shared_ptr<UndoJournal> same = journal(fd);
+  if (same == nullptr || copy < 0 || copy >= kDescriptorsMax) {
+    return;
+  }
+  const std::lock_guard lock{mutex_};
+  journals_[copy] = std::move(same);
+  tracked_[static_cast<std::size_t>(copy)].store(true);
 }
 
 std::uint64_t ShimState::bury(const std::string& path) {

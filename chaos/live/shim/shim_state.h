@@ -35,6 +35,8 @@ class ShimState {
   // After the system opened `fd`; `fresh`: it did not exist before.
   void opened(int fd, const std::string& path, bool fresh);
   void closing(int fd);
+  // After the system made `copy` another descriptor of the same file.
+  void copied(int fd, int copy);
 
   // Before the change. A grave is made where a file would go.
   void changing(DirectoryChange change, const std::string& path, const std::string& target = {});

@@ -17,9 +17,14 @@ std::uint64_t size_of(int fd) {
 
 }  // namespace
 
-UndoJournal::UndoJournal(const std::string& folder, ino_t inode, bool fresh, bool log_of_record)
+UndoJournal::UndoJournal(const std::string& folder, int file_fd, bool fresh, bool log_of_record)
     : log_of_record_(log_of_record) {
-  const std::string path = folder + "/" + std::to_string(inode) + kUndoSuffix;
+  struct stat attributes {};
+
+  ::fstat(file_fd, &attributes);
+  const std::string path = folder + "/" + std::to_string(attributes.st_ino) + kUndoSuffix;
+  const std::string self = "/proc/self/fd/" + std::to_string(file_fd);
+  old_fd_ = raw::openat(AT_FDCWD, self.c_str(), O_RDONLY | O_CLOEXEC, 0);
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : 0);
   fd_ = raw::openat(AT_FDCWD, path.c_str(), flags, 0600);
   if (size_of(fd_) < sizeof(UndoHeader)) {
@@ -35,6 +40,7 @@ UndoJournal::UndoJournal(const std::string& folder, ino_t inode, bool fresh, boo
 
 UndoJournal::~UndoJournal() {
   raw::close(fd_);
+  raw::close(old_fd_);
 }
 
 // A process that was killed may have left half a record.
@@ -58,7 +64,7 @@ void UndoJournal::remember(int fd, std::uint64_t offset, std::uint64_t bytes) {
   UndoRecord record{
       .offset = offset, .bytes = until > offset ? until - offset : 0, .old_size = size};
   old_.resize(sizeof(record) + record.bytes);
-  raw::pread(fd, old_.data() + sizeof(record), record.bytes, static_cast<off_t>(offset));
+  raw::pread(old_fd_, old_.data() + sizeof(record), record.bytes, static_cast<off_t>(offset));
   const auto old = old_.begin() + sizeof(record);
   const bool zeros = std::all_of(old, old_.end(), [](std::byte b) { return b == std::byte{0}; });
   record.kind = zeros ? UndoKind::Zeros : UndoKind::Bytes;

@@ -19,9 +19,9 @@ namespace gcoord::chaos {
 
 class UndoJournal {
  public:
-  // `fresh`: the file was just created, whatever a file of its inode once was. `log_of_record` is
-  // for those who ask.
-  UndoJournal(const std::string& folder, ino_t inode, bool fresh, bool log_of_record);
+  // Of the file that `file_fd` has open. `fresh`: it was just created, whatever a file of its inode
+  // once was. `log_of_record` is for those who ask.
+  UndoJournal(const std::string& folder, int file_fd, bool fresh, bool log_of_record);
   ~UndoJournal();
   UndoJournal(const UndoJournal&) = delete;
   UndoJournal& operator=(const UndoJournal&) = delete;
@@ -41,6 +41,7 @@ class UndoJournal {
 
   std::mutex mutex_;
   int fd_ = -1;
+  int old_fd_ = -1;  // The file itself, for reading: those of its user may be for writing only.
   std::uint64_t first_ = sizeof(UndoHeader);
   std::uint64_t end_ = sizeof(UndoHeader);
   std::uint64_t emptied_ = 0;  // How often nothing was left that is not durable.

@@ -182,6 +182,7 @@ struct ReplayArguments {
   std::string mutant = "none";
   std::string history;
   bool tells = false;
+  std::uint32_t told_shard = kNoShard;
   bool json = false;
 };
 
@@ -206,6 +207,7 @@ std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   }
   options.mutant = *mutant;
   options.tells = arguments.tells;
+  options.told_shard = arguments.told_shard;
   if (!arguments.faults.empty()) {
     const auto faults = parse_faults(arguments.faults);
     if (!faults.ok()) {
@@ -236,6 +238,7 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--safety-ms", arguments.safety_ms, "Length of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
   app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants)");
+  app.add_option("--tell-shard", arguments.told_shard, "Also print every message about a shard");
   app.add_flag("--tell", arguments.tells, "Say on stderr what befalls whom");
   app.add_option("--history", arguments.history, "Write what clients were told to this file");
   app.add_flag("--json", arguments.json, "End with one JSON object on the last line");

@@ -23,11 +23,7 @@ enum class Mutant : std::uint8_t {
   VoteForShorterLog,
   LogMismatchAccepted,
   CommitBeyondMatch,
-  LeaseFromReceipt,
-  LeaseForEver,
-  VotesAtOnceAfterRestart,
   DeposedLeaderObeyed,
-  LeaderNeverMissed,
   CommitFallsBack,
   // Of the service and its state.
   EntrySkipped,
@@ -51,7 +47,7 @@ enum class Mutant : std::uint8_t {
   ClientRenumbersRetries,
 };
 
-inline constexpr std::size_t kMutantCount = 33;
+inline constexpr std::size_t kMutantCount = 29;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

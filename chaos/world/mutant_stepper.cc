@@ -13,7 +13,6 @@ namespace {
 using consensus::Inbox;
 using consensus::Message;
 using consensus::MessageKind;
-using consensus::PeerLiveness;
 using consensus::Role;
 using consensus::ShardRef;
 using consensus::StepInput;
@@ -168,29 +167,15 @@ class MutantStepper final : public consensus::Stepper {
     }
   }
 
-  StepInput changed(const StepInput& input) {
+  StepInput changed(const StepInput& input) const {
     StepInput result = input;
-    peers_.assign(input.peer, input.peer + input.peer_count);
-    for (PeerLiveness& peer : peers_) {
-      const bool known = peer.incarnation.value != 0 && peer.acked_send.value != 0;
-      if (mutant_ == Mutant::LeaseFromReceipt && known) {
-        peer.acked_send = max_id(peer.acked_send, peer.heard);
-      } else if (mutant_ == Mutant::LeaseForEver && known) {
-        peer.acked_send = input.tick;
-      } else if (mutant_ == Mutant::LeaderNeverMissed && peer.incarnation.value != 0) {
-        peer.heard = input.tick;
-      }
-    }
-    result.peer = peers_.data();
     result.stored_at_once = mutant_ == Mutant::AcknowledgedBeforeDurable ? 1 : input.stored_at_once;
-    result.vote_after = mutant_ == Mutant::VotesAtOnceAfterRestart ? Tick{0} : input.vote_after;
     return result;
   }
 
   Mutant mutant_;
   std::unique_ptr<Stepper> stepper_;
   std::vector<Inbox> in_;
-  std::vector<PeerLiveness> peers_;
   bool first_ = true;
 };
 

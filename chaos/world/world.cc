@@ -4,6 +4,7 @@
 #include "common/assert.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -44,7 +45,7 @@ void World::add_nodes() {
                        .trace = [this](const server::ShardTransition& t,
                                        std::uint32_t life) { judge_.take(t, life); },
                        .on_message = [this](const consensus::Message& message,
-                                            std::uint32_t life) { judge_.take(message, life); },
+                                            std::uint32_t life) { on_message(message, life); },
                        .reply =
                            [this](NodeId from,
                                   server::ConnectionId connection,
@@ -60,6 +61,26 @@ void World::add_nodes() {
     if (const Status started = nodes_.back()->start(now_us_); !started.ok()) {
       judge_.report("a fresh node does not start: " + started.message());
     }
+  }
+}
+
+void World::on_message(const consensus::Message& message, std::uint32_t life) {
+  judge_.take(message, life);
+  if (message.shard.value == options_.told_shard) {
+    std::fprintf(stderr,
+                 "%10.3f s  %u to %u: kind %u flags %u term %llu index %llu/%llu commit %llu "
+                 "count %u context %llu\n",
+                 static_cast<double>(now_us_) / 1e6,
+                 message.from.value,
+                 message.to.value,
+                 static_cast<unsigned>(message.kind),
+                 static_cast<unsigned>(message.flags),
+                 static_cast<unsigned long long>(message.term.value),
+                 static_cast<unsigned long long>(message.index.value),
+                 static_cast<unsigned long long>(message.log_term.value),
+                 static_cast<unsigned long long>(message.commit.value),
+                 static_cast<unsigned>(message.count),
+                 static_cast<unsigned long long>(message.context));
   }
 }
 

@@ -71,6 +71,7 @@ class World {
  private:
   void add_nodes();
   void add_clients();
+  void on_message(const consensus::Message& message, std::uint32_t life);
   void step();
   bool converged();
   bool shard_converged(ShardId shard);

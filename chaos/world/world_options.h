@@ -10,6 +10,8 @@
 
 namespace gcoord::chaos {
 
+inline constexpr std::uint32_t kNoShard = ~std::uint32_t{0};
+
 struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint32_t node_count = 3;
@@ -19,6 +21,8 @@ struct WorldOptions {
   FaultMask faults = 0;
   Mutant mutant = Mutant::None;
   bool tells = false;  // What befalls whom, on stderr.
+  // Also every message about this shard; none from kNoShard on.
+  std::uint32_t told_shard = kNoShard;
   consensus::Durability durability = consensus::Durability::Durable;
 
   // Times are milliseconds of the world. Real timings scaled by some factor: the ratios are those

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -275,6 +277,30 @@ Result<FaultMask> parse_faults(std::string_view names) {
     faults |= found;
   }
   return faults;
+}
+
+Result<WorldOptions> parse_replay(const std::string& arguments) {
+  std::istringstream words(arguments);
+  std::uint64_t seed = 0;
+  words >> seed;
+  WorldOptions options = world_of_seed(seed);
+  for (std::string name; words >> name;) {
+    std::string value;
+    words >> value;
+    const std::uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
+    if (name == "--nodes") {
+      options.node_count = static_cast<std::uint32_t>(number);
+    } else if (name == "--clients") {
+      options.client_count = static_cast<std::uint32_t>(number);
+    } else if (name == "--safety-ms") {
+      options.safety_ms = number;
+    } else if (name == "--faults") {
+      GCOORD_TRY(options.faults, parse_faults(value));
+    } else {
+      return Status{StatusCode::InvalidArgument, "a replay has no argument " + name};
+    }
+  }
+  return options;
 }
 
 }  // namespace gcoord::chaos

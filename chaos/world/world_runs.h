@@ -52,6 +52,7 @@ WorldOptions minimise(WorldOptions options, std::uint32_t tries);
 
 // As arguments of `chaos replay`, and back from a list of names.
 std::string replay_arguments(const WorldOptions& options);
+Result<WorldOptions> parse_replay(const std::string& arguments);
 Result<FaultMask> parse_faults(std::string_view names);
 
 }  // namespace gcoord::chaos

@@ -1,5 +1,7 @@
 #include "ledger/identity_file.h"
 
+#include "common/crc32c.h"
+#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/memory_disk.h"
 
@@ -99,6 +101,22 @@ TEST(IdentityFile, RemembersPeersInOrderAndOverRestarts) {
   EXPECT_EQ(file->peers()[0].node, NodeId{1});
   EXPECT_EQ(file->peers()[1].directory_id, 300u);
   EXPECT_EQ(file->peers()[1].incarnation, Incarnation{2});
+}
+
+// Version 1 had 24 bytes for each peer, without the number of its life.
+TEST(IdentityFile, ReadsTheFormatWithoutLives) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    ASSERT_TRUE(file->remember_peer({NodeId{1}, 55, Incarnation{4}, 9, 1234}).ok());
+  }
+  std::vector<std::byte> bytes = disk.image("identity");
+  bytes[8] = std::byte{1};
+  bytes.erase(bytes.end() - 12, bytes.end() - 4);
+  store(&bytes[bytes.size() - 4], crc32c(std::span{bytes}.first(bytes.size() - 4)));
+  disk.set_image("identity", bytes);
+  const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+  EXPECT_EQ(file->peers(), (std::vector<PeerIdentity>{{NodeId{1}, 55, Incarnation{4}, 9, 0}}));
 }
 
 TEST(IdentityFile, ALogIsOwedOnceTheDirectoryIsInUse) {

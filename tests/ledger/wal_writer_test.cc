@@ -45,6 +45,28 @@ class WalWriterTest : public testing::Test {
   GatedDisk gated_;
 };
 
+TEST_F(WalWriterTest, AnOwnerDecidesWhenTheDiskIsDone) {
+  const auto writer = start({.seal_delay = kNever, .driver = StorageDriver::Owner});
+  const Lsn lsn = writer->submit(batch_of(1));
+  EXPECT_LT(writer->durable_lsn(), lsn);
+  EXPECT_GT(writer->queued_bytes(), 0u);
+  EXPECT_TRUE(writer->advance());
+  EXPECT_EQ(writer->durable_lsn(), lsn);
+  EXPECT_TRUE(writer->advance());   // The seal.
+  EXPECT_FALSE(writer->advance());  // Nothing to do.
+}
+
+TEST_F(WalWriterTest, AnOwnersWriterTriesNothingAfterAFailure) {
+  const auto writer = start({.seal_delay = kNever, .driver = StorageDriver::Owner});
+  memory_.fail_syncs(true);
+  const Lsn lsn = writer->submit(batch_of(1));
+  EXPECT_FALSE(writer->advance());
+  memory_.fail_syncs(false);
+  EXPECT_FALSE(writer->advance());
+  EXPECT_LT(writer->durable_lsn(), lsn);
+  EXPECT_TRUE(writer->take_failure().has_value());
+}
+
 TEST_F(WalWriterTest, PersistsWhatIsSubmitted) {
   const auto writer = start({.seal_delay = kNever});
   const Lsn lsn = writer->submit(batch_of(1));

@@ -188,6 +188,15 @@ TEST_F(AdmissionTest, TwoProcessesOnCopiesOfOneDirectoryAreToldApart) {
             netcore::RefusalCode::OldIncarnation);
 }
 
+// Found by the simulator: who had restarted had forgotten which process ran the incarnation.
+TEST_F(AdmissionTest, ACopyThatClaimsAKnownIncarnationIsRefusedAfterARestart) {
+  EXPECT_TRUE(ask({.incarnation = 5, .life = 1, .durable = 10}).admitted());
+  restart();
+  EXPECT_EQ(ask({.incarnation = 5, .life = 2, .durable = 10}).code,
+            netcore::RefusalCode::OldIncarnation);
+  EXPECT_TRUE(ask({.incarnation = 5, .life = 1, .durable = 10}).admitted());
+}
+
 TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
   settings_[0] = 8;
   const auto refusal = ask({});

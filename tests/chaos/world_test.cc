@@ -1,0 +1,70 @@
+// The simulated world of whole nodes: what once failed, bit-exact replay, and that faults strike.
+#include "chaos/world/world_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+namespace {
+
+// Of the lines "world SEED ARGUMENTS  # what it showed" in seeds.txt.
+std::vector<WorldOptions> kept_worlds() {
+  std::ifstream file(std::string(GCOORD_SOURCE_DIR) + "/tests/seeds.txt");
+  std::vector<WorldOptions> worlds;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("world ")) {
+      const auto parsed = parse_replay(line.substr(6, line.find('#') - 6));
+      EXPECT_TRUE(parsed.ok()) << line;
+      worlds.push_back(parsed.value());
+    }
+  }
+  return worlds;
+}
+
+WorldOptions short_world(std::uint64_t seed) {
+  WorldOptions options = world_of_seed(seed);
+  options.safety_ms = 20'000;
+  return options;
+}
+
+TEST(World, KeptSeedsBreakNothing) {
+  const std::vector<WorldOptions> worlds = kept_worlds();
+  ASSERT_FALSE(worlds.empty());
+  for (const WorldOptions& options : worlds) {
+    EXPECT_EQ(run_apart(options).violation, "") << replay_arguments(options);
+  }
+}
+
+TEST(World, OneSeedIsOneRun) {
+  const WorldResult first = run_apart(short_world(7));
+  EXPECT_EQ(first.digest, run_apart(short_world(7)).digest);
+  EXPECT_NE(first.digest, run_apart(short_world(8)).digest);
+}
+
+TEST(World, WithoutFaultsEverythingIsAnswered) {
+  WorldOptions options = short_world(3);
+  options.faults = 0;
+  const WorldResult result = run_apart(options);
+  EXPECT_EQ(result.violation, "");
+  EXPECT_GT(result.acknowledged, 100u);
+}
+
+TEST(World, AMistakeThatIsPlantedIsFound) {
+  WorldOptions options = world_of_seed(1);
+  options.mutant = Mutant::EntrySkipped;
+  EXPECT_NE(run_apart(options).violation, "");
+}
+
+TEST(World, ArgumentsOfAReplayComeBack) {
+  const WorldOptions options = world_of_seed(12);
+  const auto parsed = parse_replay(replay_arguments(options));
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(replay_arguments(parsed.value()), replay_arguments(options));
+  EXPECT_FALSE(parse_replay("12 --faults no_such_fault").ok());
+}
+
+}  // namespace
+}  // namespace gcoord::chaos

@@ -78,6 +78,16 @@ GCOORD_HD inline consensus::MessageTiles tiles_of(StripeScratch& scratch) {
 
 // --- Before the step
 
+// Entries that a log page takes beyond what it holds; the last ones are for what a row must append
+// itself, like a leader's no-op. Where the host is slow to hear, entries stay longer than they are
+// decided, so a page can be full.
+template <typename Service>
+GCOORD_HD std::uint32_t page_room(const TurnShape& shape, const consensus::Log& log) {
+  constexpr std::uint32_t kOwn = Service::kTellsHost ? 2 : 0;
+  const auto used = static_cast<std::uint32_t>(log.last - log.floor);
+  return used + kOwn < shape.log_slots ? shape.log_slots - used - kOwn : 0;
+}
+
 template <typename Service>
 GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
                           consensus::ShardRef shard,
@@ -93,6 +103,10 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
         LogIndex{applied.value > Service::kEntriesKept ? applied.value - Service::kEntriesKept : 0};
   }
   head.proposal_count = r.desk().proposal_count[r.place];
+  if constexpr (Service::kTellsHost) {
+    const std::uint32_t room = page_room<Service>(r.node().shape, log);
+    head.proposal_count = head.proposal_count < room ? head.proposal_count : room;
+  }
   if (head.proposal_count == 0 && shard.hot().role == consensus::Role::Leader) {
     head.proposal_count = r.node().service.offers(r.row, r.desk().reading.order);
     if (head.proposal_count != 0) {
@@ -147,7 +161,8 @@ template <typename Service>
 GCOORD_HD void store_requested(const RowTurn<Service>& r,
                                const consensus::Hot& hot,
                                const consensus::OutboxHead& out) {
-  const bool overloaded = out.proposal == consensus::ProposalVerdict::Overloaded ||
+  const bool overloaded = hot.role == consensus::Role::Leader ||
+                          out.proposal == consensus::ProposalVerdict::Overloaded ||
                           out.proposal == consensus::ProposalVerdict::Accepted;
   const std::uint32_t count = r.desk().proposal_count[r.place];
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -320,7 +335,7 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, in, configuration);
-  const StagedMessages<Service> messages{r, log.floor + t.node.shape.log_slots};
+  const StagedMessages<Service> messages{r, log.last + page_room<Service>(t.node.shape, log)};
   consensus::OutboxHead out;
   const consensus::StepArrays step_arrays{
       .configuration = &configuration,

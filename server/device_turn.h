@@ -64,7 +64,9 @@ class TurnStripe {
   GCOORD_HD_FLAT bool turn() {
     const std::uint64_t began_ns = device_now_ns();
     clear_desk(t_);
-    take_in();
+    if (t_.state.halted == 0) {
+      take_in();
+    }
     const bool busy = t_.place_count != 0 || t_.desk.reply_count != 0;
     const std::uint64_t taken_ns = device_now_ns();
     block_meet();
@@ -73,7 +75,7 @@ class TurnStripe {
     }
     block_meet();
     const std::uint64_t stepped_ns = device_now_ns();
-    if (busy) {
+    if (busy && !halts()) {
       say();
       close_turn();
       StripeCounts& counts = t_.state.counts;
@@ -92,7 +94,7 @@ class TurnStripe {
   // Puts everything back where the next group finds it.
   GCOORD_HD void close() {
     if (keep_only(kNoTurnPlace)) {
-      stop_if_exhausted();
+      static_cast<void>(halts());
     }
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -349,15 +351,20 @@ class TurnStripe {
     if (tally.elected != 0) {
       counts.elected_ns = device_now_ns();
     }
-    stop_if_exhausted();
     warp_sync();
   }
 
-  // A row is behind what its peers were told: the node stops (packed_table.h).
-  GCOORD_HD void stop_if_exhausted() {
-    if (t_.desk.tally.exhausted != 0 && warp_rank() == 0) {
+  // Whether a row found no place in the table (packed_table.h), which is behind what was done then:
+  // nothing of the turn is said, the stripe takes no other one, and the node stops. After a sync.
+  GCOORD_HD bool halts() {
+    if (t_.desk.tally.exhausted == 0) {
+      return false;
+    }
+    t_.state.halted = 1;
+    if (warp_rank() == 0) {
       netcore::SystemOrder::raise(t_.node.control->abort, 1);
     }
+    return true;
   }
 
   // Looks at the peers' lanes for one at the clients' ring, while nothing happens; one more for

@@ -99,7 +99,8 @@ template <typename Service>
 GCOORD_HD void store_requested(const RowTurn<Service>& r,
                                const consensus::Hot& hot,
                                const consensus::OutboxHead& out) {
-  const bool overloaded = out.proposal == consensus::ProposalVerdict::Overloaded ||
+  const bool overloaded = hot.role == consensus::Role::Leader ||
+                          out.proposal == consensus::ProposalVerdict::Overloaded ||
                           out.proposal == consensus::ProposalVerdict::Accepted;
   const std::uint32_t count = r.desk.proposal_count[r.place];
   GCOORD_UNROLL_BY(1)

@@ -53,6 +53,16 @@ GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uin
 
 // --- Before the step
 
+// Entries that a log page takes beyond what it holds; the last ones are for what a row must append
+// itself, like a leader's no-op. Where the host is slow to hear, entries stay longer than they are
+// decided, so a page can be full.
+template <typename Service>
+GCOORD_HD std::uint32_t page_room(const TurnShape& shape, const consensus::Log& log) {
+  constexpr std::uint32_t kOwn = Service::kTellsHost ? 2 : 0;
+  const auto used = static_cast<std::uint32_t>(log.last - log.floor);
+  return used + kOwn < shape.log_slots ? shape.log_slots - used - kOwn : 0;
+}
+
 template <typename Service>
 GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
                           consensus::ShardRef shard,
@@ -70,6 +80,10 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
         min_id(LogIndex{applied.value > kKept ? applied.value - kKept : 0}, log.last - 1);
   }
   head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
+  if constexpr (Service::kTellsHost) {
+    const std::uint32_t page = page_room<Service>(r.node.shape, log);
+    head.proposal_count = head.proposal_count < page ? head.proposal_count : page;
+  }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < head.message_count; ++k) {
     r.stored()[k] = LogIndex{};
@@ -205,7 +219,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   fill_inbox(r, shard, offers, in);
   consensus::StepInput input = r.desk.input[credit];
   input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
-  const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
+  const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
   const bool plain = hot.role == consensus::Role::Leader
@@ -244,7 +258,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
   take_snapshot(r, in, configuration);
-  const StagedMessages<Service> messages{r, log.floor + r.node.shape.log_slots};
+  const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);

@@ -161,6 +161,7 @@ struct alignas(128) StripeState {
   std::uint32_t wake_next = 0;       // How far a bulk wake is, in two passes over the rows.
   std::uint32_t held[kTurnPeers]{};  // Slots of a message whose last slots have not come yet.
   std::uint32_t broken[kTurnPeers]{};
+  std::uint32_t halted = 0;     // Not 0: a row was lost, so no row is stepped here ever again.
   Tick deadline_next = Tick{};  // No row of the stripe is due before this tick.
   StripeCounts counts;
 };

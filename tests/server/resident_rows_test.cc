@@ -2,6 +2,8 @@
 // that come from other hosts. By the twin of three nodes, each with the host's half behind it.
 #include "server/resident_rows.h"
 
+#include "common/device_errors.h"
+#include "locks/lock_snapshot.h"
 #include "resident_world.h"
 #include "server/resident_probe.h"
 #include "server/resident_states.h"
@@ -255,6 +257,38 @@ TEST(ResidentRows, AStateThatASnapshotReplacedComesFromAnotherHost) {
   EXPECT_EQ(hosts.each[away].service.state_hash(hosts.shard()),
             hosts.each[leader].service.state_hash(hosts.shard()));
   EXPECT_TRUE(hosts.each[away].failure.ok());
+}
+
+// Found on a GPU whose processes take turns in slices of time: the state came while the device was
+// still telling what the state has already.
+TEST(ResidentRows, AStateAheadOfTheDeviceCoversWhatIsToldLater) {
+  Hosts hosts;
+  const std::uint32_t away = (hosts.leader_of(hosts.shard()) + 1) % kTurnNodes;
+  hosts.world.paused = away;
+  hosts.turns(4000);
+  hosts.lock_and_unlock(100);
+  hosts.world.paused = kTurnNodes;
+  for (std::uint32_t k = 0; k < 4000 && hosts.each[away].rows->wants().empty(); ++k) {
+    hosts.turns(1);
+  }
+  ASSERT_EQ(hosts.each[away].rows->wants().size(), 1u);
+  hosts.world.paused = away;
+  hosts.lock_and_unlock(3);
+  for (std::uint64_t now_ms = 1000; now_ms < 2000; now_ms += 100) {
+    hosts.each[away].states->refresh(now_ms);
+    hosts.turns(10);
+  }
+  EXPECT_EQ(hosts.each[away].states->installed_count(), 1u);
+  const LogIndex ahead = hosts.each[away].rows->view(hosts.shard()).applied;
+  hosts.world.paused = kTurnNodes;
+  hosts.turns(4000);
+  hosts.lock_and_unlock(1);
+  hosts.turns(300);
+  EXPECT_TRUE(hosts.each[away].failure.ok()) << hosts.each[away].failure.to_string();
+  EXPECT_GT(hosts.each[away].rows->view(hosts.shard()).applied, ahead);
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  EXPECT_EQ(hosts.each[away].service.state_hash(hosts.shard()),
+            hosts.each[leader].service.state_hash(hosts.shard()));
 }
 
 TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {

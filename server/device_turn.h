@@ -64,7 +64,9 @@ class TurnStripe {
   GCOORD_HD_FLAT bool turn() {
     const std::uint64_t began_ns = device_now_ns();
     clear_desk(t_);
-    if (t_.state.halted == 0) {
+    if (t_.state.halted != 0) {
+      take_reading(t_);  // Which says when to leave.
+    } else {
       take_in();
     }
     const bool busy = t_.place_count != 0 || t_.desk.reply_count != 0;

@@ -294,6 +294,35 @@ TEST(DeviceTurn, ANodeThatWasStoppedCatchesUpBySnapshot) {
   expect_equal_everywhere(world, {0, 1, 2});
 }
 
+// A row that saw its third term before its log was compacted is kept as columns. One that finds no
+// room for them is behind what it said: its stripe says nothing more.
+TEST(DeviceTurn, AStripeThatCannotKeepARowIsSilentFromThenOn) {
+  TurnClusterOptions options = small_cluster(12);
+  options.shape.stripe_count = 1;
+  options.shape.wide_count = 1;
+  World world(options);
+  world.turns(3000);
+  const auto exhausted = [&world](std::uint32_t n) {
+    return *world.cluster->node(n).table.exhausted != 0;
+  };
+  std::uint32_t full = kTurnNodes;
+  for (std::uint32_t k = 0; k < 8 * kTurnNodes && full == kTurnNodes; ++k) {
+    const std::uint32_t away = k % kTurnNodes;
+    world.lose(away);
+    world.turns(4000);
+    world.host[away].emplace(*world.cluster, away);
+    world.turns(1000);
+    full = exhausted(0) ? 0 : exhausted(1) ? 1 : exhausted(2) ? 2 : kTurnNodes;
+  }
+  ASSERT_LT(full, kTurnNodes) << "every row found room";
+  EXPECT_NE(world.cluster->node(full).control->abort, 0u);
+  const std::uint64_t steps = world.counts(full).sum.steps;
+  const std::uint32_t rows = *world.cluster->node(full).table.exhausted;
+  world.turns(6000);
+  EXPECT_EQ(world.counts(full).sum.steps, steps);
+  EXPECT_EQ(*world.cluster->node(full).table.exhausted, rows);
+}
+
 // --- Clients
 
 struct Client {

@@ -264,7 +264,9 @@ GCOORD_HD inline bool emit_append_reply(const Row& r,
     m.log_term = r.term_at(hint);
   } else {
     m.index = ready;
-    m.entry_term = peer.peer_tick.value;
+    // Its send tick is a promise of trust, which the leader counts for its lease. A leader that was
+    // recorded before its node's present life was heard of is not trusted (trusts_leader).
+    m.entry_term = peer.incarnation == hot.leader_incarnation ? peer.peer_tick.value : 0;
   }
   m.flags = static_cast<std::uint8_t>(m.flags | (is_forgetful(r) ? kFlagForgetful : 0));
   const bool more_to_come = !reject && ready < log.verified;

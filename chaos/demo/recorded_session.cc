@@ -32,6 +32,9 @@ client::Result<client::Session> open_recorded_session(client::Client& client,
        }});
   if (session.ok()) {
     id->store(session.value().id());
+    if (options.certain_until_ns != nullptr) {
+      options.certain_until_ns->store(certain_until_ns(session.value()));
+    }
   }
   return session;
 }

@@ -236,7 +236,13 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   store_new(r, hot, in, out);
   bool again = out.again != 0;
   if (out.apply.first.value != 0) {
-    again = apply_decided(r, hot, out.apply) || again;
+    const bool left = apply_decided(r, hot, out.apply);
+    if (left) {
+      // To be asked for again: the step takes "applied up to 0" for no news, so a row whose very
+      // first entry found no room would wait for ever.
+      shard.storage().apply_pending = 0;
+    }
+    again = left || again;
   }
   if constexpr (Service::kTellsHost) {
     again = !tell_owed(r, hot) || again;

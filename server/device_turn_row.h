@@ -200,7 +200,8 @@ template <typename Service>
 GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
                                std::uint32_t credit,
                                std::uint32_t offers) {
-  if (r.desk.snapshot[r.place] != 0) {
+  // What is asked for again after nothing was applied is a matter of the whole row (carry_out).
+  if (r.desk.snapshot[r.place] != 0 || r.node.applied[r.row].value == 0) {
     return false;
   }
   consensus::Hot hot;

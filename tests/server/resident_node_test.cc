@@ -301,5 +301,23 @@ TEST(ResidentNode, AHostThatDoesNotReadIsToldEverythingLater) {
   }
 }
 
+// Found on a GPU with 16,384 shards, whose first elections fill the rings of their hosts: the first
+// entries of some shards found no room, and were never asked for again.
+TEST(ResidentNode, AFirstEntryThatFindsNoRoomIsToldLater) {
+  ResidentWorld world(11, {}, false, 16);
+  world.turns(8000);
+  for (std::uint32_t k = 0; k < 4000; ++k) {
+    world.turns(3);
+    for (auto& node : world.nodes) {
+      world.listen(node);
+    }
+  }
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    for (const auto& node : world.nodes) {
+      EXPECT_GE(node.told[shard].value, 1u) << shard;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::server

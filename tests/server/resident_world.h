@@ -40,7 +40,10 @@ struct ResidentWorld {
     std::uint64_t compared = 0;               // State hashes that were equal on both sides.
   };
 
-  explicit ResidentWorld(std::uint64_t seed, LockTurnSizes sizes = {}, bool clients_read = true)
+  explicit ResidentWorld(std::uint64_t seed,
+                         LockTurnSizes sizes = {},
+                         bool clients_read = true,
+                         std::uint32_t client_slots = 256)
       : seed_(seed), reads_(clients_read) {
     ResidentNodeOptions options;
     options.shape = {.shard_count = kShards,
@@ -53,7 +56,7 @@ struct ResidentWorld {
     options.timing.limits = {
         .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
     options.ring_slots = 256;
-    options.client_slots = 256;
+    options.client_slots = client_slots;
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       options.self = NodeId{n + 1};
       options.timing.seed = mix64(seed * kTurnNodes + n);

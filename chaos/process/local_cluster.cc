@@ -66,6 +66,10 @@ const LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) const {
   return const_cast<LocalCluster*>(this)->node(node_id);
 }
 
+std::filesystem::path LocalCluster::data_directory(std::uint32_t node_id) const {
+  return options_.directory / ("node-" + std::to_string(node_id));
+}
+
 std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
   return options_.directory / ("node-" + std::to_string(node_id) + ".log");
 }
@@ -87,7 +91,6 @@ std::vector<std::filesystem::path> LocalCluster::trace_files() const {
 
 std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   const Node& self = node(node_id);
-  const auto folder = options_.directory / ("node-" + std::to_string(node_id));
   std::vector<std::string> list = {options_.program.string(),
                                    "--node-id",
                                    std::to_string(node_id),
@@ -100,7 +103,7 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
                                    "--listen-metrics",
                                    loopback(self.metrics_port),
                                    "--data-dir",
-                                   folder.string(),
+                                   data_directory(node_id).string(),
                                    "--shards",
                                    std::to_string(options_.shards)};
   for (std::uint32_t other = 1; other <= options_.node_count; ++other) {
@@ -120,10 +123,11 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   return list;
 }
 
-Status LocalCluster::spawn(std::uint32_t node_id) {
+Status LocalCluster::spawn(std::uint32_t node_id, const std::vector<std::string>& more) {
   ++node(node_id).lives;
   ChildOptions child;
   child.arguments = arguments(node_id);
+  child.arguments.insert(child.arguments.end(), more.begin(), more.end());
   child.capture_output = true;
   child.error_file = log_file(node_id).string();
   child.group = true;  // Ctrl-C reaches the caller, which then ends its nodes in order.

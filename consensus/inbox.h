@@ -88,7 +88,7 @@ struct StepInput {
   // forget once they may vote.
   std::uint8_t first_life = 0;
   // 1: in durable mode, too, there may be replicas here or at peers that have forgotten what they
-  // promised: a data directory was replaced, or this one is not established yet.
+  // promised, because a data directory was replaced.
   std::uint8_t lives_end = 0;
   std::uint8_t reserved[1]{};
 };

@@ -66,7 +66,7 @@ GCOORD_HD inline void remember_first_life(const Row& r) {
   }
 }
 
-// At the beginning of every step while lives_can_end().
+// At the beginning of every step while lives_can_end(), and of every step of a forgetful row.
 template <typename Row>
 GCOORD_HD inline void note_lives(const Row& r) {
   if (r.is_leader()) {

@@ -105,7 +105,6 @@ Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
   Recovery recovery(columns, options_.node, pool_, log_, service_);
   GCOORD_TRY(disk_, EngineDisk::open(options_, options_.seed, recovery, registry));
   first_life_ = !disk_->identity().established();
-  lives_end_ = disk_->forgot();
   checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
       Checkpointing::Parts{columns, log_, pool_, service_, *disk_, rows_, metrics_},

@@ -177,7 +177,7 @@ void ReplicaEngine::Core::look_at_lives() {
   if (replaced) {
     readmission_.turn_on();
   }
-  lives_end_ = replaced || readmission_.forgotten_count() != 0;
+  lives_end_ = replaced;
   // An engine that has just taken over knows nothing of the life that begins when it is opened
   // anew.
   const bool through = failure_.ok() && readmission_.forgotten_count() == 0;

@@ -87,8 +87,27 @@ std::string durability_of(const Json& nodes) {
   return "unknown";
 }
 
-// "65536/65536", the shards in which a node votes, which in memory mode a restarted one has to be
-// re-admitted to; and those for which it knows no leader.
+// Whether any node may have forgotten what it promised: always in memory mode, and once a data
+// directory was replaced.
+bool readmits(const Json& nodes) {
+  return std::any_of(
+      nodes.begin(), nodes.end(), [](const Json& node) { return node.contains("memory"); });
+}
+
+// "node 2 rejoins without its old data directory: 1200 of 65536 shards are left".
+void add_rejoining(std::vector<std::string>& notes, const Json& nodes, std::uint32_t shard_count) {
+  for (const Json& node : nodes) {
+    const Json memory = node.value("memory", Json::object());
+    if (memory.value("rejoining", false)) {
+      notes.push_back("node " + text_of(node, "node") +
+                      " rejoins without its old data directory: " + text_of(memory, "forgotten") +
+                      " of " + std::to_string(shard_count) + " shards are left");
+    }
+  }
+}
+
+// "65536/65536", the shards in which a node votes, to which one that has forgotten what it promised
+// has to be re-admitted; and those for which it knows no leader.
 void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
   table.columns.insert(table.columns.end(), {"VOTES", "UNLED"});
   for (std::size_t k = 0; k < table.rows.size(); ++k) {
@@ -163,7 +182,7 @@ int show_status(Context& context) {
                      {"durability", durability_of(nodes)},
                      {"nodes", nodes}};
   Table table = table_of(nodes);
-  if (durability_of(nodes) == "memory") {
+  if (readmits(nodes)) {
     add_votes(table, nodes, cluster.shard_count);
   }
   table.caption = "cluster " + std::to_string(cluster.cluster_id) + ", " +
@@ -171,6 +190,7 @@ int show_status(Context& context) {
                   durability_of(nodes) + ", TTL " + std::to_string(cluster.ttl_min.count()) +
                   " to " + std::to_string(cluster.ttl_max.count()) + " ms";
   table.notes = device_notes(nodes);
+  add_rejoining(table.notes, nodes, cluster.shard_count);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }

@@ -6,6 +6,7 @@
 #include "rpc/error_codes.h"
 #include "server/node.h"
 #include "server/options.h"
+#include "server/rejoin.h"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -91,6 +92,15 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
   std::_Exit(code);
 }
 
+// The ports that the system chose stay the node's when it is opened again.
+void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
+  options.listen_client.port = ports.client;
+  options.listen_peer.port = ports.peer;
+  if (!options.listen_metrics.empty()) {
+    options.listen_metrics.port = ports.metrics;
+  }
+}
+
 int run(const server::Invocation& invocation) {
   server::NodeOptions options = invocation.options;
   std::optional<TemporaryDirectory> temporary;
@@ -103,14 +113,26 @@ int run(const server::Invocation& invocation) {
     options.data_dir = temporary->path();
   }
   start_logging(options);
-  auto node = server::Node::open(options);
+  server::Invocation shown = invocation;
+  shown.options = options;
+  auto node = server::open_node(options);
+  if (node.ok()) {
+    say_ready(shown, node.value()->ports());
+  }
+  Status status;
+  while (node.ok()) {
+    keep_ports(options, node.value()->ports());
+    status = node.value()->run();
+    if (!server::is_taken_over(status)) {
+      break;
+    }
+    spdlog::warn("{}", status.message());
+    node.value().reset();  // It holds the directory.
+    node = server::open_node(options);
+  }
   if (!node.ok()) {
     return fail(node.status());
   }
-  server::Invocation shown = invocation;
-  shown.options = options;
-  say_ready(shown, node.value()->ports());
-  const Status status = node.value()->run();
   if (is_device_fault(status.detail())) {
     leave_at_once(fail(status), temporary);
   }

@@ -14,8 +14,8 @@ using ShardId = StrongId<struct ShardIdTag, std::uint32_t>;
 // Number of a node in its cluster, chosen by the operator, 1 to 65,535. 0 means "no node".
 using NodeId = StrongId<struct NodeIdTag, std::uint32_t>;
 
-// How often the node's data directory was opened (persisted before use, so two lives of a node
-// never share one). 0 means "never heard of".
+// Which data directory of the node, and its how manieth start (incarnation.h). Persisted before
+// use, so two starts of a node never share one. 0 means "never heard of".
 using Incarnation = StrongId<struct IncarnationTag, std::uint32_t>;
 
 // Raft term. 0 is before the first campaign.

@@ -82,16 +82,24 @@ struct StepInput {
   std::uint32_t stored_at_once = 0;
   const PeerLiveness* peer = nullptr;
   std::uint32_t peer_count = 0;
-  Incarnation incarnation;  // The node's present life; memory mode compares it.
+  Incarnation incarnation;  // The node's present one.
   Durability durability = Durability::Durable;
   // 1: no earlier life of this node made a promise that anybody counts, so its rows have nothing to
   // forget once they may vote.
   std::uint8_t first_life = 0;
-  std::uint8_t reserved[2]{};
+  // 1: in durable mode, too, there may be replicas here or at peers that have forgotten what they
+  // promised, because a data directory was replaced.
+  std::uint8_t lives_end = 0;
+  std::uint8_t reserved[1]{};
 };
 
 GCOORD_HD inline bool in_memory_mode(const StepInput& input) {
   return input.durability == Durability::Memory;
+}
+
+// Whether the rules of readmission.h are in force.
+GCOORD_HD inline bool lives_can_end(const StepInput& input) {
+  return in_memory_mode(input) || input.lives_end != 0;
 }
 
 // The record of a node, if it is one of ours.

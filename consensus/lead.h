@@ -141,7 +141,7 @@ GCOORD_HD inline void take_append_reply(const Row& r,
   } else {
     const Found<PeerLiveness> peer = find_peer(r.input, m.from);
     const Tick heard{m.entry_term};
-    if (in_memory_mode(r.input) && (!peer.found() || !of_present_session(*peer, heard))) {
+    if (lives_can_end(r.input) && (!peer.found() || !of_present_session(*peer, heard))) {
       return;  // Perhaps of a life that is over, and what it had went with it.
     }
     if (peer.found() && of_session(*peer, heard) && heard > r.election().transfer_expires) {

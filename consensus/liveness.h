@@ -17,6 +17,7 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "common/ids.h"
+#include "common/incarnation.h"
 #include "consensus/message.h"
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct Timing {
 
 struct PeerLiveness {
   NodeId node;
-  Incarnation incarnation;    // The newest life heard of; 0: none yet.
+  Incarnation incarnation;    // The newest start heard of; 0: none yet.
   std::uint32_t session = 0;  // Number of the present gapless stretch; 0: never acknowledged.
   std::uint32_t credit = 0;   // Messages that the channel to this peer takes now.
   Tick heard;                 // Local tick at which the newest heartbeat of this life came in.
@@ -43,7 +44,10 @@ struct PeerLiveness {
   Tick session_base;  // Our send tick with which the session began: older echoes are not of it.
   // Both directions are fresh; changes only in `refresh` and `on_heartbeat`.
   std::uint8_t live = 0;
-  std::uint8_t reserved[3]{};
+  // What keeps the node's promises, so what a life of it is. 0: its directory. 1: its memory, so
+  // that every start is a new life. The owner sets it once, as the durability of the cluster says.
+  std::uint8_t lives_by_start = 0;
+  std::uint8_t reserved[2]{};
   std::uint32_t life_session = 0;  // The session with which the present life began.
 };
 
@@ -55,6 +59,12 @@ enum class LivenessChange : std::uint8_t {
   Returned = 1,  // Wake every row that has this peer as a member.
   Lost = 2,      // The same.
 };
+
+// The life that an incarnation belongs to: it rises when what kept the promises of the node is
+// gone.
+GCOORD_HD inline std::uint32_t life_of(const PeerLiveness& peer, Incarnation incarnation) {
+  return peer.lives_by_start != 0 ? incarnation.value : generation_of(incarnation);
+}
 
 GCOORD_HD inline bool heard_within(const PeerLiveness& peer, Tick now, std::uint32_t ticks) {
   return peer.incarnation.value != 0 && now - peer.heard < ticks;
@@ -110,12 +120,15 @@ GCOORD_HD inline LivenessChange on_heartbeat(PeerLiveness& peer,
   }
   bool fresh_session = false;
   if (heartbeat.incarnation > peer.incarnation) {
+    const bool first = peer.incarnation.value == 0;
+    const bool same_life =
+        !first && life_of(peer, heartbeat.incarnation) == life_of(peer, peer.incarnation);
     peer.incarnation = heartbeat.incarnation;
     peer.peer_tick = heartbeat.send;
     peer.heard = now;
     peer.acked_send = Tick{};
     open_session(peer, now);
-    peer.life_session = peer.session;
+    peer.life_session = same_life ? peer.life_session : peer.session;
     fresh_session = true;
   } else if (heartbeat.send > peer.peer_tick) {
     peer.peer_tick = heartbeat.send;

@@ -1,7 +1,8 @@
-// Memory mode: how a replica whose node restarted comes back without its memory.
+// How a replica whose node has lost what kept its promises comes back.
 //
-// In memory mode a promise lives as long as the process that gave it. A replica of a later life is
-// `forgetful` (kRowForgetful): it follows and receives the log, but neither votes nor campaigns,
+// A promise lives as long as what keeps it: in memory mode the process that gave it, in durable
+// mode the data directory (docs/adr/0025). A replica of a later life is `forgetful`
+// (kRowForgetful): it follows and receives the log, but neither votes nor campaigns,
 // and says in every acknowledgement that it counts in no quorum. It must not count as the voter
 // that the configuration still calls it: that one may have voted in a term that nobody here knows
 // of. So it is removed and added again, as Raft replaces a server (thesis, chapter 4):
@@ -12,9 +13,9 @@
 //      again and is forgetful no more;
 //   3. it is brought up to date like any learner and made a voter by another configuration.
 // What the leader knew of an earlier life, its match index above all, ends with that life. Lives
-// are told apart by the incarnations in the liveness records, never by time. Nothing needs to
-// survive a leader but the configuration: the next one begins at 1 or 3, as it finds. docs/adr/0015
-// has the argument. Pure; host and device.
+// are told apart by the incarnations in the liveness records (life_of), never by time. Nothing
+// needs to survive a leader but the configuration: the next one begins at 1 or 3, as it finds.
+// docs/adr/0015 has the argument. Pure; host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -23,14 +24,18 @@
 
 namespace gcoord::consensus {
 
-// Leader: whether a peer that forgot may be told that configurations speak of its present life.
+// Leader: whether a peer that forgot may be told that configurations speak of its present life. It
+// has to have spoken since it was last heard anew: in durable mode a life outlives restarts, and
+// what it said before one, that it knows the commit index, may be more than its storage knows.
 template <typename Row>
 GCOORD_HD inline bool readmission_due(const Row& r, std::uint32_t slot) {
   constexpr std::uint8_t kBoth = kProgressForgetful | kProgressAnchored;
   const Progress& progress = r.progress(slot);
+  const Found<PeerLiveness> peer = peer_at(r, slot);
   const LogIndex anchor = r.log().configuration_pending;
-  return (progress.flags & kBoth) == kBoth && anchor <= r.log().applied &&
-         progress.match >= anchor && (progress.flags & kProgressKnowsCommit) != 0;
+  return peer.found() && acknowledged(r, slot, *peer) && (progress.flags & kBoth) == kBoth &&
+         anchor <= r.log().applied && progress.match >= anchor &&
+         (progress.flags & kProgressKnowsCommit) != 0;
 }
 
 // Leader: what the earlier life of a peer had is gone; its new life starts with nothing.
@@ -61,7 +66,7 @@ GCOORD_HD inline void remember_first_life(const Row& r) {
   }
 }
 
-// At the beginning of every step in memory mode.
+// At the beginning of every step while lives_can_end(), and of every step of a forgetful row.
 template <typename Row>
 GCOORD_HD inline void note_lives(const Row& r) {
   if (r.is_leader()) {
@@ -76,7 +81,7 @@ GCOORD_HD inline void note_lives(const Row& r) {
 template <typename Row>
 GCOORD_HD inline void on_readmit(const Row& r, const Message& m) {
   const bool meant =
-      in_memory_mode(r.input) && m.context == r.input.incarnation.value && m.index.value != 0;
+      lives_can_end(r.input) && m.context == r.input.incarnation.value && m.index.value != 0;
   if (!meant) {
     ++r.out.dropped;
     return;

@@ -87,7 +87,7 @@ GCOORD_HD inline ReadmissionPlan plan_readmission(ShardRef shard, const StepInpu
   const StepArrays none;
   const SlotPeers peers;  // Meant in the plain scope only.
   const StepRow r{shard, input, unused, none, peers};
-  if (!in_memory_mode(input) || !may_change_configuration(r) || r.configuration().joint()) {
+  if (!lives_can_end(input) || !may_change_configuration(r) || r.configuration().joint()) {
     return {};
   }
   for (std::uint32_t slot = 0; slot < shard.slot_count(); ++slot) {

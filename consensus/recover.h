@@ -17,8 +17,9 @@ struct RecoveredShard {
   // recovered: the owner applies them to the service before the first step.
   LogIndex commit;
   Configuration configuration;  // As the entries up to commit say.
-  // Memory mode: what it promised behind the floor is lost. Then term is floor_term, vote and
-  // commit say nothing, and no entries follow.
+  // It may have promised more than storage knows of. In memory mode all behind the floor is lost:
+  // then term is floor_term, vote and commit say nothing, and no entries follow. In durable mode
+  // the rest is what an old copy of the directory holds, or nothing.
   bool forgetful = false;
 };
 

@@ -207,7 +207,7 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
   const BasicStepRow<scope> r{shard, input, out, arrays, peers};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
-  if (in_memory_mode(input)) {
+  if (lives_can_end(input) || is_forgetful(r)) {
     note_lives(r);
   }
   for (std::uint32_t k = 0; k < in.message_count; ++k) {

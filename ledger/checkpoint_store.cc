@@ -42,9 +42,7 @@ std::span<const std::byte> bytes_of_text(std::string_view text) {
 
 Status damaged(const std::string& what) {
   return Status{StatusCode::DataLoss,
-                "the checkpoint store is damaged: " + what +
-                    "; this node must not vote: move its data directory aside and let it join "
-                    "again from its peers",
+                "the checkpoint store is damaged: " + what + kRotAdvice,
                 kCheckpointRot};
 }
 

@@ -54,20 +54,45 @@ Status check_complete(Disk& disk, const std::string& path) {
   if (has_identity || !has_log) {
     return Status{};
   }
-  return Status{StatusCode::DataLoss,
-                "the data directory " + path +
-                    " holds a log but its identity file is gone; this node must not vote: move "
-                    "the directory aside and let the node join again from its peers",
-                kDirectoryIdentity};
+  return Status{
+      StatusCode::DataLoss,
+      "the data directory " + path + " holds a log but its identity file is gone" + kRotAdvice,
+      kDirectoryIdentity};
 }
 
 }  // namespace
+
+Result<std::unique_ptr<DirectoryLock>> DirectoryLock::take(const std::string& directory) {
+  const std::string path = directory + "/LOCK";
+  const int lock_fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_fd < 0) {
+    return unusable(directory, errno);
+  }
+  std::unique_ptr<DirectoryLock> lock{new DirectoryLock(lock_fd)};
+  if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the data directory " + directory + " is in use by process " +
+                      holder_of(lock_fd) +
+                      "; stop that process, or give this node another directory",
+                  kDirectoryLocked};
+  }
+  const std::string holder = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock_fd, 0) != 0 ||
+      ::pwrite(lock_fd, holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
+    return unusable(directory, errno);
+  }
+  return lock;
+}
+
+DirectoryLock::~DirectoryLock() {
+  ::close(lock_fd_);
+}
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOptions& options) {
   GCOORD_TRY(auto root_disk, PosixDisk::open_directory(options.path));
   GCOORD_TRY_STATUS(check_permissions(options.path));
   std::unique_ptr<DataDirectory> directory{new DataDirectory(options.path)};
-  GCOORD_TRY_STATUS(directory->lock());
+  GCOORD_TRY(directory->lock_, DirectoryLock::take(options.path));
   GCOORD_TRY_STATUS(check_complete(*root_disk, options.path));
   GCOORD_TRY(directory->identity_,
              IdentityFile::open(*root_disk, options.identity, options.random_id));
@@ -75,32 +100,6 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataDirectoryOp
   directory->created_ = !directory->identity_->in_use();
   GCOORD_TRY(directory->wal_disk_, PosixDisk::open_directory(options.path + "/wal"));
   return directory;
-}
-
-DataDirectory::~DataDirectory() {
-  if (lock_fd_ >= 0) {
-    ::close(lock_fd_);
-  }
-}
-
-Status DataDirectory::lock() {
-  const std::string path = path_ + "/LOCK";
-  lock_fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_fd_ < 0) {
-    return unusable(path_, errno);
-  }
-  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    return Status{StatusCode::FailedPrecondition,
-                  "the data directory " + path_ + " is in use by process " + holder_of(lock_fd_) +
-                      "; stop that process, or give this node another directory",
-                  kDirectoryLocked};
-  }
-  const std::string holder = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_fd_, 0) != 0 ||
-      ::pwrite(lock_fd_, holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
-    return unusable(path_, errno);
-  }
-  return Status{};
 }
 
 }  // namespace gcoord::ledger

@@ -29,13 +29,25 @@ struct DataDirectoryOptions {
   std::uint64_t random_id = 0;
 };
 
+// The lock on a directory, held for the life of the object.
+class DirectoryLock {
+ public:
+  // FailedPrecondition with kDirectoryLocked names the process that holds it.
+  static Result<std::unique_ptr<DirectoryLock>> take(const std::string& directory);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  explicit DirectoryLock(int lock_fd) : lock_fd_(lock_fd) {}
+
+  int lock_fd_;
+};
+
 class DataDirectory {
  public:
   // Creates the directory (mode 0700) when there is none; its parent exists.
   static Result<std::unique_ptr<DataDirectory>> open(const DataDirectoryOptions& options);
-  ~DataDirectory();
-  DataDirectory(const DataDirectory&) = delete;
-  DataDirectory& operator=(const DataDirectory&) = delete;
 
   // True when no log was ever opened here: the node has no promises to keep yet. Stays what it was
   // at open for the life of the object.
@@ -62,10 +74,8 @@ class DataDirectory {
  private:
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
 
-  Status lock();
-
   std::string path_;
-  int lock_fd_ = -1;
+  std::unique_ptr<DirectoryLock> lock_;
   bool created_ = false;
   std::unique_ptr<Disk> root_disk_;
   std::unique_ptr<Disk> wal_disk_;

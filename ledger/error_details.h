@@ -7,15 +7,17 @@
 namespace gcoord::ledger {
 
 // The directory of a node (data_directory.h).
-inline constexpr std::uint32_t kDirectoryLocked = 2001;       // Another process holds it.
-inline constexpr std::uint32_t kDirectoryPermissions = 2002;  // Open to others than its owner.
-inline constexpr std::uint32_t kDirectoryCluster = 2003;      // Belongs to another cluster.
-inline constexpr std::uint32_t kDirectoryNode = 2004;         // Belongs to another node.
-inline constexpr std::uint32_t kDirectoryShardCount = 2005;   // Made for another shard count.
-inline constexpr std::uint32_t kDirectoryIdentity = 2006;     // Identity file damaged or missing.
-inline constexpr std::uint32_t kDirectoryFormat = 2007;       // Written by a newer release.
-inline constexpr std::uint32_t kDirectoryUnusable = 2008;     // Cannot be created or opened.
-inline constexpr std::uint32_t kDirectoryDurability = 2009;   // Made for the other durability.
+inline constexpr std::uint32_t kDirectoryLocked = 2001;        // Another process holds it.
+inline constexpr std::uint32_t kDirectoryPermissions = 2002;   // Open to others than its owner.
+inline constexpr std::uint32_t kDirectoryCluster = 2003;       // Belongs to another cluster.
+inline constexpr std::uint32_t kDirectoryNode = 2004;          // Belongs to another node.
+inline constexpr std::uint32_t kDirectoryShardCount = 2005;    // Made for another shard count.
+inline constexpr std::uint32_t kDirectoryIdentity = 2006;      // Identity file damaged or missing.
+inline constexpr std::uint32_t kDirectoryFormat = 2007;        // Written by a newer release.
+inline constexpr std::uint32_t kDirectoryUnusable = 2008;      // Cannot be created or opened.
+inline constexpr std::uint32_t kDirectoryDurability = 2009;    // Made for the other durability.
+inline constexpr std::uint32_t kDirectoryUsedUp = 2010;        // No more starts, or generations.
+inline constexpr std::uint32_t kDirectoryDamagedTwice = 2011;  // DIR.damaged exists already.
 
 // The disk (disk.h).
 inline constexpr std::uint32_t kDiskFull = 2101;
@@ -47,5 +49,17 @@ inline constexpr std::uint32_t kProofRoot = 8005;       // Leads to another root
 inline constexpr std::uint32_t kProofOldRoot = 8006;    // Leads to another old root.
 inline constexpr std::uint32_t kProofBackwards = 8007;  // The new tree is smaller than the old one.
 inline constexpr std::uint32_t kProofSplit = 8008;      // Two roots for one size.
+
+// What to do about rot; the end of every message that reports it.
+inline constexpr const char* kRotAdvice =
+    "; this node must not vote: start it with --rejoin, which moves the directory aside and takes "
+    "its content from the other nodes";
+
+// Whether a failure to open says that what the directory held is damaged or gone, as opposed to a
+// disk that cannot be read or written now.
+constexpr bool is_rot(std::uint32_t detail) {
+  return detail == kDirectoryIdentity || detail == kWalRot || detail == kWalSegmentMissing ||
+         detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot;
+}
 
 }  // namespace gcoord::ledger

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "common/crc32c.h"
+#include "common/incarnation.h"
 #include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
@@ -25,6 +26,7 @@ constexpr std::size_t kPeerBytesWithoutLife = kPeerBytes - 8;
 constexpr std::uint32_t kInUse = 1;  // Bits of the flags.
 constexpr std::uint32_t kEstablished = 2;
 constexpr std::uint32_t kNoLog = 4;
+constexpr std::uint32_t kRejoining = 8;  // A release that does not know it refuses the incarnation.
 constexpr std::size_t kCrcBytes = 4;
 
 Status mismatch(std::uint32_t detail,
@@ -49,9 +51,15 @@ Status wrong_durability(bool keeps_log) {
 
 Status damaged() {
   return Status{StatusCode::DataLoss,
-                "the identity file is damaged; this node must not vote: move its data directory "
-                "aside and let it join again from its peers",
+                std::string("the identity file is damaged") + kRotAdvice,
                 kDirectoryIdentity};
+}
+
+Status used_up(const std::string& what) {
+  return Status{
+      StatusCode::FailedPrecondition,
+      "this node id has used up its " + what + "; give the node another id in a new cluster",
+      kDirectoryUsedUp};
 }
 
 }  // namespace
@@ -64,18 +72,57 @@ Result<std::unique_ptr<IdentityFile>> IdentityFile::open(Disk& disk,
   std::unique_ptr<IdentityFile> file{new IdentityFile(disk)};
   GCOORD_TRY(const bool exists, disk.exists(kName));
   if (exists) {
-    GCOORD_TRY(const auto stored, disk.open(kName));
-    GCOORD_TRY_STATUS(stored->drop_cached());
-    GCOORD_TRY(const auto bytes, read_all(*stored));
-    GCOORD_TRY_STATUS(file->decode(bytes));
+    GCOORD_TRY_STATUS(file->read_file());
     GCOORD_TRY_STATUS(file->check(expected));
   } else {
     file->identity_ = expected;
     file->directory_id_ = random_id;
   }
+  if (start_of(file->incarnation_) >= kStartMax) {
+    return used_up("2097152 starts");
+  }
   ++file->incarnation_;
   GCOORD_TRY_STATUS(file->persist());
   return file;
+}
+
+Result<std::unique_ptr<IdentityFile>> IdentityFile::read(Disk& disk) {
+  std::unique_ptr<IdentityFile> file{new IdentityFile(disk)};
+  GCOORD_TRY_STATUS(file->read_file());
+  return file;
+}
+
+Status IdentityFile::read_file() {
+  GCOORD_TRY(const auto stored, disk_.open(kName));
+  GCOORD_TRY_STATUS(stored->drop_cached());
+  GCOORD_TRY(const auto bytes, read_all(*stored));
+  return decode(bytes);
+}
+
+Status IdentityFile::take_over(Incarnation known, std::uint64_t random_id) {
+  GCOORD_ASSERT(random_id != 0);
+  const std::uint32_t generation = std::max(generation_of(known), generation_of(incarnation_)) + 1;
+  if (generation > kGenerationMax) {
+    return used_up("255 replaced directories");
+  }
+  incarnation_ = incarnation_of(generation, std::max(start_of(known), start_of(incarnation_)));
+  directory_id_ = random_id;
+  established_ = true;
+  rejoining_ = true;
+  return persist();
+}
+
+Status IdentityFile::succeed(const IdentityFile& damaged, std::uint64_t random_id) {
+  peers_ = damaged.peers_;
+  return take_over(damaged.incarnation_, random_id);
+}
+
+Status IdentityFile::mark_rejoined() {
+  if (!rejoining_) {
+    return Status{};
+  }
+  rejoining_ = false;
+  return persist();
 }
 
 Status IdentityFile::mark_in_use() {
@@ -137,6 +184,7 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   const auto flags = load<std::uint32_t>(at + 32);
   in_use_ = (flags & kInUse) != 0;
   established_ = (flags & kEstablished) != 0;
+  rejoining_ = (flags & kRejoining) != 0;
   identity_.keeps_log = (flags & kNoLog) == 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
   const bool has_life = version != kVersionWithoutLife;
@@ -185,7 +233,7 @@ Status IdentityFile::persist() {
   at = store(at, directory_id_);
   at = store(at,
              (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u) |
-                 (identity_.keeps_log ? 0u : kNoLog));
+                 (identity_.keeps_log ? 0u : kNoLog) | (rejoining_ ? kRejoining : 0u));
   at = store(at, static_cast<std::uint32_t>(peers_.size()));
   for (const PeerIdentity& peer : peers_) {
     at = store(at, peer.node.value);

@@ -3,7 +3,9 @@
 // One small file, `identity`, replaced atomically and checksummed. The directory id is drawn once
 // when the file is created and never changes, so a directory that was wiped and made anew is told
 // from the old one; the incarnation rises by one, durably, on every open, so an old image that
-// comes back is told from its successor. Works on any Disk. One thread at a time.
+// comes back is told from its successor. A directory that takes the place of one that its node has
+// lost gets the next generation (common/incarnation.h, docs/adr/0025). Works on any Disk. One
+// thread at a time.
 #pragma once
 
 #include "common/ids.h"
@@ -51,6 +53,10 @@ class IdentityFile {
                                                     const NodeIdentity& expected,
                                                     std::uint64_t random_id);
 
+  // What an existing file says; no new incarnation. Failures: DataLoss with kDirectoryIdentity,
+  // FailedPrecondition with kDirectoryFormat, the disk's own.
+  static Result<std::unique_ptr<IdentityFile>> read(Disk& disk);
+
   const NodeIdentity& identity() const { return identity_; }
 
   std::uint64_t directory_id() const { return directory_id_; }
@@ -70,6 +76,22 @@ class IdentityFile {
 
   Status mark_established();
 
+  // Makes this the directory that follows every one that is known of: the next generation after
+  // `known`, the highest incarnation that a peer has met, and after its own; established, because
+  // the cluster has decided without it, and rejoining. Durable on return; counts from the next
+  // open. random_id as for open. Failures: FailedPrecondition with kDirectoryUsedUp, the disk's.
+  Status take_over(Incarnation known, std::uint64_t random_id);
+
+  // The same for a new directory whose predecessor on this disk is damaged but could be read: its
+  // peers are remembered.
+  Status succeed(const IdentityFile& damaged, std::uint64_t random_id);
+
+  // Whether this node may have forgotten what it promised from an earlier directory, in some shard.
+  bool rejoining() const { return rejoining_; }
+
+  // It has been re-admitted everywhere; durable on return.
+  Status mark_rejoined();
+
   // Notes a peer's directory, durably, before the caller relies on it. Replaces what was known of
   // the node; the caller has decided that it may. No write when nothing changed.
   Status remember_peer(const PeerIdentity& peer);
@@ -83,6 +105,7 @@ class IdentityFile {
  private:
   explicit IdentityFile(Disk& disk) : disk_(disk) {}
 
+  Status read_file();
   Status decode(std::span<const std::byte> bytes);
   Status check(const NodeIdentity& expected) const;
   Status persist();
@@ -93,6 +116,7 @@ class IdentityFile {
   Incarnation incarnation_;
   bool in_use_ = false;
   bool established_ = false;
+  bool rejoining_ = false;
   std::vector<PeerIdentity> peers_;
 };
 

@@ -41,8 +41,8 @@ Result<std::unique_ptr<Wal>> Wal::open(Disk& disk,
     wal->chain_crc_ = log->chain_crc;
   } else if (options.on_absence == WalAbsence::Refuse || options.replay_after > Lsn{0}) {
     return Status{StatusCode::DataLoss,
-                  "the log of record is gone although this node has persisted before; it must not "
-                  "vote: remove the rest of its data directory and let it join again as new",
+                  std::string("the log of record is gone although this node has persisted before") +
+                      kRotAdvice,
                   kWalAbsent};
   } else {
     GCOORD_TRY_STATUS(wal->roll(0));

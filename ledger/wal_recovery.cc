@@ -72,10 +72,6 @@ class Recovery {
   RecoveredLog log_;
 };
 
-constexpr const char* kAdvice =
-    "; this node must not vote or lead: move its data directory aside and let it join again from "
-    "its peers";
-
 Result<std::optional<RecoveredLog>> Recovery::run() {
   // A crash may have left names that are seen but not durable; what is acknowledged from here on
   // must not stand in a file whose name a power cut takes away.
@@ -92,7 +88,7 @@ Result<std::optional<RecoveredLog>> Recovery::run() {
     return Status{StatusCode::DataLoss,
                   "the log ends at lsn " + std::to_string(log_.last_lsn.value) +
                       " but the checkpoint covers lsn " +
-                      std::to_string(options_.replay_after.value) + kAdvice,
+                      std::to_string(options_.replay_after.value) + kRotAdvice,
                   kWalBehind};
   }
   report_.last_lsn = log_.last_lsn;
@@ -305,7 +301,7 @@ Status Recovery::rot(const OpenSegment& segment, const SegmentScan& scan, Lsn ls
   return Status{StatusCode::DataLoss,
                 segment.name + " is damaged at offset " + std::to_string(report_.offset) +
                     ": records from lsn " + std::to_string(report_.lsn_first.value) +
-                    " on were persisted and cannot be read" + kAdvice,
+                    " on were persisted and cannot be read" + kRotAdvice,
                 kWalRot};
 }
 
@@ -314,7 +310,8 @@ Status Recovery::missing(const std::string& name, Lsn lsn_first, Lsn lsn_last) {
   report_.segment_name = name;
   report_.lsn_first = lsn_first;
   report_.lsn_last = lsn_last;
-  return Status{StatusCode::DataLoss, "segment " + name + " is gone" + kAdvice, kWalSegmentMissing};
+  return Status{
+      StatusCode::DataLoss, "segment " + name + " is gone" + kRotAdvice, kWalSegmentMissing};
 }
 
 }  // namespace

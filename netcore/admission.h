@@ -53,8 +53,17 @@ std::string_view refusal_code_name(RefusalCode code);
 struct Admission {
   RefusalCode code = RefusalCode::None;  // None admits.
   std::string text;                      // Told to the peer: one cause and one fix. <= 512 bytes.
+  // Told to the peer, too: the highest incarnation of it that this node has met, when that is why.
+  Incarnation known;
 
   bool admitted() const { return code == RefusalCode::None; }
+};
+
+// An Admission that admits nobody, as it arrives at the peer.
+struct Refusal {
+  RefusalCode code = RefusalCode::None;
+  std::string text;
+  Incarnation known;
 };
 
 using AdmitHook = std::function<Admission(const PeerIdentity&)>;

@@ -1,5 +1,6 @@
 #include "netcore/greeting.h"
 
+#include "common/incarnation.h"
 #include "netcore/credit.h"
 #include "netcore/ring.h"
 
@@ -23,7 +24,9 @@ static_assert(sizeof(GreetingBody) == kSlotBytes);
 
 struct RefusalBody {
   std::uint8_t code = 0;
-  std::uint8_t reserved[63] = {};
+  std::uint8_t reserved[3] = {};
+  std::uint32_t known_incarnation = 0;
+  std::uint8_t rest[56] = {};
 };
 
 static_assert(sizeof(RefusalBody) == kSlotBytes);
@@ -32,6 +35,8 @@ constexpr std::uint8_t kRefusalCodeCount = 10;
 
 // Each life of a pair of nodes gets this many epochs of its own before the next one's begin.
 constexpr std::uint32_t kEpochsPerLife = 256;
+
+static_assert(2 * std::uint64_t{kOrdinalMax} * kEpochsPerLife <= kEpochMax);
 
 FrameHeader header_of(FrameKind kind, const Greeting& greeting) {
   FrameHeader header;
@@ -54,7 +59,7 @@ std::string name_of(const Greeting& greeting) {
 }
 
 Admission refuse(RefusalCode code, std::string text) {
-  return {code, std::move(text)};
+  return {.code = code, .text = std::move(text)};
 }
 
 // What is checked in either direction.
@@ -85,11 +90,13 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
                       ": make the --peer options of all nodes agree");
   }
   if (other.from.incarnation < record.incarnation) {
-    return refuse(RefusalCode::OldIncarnation,
-                  name_of(other) + " came back in incarnation " +
-                      std::to_string(other.from.incarnation.value) + " after " +
-                      std::to_string(record.incarnation.value) +
-                      ": its data directory is an old copy; remove the node and add it again");
+    return {.code = RefusalCode::OldIncarnation,
+            .text = name_of(other) + " came back in incarnation " +
+                    std::to_string(other.from.incarnation.value) + " after " +
+                    std::to_string(record.incarnation.value) +
+                    ": its data directory is an old copy; start it with the newest one or, if "
+                    "that is lost, with --rejoin",
+            .known = record.incarnation};
   }
   return {};
 }
@@ -150,8 +157,8 @@ DropReason decode_greeting(const FrameView& frame, Greeting& greeting) {
   const bool rings_fit =
       std::all_of(greeting.ring_slots.begin(), greeting.ring_slots.end(), is_ring_size);
   // Another protocol may lay out the rest differently: let the judge see it and say so.
-  const bool is_plausible = rings_fit && header.from_node != 0 && header.incarnation != 0 &&
-                            header.incarnation <= kIncarnationMax && header.epoch <= kEpochMax;
+  const bool is_plausible = rings_fit && header.from_node != 0 && header.epoch <= kEpochMax &&
+                            is_possible(greeting.from.incarnation);
   if (greeting.protocol == kPeerProtocol && !is_plausible) {
     return DropReason::BadField;
   }
@@ -163,6 +170,7 @@ std::size_t encode_refusal(const Greeting& from,
                            std::span<std::byte, kStrangerBytesMax> out) {
   RefusalBody body;
   body.code = static_cast<std::uint8_t>(refusal.code);
+  body.known_incarnation = refusal.known.value;
   Slot slot;
   std::memcpy(&slot, &body, sizeof(slot));
   const std::string_view text = std::string_view{refusal.text}.substr(0, kRefusalTextBytesMax);
@@ -184,7 +192,12 @@ DropReason decode_refusal(const FrameView& frame, Refusal& refusal) {
   if (body.code == 0 || body.code >= kRefusalCodeCount) {
     return DropReason::BadField;
   }
+  const Incarnation known{body.known_incarnation};
+  if (known.value != 0 && !is_possible(known)) {
+    return DropReason::BadField;
+  }
   refusal.code = static_cast<RefusalCode>(body.code);
+  refusal.known = known;
   const PayloadExtent extent = *frame.payloads.begin();
   const std::size_t bytes = std::min(extent.bytes.size(), kRefusalTextBytesMax);
   refusal.text.assign(reinterpret_cast<const char*>(extent.bytes.data()), bytes);
@@ -224,7 +237,7 @@ Admission judge_welcome(const Greeting& welcome,
 }
 
 std::uint32_t next_epoch(const Greeting& hello, Incarnation self, std::uint32_t newest_seen) {
-  const std::uint32_t lives = hello.from.incarnation.value + self.value;
+  const std::uint32_t lives = ordinal_of(hello.from.incarnation) + ordinal_of(self);
   return std::max({lives * kEpochsPerLife, hello.epoch, newest_seen + 1});
 }
 

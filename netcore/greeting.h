@@ -24,8 +24,8 @@ inline constexpr std::uint32_t kPeerProtocol = 1;
 inline constexpr std::size_t kRefusalTextBytesMax = 512;
 
 // Bounds on what a greeting may claim, so that a forged one cannot push an epoch to where it wraps:
-// four million lives of each of two nodes, with 256 epochs each, make 2^31.
-inline constexpr std::uint32_t kIncarnationMax = 1u << 22;
+// some four million lives of each of two nodes (common/incarnation.h), with 256 epochs each, make
+// 2^31.
 inline constexpr std::uint32_t kEpochMax = 1u << 31;
 
 // A greeting as both sides understand it.
@@ -35,11 +35,6 @@ struct Greeting {
   std::uint32_t protocol = kPeerProtocol;
   std::uint32_t epoch = 0;  // Hello: the least acceptable; Welcome: the channel's.
   std::array<std::uint32_t, kBandCount> ring_slots{};
-};
-
-struct Refusal {
-  RefusalCode code = RefusalCode::None;
-  std::string text;
 };
 
 // Encoded greetings are this long; a refusal may be longer, up to kStrangerBytesMax.

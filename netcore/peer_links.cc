@@ -149,7 +149,8 @@ void PeerNetwork::Core::on_hello(LinkId link, const Greeting& hello) {
   const std::uint32_t epoch =
       peer == nullptr ? 0 : next_epoch(hello, options_.incarnation, peer->epoch);
   if (admission.admitted() && epoch > kEpochMax) {
-    admission = {RefusalCode::NotAdmitted, "out of channel epochs: restart this node"};
+    admission = {.code = RefusalCode::NotAdmitted,
+                 .text = "out of channel epochs: restart this node"};
   }
   if (!admission.admitted()) {
     refuse(link, hello.from.node, admission);
@@ -172,8 +173,8 @@ void PeerNetwork::Core::refuse(LinkId link, NodeId to, const Admission& admissio
     peer->last_error = "refused the peer: " + admission.text;
   }
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes;
-  const std::size_t length =
-      encode_refusal(self_greeting(to, 0), {admission.code, admission.text}, bytes);
+  const std::size_t length = encode_refusal(
+      self_greeting(to, 0), {admission.code, admission.text, admission.known}, bytes);
   const std::span<const std::byte> message{bytes.data(), length};
   transport_->send(link, {&message, 1});
   const DropReason reason = admission.code == RefusalCode::WrongCluster ? DropReason::WrongCluster
@@ -224,9 +225,10 @@ void PeerNetwork::Core::on_welcome(Peer& peer, const Greeting& welcome) {
   const Greeting self = self_greeting(peer.address.id, 0);
   Admission admission = judge_welcome(welcome, self, record_of(&peer));
   if (admission.admitted() && welcome.from.node != peer.address.id) {
-    admission = {RefusalCode::UnknownNode,
-                 "node " + std::to_string(welcome.from.node.value) + " answers at the address of " +
-                     std::to_string(peer.address.id.value) + ": correct the --peer options"};
+    admission = {.code = RefusalCode::UnknownNode,
+                 .text = "node " + std::to_string(welcome.from.node.value) +
+                         " answers at the address of " + std::to_string(peer.address.id.value) +
+                         ": correct the --peer options"};
   }
   if (admission.admitted()) {
     admission = ask_hook(welcome.from);
@@ -248,7 +250,7 @@ void PeerNetwork::Core::on_refusal(Peer& peer, const Refusal& refusal) {
   peer.state = LinkState::Refused;
   peer.last_error = std::string{refusal_code_name(refusal.code)} + ": " + refusal.text;
   peer.pacing.on_refusal(now_ms_);
-  sink_->on_refused(peer.address.id, refusal.code, refusal.text);
+  sink_->on_refused(peer.address.id, refusal);
 }
 
 void PeerNetwork::Core::on_channel_message(Peer& peer, std::span<const std::byte> message) {

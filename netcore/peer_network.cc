@@ -1,5 +1,6 @@
 #include "netcore/peer_network.h"
 
+#include "common/incarnation.h"
 #include "netcore/credit.h"
 #include "netcore/greeting.h"
 #include "netcore/peer_core.h"
@@ -26,7 +27,7 @@ Status check(const PeerNetworkOptions& options) {
   if (options.node.value == 0 || options.node.value > kNodeIdMax) {
     return invalid("node id " + std::to_string(options.node.value) + " is not in 1 to 65535");
   }
-  if (options.incarnation.value == 0 || options.incarnation.value > kIncarnationMax) {
+  if (!is_possible(options.incarnation)) {
     return invalid("incarnation " + std::to_string(options.incarnation.value) +
                    " is not one of an opened data directory");
   }

@@ -57,7 +57,7 @@ class Sink {
 
   // The peer would not have this node. Told at every refused attempt (attempts back off to
   // retry_max_ms); a crossed call is not told. The default does nothing: PeerStatus says it too.
-  virtual void on_refused(NodeId /*peer*/, RefusalCode /*code*/, std::string_view /*text*/) {}
+  virtual void on_refused(NodeId /*peer*/, const Refusal& /*refusal*/) {}
 };
 
 struct PeerAddress {

@@ -52,6 +52,8 @@ enum class ErrorCode : std::uint32_t {
   DirectoryFormat = 2007,
   DirectoryUnusable = 2008,
   DirectoryDurability = 2009,
+  DirectoryUsedUp = 2010,
+  DirectoryDamagedTwice = 2011,
   DiskFull = 2101,
   DiskWriteFailed = 2102,
   DiskSyncFailed = 2103,
@@ -77,6 +79,7 @@ enum class ErrorCode : std::uint32_t {
   PeerVersion = 3007,
   DirectoryRefused = 3008,
   SettingsDiffer = 3009,
+  DirectoryTakenOver = 3010,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,

@@ -1,5 +1,7 @@
 #include "server/engine_admission.h"
 
+#include "common/incarnation.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -29,56 +31,73 @@ std::string name_of(const netcore::PeerIdentity& peer) {
   return "node " + std::to_string(peer.node.value);
 }
 
-Admission old_copy(const netcore::PeerIdentity& peer, const std::string& evidence) {
-  return {RefusalCode::OldIncarnation,
-          name_of(peer) + " came back with an old copy of its data directory (" + evidence +
-              ") and may have forgotten votes and entries; start it with the newest one, or under "
-              "a new node id with an empty one"};
+Admission old_copy(const netcore::PeerIdentity& peer,
+                   const ledger::PeerIdentity& known,
+                   const std::string& evidence) {
+  return {.code = RefusalCode::OldIncarnation,
+          .text = name_of(peer) + " came back with an old copy of its data directory (" + evidence +
+                  ") and may have forgotten votes and entries; start it with the newest one or, if "
+                  "that is lost, with --rejoin",
+          .known = known.incarnation};
 }
 
 Admission judge_settings(const netcore::PeerIdentity& peer, const netcore::AgreedSettings& own) {
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (peer.settings[k] != own[k]) {
-      return {RefusalCode::DifferentSettings,
-              name_of(peer) + " was started with " + kSettingNames[k] + " " +
-                  text_of_setting(k, peer.settings[k]) + ", this node with " +
-                  text_of_setting(k, own[k]) + ": start all nodes of the cluster with the same"};
+      return {.code = RefusalCode::DifferentSettings,
+              .text = name_of(peer) + " was started with " + kSettingNames[k] + " " +
+                      text_of_setting(k, peer.settings[k]) + ", this node with " +
+                      text_of_setting(k, own[k]) +
+                      ": start all nodes of the cluster with the same"};
     }
   }
   return {};
 }
 
-Admission judge_length(const netcore::PeerIdentity& peer, std::uint64_t known_durable) {
+Admission judge_length(const netcore::PeerIdentity& peer,
+                       const ledger::PeerIdentity& known,
+                       std::uint64_t known_durable) {
   if (peer.durable >= known_durable) {
     return {};
   }
   return old_copy(peer,
+                  known,
                   "its log ends at " + std::to_string(peer.durable) + " and had reached " +
                       std::to_string(known_durable));
 }
 
-Admission ran_twice(const netcore::PeerIdentity& peer) {
+Admission ran_twice(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
   return old_copy(
-      peer, "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+      peer,
+      known,
+      "another process ran incarnation " + std::to_string(peer.incarnation.value) + " of it");
+}
+
+// Whether the peer's directory takes the place of the one that was remembered.
+bool replaces(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
+  return known.directory_id != peer.directory.value &&
+         generation_of(peer.incarnation) > generation_of(known.incarnation);
 }
 
 // Against what was remembered, by the disk of this node.
 Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
   if (known.directory_id != peer.directory.value) {
-    return {RefusalCode::ReplacedDirectory,
-            name_of(peer) +
-                " came back with another data directory and may have forgotten its votes; start "
-                "it with its old directory, or under a new node id"};
+    return {.code = RefusalCode::ReplacedDirectory,
+            .text = name_of(peer) +
+                    " came back with another data directory and may have forgotten its votes; "
+                    "start it with its old one or, if that is lost, with --rejoin",
+            .known = known.incarnation};
   }
   if (peer.incarnation < known.incarnation) {
     return old_copy(peer,
+                    known,
                     "incarnation " + std::to_string(peer.incarnation.value) + ", known " +
                         std::to_string(known.incarnation.value));
   }
   if (peer.incarnation == known.incarnation && known.life != 0 && peer.life != known.life) {
-    return ran_twice(peer);
+    return ran_twice(peer, known);
   }
-  return judge_length(peer, known.durable);
+  return judge_length(peer, known, known.durable);
 }
 
 }  // namespace
@@ -99,6 +118,9 @@ Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
     return refusal;
   }
   Met& seen = met(peer.node);
+  if (const auto* before = known(peer.node); before != nullptr && replaces(peer, *before)) {
+    seen = Met{.node = peer.node};
+  }
   seen.durable = std::max(seen.durable, peer.durable);
   seen.incarnation = peer.incarnation;
   seen.life = peer.life;
@@ -109,35 +131,35 @@ Admission EngineAdmission::admit(const netcore::PeerIdentity& peer) {
                                                  .life = seen.life});
   if (!status.ok()) {
     on_failure_(status);
-    return {RefusalCode::NotAdmitted, "the node could not remember its peer and stops"};
+    return {.code = RefusalCode::NotAdmitted,
+            .text = "the node could not remember its peer and stops"};
   }
   return {};
+}
+
+const ledger::PeerIdentity* EngineAdmission::known(NodeId node) const {
+  const auto& peers = identity_.peers();
+  const auto found = std::find_if(
+      peers.begin(), peers.end(), [&](const auto& remembered) { return remembered.node == node; });
+  return found == peers.end() ? nullptr : &*found;
 }
 
 Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
   if (Admission refusal = judge_settings(peer, settings_); !refusal.admitted()) {
     return refusal;
   }
-  const auto& peers = identity_.peers();
-  const auto known = std::find_if(peers.begin(), peers.end(), [&](const auto& remembered) {
-    return remembered.node == peer.node;
-  });
-  if (known == peers.end()) {
+  const ledger::PeerIdentity* before = known(peer.node);
+  if (before == nullptr || replaces(peer, *before)) {
     return {};
   }
-  if (Admission refusal = judge_known(peer, *known); !refusal.admitted()) {
+  if (Admission refusal = judge_known(peer, *before); !refusal.admitted()) {
     return refusal;
   }
   const Met& seen = met(peer.node);
   if (seen.incarnation == peer.incarnation && seen.life != peer.life) {
-    return ran_twice(peer);
+    return ran_twice(peer, *before);
   }
-  return judge_length(peer, seen.durable);
-}
-
-void EngineAdmission::on_up(NodeId peer) {
-  std::erase(awaited_, peer);
-  establish_when_due();
+  return judge_length(peer, *before, seen.durable);
 }
 
 void EngineAdmission::establish_when_due() {
@@ -150,8 +172,12 @@ void EngineAdmission::establish_when_due() {
 
 void EngineAdmission::on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable) {
   Met& seen = met(peer);
-  if (seen.incarnation == incarnation) {
-    seen.durable = std::max(seen.durable, durable);
+  if (seen.incarnation != incarnation) {
+    return;
+  }
+  seen.durable = std::max(seen.durable, durable);
+  if (std::erase(awaited_, peer) != 0) {
+    establish_when_due();
   }
 }
 

@@ -9,7 +9,10 @@
 // checkpoint.
 //
 // A directory is established once every node has admitted it: until then a wiped disk cannot be
-// told from a new one, so it does not vote. One thread.
+// told from a new one, so it does not vote.
+//
+// A directory that says it follows the known one, by a higher generation, is admitted: its replicas
+// know that they have forgotten (docs/adr/0025). Its log begins anew. One thread.
 #pragma once
 
 #include "common/status.h"
@@ -39,10 +42,8 @@ class EngineAdmission {
   // The judgement of netcore's admit hook.
   netcore::Admission admit(const netcore::PeerIdentity& peer);
 
-  // A channel came up: that peer admitted this node's directory, too.
-  void on_up(NodeId peer);
-
-  // A peer's heartbeat of the incarnation says how far its log of record is durable.
+  // A peer's heartbeat of the incarnation says how far its log of record is durable. It came over a
+  // channel that the peer keeps open, so that peer has admitted this node's directory, too.
   void on_durable(NodeId peer, Incarnation incarnation, std::uint64_t durable);
 
   // Keeps what on_durable told. Nothing is written when nothing changed.
@@ -64,6 +65,7 @@ class EngineAdmission {
   };
 
   Met& met(NodeId node);
+  const ledger::PeerIdentity* known(NodeId node) const;
   netcore::Admission judge(const netcore::PeerIdentity& peer);
   void establish_when_due();
 

@@ -121,7 +121,10 @@ class ReplicaEngine::Core {
   void apply_all();
   LogIndex apply_range(const Apply& range);
   void after_apply(std::uint32_t row, LogIndex applied);
-  void on_refused(netcore::RefusalCode code, std::string_view text);
+  void on_refused(const netcore::Refusal& refusal);
+  Status take_over(const netcore::Refusal& refusal);
+  void look_at_lives();
+  Tick silent_until() const;
   void establish();
   void fail(const Status& status);
   consensus::StepInput step_input() const;
@@ -178,6 +181,7 @@ class ReplicaEngine::Core {
   Tick last_tick_;
   Tick vote_after_;
   bool first_life_ = false;  // No earlier life of this directory made a promise that counts.
+  bool lives_end_ = false;   // As StepInput::lives_end.
   std::uint64_t read_sequence_ = 0;
   std::uint32_t leader_count_ = 0;
   std::size_t done_ = 0;         // Of this turn: turn()'s result.

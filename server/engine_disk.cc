@@ -55,10 +55,15 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
-  if (options.durability == consensus::Durability::Memory) {
+  const bool memory = options.durability == consensus::Durability::Memory;
+  disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();
+  if (memory) {
     recovery.forget_promises();
     GCOORD_TRY_STATUS(disk->identity_->mark_in_use());
   } else {
+    if (disk->forgot_) {
+      recovery.doubt_promises();
+    }
     GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
   }
   disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
@@ -100,8 +105,8 @@ Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& reco
     const auto decoded = decode_configuration(stored.value());
     if (!decoded) {
       return Status{StatusCode::DataLoss,
-                    "the checkpoint store holds a configuration that cannot be; move the data "
-                    "directory aside and let the node join again from its peers",
+                    std::string("the checkpoint store holds a configuration that cannot be") +
+                        ledger::kRotAdvice,
                     kCheckpointImpossible};
     }
     if (decoded->members() != configuration.members() ||
@@ -138,9 +143,7 @@ Status EngineDisk::replay_log(const EngineOptions& options,
     return Status{StatusCode::DataLoss,
                   "the log of record ends at " + std::to_string(wal->last_lsn().value) +
                       " but a checkpoint holds record " +
-                      std::to_string(recovery.newest_checkpoint_lsn().value) +
-                      "; this node must not vote: move its data directory aside and let it join "
-                      "again from its peers",
+                      std::to_string(recovery.newest_checkpoint_lsn().value) + ledger::kRotAdvice,
                   ledger::kWalBehind};
   }
   GCOORD_TRY_STATUS(identity_->mark_in_use());

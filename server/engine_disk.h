@@ -43,6 +43,10 @@ class EngineDisk {
   // Whether this node promised nothing before this life.
   bool first_boot() const { return first_boot_; }
 
+  // Whether the rows came back as ones that may have forgotten what this node promised: always in
+  // memory mode; in durable mode while a peer may remember another directory of it.
+  bool forgot() const { return forgot_; }
+
   // The record of this turn.
   ledger::WalBatch& batch() { return batch_; }
 
@@ -118,6 +122,7 @@ class EngineDisk {
   ledger::IdentityFile* identity_ = nullptr;
   ledger::Disk* wal_disk_ = nullptr;
   bool first_boot_ = false;
+  bool forgot_ = false;
   std::unique_ptr<ledger::CheckpointStore> store_;
   std::unique_ptr<ledger::WalWriter> writer_;  // None in memory mode.
   std::unique_ptr<ledger::Checkpointer> checkpointer_;

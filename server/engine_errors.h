@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kLeadershipLost = detail_of(rpc::ErrorCode::Propo
 
 // Why an engine stops that its peers refuse.
 inline constexpr std::uint32_t kDirectoryRefused = detail_of(rpc::ErrorCode::DirectoryRefused);
+// Not for the operator: whoever opened the engine opens it again.
+inline constexpr std::uint32_t kDirectoryTakenOver = detail_of(rpc::ErrorCode::DirectoryTakenOver);
 inline constexpr std::uint32_t kSettingsDiffer = detail_of(rpc::ErrorCode::SettingsDiffer);
 
 // Reasons why an engine does not open (replica_engine.h), beside the ledger's and the network's.

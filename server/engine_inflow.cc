@@ -121,8 +121,8 @@ void EngineInflow::on_peer_down(NodeId peer, std::string_view) {
   events_.down(peer);
 }
 
-void EngineInflow::on_refused(NodeId, netcore::RefusalCode code, std::string_view text) {
-  events_.refused(code, text);
+void EngineInflow::on_refused(NodeId, const netcore::Refusal& refusal) {
+  events_.refused(refusal);
 }
 
 }  // namespace gcoord::server

@@ -34,7 +34,7 @@ class EngineInflow final : public netcore::Sink {
   struct ChannelEvents {
     std::function<void(NodeId)> up;
     std::function<void(NodeId)> down;
-    std::function<void(netcore::RefusalCode, std::string_view)> refused;
+    std::function<void(const netcore::Refusal&)> refused;
   };
 
   struct ReceivedHeartbeat {
@@ -57,7 +57,7 @@ class EngineInflow final : public netcore::Sink {
   void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
   void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
   void on_peer_down(NodeId peer, std::string_view reason) override;
-  void on_refused(NodeId peer, netcore::RefusalCode code, std::string_view text) override;
+  void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
 
   // Heartbeats since the last call, in order. The caller clears the list.
   std::vector<ReceivedHeartbeat>& heartbeats() { return heartbeats_; }

@@ -128,16 +128,16 @@ netcore::AgreedSettings ReplicaEngine::Core::agreed_settings() const {
 EngineInflow::ChannelEvents ReplicaEngine::Core::channel_events() {
   return {.up =
               [this](NodeId peer) {
-                admission_->on_up(peer);
+                static_cast<void>(peer);
                 peers_->hurry();
               },
           .down = [this](NodeId peer) { sender_.drop_peer(peer); },
-          .refused = [this](netcore::RefusalCode code,
-                            std::string_view text) { on_refused(code, text); }};
+          .refused = [this](const netcore::Refusal& refusal) { on_refused(refusal); }};
 }
 
 Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
-  peers_ = std::make_unique<EnginePeers>(options_.peers, incarnation(), options_.timing);
+  peers_ = std::make_unique<EnginePeers>(
+      options_.peers, incarnation(), options_.timing, options_.durability);
   admission_ = std::make_unique<EngineAdmission>(
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail(status);
@@ -168,7 +168,7 @@ Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   clock_.read();
   // Promises from before the restart bind for one election timeout more (DESIGN.md section 3a). A
   // directory that not every node has admitted yet may stand for one that is lost: it waits.
-  vote_after_ = disk_->first_boot() ? Tick{0} : now() + options_.timing.election_ticks;
+  vote_after_ = silent_until();
   vote_after_ = admission_->established() ? vote_after_ : kTickVoteNever;
   last_tick_ = now();
   sweep_left_ = options_.shard_count;

@@ -58,6 +58,12 @@ struct EngineOptions {
   // checkpoints, behind, and a node that restarts comes back as readmission.h says.
   consensus::Durability durability = consensus::Durability::Durable;
 
+  // An operator's word that this node may come back although its data directory, or what it
+  // promised since it was copied, is lost (docs/adr/0025): a peer's refusal then makes the
+  // directory the next generation, and the engine fails with kDirectoryTakenOver, to be opened
+  // anew.
+  bool rejoin = false;
+
   // Length of a tick in milliseconds, and the timing of consensus in ticks.
   std::uint32_t tick_ms = 10;
   consensus::Timing timing;

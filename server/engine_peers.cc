@@ -1,5 +1,7 @@
 #include "server/engine_peers.h"
 
+#include "common/incarnation.h"
+
 #include <algorithm>
 
 namespace gcoord::server {
@@ -9,10 +11,13 @@ using consensus::PeerLiveness;
 
 EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
                          Incarnation self,
-                         const consensus::Timing& timing)
+                         const consensus::Timing& timing,
+                         consensus::Durability durability)
     : self_(self), timing_(timing) {
   for (const netcore::PeerAddress& address : peers) {
-    records_.push_back(PeerLiveness{.node = address.id});
+    PeerLiveness record{.node = address.id};
+    record.lives_by_start = durability == consensus::Durability::Memory ? 1 : 0;
+    records_.push_back(record);
   }
 }
 
@@ -23,6 +28,12 @@ bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbea
     }
   }
   return false;
+}
+
+bool EnginePeers::any_replaced() const {
+  return std::any_of(records_.begin(), records_.end(), [](const PeerLiveness& peer) {
+    return generation_of(peer.incarnation) != 0;
+  });
 }
 
 bool EnginePeers::refresh(Tick now) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "netcore/peer_network.h"
 
@@ -17,10 +18,14 @@ class EnginePeers {
  public:
   EnginePeers(std::span<const netcore::PeerAddress> peers,
               Incarnation self,
-              const consensus::Timing& timing);
+              const consensus::Timing& timing,
+              consensus::Durability durability);
 
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
+
+  // Whether the data directory of any peer is not its first one.
+  bool any_replaced() const;
 
   // Takes notice of the time. True: the rows are to be woken.
   bool refresh(Tick now);

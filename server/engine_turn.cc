@@ -1,9 +1,11 @@
 // The turn of the engine: poll, time, step, persist, send, apply.
 #include "common/assert.h"
+#include "common/incarnation.h"
 #include "consensus/log_runs.h"
 #include "server/compaction.h"
 #include "server/engine_core.h"
 #include "server/shard_codec.h"
+#include "server/system_random.h"
 
 #include <algorithm>
 #include <utility>
@@ -122,26 +124,67 @@ void ReplicaEngine::Core::take_time() {
   deadlines_.collect(
       stepper_->columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.touch(row); });
   sweep();
+  look_at_lives();
   readmission_.advance(step_input(), rows_);
+}
+
+// A directory that never promised anything need not wait; the one that it replaces may have.
+Tick ReplicaEngine::Core::silent_until() const {
+  const bool fresh = disk_->first_boot() && !disk_->identity().rejoining();
+  return fresh ? Tick{0} : now() + options_.timing.election_ticks;
 }
 
 // Once every node has admitted this directory, its rows may vote.
 void ReplicaEngine::Core::establish() {
   if (vote_after_ == kTickVoteNever && admission_->established()) {
-    vote_after_ = disk_->first_boot() ? Tick{0} : now() + options_.timing.election_ticks;
+    vote_after_ = silent_until();
     sweep_left_ = options_.shard_count;
   }
 }
 
 // A peer knows this directory better than the directory does, or the node runs with settings of its
 // own: it must not speak, and only a person can put it right.
-void ReplicaEngine::Core::on_refused(netcore::RefusalCode code, std::string_view text) {
-  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
-                      code == netcore::RefusalCode::ReplacedDirectory;
-  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
-    fail(Status{StatusCode::FailedPrecondition,
-                "a peer refuses this node: " + std::string(text),
-                forgot ? kDirectoryRefused : kSettingsDiffer});
+void ReplicaEngine::Core::on_refused(const netcore::Refusal& refusal) {
+  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
+                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
+  if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
+    return;
+  }
+  const bool known =
+      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
+  if (forgot && known && options_.rejoin && failure_.ok()) {
+    fail(take_over(refusal));
+    return;
+  }
+  fail(Status{StatusCode::FailedPrecondition,
+              "a peer refuses this node: " + refusal.text,
+              forgot ? kDirectoryRefused : kSettingsDiffer});
+}
+
+// The operator has said that this node may come back without its memory: it becomes the successor
+// of what the peer remembers. Whatever this engine knows belongs to a life that was not admitted.
+Status ReplicaEngine::Core::take_over(const netcore::Refusal& refusal) {
+  GCOORD_TRY_STATUS(disk_->identity().take_over(refusal.known, draw_random()));
+  return Status{StatusCode::Aborted,
+                "comes back as another life of this node, because a peer says: " + refusal.text,
+                kDirectoryTakenOver};
+}
+
+// Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has
+// come through them.
+void ReplicaEngine::Core::look_at_lives() {
+  const bool replaced = generation_of(incarnation()) != 0 || peers_->any_replaced();
+  if (replaced) {
+    readmission_.turn_on();
+  }
+  lives_end_ = replaced;
+  // An engine that has just taken over knows nothing of the life that begins when it is opened
+  // anew.
+  const bool through = failure_.ok() && readmission_.forgotten_count() == 0;
+  if (through && disk_->identity().rejoining()) {
+    if (const Status status = disk_->identity().mark_rejoined(); !status.ok()) {
+      fail(status);
+    }
   }
 }
 
@@ -368,7 +411,8 @@ consensus::StepInput ReplicaEngine::Core::step_input() const {
           .peer_count = static_cast<std::uint32_t>(peers_->records().size()),
           .incarnation = incarnation(),
           .durability = options_.durability,
-          .first_life = static_cast<std::uint8_t>(first_life_ ? 1 : 0)};
+          .first_life = static_cast<std::uint8_t>(first_life_ ? 1 : 0),
+          .lives_end = static_cast<std::uint8_t>(lives_end_ ? 1 : 0)};
 }
 
 }  // namespace gcoord::server

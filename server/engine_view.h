@@ -66,8 +66,12 @@ struct NodeView {
   std::string stepper_why;  // Why it is this one, for the operator.
   NodeTurn turn = NodeTurn::Host;
   consensus::Durability durability = consensus::Durability::Durable;
-  // In memory mode only: shards in which this node votes, those in which it has forgotten what it
-  // promised, and those for which it knows no leader.
+  // Whether this node comes back without an earlier data directory of its own.
+  bool rejoining = false;
+  // Whether the next three mean anything: in memory mode, and once a directory was replaced.
+  bool readmits = false;
+  // Shards in which this node votes, those in which it has forgotten what it promised, and those
+  // for which it knows no leader.
   std::uint32_t voting_count = 0;
   std::uint32_t forgotten_count = 0;
   std::uint32_t unled_count = 0;

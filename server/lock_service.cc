@@ -1,6 +1,7 @@
 // Requests: from a slot to a command in the log, or to an answer at once.
 #include "server/lock_service.h"
 
+#include "common/incarnation.h"
 #include "common/name_hash.h"
 #include "rpc/session_messages.h"
 
@@ -124,10 +125,10 @@ void LockService::start(ReplicaPort& engine, Incarnation incarnation, const Node
   reports_ = &reports;
   expiry_.start(engine);
   GCOORD_ASSERT(options_.node.value <= 0xffff);
-  // 16 bits of incarnation: they come round after 65,536 restarts, when every session of that life
-  // has been dead for longer than the longest TTL.
-  session_prefix_ =
-      std::uint64_t{options_.node.value} << 48 | std::uint64_t{incarnation.value & 0xffffu} << 32;
+  // 16 bits of the start's number: they come round after 65,536 restarts, when every session of
+  // that life has been dead for longer than the longest TTL.
+  session_prefix_ = std::uint64_t{options_.node.value} << 48 |
+                    std::uint64_t{ordinal_of(incarnation) & 0xffffu} << 32;
 }
 
 bool LockService::leads(ShardId shard) const {

@@ -92,6 +92,7 @@ EngineOptions engine_options(const NodeOptions& options) {
   result.timing = timing_of(options);
   result.checkpoint_interval_ms = options.checkpoint_interval_ms;
   result.durability = options.durability;
+  result.rejoin = options.rejoin;
   return result;
 }
 

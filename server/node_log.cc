@@ -91,12 +91,12 @@ void NodeLog::on_look(const NodeView& view) {
     spdlog::info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
   }
   majority_ = majority;
-  if (view.durability == Durability::Memory) {
+  if (view.readmits) {
     look_at_memory(view, majority);
   }
 }
 
-// Memory mode: what this node has forgotten, until it votes everywhere again; and shards that stay
+// What this node has forgotten, until it votes everywhere again; and shards that stay
 // without a leader although enough nodes can be heard, which only forgetting explains.
 void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   const bool whole = view.voting_count == view.shard_count;
@@ -110,7 +110,9 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   }
   votes_everywhere_ = whole;
   unled_looks_ = view.unled_count > 0 && majority ? unled_looks_ + 1 : 0;
-  if (unled_looks_ == kUnledLooks) {
+  // In durable mode a shard may be without a leader for other reasons, too.
+  const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
+  if (unled_looks_ == kUnledLooks && forgotten) {
     spdlog::error("GC{} {}",
                   static_cast<std::uint32_t>(rpc::ErrorCode::ShardsForgotten),
                   rpc::make_error(

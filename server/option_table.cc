@@ -159,11 +159,12 @@ Status durability(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
-Status insecure(const std::string& text, NodeOptions& options) {
+template <bool NodeOptions::*field>
+Status flag(const std::string& text, NodeOptions& options) {
   if (text != "true" && text != "false") {
     return wrong("'" + text + "' is neither true nor false");
   }
-  options.insecure = text == "true";
+  options.*field = text == "true";
   return Status{};
 }
 
@@ -225,6 +226,13 @@ constexpr std::array kTable = {
               "the disks of a majority, or only their memory, which a restarted node has lost "
               "(default durable)",
               &durability},
+    OptionRow{"rejoin",
+              OptionShape::Flag,
+              "",
+              "this node's data directory is lost, damaged or an old copy, and no other process "
+              "runs with a newer one: let it come back from the other nodes; a damaged directory "
+              "is moved to DIR.damaged",
+              &flag<&NodeOptions::rejoin>},
     OptionRow{"checkpoint-interval",
               OptionShape::Value,
               "TIME",
@@ -303,7 +311,7 @@ constexpr std::array kTable = {
               OptionShape::Flag,
               "",
               "listen beyond loopback although nothing is encrypted or authenticated yet",
-              &insecure},
+              &flag<&NodeOptions::insecure>},
     OptionRow{
         "trace",
         OptionShape::Value,

@@ -54,6 +54,8 @@ struct NodeOptions {
   std::uint32_t shards = 65536;
   std::uint32_t checkpoint_interval_ms = 30'000;
   Durability durability = Durability::Durable;
+  // The operator's word that this node may come back without the memory that it has lost.
+  bool rejoin = false;
 
   std::uint32_t tick_ms = 10;
   // As etcd: ten heartbeats may be late before a leader is doubted.

@@ -49,27 +49,34 @@ Readmission::Readmission(consensus::Durability durability,
                          MetricsRegistry& registry)
     : enabled_(durability == consensus::Durability::Memory),
       columns_(columns),
-      voting_(enabled_ ? columns.row_count : 0),
-      forgotten_(enabled_ ? columns.row_count : 0),
-      unled_(enabled_ ? columns.row_count : 0),
-      queued_(enabled_ ? columns.row_count : 0),
-      under_way_(enabled_ ? columns.row_count : 0),
-      stepped_(enabled_ ? columns.row_count : 0),
+      voting_(columns.row_count),
+      forgotten_(columns.row_count),
+      unled_(columns.row_count),
+      queued_(columns.row_count),
+      under_way_(columns.row_count),
+      stepped_(columns.row_count),
       demotions_(registry.counter(change("demote"))),
       anchors_(registry.counter(change("anchor"))),
       promotions_(registry.counter(change("promote"))),
-      voting_gauge_(
-          registry.gauge(plain("voting_shards", "Memory mode: shards in which this node votes"))),
-      forgotten_gauge_(registry.gauge(plain(
-          "forgotten_shards", "Memory mode: shards whose promises this node has forgotten"))) {}
+      voting_gauge_(registry.gauge(
+          plain("voting_shards", "Shards in which this node votes, where some have forgotten"))),
+      forgotten_gauge_(registry.gauge(
+          plain("forgotten_shards", "Shards whose promises this node has forgotten"))) {}
 
-void Readmission::note(std::uint32_t row) {
+void Readmission::turn_on() {
+  if (!enabled_) {
+    enabled_ = true;
+    note_all();
+  }
+}
+
+void Readmission::look_at_row(std::uint32_t row) {
+  const consensus::Hot& hot = columns_.hot[row];
+  forgotten_.assign(row, (hot.flags & consensus::kRowForgetful) != 0);
   if (!enabled_) {
     return;
   }
-  const consensus::Hot& hot = columns_.hot[row];
   voting_.assign(row, votes(columns_, row));
-  forgotten_.assign(row, (hot.flags & consensus::kRowForgetful) != 0);
   unled_.assign(row, hot.leader == NodeId{0});
   const bool wants =
       hot.role == Role::Leader && consensus::wants_readmission(consensus::ShardRef(columns_, row));
@@ -79,8 +86,8 @@ void Readmission::note(std::uint32_t row) {
 }
 
 void Readmission::note_all() {
-  for (std::uint32_t row = 0; enabled_ && row < columns_.row_count; ++row) {
-    note(row);
+  for (std::uint32_t row = 0; row < columns_.row_count; ++row) {
+    look_at_row(row);
   }
 }
 

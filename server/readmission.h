@@ -1,12 +1,15 @@
-// Brings replicas of restarted nodes back in memory mode, and counts which ones are not back yet.
+// Brings replicas back whose nodes have lost what kept their promises, and counts which ones are
+// not back yet.
 //
 // What is to be done with a shard follows from its row alone (consensus/readmission_plan.h), so
 // there is nothing to remember here but where to look. Every step of a row that leads and misses a
 // member notes it; so many rows are under way at once, the others wait, which costs them nothing: a
 // forgetful member that holds the log is silent. So a million shards are healed a few thousand at a
 // time without a queue of messages that outgrows its resend timers, the proposals of one turn share
-// its frames, and a leader that ends leaves nothing behind that the next one would need. In durable
-// mode it does nothing and costs nothing. One thread.
+// its frames, and a leader that ends leaves nothing behind that the next one would need. It is on
+// in memory mode, and in durable mode once the data directory of any node was replaced; else it
+// does nothing and costs nothing, but for counting what a new directory has not been told yet. One
+// thread.
 #pragma once
 
 #include "common/ids.h"
@@ -27,8 +30,18 @@ class Readmission {
               const consensus::ShardColumns& columns,
               MetricsRegistry& registry);
 
+  // Once and for all.
+  void turn_on();
+
+  // Whether the counts below but forgotten_count() mean anything.
+  bool on() const { return enabled_; }
+
   // The row was stepped.
-  void note(std::uint32_t row);
+  void note(std::uint32_t row) {
+    if (enabled_ || forgotten_.count != 0) {
+      look_at_row(row);
+    }
+  }
 
   // Every row is as it came back from storage.
   void note_all();
@@ -42,7 +55,7 @@ class Readmission {
   }
 
   // Shards in which this node votes, in which it has forgotten what it promised, and for which it
-  // knows no leader. 0 in durable mode.
+  // knows no leader.
   std::uint32_t voting_count() const { return voting_.count; }
 
   std::uint32_t forgotten_count() const { return forgotten_.count; }
@@ -62,6 +75,8 @@ class Readmission {
     ShardBits bits;
     std::uint32_t count = 0;
   };
+
+  void look_at_row(std::uint32_t row);
 
   // Takes the next row out of a set that is not empty.
   std::uint32_t take_next(CountedRows& set);

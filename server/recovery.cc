@@ -192,9 +192,7 @@ void Recovery::truncate(Row& row, LogIndex from) {
 void Recovery::fail(ShardId shard, const char* what, std::uint32_t detail) {
   if (failure_.ok()) {
     failure_ = Status{StatusCode::DataLoss,
-                      "shard " + std::to_string(shard.value) + " " + what +
-                          "; this node must not vote: move its data directory aside and let it "
-                          "join again from its peers",
+                      "shard " + std::to_string(shard.value) + " " + what + ledger::kRotAdvice,
                       detail};
   }
 }
@@ -208,7 +206,7 @@ void Recovery::forget(Row& row) {
 
 void Recovery::finish_row(std::uint32_t row_index) {
   const ShardId shard{row_index};
-  if (forgetful_) {
+  if (decided_only_) {
     forget(rows_[row_index]);
   }
   const Row& row = rows_[row_index];

@@ -39,7 +39,14 @@ class Recovery final : public ledger::CheckpointVisitor,
   // Memory mode: of what was kept, only the decided prefix that a checkpoint holds is of use. What
   // was promised behind it is lost, so finish() makes every row a forgetful replica
   // (consensus/readmission.h).
-  void forget_promises() { forgetful_ = true; }
+  void forget_promises() {
+    decided_only_ = true;
+    forgetful_ = true;
+  }
+
+  // Durable mode: there may have been promises in a directory before this one. All that is kept
+  // here counts, but every row is a forgetful replica, too.
+  void doubt_promises() { forgetful_ = true; }
 
   // The configuration of shards that no checkpoint mentions.
   void set_initial_configuration(const consensus::Configuration& configuration);
@@ -115,6 +122,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   ledger::Lsn lsn_;
   ledger::Lsn newest_checkpoint_lsn_;
   Status failure_;
+  bool decided_only_ = false;
   bool forgetful_ = false;
 };
 

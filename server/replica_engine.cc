@@ -206,6 +206,8 @@ NodeView ReplicaEngine::Core::view() const {
                 .stepper = stepper_->report(),
                 .stepper_why = stepper_why_,
                 .durability = options_.durability,
+                .rejoining = disk_->identity().rejoining(),
+                .readmits = readmission_.on(),
                 .voting_count = readmission_.voting_count(),
                 .forgotten_count = readmission_.forgotten_count(),
                 .unled_count = readmission_.unled_count()};

@@ -119,10 +119,11 @@ std::string StatusReports::node_status() const {
                          {"count", std::to_string(view.checkpoint_count)}}},
                        {"entry_bytes", std::to_string(view.entry_bytes)},
                        {"peers", peers}};
-  if (view.durability == Durability::Memory) {
+  if (view.readmits) {
     json["memory"] = {{"voting", view.voting_count},
                       {"forgotten", view.forgotten_count},
-                      {"unled", view.unled_count}};
+                      {"unled", view.unled_count},
+                      {"rejoining", view.rejoining}};
   }
   return json.dump();
 }

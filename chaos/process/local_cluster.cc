@@ -68,6 +68,10 @@ const LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) const {
   return const_cast<LocalCluster*>(this)->node(node_id);
 }
 
+std::filesystem::path LocalCluster::data_directory(std::uint32_t node_id) const {
+  return options_.directory / ("node-" + std::to_string(node_id));
+}
+
 std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
   return options_.directory / ("node-" + std::to_string(node_id) + ".log");
 }
@@ -127,10 +131,11 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   return list;
 }
 
-Status LocalCluster::spawn(std::uint32_t node_id) {
+Status LocalCluster::spawn(std::uint32_t node_id, const std::vector<std::string>& more) {
   ++node(node_id).lives;
   ChildOptions child;
   child.arguments = arguments(node_id);
+  child.arguments.insert(child.arguments.end(), more.begin(), more.end());
   child.capture_output = true;
   child.error_file = log_file(node_id).string();
   if (!options_.environment_of_node.empty()) {

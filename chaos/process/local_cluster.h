@@ -46,9 +46,9 @@ class LocalCluster {
   // Starts every node, then waits until each says that it is ready.
   Status start_all(std::chrono::milliseconds timeout);
 
-  // Starts one and returns; wait_ready says when it serves. The failure of a node carries the last
-  // lines of its log.
-  Status spawn(std::uint32_t node_id);
+  // Starts one, with `more` flags for this life, and returns; wait_ready says when it serves. The
+  // failure of a node carries the last lines of its log.
+  Status spawn(std::uint32_t node_id, const std::vector<std::string>& more = {});
   Status wait_ready(std::uint32_t node_id, std::chrono::milliseconds timeout);
 
   // SIGKILL; the process is gone when this returns.
@@ -76,6 +76,9 @@ class LocalCluster {
 
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
+
+  std::filesystem::path data_directory(std::uint32_t node_id) const;
+  std::filesystem::path log_file(std::uint32_t node_id) const;
 
   // Of all lives so far; those of a killed node end where its last write did.
   std::vector<std::filesystem::path> trace_files() const;

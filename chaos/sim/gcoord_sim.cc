@@ -33,6 +33,8 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.restarts += result.counts.restarts;
   totals.counts.pauses += result.counts.pauses;
   totals.counts.power_losses += result.counts.power_losses;
+  totals.counts.lost_disks += result.counts.lost_disks;
+  totals.counts.old_images += result.counts.old_images;
   totals.counts.reconfigurations += result.counts.reconfigurations;
   totals.counts.transfers += result.counts.transfers;
   totals.counts.checkpoints += result.counts.checkpoints;
@@ -68,6 +70,8 @@ nlohmann::json as_json(const Totals& totals) {
             {"restarts", counts.restarts},
             {"pauses", counts.pauses},
             {"power_losses", counts.power_losses},
+            {"lost_disks", counts.lost_disks},
+            {"old_images", counts.old_images},
             {"reconfigurations", counts.reconfigurations},
             {"transfers", counts.transfers}}}};
 }
@@ -83,6 +87,7 @@ int main(int argc, char** argv) {
   std::uint64_t replay_every = 100;
   bool json = false;
   std::string durability = "durable";
+  bool disks_are_lost = false;
   app.add_option("--first", first, "First seed")->capture_default_str();
   app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
   app.add_option("--replay-every", replay_every, "Run every n-th seed twice and compare (0: never)")
@@ -90,14 +95,24 @@ int main(int argc, char** argv) {
   app.add_option("--durability", durability, "durable, or memory: restarted nodes lose everything")
       ->check(CLI::IsMember({"durable", "memory"}))
       ->capture_default_str();
+  app.add_flag("--lose-disks",
+               disks_are_lost,
+               "Durable mode: disks are lost, or replaced by old images of themselves");
   app.add_flag("--json", json, "Print one JSON object on the last line");
   CLI11_PARSE(app, argc, argv);
 
   const auto mode = durability == "memory" ? gcoord::consensus::Durability::Memory
                                            : gcoord::consensus::Durability::Durable;
+  const auto run = [&](std::uint64_t seed) {
+    gcoord::chaos::SimOptions options = gcoord::chaos::options_of_seed(seed, mode);
+    if (disks_are_lost) {
+      gcoord::chaos::lose_disks(options);
+    }
+    return SimWorld(options).run();
+  };
   Totals totals;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    const SimResult result = SimWorld(gcoord::chaos::options_of_seed(seed, mode)).run();
+    const SimResult result = run(seed);
     add(totals, result);
     if (!result.violation.empty()) {
       ++totals.violations;
@@ -105,8 +120,7 @@ int main(int argc, char** argv) {
           "seed %llu: %s\n", static_cast<unsigned long long>(seed), result.violation.c_str());
     }
     const bool replay = replay_every != 0 && seed % replay_every == 0;
-    if (replay &&
-        SimWorld(gcoord::chaos::options_of_seed(seed, mode)).run().digest != result.digest) {
+    if (replay && run(seed).digest != result.digest) {
       ++totals.replays_unequal;
       std::printf("seed %llu: a second run differs\n", static_cast<unsigned long long>(seed));
     }

@@ -1,6 +1,7 @@
 #include "chaos/sim/sim_node.h"
 
 #include "common/assert.h"
+#include "common/incarnation.h"
 #include "consensus/lead.h"
 #include "consensus/readmission_plan.h"
 
@@ -30,6 +31,7 @@ SimNode::SimNode(const SimWorldParts& world, const SimNodeOptions& options, SimD
     if (NodeId{node} != options.id) {
       consensus::PeerLiveness peer;
       peer.node = NodeId{node};
+      peer.lives_by_start = world.options.durability == consensus::Durability::Memory ? 1 : 0;
       peers_.push_back(peer);
     }
   }
@@ -72,6 +74,7 @@ void SimNode::recover_shard(std::uint32_t shard) {
     apply_one(shard, log.state.index + 1);
   }
   const consensus::ShardRef row(stepper_->columns(), shard);
+  const bool forgot = options_.rejoining || (in_memory_mode(input_) && input_.first_life == 0);
   consensus::recover(row,
                      {.term = max_id(durable.term, durable.checkpoint.term),
                       .vote = durable.vote,
@@ -79,8 +82,7 @@ void SimNode::recover_shard(std::uint32_t shard) {
                       .floor_term = durable.checkpoint.term,
                       .commit = commit,
                       .configuration = log.state.configuration,
-                      .forgetful = in_memory_mode(input_) && input_.first_life == 0 &&
-                                   !world_.options.forgets_unawares},
+                      .forgetful = forgot && !world_.options.forgets_unawares},
                      options_.id);
   for (const SimEntry& stored : log.entries) {
     consensus::recover_entry(row, stored.term, stored.kind, commit);
@@ -146,6 +148,9 @@ void SimNode::turn(std::uint64_t quantum) {
   poll(quantum);
   input_.tick = clock(quantum);
   for (consensus::PeerLiveness& peer : peers_) {
+    const bool replaced =
+        generation_of(options_.incarnation) != 0 || generation_of(peer.incarnation) != 0;
+    input_.lives_end = replaced ? 1 : input_.lives_end;
     peer.credit = random_.chance(50'000) ? 0 : 64;
     if (consensus::refresh(peer, input_.tick, world_.options.timing) !=
         consensus::LivenessChange::None) {
@@ -337,7 +342,9 @@ void SimNode::send(std::uint32_t shard, const Outbox& out) {
       message.header.log_term = message.state.term;
     } else if (message.header.kind == MessageKind::VoteReply &&
                (message.header.flags & consensus::kFlagReject) == 0) {
-      const Incarnation life = in_memory_mode(input_) ? options_.incarnation : Incarnation{};
+      const Incarnation life = in_memory_mode(input_)
+                                   ? options_.incarnation
+                                   : incarnation_of(generation_of(options_.incarnation), 0);
       world_.checker.on_vote_sent(shard, options_.id, life, message.header.term, message.header.to);
     }
     world_.network.send(options_.id, message.header.to, encode(message));

@@ -35,6 +35,7 @@ struct SimWorldParts {
 struct SimNodeOptions {
   NodeId id;
   Incarnation incarnation;
+  bool rejoining = false;  // An earlier disk may have held promises that this one does not.
   std::uint64_t boot_quantum = 0;
   std::uint32_t clock_rate_ppm = 1'000'000;  // Of this node's clock, relative to world time.
 };
@@ -66,7 +67,7 @@ class SimNode {
     return columns().hot[shard].role == consensus::Role::Leader;
   }
 
-  // Whether what the node promised on the shard binds it, as ever in durable mode.
+  // Whether what the node promised on the shard binds it.
   bool remembers(std::uint32_t shard) const {
     return (columns().hot[shard].flags & consensus::kRowForgetful) == 0;
   }

@@ -33,9 +33,25 @@ struct SimOptions {
   // leave some shard without a quorum that remembers is drawn this much more rarely.
   consensus::Durability durability = consensus::Durability::Durable;
   std::uint32_t fatal_crash_ppm = 30'000;
-  // Restarted nodes do not know that they forgot: what memory mode must never do.
+  // Durable mode: chances that a node's disk is lost, or is an old image of itself, and comes back
+  // as the next generation (docs/adr/0025); where that would leave some shard without a quorum that
+  // remembers, it is drawn as rarely as fatal crashes. 0: disks last.
+  std::uint32_t lost_disk_ppm = 0;
+  std::uint32_t old_image_ppm = 0;
+  // Nodes that forgot do not know it: what must never be.
   bool forgets_unawares = false;
+
+  // Whether nodes may forget what they promised.
+  bool lives_end() const {
+    return durability == consensus::Durability::Memory || lost_disk_ppm + old_image_ppm != 0;
+  }
 };
+
+// Durable mode in which disks are lost, some twenty in a run.
+inline void lose_disks(SimOptions& options) {
+  options.lost_disk_ppm = 6'000;
+  options.old_image_ppm = 6'000;
+}
 
 // The shape of a run follows from its seed, so that a range of seeds covers many shapes: 3 to 6
 // nodes.
@@ -56,13 +72,15 @@ struct SimCounts {
   std::uint64_t restarts = 0;
   std::uint64_t pauses = 0;
   std::uint64_t power_losses = 0;
+  std::uint64_t lost_disks = 0;
+  std::uint64_t old_images = 0;
   std::uint64_t reconfigurations = 0;
   std::uint64_t transfers = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t mute_steps = 0;  // Of leaders whose log had no room for their term.
-  // Memory mode: voters made learners, learners of an earlier life made learners again, and voters
-  // again; shards that too many nodes had forgotten in the end.
+  // Where nodes forget: voters made learners, learners of an earlier life made learners again, and
+  // voters again; shards that too many nodes had forgotten in the end.
   std::uint64_t demotions = 0;
   std::uint64_t anchors = 0;
   std::uint64_t promotions = 0;

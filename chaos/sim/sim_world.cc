@@ -1,6 +1,7 @@
 #include "chaos/sim/sim_world.h"
 
 #include "common/assert.h"
+#include "common/incarnation.h"
 #include "consensus/readmission_plan.h"
 
 #include <algorithm>
@@ -37,6 +38,7 @@ SimWorld::SimWorld(const SimOptions& options)
     : options_(options),
       faults_(options.seed, 1),
       load_(options.seed, 2),
+      disk_faults_(options.seed, 3),
       network_(mix64(options.seed)),
       checker_(options.shard_count),
       parts_{options_, network_, checker_, counts_},
@@ -58,7 +60,8 @@ void SimWorld::boot(std::uint32_t k) {
   Process& process = processes_[k];
   const std::uint32_t drift = faults_.below(2 * options_.drift_ppm + 1);
   const SimNodeOptions node{.id = NodeId{k + 1},
-                            .incarnation = Incarnation{++process.incarnation},
+                            .incarnation = incarnation_of(process.generation, ++process.starts),
+                            .rejoining = process.rejoining,
                             .boot_quantum = quantum_,
                             .clock_rate_ppm = 1'000'000 - options_.drift_ppm + drift};
   process.node = std::make_unique<SimNode>(parts_, node, disks_[k]);
@@ -78,12 +81,61 @@ void SimWorld::crash(std::uint32_t k) {
   process.paused_until = 0;
 }
 
-// The nodes that run and remember the shard, `without` apart, as slots: node k + 1 has slot k.
+// Whether what node k promised on the shard is kept somewhere: on its disk while it is down.
+bool SimWorld::remembers(std::uint32_t k, std::uint32_t shard) const {
+  const Process& process = processes_[k];
+  const bool durable = options_.durability == consensus::Durability::Durable;
+  return process.node != nullptr ? process.node->remembers(shard) : durable && !process.rejoining;
+}
+
+// A restart on the way back forgets again; once the node remembers every shard, none does.
+void SimWorld::note_rejoined(Process& process) {
+  for (std::uint32_t shard = 0; process.rejoining && shard < options_.shard_count; ++shard) {
+    if (!process.node->remembers(shard)) {
+      return;
+    }
+  }
+  process.rejoining = false;
+}
+
+// Node k's disk is gone, and an operator lets it come back with another one.
+void SimWorld::replace_disk(std::uint32_t k, const SimDisk& found) {
+  crash(k);
+  disks_[k] = found;
+  processes_[k].rejoining = true;
+  ++processes_[k].generation;
+}
+
+void SimWorld::draw_disk_faults() {
+  const std::uint32_t victim = disk_faults_.below(options_.node_count);
+  Process& process = processes_[victim];
+  if (!process.image || disk_faults_.chance(50'000)) {
+    process.image = disks_[victim];
+    process.image->lose_power(disk_faults_);
+  }
+  const bool lost = disk_faults_.chance(options_.lost_disk_ppm);
+  const bool old = !lost && disk_faults_.chance(options_.old_image_ppm);
+  const bool possible = process.generation < kGenerationMax && (lost || old);
+  if (!possible || !may_crash(victim)) {
+    return;
+  }
+  SimDisk found = *process.image;
+  if (lost) {
+    found = SimDisk(options_.shard_count);
+    for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+      found.format(shard, first_configuration(options_.node_count));
+    }
+  }
+  counts_.lost_disks += lost ? 1 : 0;
+  counts_.old_images += old ? 1 : 0;
+  replace_disk(victim, found);
+}
+
+// The nodes that remember the shard, `without` apart, as slots: node k + 1 has slot k.
 consensus::SlotMask SimWorld::rememberers(std::uint32_t shard, std::uint32_t without) const {
   consensus::SlotMask mask = 0;
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
-    const SimNode* node = processes_[k].node.get();
-    if (k != without && node != nullptr && node->remembers(shard)) {
+    if (k != without && remembers(k, shard)) {
       mask = static_cast<consensus::SlotMask>(mask | consensus::slot_bit(k));
     }
   }
@@ -97,17 +149,15 @@ bool SimWorld::decidable(std::uint32_t shard, std::uint32_t without) const {
   const SimNode* newest = nullptr;
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
     const bool newer =
-        consensus::has_slot(left, k) &&
+        consensus::has_slot(left, k) && processes_[k].node != nullptr &&
         (newest == nullptr || processes_[k].node->state(shard).index > newest->state(shard).index);
     newest = newer ? processes_[k].node.get() : newest;
   }
   return newest != nullptr && is_quorum(newest->columns().configuration[shard], left);
 }
 
+// Whether node k may forget.
 bool SimWorld::may_crash(std::uint32_t k) {
-  if (options_.durability == consensus::Durability::Durable) {
-    return true;
-  }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     if (!decidable(shard, k)) {
       return faults_.chance(options_.fatal_crash_ppm);
@@ -145,7 +195,8 @@ void SimWorld::draw_faults() {
     network_.heal_all();
   }
   const std::uint32_t victim = faults_.below(options_.node_count);
-  if (faults_.chance(options_.restart_ppm) && may_crash(victim)) {
+  const bool memory = options_.durability == consensus::Durability::Memory;
+  if (faults_.chance(options_.restart_ppm) && (!memory || may_crash(victim))) {
     ++counts_.restarts;
     crash(victim);
   }
@@ -153,7 +204,9 @@ void SimWorld::draw_faults() {
     ++counts_.pauses;
     processes_[victim].paused_until = quantum_ + faults_.between(10, 600);
   }
-  const bool memory = options_.durability == consensus::Durability::Memory;
+  if (!memory && options_.lives_end()) {
+    draw_disk_faults();
+  }
   if (!memory && faults_.chance(options_.power_loss_ppm)) {
     ++counts_.power_losses;
     for (std::uint32_t k = 0; k < options_.node_count; ++k) {
@@ -170,8 +223,8 @@ void SimWorld::draw_reconfiguration(std::uint32_t shard, SimNode& leader) {
   }
   consensus::Configuration next = first_configuration(options_.node_count);
   next.voters = static_cast<consensus::SlotMask>(load_.between(1, (1u << options_.node_count) - 1));
-  const bool memory = options_.durability == consensus::Durability::Memory;
-  if (memory && consensus::count_slots(next.voters) < 3) {
+  const bool forgets = options_.lives_end();
+  if (forgets && consensus::count_slots(next.voters) < 3) {
     next.voters = first_configuration(options_.node_count).voters;  // Fewer would not outlive one.
   }
   next.voters_outgoing = present.voters;
@@ -184,7 +237,7 @@ void SimWorld::draw_reconfiguration(std::uint32_t shard, SimNode& leader) {
     if (!consensus::has_slot(next.members(), slot)) {
       next.node[slot] = NodeId{};
       next.weight[slot] = 0;
-    } else if (memory && consensus::has_slot(next.learners, slot)) {
+    } else if (forgets && consensus::has_slot(next.learners, slot)) {
       next.weight[slot] = 0;  // A learner for good (readmission_plan.h).
     }
   }
@@ -247,6 +300,7 @@ void SimWorld::run_quantum() {
     }
     if (process.node != nullptr && process.paused_until <= quantum_) {
       process.node->turn(quantum_);
+      note_rejoined(process);
     }
   }
   judge_leases();
@@ -265,8 +319,7 @@ void SimWorld::heal() {
 }
 
 bool SimWorld::shard_converged(std::uint32_t shard) const {
-  if (options_.durability == consensus::Durability::Memory &&
-      !decidable(shard, options_.node_count)) {
+  if (options_.lives_end() && !decidable(shard, options_.node_count)) {
     return true;  // Forgotten by too many: that nobody leads it is all there is to ask for.
   }
   const SimNode* leader = nullptr;
@@ -282,7 +335,7 @@ bool SimWorld::shard_converged(std::uint32_t shard) const {
     return leader != nullptr && leader->columns().configuration[shard].auto_leave == 0;
   }
   if (consensus::wants_readmission(consensus::ShardRef(leader->columns(), shard))) {
-    return options_.durability == consensus::Durability::Durable;
+    return !options_.lives_end();
   }
   for (std::uint32_t k = 0; k < options_.node_count; ++k) {
     const bool voter = consensus::has_slot(leader->columns().configuration[shard].voters, k);

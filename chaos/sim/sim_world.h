@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,20 @@ class SimWorld {
  private:
   struct Process {
     std::unique_ptr<SimNode> node;
-    std::uint32_t incarnation = 0;
+    std::uint32_t starts = 0;
+    std::uint32_t generation = 0;
+    bool rejoining = false;
+    std::optional<SimDisk> image;
     std::uint64_t paused_until = 0;
     std::uint64_t down_until = 0;
   };
 
   void boot(std::uint32_t k);
   void crash(std::uint32_t k);
+  void draw_disk_faults();
+  void replace_disk(std::uint32_t k, const SimDisk& found);
+  bool remembers(std::uint32_t k, std::uint32_t shard) const;
+  void note_rejoined(Process& process);
   void run_quantum();
   void draw_faults();
   consensus::SlotMask rememberers(std::uint32_t shard, std::uint32_t without) const;
@@ -56,6 +64,7 @@ class SimWorld {
   SimOptions options_;
   SimRandom faults_;
   SimRandom load_;
+  SimRandom disk_faults_;
   netcore::SimulatedNetwork network_;
   SimChecker checker_;
   SimCounts counts_;

@@ -1,5 +1,6 @@
 #include "consensus/scenario/invariants.h"
 
+#include "common/incarnation.h"
 #include "consensus/quorum.h"
 #include "consensus/scenario/names.h"
 #include "consensus/step.h"
@@ -124,8 +125,8 @@ void InvariantChecker::check_decided(const StepReport& report, History& history)
 }
 
 void InvariantChecker::check_quorum_durable(const Replica& replica, LogIndex index) {
-  if (memory_mode()) {
-    return;  // The memory that acknowledged may be gone by now.
+  if (memory_mode() || any_replaced()) {
+    return;  // What acknowledged may be gone by now.
   }
   const Configuration& configuration = replica.row().configuration();
   SlotMask durable = 0;
@@ -184,9 +185,16 @@ bool InvariantChecker::memory_mode() const {
   return in_memory_mode(nodes_.front()->step_input());
 }
 
-// I2, over all lives; in memory mode a life that was re-admitted is another voter.
+bool InvariantChecker::any_replaced() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return generation_of(node->incarnation()) != 0;
+  });
+}
+
+// I2, over all lives; one that was re-admitted is another voter.
 void InvariantChecker::note_vote(History& history, NodeId voter, Term term, NodeId candidate) {
-  const Incarnation life = memory_mode() ? nodes_[voter.value - 1]->incarnation() : Incarnation{};
+  const Incarnation present = nodes_[voter.value - 1]->incarnation();
+  const Incarnation life = memory_mode() ? present : incarnation_of(generation_of(present), 0);
   const auto [known, first] = history.votes.emplace(std::tuple(voter, life, term), candidate);
   if (!first && known->second != candidate) {
     violate(fmt::format("one vote: node {} voted for {} and {} in term {}",

@@ -51,6 +51,8 @@ class InvariantChecker final : public Observer {
 
   // Whether nothing is on storage because nothing is to be, and promises end with a life.
   bool memory_mode() const;
+  // Whether the storage of any node was replaced.
+  bool any_replaced() const;
   void check_monotone(const StepReport& report);
   void check_completeness(const Replica& leader, const History& history);
   void check_decided(const StepReport& report, History& history);

@@ -1,6 +1,7 @@
 #include "consensus/scenario/node.h"
 
 #include "common/assert.h"
+#include "common/incarnation.h"
 #include "common/random.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ void Node::boot() {
   clock_ = kClockRatePerfect;
   tick_ = Tick{1};
   const bool first_life = incarnation_.value == 1;
+  const bool memory = options_.durability == Durability::Memory;
   vote_after_ = first_life ? Tick{} : tick_ + options_.timing.election_ticks;
   peers_.clear();
   for (std::uint32_t node = 1; node <= options_.node_count; ++node) {
@@ -25,15 +27,16 @@ void Node::boot() {
       PeerLiveness record;
       record.node = NodeId{node};
       record.credit = kCreditUnlimited;
+      record.lives_by_start = memory ? 1 : 0;
       peers_.push_back(record);
     }
   }
   stepper_ = options_.make_stepper(options_.shard_count, options_.slot_count);
   replicas_.clear();
-  const bool memory = options_.durability == Durability::Memory;
+  const bool forgetful = rejoining_ || (memory && !first_life);
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     replicas_.emplace_back(
-        self(), ShardRef(stepper_->columns(), shard), storage_[shard], memory && !first_life);
+        self(), ShardRef(stepper_->columns(), shard), storage_[shard], forgetful);
   }
   set_storage_acknowledging(storage_by_);
   set_apply_acknowledging(apply_by_);
@@ -51,9 +54,25 @@ StepInput Node::step_input() const {
   input.incarnation = incarnation_;
   input.durability = options_.durability;
   input.first_life = incarnation_.value == 1 ? 1 : 0;
+  input.lives_end = lives_end() ? 1 : 0;
   input.peer = peers_.data();
   input.peer_count = static_cast<std::uint32_t>(peers_.size());
   return input;
+}
+
+bool Node::lives_end() const {
+  return generation_of(incarnation_) != 0 ||
+         std::any_of(peers_.begin(), peers_.end(), [](const PeerLiveness& peer) {
+           return generation_of(peer.incarnation) != 0;
+         });
+}
+
+// A restart on the way back forgets again; once every replica remembers, none does.
+void Node::note_rejoined() {
+  rejoining_ =
+      rejoining_ && std::any_of(replicas_.begin(), replicas_.end(), [](const Replica& each) {
+        return (each.row().hot().flags & kRowForgetful) != 0;
+      });
 }
 
 Replica* Node::replica(ShardId shard) {
@@ -74,6 +93,15 @@ void Node::stop(UnderWay requests) {
   replicas_.clear();
   stepper_.reset();
   condition_ = NodeCondition::Stopped;
+}
+
+void Node::replace_storage(Found found) {
+  GCOORD_ASSERT(condition_ == NodeCondition::Stopped);
+  GCOORD_ASSERT(found == Found::Nothing || !image_.empty());
+  const FakeStorage empty(options_.configuration);
+  storage_ = found == Found::Image ? image_ : std::vector<FakeStorage>(options_.shard_count, empty);
+  incarnation_ = incarnation_of(generation_of(incarnation_) + 1, start_of(incarnation_));
+  rejoining_ = true;
 }
 
 void Node::start() {
@@ -221,6 +249,7 @@ bool Node::turn(LinkNetwork& network, Observer& observer) {
     });
     observer.on_carried_out(report);
   }
+  note_rejoined();
   return !rows.empty();
 }
 

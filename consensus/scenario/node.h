@@ -1,8 +1,9 @@
 // One node of a scenario: a stepper over its rows, what it knows of its peers, and its clock.
 //
 // A node may be stopped (its memory is lost, its storage stays), paused (it does nothing while its
-// clock goes on, as under SIGSTOP) and run with a clock that is too fast or too slow. A new life
-// has the next incarnation and starts its ticks at 1. Host only; one thread.
+// clock goes on, as under SIGSTOP) and run with a clock that is too fast or too slow. Its storage
+// may be replaced by an empty one or by an old image of itself; then it is the next generation of
+// the node. A new start has the next incarnation and starts its ticks at 1. Host only; one thread.
 #pragma once
 
 #include "consensus/liveness.h"
@@ -78,7 +79,14 @@ class Node {
   enum class UnderWay : std::uint8_t { Lost, Durable };
   void stop(UnderWay requests);
 
-  // Starts the next life.
+  // The storage of a stopped node is lost: the next start finds an empty one, or the image.
+  enum class Found : std::uint8_t { Nothing, Image };
+  void replace_storage(Found found);
+
+  // Keeps what storage holds now, as a backup does.
+  void keep_image() { image_ = storage_; }
+
+  // Starts anew.
   void start();
   void pause();
   void resume();
@@ -104,6 +112,8 @@ class Node {
 
  private:
   void boot();
+  bool lives_end() const;
+  void note_rejoined();
   void wake_all();
   PeerLiveness* peer(NodeId node);
   bool well_packed(const Packet& packet);
@@ -112,6 +122,8 @@ class Node {
 
   NodeOptions options_;
   std::vector<FakeStorage> storage_;
+  std::vector<FakeStorage> image_;  // Empty until one was kept.
+  bool rejoining_ = false;          // Some replica may not know what an earlier storage promised.
   std::unique_ptr<Stepper> stepper_;
   std::vector<Replica> replicas_;
   std::vector<PeerLiveness> peers_;

@@ -22,6 +22,8 @@ const std::vector<Script::TableRow>& Script::table() {
       {"stop", &Script::stop},
       {"start", &Script::start},
       {"restart", &Script::restart},
+      {"image", &Script::image},
+      {"replace", &Script::replace},
       {"pause", &Script::pause},
       {"resume", &Script::resume},
       {"rate", &Script::rate},
@@ -218,6 +220,22 @@ Status Script::start(const CommandLine& line) {
 Status Script::restart(const CommandLine& line) {
   GCOORD_TRY_STATUS(stop(line));
   cluster_->settle();  // What was on the way is lost with the process.
+  return start(line);
+}
+
+Status Script::image(const CommandLine& line) {
+  GCOORD_TRY(const NodeId node, node_of(line, 0));
+  cluster_->node(node).keep_image();
+  return {};
+}
+
+// "replace 3 [image]": node 3's disk is lost, or an old one; it starts as the next generation.
+Status Script::replace(const CommandLine& line) {
+  GCOORD_TRY_STATUS(stop(line));
+  cluster_->settle();
+  GCOORD_TRY(const NodeId node, node_of(line, 0));
+  const bool image = line.has_word("image");
+  cluster_->node(node).replace_storage(image ? Node::Found::Image : Node::Found::Nothing);
   return start(line);
 }
 

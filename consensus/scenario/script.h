@@ -54,6 +54,8 @@ class Script {
   Status stop(const CommandLine& line);
   Status start(const CommandLine& line);
   Status restart(const CommandLine& line);
+  Status image(const CommandLine& line);
+  Status replace(const CommandLine& line);
   Status pause(const CommandLine& line);
   Status resume(const CommandLine& line);
   Status rate(const CommandLine& line);

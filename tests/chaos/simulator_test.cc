@@ -89,6 +89,37 @@ TEST(Simulator, MemoryModeOutlivesRestarts) {
   EXPECT_GT(counts.shards_lost, 0u);
 }
 
+TEST(Simulator, LostDisksAndOldImagesComeBack) {
+  SimCounts counts;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SimOptions options = options_of_seed(seed);
+    lose_disks(options);
+    const SimResult result = SimWorld(options).run();
+    EXPECT_EQ(result.violation, "") << "seed " << seed;
+    counts.lost_disks += result.counts.lost_disks;
+    counts.old_images += result.counts.old_images;
+    counts.demotions += result.counts.demotions;
+    counts.anchors += result.counts.anchors;
+    counts.promotions += result.counts.promotions;
+  }
+  EXPECT_GT(counts.lost_disks, 40u);
+  EXPECT_GT(counts.old_images, 40u);
+  EXPECT_GT(counts.demotions, 0u);
+  EXPECT_GT(counts.anchors, 0u);
+  EXPECT_GT(counts.promotions, 0u);
+}
+
+TEST(Simulator, LostDisksThatNobodyNoticesAreCaught) {
+  std::uint32_t caught = 0;
+  for (std::uint64_t seed = 1; seed <= 40 && caught == 0; ++seed) {
+    SimOptions options = options_of_seed(seed);
+    lose_disks(options);
+    options.forgets_unawares = true;
+    caught += SimWorld(options).run().violation.empty() ? 0 : 1;
+  }
+  EXPECT_GT(caught, 0u);
+}
+
 // A voter of an earlier life that goes on as if nothing had happened loses decisions: the judge
 // must see it.
 TEST(Simulator, NodesThatForgetUnawaresAreCaught) {

@@ -2,6 +2,7 @@
 
 #include "common/crc32c.h"
 #include "ledger/byte_order.h"
+#include "common/incarnation.h"
 #include "ledger/error_details.h"
 #include "ledger/memory_disk.h"
 
@@ -117,6 +118,47 @@ TEST(IdentityFile, ReadsTheFormatWithoutLives) {
   disk.set_image("identity", bytes);
   const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
   EXPECT_EQ(file->peers(), (std::vector<PeerIdentity>{{NodeId{1}, 55, Incarnation{4}, 9, 0}}));
+}
+
+TEST(IdentityFile, ASuccessorOfALostDirectoryIsTheNextGenerationAndRejoins) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    ASSERT_TRUE(file->take_over(incarnation_of(4, 30), 555).ok());
+  }
+  disk.lose_power(5);
+  const auto file = IdentityFile::open(disk, kNode, 1).value();
+  EXPECT_EQ(file->incarnation(), incarnation_of(5, 31));
+  EXPECT_EQ(file->directory_id(), 555u);
+  EXPECT_TRUE(file->established());
+  EXPECT_TRUE(file->rejoining());
+  ASSERT_TRUE(file->mark_rejoined().ok());
+  disk.lose_power(6);
+  const auto again = IdentityFile::open(disk, kNode, 1).value();
+  EXPECT_FALSE(again->rejoining());
+  EXPECT_TRUE(again->established());
+}
+
+TEST(IdentityFile, AnOldImageNeverTakesALowerPlaceThanItHad) {
+  MemoryDisk disk;
+  for (std::uint32_t start = 1; start < 5; ++start) {
+    ASSERT_TRUE(IdentityFile::open(disk, kNode, kRandomId).ok());
+  }
+  const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+  ASSERT_TRUE(file->take_over(incarnation_of(0, 3), 555).ok());
+  EXPECT_EQ(file->incarnation(), incarnation_of(1, 5));
+}
+
+TEST(IdentityFile, GenerationsAndStartsRunOutWithAClearError) {
+  MemoryDisk disk;
+  {
+    const auto file = IdentityFile::open(disk, kNode, kRandomId).value();
+    EXPECT_EQ(file->take_over(incarnation_of(kGenerationMax, 1), 5).detail(), kDirectoryUsedUp);
+    ASSERT_TRUE(file->take_over(incarnation_of(0, kStartMax - 1), 5).ok());
+  }
+  EXPECT_EQ(IdentityFile::open(disk, kNode, 1).value()->incarnation(),
+            incarnation_of(1, kStartMax));
+  EXPECT_EQ(IdentityFile::open(disk, kNode, 1).status().detail(), kDirectoryUsedUp);
 }
 
 TEST(IdentityFile, ALogIsOwedOnceTheDirectoryIsInUse) {

@@ -1,5 +1,6 @@
 #include "netcore/greeting.h"
 
+#include "common/incarnation.h"
 #include "frame_samples.h"
 
 #include <gtest/gtest.h>
@@ -67,6 +68,44 @@ TEST(Greeting, ARefusalCarriesPrintableTextOnly) {
   EXPECT_EQ(received.code, RefusalCode::WrongCluster);
   EXPECT_EQ(received.text.size(), kRefusalTextBytesMax);
   EXPECT_EQ(received.text.substr(0, 10), "no?[31m wa");
+}
+
+TEST(Greeting, ARefusalCarriesTheHighestIncarnationThatWasMet) {
+  alignas(64) std::array<std::byte, kStrangerBytesMax> bytes;
+  CallerRecord record = known();
+  record.incarnation = incarnation_of(2, 9);
+  const Admission admission = judge_hello(greeting(1, 2), greeting(2, 1), record);
+  ASSERT_EQ(admission.code, RefusalCode::OldIncarnation);
+  const std::size_t length =
+      encode_refusal(greeting(2, 1), {admission.code, admission.text, admission.known}, bytes);
+  FrameView frame;
+  ASSERT_EQ(decode_frame({bytes.data(), length}, frame), DropReason::None);
+  Refusal received;
+  ASSERT_EQ(decode_refusal(frame, received), DropReason::None);
+  EXPECT_EQ(received.known, incarnation_of(2, 9));
+}
+
+TEST(Greeting, ARefusalThatNamesAnImpossibleIncarnationIsDropped) {
+  alignas(64) std::array<std::byte, kStrangerBytesMax> bytes;
+  for (const Incarnation known : {incarnation_of(7, 0), incarnation_of(0, kStartMax + 1)}) {
+    const std::size_t length = encode_refusal(
+        greeting(2, 1), {RefusalCode::ReplacedDirectory, "another directory", known}, bytes);
+    FrameView frame;
+    ASSERT_EQ(decode_frame({bytes.data(), length}, frame), DropReason::None);
+    Refusal received;
+    EXPECT_EQ(decode_refusal(frame, received), DropReason::BadField);
+  }
+}
+
+TEST(Greeting, EpochsOfTheNextDirectoryStayWithinTheirBoundAndRise) {
+  Greeting hello = greeting(1, 2);
+  hello.from.incarnation = incarnation_of(0, 900);
+  const std::uint32_t before = next_epoch(hello, Incarnation{1}, 0);
+  hello.from.incarnation = incarnation_of(1, 1);
+  EXPECT_GT(next_epoch(hello, Incarnation{1}, 0), before);
+  hello.from.incarnation = incarnation_of(kGenerationMax, kStartMax);
+  round_trip(hello);
+  EXPECT_LE(next_epoch(hello, hello.from.incarnation, 0), kEpochMax);
 }
 
 TEST(Greeting, ACallFromAKnownNodeIsAdmitted) {

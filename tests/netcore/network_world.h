@@ -44,9 +44,10 @@ struct MemorySink final : Sink {
     downs.push_back({peer, std::string{reason}});
   }
 
-  void on_refused(NodeId /*peer*/, RefusalCode code, std::string_view text) override {
-    refusal = code;
-    refusal_text = text;
+  void on_refused(NodeId /*peer*/, const Refusal& said) override {
+    refusal = said.code;
+    refusal_text = said.text;
+    refusal_known = said.known;
   }
 
   struct Frame {
@@ -65,6 +66,7 @@ struct MemorySink final : Sink {
   int live = 0;  // Channels that are up.
   RefusalCode refusal = RefusalCode::None;
   std::string refusal_text;
+  Incarnation refusal_known;
 };
 
 // One node of a test world.

@@ -1,5 +1,6 @@
 #include "netcore/peer_network.h"
 
+#include "common/incarnation.h"
 #include "common/random.h"
 #include "frame_samples.h"
 #include "netcore/transport_loopback.h"
@@ -200,7 +201,9 @@ TEST(PeerNetwork, TheHookMayRefuseAReplacedDirectory) {
     if (peer.directory == DirectoryId{2000}) {
       return {};
     }
-    return {RefusalCode::ReplacedDirectory, "remove node 2 and add it again"};
+    return {.code = RefusalCode::ReplacedDirectory,
+            .text = "start node 2 with --rejoin",
+            .known = incarnation_of(3, 17)};
   };
   PeerNetworkOptions emptied = world.options(2);
   emptied.directory = DirectoryId{2001};
@@ -209,7 +212,8 @@ TEST(PeerNetwork, TheHookMayRefuseAReplacedDirectory) {
   MemorySink& sink = world.nodes[1].sink;
   ASSERT_TRUE(world.run([&] { return sink.refusal != RefusalCode::None; }));
   EXPECT_EQ(sink.refusal, RefusalCode::ReplacedDirectory);
-  EXPECT_EQ(sink.refusal_text, "remove node 2 and add it again");
+  EXPECT_EQ(sink.refusal_text, "start node 2 with --rejoin");
+  EXPECT_EQ(sink.refusal_known, incarnation_of(3, 17));
 }
 
 TEST(PeerNetwork, ASilentPeerIsGivenUpAndCalledAgain) {

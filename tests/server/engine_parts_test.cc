@@ -1,4 +1,5 @@
 // The small parts of the engine: deadlines, reads, admission, sets of shards.
+#include "common/incarnation.h"
 #include "consensus/stepper.h"
 #include "ledger/memory_disk.h"
 #include "server/engine_admission.h"
@@ -104,6 +105,7 @@ TEST(ShardBits, AreWalkedInOrder) {
 class AdmissionTest : public testing::Test {
  protected:
   struct Asked {
+    std::uint32_t node = 2;
     std::uint64_t directory = 77;
     std::uint32_t incarnation = 1;
     std::uint64_t life = 5;
@@ -112,7 +114,7 @@ class AdmissionTest : public testing::Test {
 
   netcore::Admission ask(const Asked& asked) {
     return admission().admit({.cluster = ClusterId{1},
-                              .node = NodeId{2},
+                              .node = NodeId{asked.node},
                               .incarnation = Incarnation{asked.incarnation},
                               .directory = netcore::DirectoryId{asked.directory},
                               .life = asked.life,
@@ -197,6 +199,32 @@ TEST_F(AdmissionTest, ACopyThatClaimsAKnownIncarnationIsRefusedAfterARestart) {
   EXPECT_TRUE(ask({.incarnation = 5, .life = 1, .durable = 10}).admitted());
 }
 
+TEST_F(AdmissionTest, ADirectoryOfTheNextGenerationIsAdmittedAndBeginsANewLog) {
+  EXPECT_TRUE(ask({.incarnation = 5, .durable = 10}).admitted());
+  admission().on_durable(NodeId{2}, Incarnation{5}, 90);
+  const std::uint32_t next = incarnation_of(1, 6).value;
+  EXPECT_TRUE(ask({.directory = 78, .incarnation = next, .life = 7}).admitted());
+  EXPECT_TRUE(ask({.directory = 78, .incarnation = next + 1, .life = 8, .durable = 3}).admitted());
+  EXPECT_EQ(ask({.directory = 78, .incarnation = next + 2, .life = 9}).code,
+            netcore::RefusalCode::OldIncarnation);
+  // The one before it is gone for ever, however often it starts.
+  const auto old = ask({.incarnation = 60, .life = 9, .durable = 900});
+  EXPECT_EQ(old.code, netcore::RefusalCode::ReplacedDirectory);
+  EXPECT_EQ(old.known.value, next + 1);
+  restart();
+  EXPECT_EQ(ask({.incarnation = 60, .life = 9, .durable = 900}).code,
+            netcore::RefusalCode::ReplacedDirectory);
+}
+
+TEST_F(AdmissionTest, ASecondDirectoryOfAGenerationIsRefused) {
+  const std::uint32_t next = incarnation_of(1, 6).value;
+  EXPECT_TRUE(ask({.incarnation = next}).admitted());
+  const auto second = ask({.directory = 78, .incarnation = next + 5, .life = 7});
+  EXPECT_EQ(second.code, netcore::RefusalCode::ReplacedDirectory);
+  EXPECT_EQ(second.known.value, next);
+  EXPECT_NE(second.text.find("--rejoin"), std::string::npos) << second.text;
+}
+
 TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
   settings_[0] = 8;
   const auto refusal = ask({});
@@ -206,12 +234,16 @@ TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
 
 TEST_F(AdmissionTest, ADirectoryIsEstablishedOnceEveryNodeHasAdmittedIt) {
   EXPECT_FALSE(admission().established());
-  admission().on_up(NodeId{3});
+  const auto hear = [this](std::uint32_t node) {
+    ASSERT_TRUE(ask({.node = node}).admitted());
+    admission().on_durable(NodeId{node}, Incarnation{1}, 0);
+  };
+  hear(3);
   EXPECT_FALSE(admission().established());
   restart();
-  admission().on_up(NodeId{2});
+  hear(2);
   EXPECT_FALSE(admission().established());
-  admission().on_up(NodeId{3});
+  hear(3);
   EXPECT_TRUE(admission().established());
   restart();
   EXPECT_TRUE(admission().established());

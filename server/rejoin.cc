@@ -1,0 +1,30 @@
+#include "server/rejoin.h"
+
+#include "ledger/damaged_directory.h"
+#include "ledger/error_details.h"
+#include "server/engine_errors.h"
+#include "server/system_random.h"
+
+#include <spdlog/spdlog.h>
+
+namespace gcoord::server {
+
+Result<std::unique_ptr<Node>> open_node(const NodeOptions& options) {
+  auto node = Node::open(options);
+  if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
+    return node;
+  }
+  spdlog::warn("{}; moves it to {} and takes its content from the other nodes",
+               node.status().message(),
+               ledger::damaged_path(options.data_dir));
+  const ledger::NodeIdentity identity{
+      options.cluster, options.node, options.shards, options.durability == Durability::Durable};
+  GCOORD_TRY_STATUS(ledger::replace_damaged({options.data_dir, identity, draw_random()}));
+  return Node::open(options);
+}
+
+bool is_taken_over(const Status& ended) {
+  return ended.detail() == kDirectoryTakenOver;
+}
+
+}  // namespace gcoord::server

@@ -205,7 +205,7 @@ struct LockTurnService {
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Applied) |
                        static_cast<std::uint64_t>(reply.code) << 8;
     }
-    locks::end_run(stripe.batch, tables, writer, false);
+    locks::end_run(stripe.batch, tables, writer, locks::RunMembers::One);
     return claimed;
   }
 };

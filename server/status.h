@@ -4,9 +4,9 @@
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
 //    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards",
 //    "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
-//    "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes", in memory mode and once a directory was
-//    replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"}, "peers": [{"node", "address", "state", "live", "incarnation",
-//    "transport", "device_link", "reason"}]}
+//    "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes", in memory mode and once a directory
+//    was replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"}, "peers":
+//    [{"node", "address", "state", "live", "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
 // docs/doors.md names the fields for scripts. One thread.

@@ -309,14 +309,11 @@ void ResidentEngine::on_frame(NodeId from,
   }
 }
 
-void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat&) {
+void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
+  admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
   for (Peer& peer : peers_) {
     peer.heard_ms = peer.id == from ? now_ms() : peer.heard_ms;
   }
-}
-
-void ResidentEngine::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
-  admission_->on_up(peer);
 }
 
 void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
@@ -325,12 +322,12 @@ void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
   }
 }
 
-void ResidentEngine::on_refused(NodeId, netcore::RefusalCode code, std::string_view text) {
-  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
-                      code == netcore::RefusalCode::ReplacedDirectory;
-  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
+void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
+  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
+                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
+  if (forgot || refusal.code == netcore::RefusalCode::DifferentSettings) {
     fail(Status{StatusCode::FailedPrecondition,
-                "a peer refuses this node: " + std::string(text),
+                "a peer refuses this node: " + refusal.text,
                 forgot ? kDirectoryRefused : kSettingsDiffer});
   }
 }

@@ -76,10 +76,6 @@ std::filesystem::path LocalCluster::log_file(std::uint32_t node_id) const {
   return options_.directory / ("node-" + std::to_string(node_id) + ".log");
 }
 
-std::filesystem::path LocalCluster::data_directory(std::uint32_t node_id) const {
-  return options_.directory / ("node-" + std::to_string(node_id));
-}
-
 std::filesystem::path LocalCluster::trace_file(std::uint32_t node_id, std::uint32_t life) const {
   return options_.directory /
          ("node-" + std::to_string(node_id) + "-life-" + std::to_string(life) + ".trace");

@@ -77,9 +77,6 @@ class LocalCluster {
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
 
-  std::filesystem::path data_directory(std::uint32_t node_id) const;
-  std::filesystem::path log_file(std::uint32_t node_id) const;
-
   // Of all lives so far; those of a killed node end where its last write did.
   std::vector<std::filesystem::path> trace_files() const;
 

@@ -193,8 +193,14 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   const LogIndex before = applied;
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
-  while (index < last && apply_entry(r, hot, index + 1)) {
-    index = index + 1;
+  if constexpr (Service::kTellsHost) {
+    while (index < last && apply_and_tell(r, hot, index + 1)) {
+      index = index + 1;
+    }
+  } else {
+    while (index < last && apply_entry(r, hot, index + 1)) {
+      index = index + 1;
+    }
   }
   if (index != before) {
     applied = index;

@@ -309,15 +309,14 @@ void ResidentEngine::on_frame(NodeId from,
   }
 }
 
-void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat&) {
+void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
+  admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
   for (Peer& peer : peers_) {
     peer.heard_ms = peer.id == from ? now_ms() : peer.heard_ms;
   }
 }
 
-void ResidentEngine::on_peer_up(NodeId peer, Incarnation, std::uint32_t) {
-  admission_->on_up(peer);
-}
+void ResidentEngine::on_peer_up(NodeId, Incarnation, std::uint32_t) {}
 
 void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
   for (Peer& peer : peers_) {
@@ -325,12 +324,13 @@ void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
   }
 }
 
-void ResidentEngine::on_refused(NodeId, netcore::RefusalCode code, std::string_view text) {
+void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
+  const netcore::RefusalCode code = refusal.code;
   const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
                       code == netcore::RefusalCode::ReplacedDirectory;
   if (forgot || code == netcore::RefusalCode::DifferentSettings) {
     fail(Status{StatusCode::FailedPrecondition,
-                "a peer refuses this node: " + std::string(text),
+                "a peer refuses this node: " + refusal.text,
                 forgot ? kDirectoryRefused : kSettingsDiffer});
   }
 }

@@ -154,7 +154,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
   void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
   void on_peer_down(NodeId peer, std::string_view reason) override;
-  void on_refused(NodeId peer, netcore::RefusalCode code, std::string_view text) override;
+  void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
 
   ResidentEngineOptions options_;
   Service& service_;

@@ -316,6 +316,8 @@ void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbe
   }
 }
 
+void ResidentEngine::on_peer_up(NodeId, Incarnation, std::uint32_t) {}
+
 void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
   for (Peer& peer : peers_) {
     peer.heard_ms = peer.id == from ? 0 : peer.heard_ms;
@@ -323,9 +325,10 @@ void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
 }
 
 void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
-  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
-                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
-  if (forgot || refusal.code == netcore::RefusalCode::DifferentSettings) {
+  const netcore::RefusalCode code = refusal.code;
+  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
+                      code == netcore::RefusalCode::ReplacedDirectory;
+  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
     fail(Status{StatusCode::FailedPrecondition,
                 "a peer refuses this node: " + refusal.text,
                 forgot ? kDirectoryRefused : kSettingsDiffer});

@@ -152,8 +152,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
                 std::span<const netcore::Slot> slots,
                 const netcore::PayloadView& payloads) override;
   void on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) override;
-  void on_peer_up(NodeId, Incarnation, std::uint32_t) override {}
-
+  void on_peer_up(NodeId peer, Incarnation incarnation, std::uint32_t epoch) override;
   void on_peer_down(NodeId peer, std::string_view reason) override;
   void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
 

@@ -121,8 +121,9 @@ Status WorldNode::start(std::uint64_t now_us) {
     plant_mistakes(*life, engine);
     service = life->mutant_service.get();
   }
-  GCOORD_TRY(life->engine, server::ReplicaEngine::open(std::move(engine), *service, life->metrics));
-  life->port = std::make_unique<server::EnginePort>(*life->engine);
+  GCOORD_TRY(auto opened, server::ReplicaEngine::open(std::move(engine), *service, life->metrics));
+  life->engine = opened.get();
+  life->port = std::make_unique<server::EnginePort>(std::move(opened));
   life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
   life_ = std::move(life);
@@ -136,7 +137,7 @@ void WorldNode::stop() {
   disk_->crash();
   const std::unique_ptr<Life> ended = std::move(life_);
   life_ = nullptr;
-  ended->engine.reset();
+  ended->port.reset();
   requests_.clear();
   doors_.network.forget(id_);
 }

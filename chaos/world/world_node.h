@@ -98,8 +98,8 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
     std::unique_ptr<MutantService> mutant_service;
     std::unique_ptr<ledger::Disk> mutant_identity;
     std::unique_ptr<ledger::Disk> mutant_log;
-    std::unique_ptr<server::ReplicaEngine> engine;
     std::unique_ptr<server::EnginePort> port;
+    server::ReplicaEngine* engine = nullptr;  // The port's.
     std::unique_ptr<MutantPort> mutant_port;
   };
 

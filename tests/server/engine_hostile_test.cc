@@ -44,7 +44,7 @@ class EngineInflowTest : public testing::Test {
                        metrics_,
                        {.up = [](NodeId) {},
                         .down = [](NodeId) {},
-                        .refused = [](netcore::RefusalCode, std::string_view) {}}};
+                        .refused = [](const netcore::Refusal&) {}}};
 };
 
 TEST_F(EngineInflowTest, AValidMessageReachesItsRow) {

@@ -38,13 +38,12 @@ class EngineInflowTest : public testing::Test {
   EngineMetrics metrics_{registry_};
   ToyService service_;
   ActiveRows rows_{kShardCount};
-  EngineInflow inflow_{{NodeId{1}, kShardCount},
-                       rows_,
-                       service_,
-                       metrics_,
-                       {.up = [](NodeId) {},
-                        .down = [](NodeId) {},
-                        .refused = [](const netcore::Refusal&) {}}};
+  EngineInflow inflow_{
+      {NodeId{1}, kShardCount},
+      rows_,
+      service_,
+      metrics_,
+      {.up = [](NodeId) {}, .down = [](NodeId) {}, .refused = [](const netcore::Refusal&) {}}};
 };
 
 TEST_F(EngineInflowTest, AValidMessageReachesItsRow) {

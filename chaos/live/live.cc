@@ -383,7 +383,7 @@ class LiveRun {
         result_.lost += report.violations;
       }
     }
-    if (result_.led_late > 0) {
+    if (options_.judges_time && result_.led_late > 0) {
       result_.failures.push_back(fmt::format(
           "{} times not every shard had a leader within {:.0f} ms of healing; {:.0f} ms at worst",
           result_.led_late,

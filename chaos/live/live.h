@@ -31,6 +31,9 @@ struct LiveOptions {
   std::uint64_t seed = 1;
   std::vector<std::string> faults;  // Classes; empty: all.
   bool keep = false;
+  // Whether a shard that is led too late after healing fails the run. Not in tests, which must not
+  // depend on the speed of a machine.
+  bool judges_time = true;
 };
 
 // One class in the result.

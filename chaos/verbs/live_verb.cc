@@ -48,6 +48,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE.html");
   app.add_option("--directory", live.directory, "where its directory is made");
   app.add_flag("--keep", live.keep, "keep the directory: logs, data, histories, traces");
+  app.add_flag_callback(
+      "--untimed",
+      [&live] { live.judges_time = false; },
+      "measure how soon shards are led after healing, without judging it");
   app.add_flag("--json", arguments.json, "end with the result as one JSON object on the last line");
 }
 

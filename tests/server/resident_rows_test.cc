@@ -324,7 +324,7 @@ TEST(ResidentProbe, ALaneThatDoesNotAnswerIsAnOverrun) {
   ResidentProbe probe(kLanes, *hosts.each[0].requests);
   EXPECT_TRUE(probe.refresh(1000).ok());
   hosts.each[0].requests->push();
-  hosts.world.turns(9);
+  hosts.world.turns(60);  // A lane looks at its clients now and then.
   for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
     while (const auto told = hosts.world.nodes[0].memory->pull(lane)) {
       probe.take(lane, told->reply);

@@ -297,15 +297,15 @@ void LockService::on_cancel(ConnectionId connection,
   submit(connection, request, shard_of(hash_name(name), options_.limits.shard_count), command);
 }
 
-// Whether a majority of the nodes has a channel with this life of the node. The ids of sessions are
-// made of its number: a directory that is empty, or comes back from the past, has numbers that were
-// used, and does not know it before its peers refuse it.
+// Whether a majority of the nodes has admitted this life of the node, and so remembers its number.
+// The ids of sessions are made of it: a directory that is empty, or comes back from the past, has
+// numbers that were used, and does not know it before its peers refuse it. Only a heartbeat proves
+// an admission: on the called side a channel is up before the caller has judged the answer.
 bool LockService::admitted() const {
   const NodeView node = engine_->view();
-  const auto up = std::ranges::count_if(node.peers, [](const NodePeerView& peer) {
-    return peer.link.state == netcore::LinkState::Up;
-  });
-  return static_cast<std::size_t>(up) + 1 > (node.peers.size() + 1) / 2;
+  const auto heard = std::ranges::count_if(
+      node.peers, [](const NodePeerView& peer) { return peer.heard.value != 0; });
+  return static_cast<std::size_t>(heard) + 1 > (node.peers.size() + 1) / 2;
 }
 
 void LockService::on_open_session(ConnectionId connection, const rpc::RequestSlot& request) {

@@ -76,7 +76,7 @@ class FakeEngine final : public ReplicaPort {
     return result;
   }
 
-  NodeView view() const override { return {}; }
+  NodeView view() const override { return node; }
 
   void send_peer_message(NodeId to, std::span<const std::byte> message) override {
     messages.push_back({to, {message.begin(), message.end()}});
@@ -127,6 +127,7 @@ class FakeEngine final : public ReplicaPort {
     service.on_role(shard, consensus::Role::Follower, term, leader);
   }
 
+  NodeView node;  // What it says of its node.
   std::deque<Proposal> proposals;
   std::vector<std::pair<ShardId, std::uint64_t>> reads;
   std::vector<std::pair<NodeId, std::vector<std::byte>>> messages;

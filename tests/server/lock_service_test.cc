@@ -200,6 +200,23 @@ TEST(LockServiceTest, SessionIdsNameNodeAndIncarnation) {
   EXPECT_EQ(second, first + 1);
 }
 
+// Found by the simulator (seed 1032): channels of an empty directory were up on the called side, and
+// its peers refused it only after it had given out an id of the life before.
+TEST(LockServiceTest, ANodeThatItsPeersMayStillRefuseOpensNoSession) {
+  LockBench bench;
+  bench.engine.node.peers.resize(4);
+  for (NodePeerView& peer : bench.engine.node.peers) {
+    peer.link.state = netcore::LinkState::Up;
+  }
+  rpc::RequestSlot open = bench.slot(RequestKind::OpenSession);
+  open.ttl_ms = 1000;
+  EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.detail, number(ErrorCode::NotReady));
+  bench.engine.node.peers[0].heard = Tick{1};
+  EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.detail, number(ErrorCode::NotReady));
+  bench.engine.node.peers[3].heard = Tick{2};
+  EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.code, StatusCode::Ok);
+}
+
 TEST(LockServiceTest, MalformedRequestsAreRefusedWithTheirNumber) {
   LockBench bench;
   bench.lead_all();

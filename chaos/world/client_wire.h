@@ -6,6 +6,7 @@
 #include "common/ids.h"
 #include "rpc/request.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,9 @@ namespace gcoord::chaos {
 
 class ClientWire {
  public:
+  static constexpr std::uint32_t kDelayUsMax = 20'000;    // Of a wire that is well.
+  static constexpr std::uint32_t kLateUsMax = 2'000'000;  // Of one that is not.
+
   explicit ClientWire(std::uint64_t seed) : random_(seed, 3) {}
 
   void send(std::uint32_t client,
@@ -29,7 +33,8 @@ class ClientWire {
       ++requests_lost;
       return;
     }
-    requests_.emplace(key(now_us), Request{client, node, slot, {payload.begin(), payload.end()}});
+    requests_.emplace(key(now_us, delay_us_max),
+                      Request{client, node, slot, {payload.begin(), payload.end()}});
   }
 
   void reply(NodeId node,
@@ -41,7 +46,16 @@ class ClientWire {
       ++replies_lost;
       return;
     }
-    replies_.emplace(key(now_us), Reply{node, client, slot, {payload.begin(), payload.end()}});
+    const bool late = client < late_until_us_.size() && now_us < late_until_us_[client];
+    const std::uint32_t delay_us = late ? std::max(delay_us_max, kLateUsMax) : delay_us_max;
+    replies_.emplace(key(now_us, delay_us),
+                     Reply{node, client, slot, {payload.begin(), payload.end()}});
+  }
+
+  // What a client is told until then comes late, by up to two seconds.
+  void tell_late(std::uint32_t client, std::uint64_t until_us) {
+    late_until_us_.resize(std::max<std::size_t>(late_until_us_.size(), client + 1));
+    late_until_us_[client] = until_us;
   }
 
   using OnRequest = std::function<void(
@@ -68,7 +82,7 @@ class ClientWire {
   // Faults, until changed back.
   std::uint32_t request_loss_ppm = 0;
   std::uint32_t reply_loss_ppm = 0;
-  std::uint32_t delay_us_max = 20'000;
+  std::uint32_t delay_us_max = kDelayUsMax;
 
   std::uint64_t requests_lost = 0;
   std::uint64_t replies_lost = 0;
@@ -91,11 +105,14 @@ class ClientWire {
   // When it arrives, and the order of sending.
   using Key = std::pair<std::uint64_t, std::uint64_t>;
 
-  Key key(std::uint64_t now_us) { return {now_us + 1 + random_.below(delay_us_max), ++order_}; }
+  Key key(std::uint64_t now_us, std::uint32_t delay_us) {
+    return {now_us + 1 + random_.below(delay_us), ++order_};
+  }
 
   SimRandom random_;
   std::map<Key, Request> requests_;
   std::map<Key, Reply> replies_;
+  std::vector<std::uint64_t> late_until_us_;  // By client.
   std::uint64_t order_ = 0;
 };
 

@@ -15,6 +15,9 @@ bool has(FaultMask mask, FaultClass fault) {
   return (mask & mask_of(fault)) != 0;
 }
 
+// How often, a tick apart, a client that is to stand still is looked at for a lock: two seconds.
+constexpr std::uint32_t kHoldWaits = 40;
+
 // Many classes strike each more rarely, so that the world is never only in ruins.
 std::uint32_t pause_tenths(FaultMask faults) {
   return static_cast<std::uint32_t>(std::clamp(std::popcount(faults), 3, 16)) * 10;
@@ -167,6 +170,9 @@ void Nemesis::strike_messages(FaultClass fault) {
     case FaultClass::Delay:
       options.delay_ticks_min = 20;
       options.delay_ticks_max = 20 + random_.below(world_.options().tick_ms * 8);
+      // Between clients and nodes far more, up to an election timeout or so each way: a lease that
+      // was counted from the receipt of an answer must show.
+      world_.wire().delay_us_max = options.delay_ticks_max * 5'000;
       count(fault);
       break;
     default:
@@ -174,8 +180,10 @@ void Nemesis::strike_messages(FaultClass fault) {
       break;
   }
   world_.network().set_defaults(options);
-  after(some_ms(5, 30),
-        [this] { world_.network().set_defaults({.delay_ticks_min = 1, .delay_ticks_max = 12}); });
+  after(some_ms(5, 30), [this] {
+    world_.network().set_defaults({.delay_ticks_min = 1, .delay_ticks_max = 12});
+    world_.wire().delay_us_max = ClientWire::kDelayUsMax;
+  });
 }
 
 void Nemesis::strike_clients(FaultClass fault) {
@@ -185,7 +193,7 @@ void Nemesis::strike_clients(FaultClass fault) {
   const std::size_t chosen = random_.below(static_cast<std::uint32_t>(clients.size()));
   switch (fault) {
     case FaultClass::PauseClient:
-      break;  // Below, with what ends.
+      return pause_client(static_cast<std::uint32_t>(chosen));
     case FaultClass::WaiterHerd: {
       const std::string key = "key/" + std::to_string(random_.below(world_.options().key_count));
       for (const auto& client : clients) {
@@ -210,12 +218,35 @@ void Nemesis::strike_clients(FaultClass fault) {
     default:
       return;
   }
-  if (!clients[chosen]->paused()) {
-    clients[chosen]->set_paused(true);
-    after(ttl_ms / 4 + random_.below(static_cast<std::uint32_t>(ttl_ms * 2)),
-          [this, chosen] { world_.clients()[chosen]->set_paused(false); });
-    count(FaultClass::PauseClient);
+}
+
+// A client stands still. Half of them were told late before: whoever counts a lease from when an
+// answer came, and not from when it asked, thinks that it is still the holder.
+void Nemesis::pause_client(std::uint32_t chosen) {
+  const std::uint64_t ttl_ms = world_.options().ttl_ms;
+  std::uint64_t delay_ms = 0;
+  if (random_.below(2) == 0) {
+    delay_ms = ttl_ms / 2;
+    world_.wire().tell_late(chosen, world_.now_us() + delay_ms * 1000);
   }
+  const std::uint64_t length_ms =
+      ttl_ms / 4 + random_.below(static_cast<std::uint32_t>(ttl_ms * 2));
+  after(delay_ms, [this, chosen, length_ms] { stop_client(chosen, length_ms, kHoldWaits); });
+}
+
+// At the worst moment, if it comes soon: while it holds a lock.
+void Nemesis::stop_client(std::uint32_t chosen, std::uint64_t length_ms, std::uint32_t waits) {
+  WorldClient& client = *world_.clients()[chosen];
+  if (healed_ || client.paused()) {
+    return;
+  }
+  if (!client.holds() && waits > 0) {
+    return after(world_.options().tick_ms,
+                 [this, chosen, length_ms, waits] { stop_client(chosen, length_ms, waits - 1); });
+  }
+  client.set_paused(true);
+  after(length_ms, [this, chosen] { world_.clients()[chosen]->set_paused(false); });
+  count(FaultClass::PauseClient);
 }
 
 void Nemesis::count_messages() {
@@ -239,8 +270,11 @@ void Nemesis::heal() {
   }
   later_.clear();
   world_.network().heal_all();
-  world_.network().set_defaults({.delay_ticks_min = 1, .delay_ticks_max = 12});
+  // In order from now on, as a connection that stands delivers: what is overtaken is lost, and a
+  // bound on convergence holds where nothing is lost any more.
+  world_.network().set_defaults({.delay_ticks_min = 4, .delay_ticks_max = 4});
   world_.wire().request_loss_ppm = world_.wire().reply_loss_ppm = 0;
+  world_.wire().delay_us_max = ClientWire::kDelayUsMax;
   for (const auto& client : world_.clients()) {
     client->set_paused(false);
   }

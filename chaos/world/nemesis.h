@@ -61,6 +61,8 @@ class Nemesis {
   void strike_links(FaultClass fault);
   void strike_messages(FaultClass fault);
   void strike_clients(FaultClass fault);
+  void pause_client(std::uint32_t chosen);
+  void stop_client(std::uint32_t chosen, std::uint64_t length_ms, std::uint32_t waits);
 
   void count(FaultClass fault);
   void tell(std::uint32_t index, const std::string& what) const;

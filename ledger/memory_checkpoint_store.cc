@@ -32,6 +32,9 @@ class MemoryStore final : public CheckpointStore {
 
   Status write(const CheckpointBatch& batch) override {
     GCOORD_ASSERT(!batch.empty());
+    if (medium_.power != nullptr && !medium_.power->spend(DiskOperation::Checkpoint)) {
+      return Status{StatusCode::Aborted, "the disk lost its power", kCheckpointFailed};
+    }
     if (medium_.full) {
       return Status{StatusCode::ResourceExhausted, "no space for a checkpoint", kDiskFull};
     }

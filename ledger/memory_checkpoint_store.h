@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ledger/checkpoint_store.h"
+#include "ledger/power_supply.h"
 
 #include <array>
 #include <cstddef>
@@ -24,6 +25,8 @@ struct CheckpointMedium {
   std::uint64_t covered_lsn = 0;
   bool writes_fail = false;
   bool full = false;
+  // What feeds it, where that may go: each batch is one operation.
+  std::shared_ptr<PowerSupply> power;
 
   // Flips one bit of one value of a shard, chosen by the number. False: there is none.
   bool flip_bit(std::uint64_t choice);

@@ -136,7 +136,7 @@ Status MemoryFile::write(std::uint64_t offset, std::span<const std::byte> bytes)
   if (stale()) {
     return stale_file();
   }
-  if (!disk_.powered()) {
+  if (!disk_.power_->spend(DiskOperation::Write)) {
     return stale_file();
   }
   if (disk_.writes_fail_) {
@@ -154,7 +154,7 @@ Status MemoryFile::sync() {
   if (stale()) {
     return stale_file();
   }
-  if (!disk_.powered()) {
+  if (!disk_.power_->spend(DiskOperation::Sync)) {
     return stale_file();
   }
   if (disk_.syncs_fail_) {
@@ -182,6 +182,9 @@ Result<std::unique_ptr<DiskFile>> MemoryDisk::open(const std::string& name) {
 
 Result<std::unique_ptr<DiskFile>> MemoryDisk::create(const std::string& name,
                                                      std::uint64_t size_bytes) {
+  if (power_->gone()) {
+    return stale_file();
+  }
   GCOORD_TRY_STATUS(reserve(size_bytes));
   unsynced_directories_.push_back(directory_);
   auto inode = std::make_shared<Inode>();
@@ -192,6 +195,9 @@ Result<std::unique_ptr<DiskFile>> MemoryDisk::create(const std::string& name,
 }
 
 Status MemoryDisk::rename(const std::string& from, const std::string& to) {
+  if (power_->gone()) {
+    return stale_file();
+  }
   const auto found = directory_.find(from);
   if (found == directory_.end()) {
     return not_found(from);
@@ -204,6 +210,9 @@ Status MemoryDisk::rename(const std::string& from, const std::string& to) {
 }
 
 Status MemoryDisk::remove(const std::string& name) {
+  if (power_->gone()) {
+    return stale_file();
+  }
   if (directory_.contains(name)) {
     unsynced_directories_.push_back(directory_);
     directory_.erase(name);
@@ -220,7 +229,7 @@ Result<std::vector<std::string>> MemoryDisk::list() {
 }
 
 Status MemoryDisk::sync_directory() {
-  if (!powered()) {
+  if (!power_->spend(DiskOperation::SyncDirectory)) {
     return stale_file();
   }
   if (syncs_fail_) {
@@ -241,14 +250,7 @@ void MemoryDisk::lose_power(std::uint64_t seed) {
     inode->lose_power(seed);
   }
   ++life_;
-  operations_left_ = ~std::uint64_t{0};
-}
-
-bool MemoryDisk::powered() {
-  if (operations_left_ != 0 && operations_left_ != ~std::uint64_t{0}) {
-    --operations_left_;
-  }
-  return operations_left_ != 0;
+  power_->restore();
 }
 
 void MemoryDisk::crash() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "ledger/disk.h"
+#include "ledger/power_supply.h"
 
 #include <array>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::ledger {
@@ -49,12 +51,14 @@ class MemoryDisk final : public Disk {
   // leaves them readable and gone after the next loss of power or drop_cached().
   void fail_syncs(bool fail) { syncs_fail_ = fail; }
 
-  // Power goes after so many more writes and syncs of files: what comes then fails and changes
-  // nothing, until lose_power(). A sync that is cut persists nothing. True from has_lost_power()
-  // once it struck.
-  void cut_power_after(std::uint64_t operation_count) { operations_left_ = operation_count; }
+  // What feeds it; a supply of its own until told otherwise. Writes and syncs are its operations:
+  // without power they fail and change nothing, until lose_power(). A sync that is cut persists
+  // nothing.
+  void set_power(std::shared_ptr<PowerSupply> power) { power_ = std::move(power); }
 
-  bool has_lost_power() const { return operations_left_ == 0; }
+  void cut_power_after(std::uint64_t operation_count) { power_->cut_after(operation_count); }
+
+  bool has_lost_power() const { return power_->gone(); }
 
   std::vector<std::string> names() const;
 
@@ -99,10 +103,7 @@ class MemoryDisk final : public Disk {
   std::uint64_t inode_count_ = 0;
   std::uint64_t life_ = 0;  // Rises with every loss of power or crash.
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
-  // Counts one down; false: there is no power any more.
-  bool powered();
-
-  std::uint64_t operations_left_ = ~std::uint64_t{0};
+  std::shared_ptr<PowerSupply> power_ = std::make_shared<PowerSupply>();
   bool writes_fail_ = false;
   bool syncs_fail_ = false;
   std::uint64_t sync_count_ = 0;

@@ -25,11 +25,12 @@ std::uint32_t pause_tenths(FaultMask faults) {
 
 }  // namespace
 
-Nemesis::Nemesis(World& world, FaultCounts& counts)
+Nemesis::Nemesis(World& world, FaultCounts& counts, PowerCounts& power)
     : world_(world),
       counts_(counts),
       random_(world.options().seed, 4),
-      machines_(world.options().node_count) {
+      machines_(world.options().node_count),
+      power_(power) {
   const std::uint32_t tenths = pause_tenths(world.options().faults);
   for (std::uint64_t& next_us : next_us_) {
     // The cluster gets two election timeouts to begin with.
@@ -54,6 +55,9 @@ void Nemesis::pass() {
   watch_memory();
   if (healed_) {
     return;
+  }
+  if (world_.options().cuts_power) {
+    return pass_power();
   }
   const std::uint32_t tenths = pause_tenths(world_.options().faults);
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
@@ -260,6 +264,7 @@ void Nemesis::count_messages() {
   set(FaultClass::Corrupt, counts.corrupted);
   set(FaultClass::ClientRetry, world_.wire().replies_lost);
   set(FaultClass::ClientLoss, world_.wire().requests_lost);
+  power_[static_cast<std::size_t>(PowerCount::ShardsCompared)] = world_.audit().compared();
 }
 
 void Nemesis::heal() {
@@ -290,6 +295,9 @@ void Nemesis::heal() {
     node.disk().set_full(false);
     node.disk().fail_writes(false);
     node.disk().log.fail_syncs(false);
+    if (cut_ != nullptr) {
+      cut_->restore();
+    }
     if (!node.running()) {
       start(index);
     }

@@ -7,9 +7,11 @@
 
 #include "chaos/sim/sim_random.h"
 #include "chaos/world/fault_class.h"
+#include "chaos/world/power_count.h"
 #include "chaos/world/world_disk.h"
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/power_supply.h"
 
 #include <array>
 #include <cstdint>
@@ -27,13 +29,16 @@ class WorldNode;
 
 class Nemesis {
  public:
-  Nemesis(World& world, FaultCounts& counts);
+  Nemesis(World& world, FaultCounts& counts, PowerCounts& power);
 
   // Ends what is over and begins what is due.
   void pass();
 
   // A node ended by itself, as it must when its disk fails or its peers refuse it.
   void on_node_failed(std::uint32_t index, const Status& failure);
+
+  // After the node's pass: whether its power went in it (WorldOptions::cuts_power).
+  void look_at_power(std::uint32_t index);
 
   // Ends everything: all machines are whole, all nodes run, all links work.
   void heal();
@@ -86,12 +91,24 @@ class Nemesis {
   void cut_for(NodeId from, NodeId to, std::uint64_t ms);
   void watch_memory();
 
+  // nemesis_power.cc: losses of power between two operations.
+  void pass_power();
+  void plan_cut();
+  void cut_in_recovery(std::uint32_t index);
+  void count_cut(const ledger::PowerSupply& power);
+  bool all_up();
+  std::vector<WorldNode*> nodes();
+
   World& world_;
   FaultCounts& counts_;
   SimRandom random_;
   std::array<std::uint64_t, kFaultClassCount> next_us_{};
   std::multimap<std::uint64_t, std::function<void()>> later_;
   std::vector<Machine> machines_;
+  PowerCounts& power_;
+  std::shared_ptr<ledger::PowerSupply> cut_;  // That is planned, and has not struck.
+  bool cut_of_all_ = false;
+  std::uint64_t next_cut_us_ = 0;  // 0: not all is up since the last one.
   bool healed_ = false;
 };
 

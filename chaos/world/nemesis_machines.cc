@@ -33,6 +33,9 @@ void Nemesis::stop(std::uint32_t index, bool power_lost) {
   WorldNode& node = world_.node(index);
   Machine& machine = machines_[index];
   if (node.running()) {
+    if (machine.true_disk == nullptr) {
+      world_.audit().note(index, node);
+    }
     const server::NodeView view = node.engine().view();
     tell(index,
          "ends, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
@@ -62,6 +65,13 @@ void Nemesis::start(std::uint32_t index) {
     tell(index,
          "starts, incarnation " + std::to_string(view.incarnation.value) + ", log to " +
              std::to_string(view.durable_lsn.value));
+    const bool durable = world_.options().durability == consensus::Durability::Durable;
+    if (durable && machines_[index].true_disk == nullptr) {
+      const std::string missing = world_.audit().compare(index, node);
+      if (!missing.empty()) {
+        world_.judge().report(missing);
+      }
+    }
     return;
   }
   tell(index, "does not start: " + started.message());
@@ -69,6 +79,11 @@ void Nemesis::start(std::uint32_t index) {
   if (node.disk().log.has_lost_power()) {
     // Power went while it recovered.
     count(FaultClass::TornWrite);
+    if (world_.options().cuts_power) {
+      count_cut(*cut_);
+      ++power_[static_cast<std::size_t>(PowerCount::InRecovery)];
+      cut_ = nullptr;
+    }
     node.disk().lose_power(random_.word());
   }
   const bool intruder = machines_[index].true_disk != nullptr;
@@ -86,12 +101,18 @@ void Nemesis::restart_later(std::uint32_t index, std::uint64_t delay_ms) {
   after(delay_ms, [this, index] {
     if (machines_[index].true_disk == nullptr) {
       machines_[index].busy = false;
+      if (world_.options().cuts_power && !healed_) {
+        cut_in_recovery(index);
+      }
       start(index);
     }
   });
 }
 
 void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
+  if (cut_ != nullptr && cut_->gone()) {
+    return;  // look_at_power() follows.
+  }
   Machine& machine = machines_[index];
   machine.why_down = failure.message();
   tell(index, "stopped: " + failure.message());

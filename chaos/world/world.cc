@@ -26,11 +26,14 @@ server::ConnectionId connection_of(std::uint32_t client) {
 }  // namespace
 
 World::World(const WorldOptions& options)
-    : options_(options), network_(options.seed, link_options()), wire_(options.seed) {
+    : options_(options),
+      network_(options.seed, link_options()),
+      wire_(options.seed),
+      audit_(options.node_count, options.shard_count) {
   judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
   add_nodes();
   add_clients();
-  nemesis_ = std::make_unique<Nemesis>(*this, result_.faults);
+  nemesis_ = std::make_unique<Nemesis>(*this, result_.faults, result_.power);
 }
 
 World::~World() = default;
@@ -66,6 +69,7 @@ void World::add_nodes() {
 
 void World::on_message(const consensus::Message& message, std::uint32_t life) {
   judge_.take(message, life);
+  audit_.take(message);
   if (message.shard.value == options_.told_shard) {
     std::fprintf(stderr,
                  "%10.3f s  %u to %u: kind %u flags %u term %llu index %llu/%llu commit %llu "
@@ -124,6 +128,11 @@ void World::step() {
     node->pass(now_us_);
     if (const auto failure = node->take_failure()) {
       nemesis_->on_node_failed(node->id().value - 1, *failure);
+    }
+    nemesis_->look_at_power(node->id().value - 1);
+    const std::string forgotten = audit_.look_at_votes(node->id().value - 1, *node);
+    if (!forgotten.empty()) {
+      judge_.report(forgotten);
     }
   }
   wire_.deliver_replies(now_us_, [this](NodeId from, auto client, auto& slot, auto payload) {

@@ -8,6 +8,8 @@
 
 #include "chaos/world/client_wire.h"
 #include "chaos/world/fault_class.h"
+#include "chaos/world/power_count.h"
+#include "chaos/world/recovery_audit.h"
 #include "chaos/world/world_client.h"
 #include "chaos/world/world_judge.h"
 #include "chaos/world/world_node.h"
@@ -29,6 +31,7 @@ struct WorldResult {
   bool undecided = false;
   std::uint64_t digest = 0;
   FaultCounts faults{};
+  PowerCounts power{};
   std::uint64_t acknowledged = 0;
   std::uint64_t operations = 0;
   std::uint64_t lost = 0;
@@ -60,6 +63,8 @@ class World {
 
   WorldJudge& judge() { return judge_; }
 
+  RecoveryAudit& audit() { return audit_; }
+
   // Of what the judge was told: for writing it down.
   const WorldJudge& judge() const { return judge_; }
 
@@ -68,6 +73,9 @@ class World {
   // All nodes run, all vote everywhere, none has forgotten anything: memory mode may lose one.
   bool remembers_all();
 
+  // Every shard has a leader on a node that runs.
+  bool all_led();
+
  private:
   void add_nodes();
   void add_clients();
@@ -75,7 +83,6 @@ class World {
   void step();
   bool converged();
   bool shard_converged(ShardId shard);
-  bool all_led();
   void end_in_peace();
   std::string why_not_converged();
 
@@ -85,6 +92,7 @@ class World {
   netcore::SimulatedNetwork network_;
   ClientWire wire_;
   WorldJudge judge_;
+  RecoveryAudit audit_;
   std::map<std::string, std::uint64_t> guarded_;
   std::vector<std::unique_ptr<WorldNode>> nodes_;
   std::vector<std::unique_ptr<WorldClient>> clients_;

@@ -21,6 +21,7 @@ std::unique_ptr<WorldDisk> WorldDisk::copy() const {
   copy_files(twin->identity, identity);
   copy_files(twin->log, log);
   twin->checkpoints = checkpoints;
+  twin->checkpoints.power = nullptr;
   twin->checkpoints.full = twin->checkpoints.writes_fail = false;
   return twin;
 }

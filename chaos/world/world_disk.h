@@ -4,6 +4,7 @@
 
 #include "ledger/memory_checkpoint_store.h"
 #include "ledger/memory_disk.h"
+#include "ledger/power_supply.h"
 
 #include <cstdint>
 #include <memory>
@@ -11,12 +12,21 @@
 namespace gcoord::chaos {
 
 struct WorldDisk {
+  // Every operation of any part counts from now on; else the log's alone, on a supply of its own.
+  void set_power(const std::shared_ptr<ledger::PowerSupply>& power) {
+    identity.set_power(power);
+    log.set_power(power);
+    checkpoints.power = power;
+  }
+
   ledger::MemoryDisk identity;
   ledger::MemoryDisk log;
   ledger::CheckpointMedium checkpoints;
 
   // What is readable now, on a disk without faults.
   std::unique_ptr<WorldDisk> copy() const;
+
+  bool has_lost_power() const { return log.has_lost_power(); }
 
   void lose_power(std::uint64_t seed) {
     identity.lose_power(seed);

@@ -20,6 +20,9 @@ struct WorldOptions {
   std::uint32_t key_count = 12;
   FaultMask faults = 0;
   Mutant mutant = Mutant::None;
+  // Nothing befalls the world but losses of power, one after the other, each of one machine or of
+  // all, and each between two operations of a disk.
+  bool cuts_power = false;
   bool tells = false;  // What befalls whom, on stderr.
   // Also every message about this shard; none from kNoShard on.
   std::uint32_t told_shard = kNoShard;

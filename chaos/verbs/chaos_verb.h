@@ -15,6 +15,7 @@ struct ChaosVerb {
 
 int run_sim_verb(int argc, char** argv);
 int run_replay_verb(int argc, char** argv);
+int run_disks_verb(int argc, char** argv);
 int run_live_verb(int argc, char** argv);
 int run_mutants_verb(int argc, char** argv);
 int run_fencing_verb(int argc, char** argv);

@@ -186,15 +186,6 @@ struct ReplayArguments {
   bool json = false;
 };
 
-std::optional<Mutant> find_mutant(const std::string& name) {
-  for (std::size_t k = 0; k < kMutantCount; ++k) {
-    if (name == mutant_name(static_cast<Mutant>(k))) {
-      return static_cast<Mutant>(k);
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
   WorldOptions options = world_of_seed(arguments.seed);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;

@@ -48,6 +48,15 @@ const char* mutant_name(Mutant mutant) {
   return kWords[static_cast<std::size_t>(mutant)].name;
 }
 
+std::optional<Mutant> find_mutant(std::string_view name) {
+  for (std::size_t k = 0; k < kMutantCount; ++k) {
+    if (name == kWords[k].name) {
+      return static_cast<Mutant>(k);
+    }
+  }
+  return std::nullopt;
+}
+
 const char* mutant_story(Mutant mutant) {
   return kWords[static_cast<std::size_t>(mutant)].story;
 }

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace gcoord::chaos {
 
@@ -51,6 +53,9 @@ inline constexpr std::size_t kMutantCount = 29;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);
+
+// None that is called so: no value.
+std::optional<Mutant> find_mutant(std::string_view name);
 
 // One sentence.
 const char* mutant_story(Mutant mutant);

@@ -34,6 +34,9 @@ class Nemesis {
   // Ends what is over and begins what is due.
   void pass();
 
+  // A node's process is about to end: what it promised is noted, if it is on its own disk.
+  void note(std::uint32_t index);
+
   // A node ended by itself, as it must when its disk fails or its peers refuse it.
   void on_node_failed(std::uint32_t index, const Status& failure);
 

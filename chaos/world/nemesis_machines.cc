@@ -27,15 +27,19 @@ bool Nemesis::pick_machine(std::uint32_t& index) {
   return false;
 }
 
+void Nemesis::note(std::uint32_t index) {
+  if (machines_[index].true_disk == nullptr) {
+    world_.audit().note(index, world_.node(index));
+  }
+}
+
 // The process ends. Without power its disk has forgotten what was not synced, and its clock begins
 // anew.
 void Nemesis::stop(std::uint32_t index, bool power_lost) {
   WorldNode& node = world_.node(index);
   Machine& machine = machines_[index];
   if (node.running()) {
-    if (machine.true_disk == nullptr) {
-      world_.audit().note(index, node);
-    }
+    note(index);
     const server::NodeView view = node.engine().view();
     tell(index,
          "ends, incarnation " + std::to_string(view.incarnation.value) + ", log to " +

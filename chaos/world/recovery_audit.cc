@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::chaos {
 
@@ -57,7 +58,7 @@ void RecoveryAudit::note(std::uint32_t index, WorldNode& node) {
 }
 
 std::string RecoveryAudit::compare(std::uint32_t index, WorldNode& node) {
-  const std::vector<Said>& said = said_[index];
+  const std::vector<Said> said = std::exchange(said_[index], {});
   began_[index] = true;
   for (std::uint32_t shard = 0; shard < said.size(); ++shard) {
     const server::ShardView view = node.engine().view(ShardId{shard});

@@ -28,7 +28,8 @@ class RecoveryAudit {
   // The node runs, and its process is about to end.
   void note(std::uint32_t index, WorldNode& node);
 
-  // A process of the node has begun, on the disk of the one before. Empty, or what is missing.
+  // A process of the node has begun, on the disk of the one that note() was last told of. Empty, or
+  // what is missing.
   std::string compare(std::uint32_t index, WorldNode& node);
 
   // After each pass of a node. Empty, or the vote that the process of the last compare() does not

@@ -47,6 +47,7 @@ void World::add_nodes() {
         WorldNodeDoors{.network = network_,
                        .trace = [this](const server::ShardTransition& t,
                                        std::uint32_t life) { judge_.take(t, life); },
+                       .on_failing = [this](NodeId id) { nemesis_->note(id.value - 1); },
                        .on_message = [this](const consensus::Message& message,
                                             std::uint32_t life) { on_message(message, life); },
                        .reply =
@@ -254,11 +255,15 @@ void World::end_in_peace() {
                 " election timeouts after healing: " + why_not_converged());
 }
 
-WorldResult World::run() {
-  const std::uint64_t begun_us = now_us_;
-  while (now_us_ < begun_us + options_.safety_ms * 1000) {
+void World::load_for(std::uint64_t ms) {
+  for (const std::uint64_t end_us = now_us_ + ms * 1000; now_us_ < end_us;) {
     step();
   }
+}
+
+WorldResult World::run() {
+  const std::uint64_t begun_us = now_us_;
+  load_for(options_.safety_ms);
   end_in_peace();
   result_.violation = judge_.verdict();
   result_.undecided = judge_.undecided();

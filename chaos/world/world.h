@@ -48,6 +48,9 @@ class World {
 
   WorldResult run();
 
+  // The safety phase only, so long, without a verdict.
+  void load_for(std::uint64_t ms);
+
   // For the nemesis.
   const WorldOptions& options() const { return options_; }
 

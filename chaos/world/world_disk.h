@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace gcoord::chaos {
 
@@ -22,6 +23,7 @@ struct WorldDisk {
   ledger::MemoryDisk identity;
   ledger::MemoryDisk log;
   ledger::CheckpointMedium checkpoints;
+  std::string rocksdb_directory;  // In place of `checkpoints` where not empty: a real store.
 
   // What is readable now, on a disk without faults.
   std::unique_ptr<WorldDisk> copy() const;

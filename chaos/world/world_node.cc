@@ -58,6 +58,9 @@ server::EngineOptions WorldNode::engine_options() {
   result.identity_disk = &disk_->identity;
   result.wal_disk = &disk_->log;
   result.open_checkpoint_store = [this] {
+    if (!disk_->rocksdb_directory.empty()) {
+      return ledger::CheckpointStore::open(disk_->rocksdb_directory);
+    }
     return Result<std::unique_ptr<ledger::CheckpointStore>>{
         ledger::open_memory_checkpoint_store(disk_->checkpoints)};
   };
@@ -143,12 +146,28 @@ void WorldNode::stop() {
 }
 
 std::uint64_t WorldNode::recovered_digest() const {
-  std::uint64_t digest = 0;
+  const server::NodeView node = life_->engine->view();
+  std::uint64_t digest = node.directory_id;
+  for (const std::uint64_t word : {std::uint64_t{node.incarnation.value},
+                                   node.durable_lsn.value,
+                                   node.submitted_lsn.value,
+                                   std::uint64_t{node.vote_after == kTickNever}}) {
+    digest = mix64(digest ^ word);
+  }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     const server::ShardView view = life_->engine->view(ShardId{shard});
-    for (const std::uint64_t word : {view.term.value,
+    const consensus::Configuration& members = view.configuration;
+    for (const NodeId member : members.node) {
+      digest = mix64(digest ^ member.value);
+    }
+    for (const std::uint64_t word : {std::uint64_t{members.voters},
+                                     std::uint64_t{members.voters_outgoing},
+                                     std::uint64_t{members.learners},
+                                     view.term.value,
                                      std::uint64_t{view.vote.value},
                                      view.last.value,
+                                     view.commit.value,
+                                     view.floor.value,
                                      view.applied.value,
                                      life_->service.state_hash(ShardId{shard})}) {
       digest = mix64(digest ^ word);
@@ -232,6 +251,7 @@ void WorldNode::pass(std::uint64_t now_us) {
     life_->service.on_tick();
     done = life_->engine->turn();
     if (const Status failure = life_->engine->failure(); !failure.ok()) {
+      doors_.on_failing(id_);
       stop();
       failure_ = failure;
       return;

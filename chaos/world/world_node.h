@@ -29,6 +29,8 @@ namespace gcoord::chaos {
 struct WorldNodeDoors {
   netcore::SimulatedNetwork& network;
   std::function<void(const server::ShardTransition&, std::uint32_t life)> trace;
+  // Its engine failed, and its process is about to end.
+  std::function<void(NodeId)> on_failing;
   // Leaves a node.
   std::function<void(const consensus::Message&, std::uint32_t life)> on_message;
   std::function<void(

@@ -1,20 +1,13 @@
 #include "chaos/world/world_runs.h"
 
-#include "common/assert.h"
+#include "chaos/world/apart.h"
 
 #include <nlohmann/json.hpp>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
-#include <utility>
-#include <vector>
 
 namespace gcoord::chaos {
 namespace {
@@ -27,6 +20,7 @@ std::string encode(const WorldResult& result) {
                         {"undecided", result.undecided},
                         {"digest", result.digest},
                         {"faults", result.faults},
+                        {"power", result.power},
                         {"acknowledged", result.acknowledged},
                         {"operations", result.operations},
                         {"lost", result.lost},
@@ -35,72 +29,24 @@ std::string encode(const WorldResult& result) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-WorldResult decode(const std::string& text, int status) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+WorldResult decode(const ApartResult& ended) {
+  const auto json = nlohmann::json::parse(ended.text, nullptr, false);
   WorldResult result;
-  if (json.is_discarded() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    result.violation = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-                           ? "the run does not end"
-                           : "the process ended with signal " +
-                                 std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) +
-                                 "; its last words are on stderr";
+  if (json.is_discarded() || !ended.death.empty()) {
+    result.violation = ended.death.empty() ? "the process said nothing" : ended.death;
     return result;
   }
   json.at("violation").get_to(result.violation);
   json.at("undecided").get_to(result.undecided);
   json.at("digest").get_to(result.digest);
   json.at("faults").get_to(result.faults);
+  json.at("power").get_to(result.power);
   json.at("acknowledged").get_to(result.acknowledged);
   json.at("operations").get_to(result.operations);
   json.at("lost").get_to(result.lost);
   json.at("simulated_ms").get_to(result.simulated_ms);
   json.at("led_ms").get_to(result.led_ms);
   return result;
-}
-
-// A world under way in another process.
-struct Apart {
-  WorldOptions options;
-  pid_t process = 0;
-  int pipe = -1;
-  std::string text;
-  bool is_replay = false;
-  std::uint64_t digest_wanted = 0;
-};
-
-Apart begin_apart(const WorldOptions& options) {
-  int ends[2] = {-1, -1};
-  GCOORD_ASSERT(::pipe(ends) == 0);
-  std::fflush(nullptr);
-  const pid_t process = ::fork();
-  GCOORD_ASSERT(process >= 0);
-  if (process == 0) {
-    ::close(ends[0]);
-    ::alarm(kWorldSecondsMax);
-    const std::string text = encode(World(options).run());
-    const ssize_t written = ::write(ends[1], text.data(), text.size());
-    ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  return Apart{.options = options, .process = process, .pipe = ends[0], .text = {}};
-}
-
-// Reads what there is. True when the process has said all.
-bool read_some(Apart& apart) {
-  char bytes[4096];
-  const ssize_t count = ::read(apart.pipe, bytes, sizeof bytes);
-  if (count > 0) {
-    apart.text.append(bytes, static_cast<std::size_t>(count));
-  }
-  return count == 0 || (count < 0 && errno != EINTR);
-}
-
-WorldResult end_apart(Apart& apart) {
-  ::close(apart.pipe);
-  int status = 0;
-  while (::waitpid(apart.process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return decode(apart.text, status);
 }
 
 void add(WorldTotals& totals, const WorldResult& result) {
@@ -115,15 +61,16 @@ void add(WorldTotals& totals, const WorldResult& result) {
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
     totals.faults[k] += result.faults[k];
   }
+  for (std::size_t k = 0; k < kPowerCountCount; ++k) {
+    totals.power[k] += result.power[k];
+  }
 }
 
 }  // namespace
 
 WorldResult run_apart(const WorldOptions& options) {
-  Apart apart = begin_apart(options);
-  while (!read_some(apart)) {
-  }
-  return end_apart(apart);
+  return decode(
+      run_one_apart([options] { return encode(World(options).run()); }, kWorldSecondsMax));
 }
 
 namespace {
@@ -132,12 +79,15 @@ namespace {
 class Runs {
  public:
   Runs(const WorldPlan& plan, const OnFailedWorld& on_failed)
-      : plan_(plan), on_failed_(on_failed), next_(plan.first) {}
+      : plan_(plan),
+        on_failed_(on_failed),
+        next_(plan.first),
+        apart_(plan.jobs, kWorldSecondsMax) {}
 
   WorldTotals run() {
     fill();
-    while (!under_way_.empty()) {
-      wait();
+    while (!apart_.idle()) {
+      apart_.wait();
       fill();
     }
     totals_.wall_s = seconds();
@@ -152,52 +102,42 @@ class Runs {
   void fill() {
     const bool in_time =
         plan_.time_max.count() == 0 || seconds() < static_cast<double>(plan_.time_max.count());
-    while (under_way_.size() < plan_.jobs && in_time && !stopped_ &&
-           next_ < plan_.first + plan_.seeds) {
-      WorldOptions options = world_of_seed(next_++);
-      options.mutant = plan_.mutant;
-      under_way_.push_back(begin_apart(options));
+    while (apart_.has_room() && in_time && !stopped_ && next_ < plan_.first + plan_.seeds) {
+      begin(plan_.make_world(next_++), std::nullopt);
     }
   }
 
-  void wait() {
-    std::vector<pollfd> waits;
-    for (const Apart& apart : under_way_) {
-      waits.push_back({apart.pipe, POLLIN, 0});
-    }
-    ::poll(waits.data(), waits.size(), -1);
-    for (std::size_t k = waits.size(); k-- > 0;) {
-      if (waits[k].revents != 0 && read_some(under_way_[k])) {
-        Apart ended = std::move(under_way_[k]);
-        under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(k));
-        take(ended);
-      }
-    }
+  // digest_wanted: of the run before, of which this is a repetition.
+  void begin(WorldOptions options, std::optional<std::uint64_t> digest_wanted) {
+    options.mutant = plan_.mutant;
+    apart_.begin([options] { return encode(World(options).run()); },
+                 [this, options, digest_wanted](const ApartResult& ended) {
+                   take(options, decode(ended), digest_wanted);
+                 });
   }
 
-  void take(Apart& ended) {
-    const WorldResult result = end_apart(ended);
-    if (ended.is_replay) {
+  void take(const WorldOptions& options,
+            const WorldResult& result,
+            std::optional<std::uint64_t> digest_wanted) {
+    if (digest_wanted) {
       ++totals_.replays;
-      totals_.replays_unequal += result.digest == ended.digest_wanted ? 0u : 1u;
+      totals_.replays_unequal += result.digest == *digest_wanted ? 0u : 1u;
       return;
     }
     add(totals_, result);
     if (!result.violation.empty()) {
       stopped_ = plan_.stop_at_failure;
-      on_failed_(ended.options, result);
-    } else if (plan_.replay_every != 0 && ended.options.seed % plan_.replay_every == 0) {
-      Apart again = begin_apart(ended.options);
-      again.is_replay = true;
-      again.digest_wanted = result.digest;
-      under_way_.push_back(std::move(again));
+      on_failed_(options, result);
+    } else if (plan_.replay_every != 0 && options.seed % plan_.replay_every == 0) {
+      begin(options, result.digest);
     }
+    stopped_ = stopped_ || (plan_.enough && plan_.enough(totals_));
   }
 
   const WorldPlan& plan_;
   const OnFailedWorld& on_failed_;
   std::uint64_t next_;
-  std::vector<Apart> under_way_;
+  Apart apart_;
   bool stopped_ = false;
   WorldTotals totals_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

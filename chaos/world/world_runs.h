@@ -13,16 +13,6 @@
 
 namespace gcoord::chaos {
 
-struct WorldPlan {
-  std::uint64_t first = 1;
-  std::uint64_t seeds = 100;
-  std::uint32_t jobs = 1;
-  std::uint64_t replay_every = 100;  // Every n-th seed runs twice; 0: none.
-  std::chrono::seconds time_max{0};  // No seed begins after it; 0: all do.
-  Mutant mutant = Mutant::None;
-  bool stop_at_failure = false;
-};
-
 struct WorldTotals {
   std::uint64_t seeds = 0;
   std::uint64_t violations = 0;
@@ -35,7 +25,22 @@ struct WorldTotals {
   std::uint64_t simulated_ms = 0;
   std::uint64_t led_ms_max = 0;
   FaultCounts faults{};
+  PowerCounts power{};
   double wall_s = 0;
+};
+
+struct WorldPlan {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 100;
+  std::uint32_t jobs = 1;
+  std::uint64_t replay_every = 100;  // Every n-th seed runs twice; 0: none.
+  std::chrono::seconds time_max{0};  // No seed begins after it; 0: all do.
+  Mutant mutant = Mutant::None;
+  bool stop_at_failure = false;
+  // The world of each number.
+  std::function<WorldOptions(std::uint64_t)> make_world = world_of_seed;
+  // Asked after each world: true, and no other begins.
+  std::function<bool(const WorldTotals&)> enough;
 };
 
 // Told of each seed that failed, as it ends.

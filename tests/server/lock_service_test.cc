@@ -200,8 +200,8 @@ TEST(LockServiceTest, SessionIdsNameNodeAndIncarnation) {
   EXPECT_EQ(second, first + 1);
 }
 
-// Found by the simulator (seed 1032): channels of an empty directory were up on the called side, and
-// its peers refused it only after it had given out an id of the life before.
+// Found by the simulator (seed 1032): channels of an empty directory were up on the called side,
+// and its peers refused it only after it had given out an id of the life before.
 TEST(LockServiceTest, ANodeThatItsPeersMayStillRefuseOpensNoSession) {
   LockBench bench;
   bench.engine.node.peers.resize(4);

@@ -14,21 +14,6 @@ namespace {
 // A chain of hints longer than this is a circle; wait for the nodes to agree.
 constexpr std::uint32_t kRedirectsMax = 3;
 
-// Failures that another try may not meet again.
-bool passing(rpc::ErrorCode code) {
-  switch (code) {
-    case rpc::ErrorCode::NoLeader:
-    case rpc::ErrorCode::Overloaded:
-    case rpc::ErrorCode::ProposalDropped:
-    case rpc::ErrorCode::ShuttingDown:
-    case rpc::ErrorCode::NotReady:
-    case rpc::ErrorCode::QuorumUnavailable:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // A release that was sent again, under another number or under none, finds its work done: the first
 // one was executed.
 bool released_before(const Operation& operation, rpc::ErrorCode code) {
@@ -184,7 +169,7 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (code == rpc::ErrorCode::NotLeader) {
     return redirect(id, operation, NodeId{slot.leader}, std::move(status));
   }
-  if (passing(code)) {
+  if (rpc::is_passing(code)) {
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
     leaders_.forget(ShardId{operation.slot.shard});

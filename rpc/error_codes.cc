@@ -38,6 +38,20 @@ const ErrorEntry* find_error(std::uint32_t number) {
   return found ? &*entry : nullptr;
 }
 
+bool is_passing(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::NoLeader:
+    case ErrorCode::Overloaded:
+    case ErrorCode::ProposalDropped:
+    case ErrorCode::ShuttingDown:
+    case ErrorCode::NotReady:
+    case ErrorCode::QuorumUnavailable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ExitCode exit_code(const Status& status) {
   if (const ErrorEntry* entry = find_error(status.detail())) {
     return entry->exit;

@@ -171,6 +171,10 @@ std::span<const ErrorEntry> error_table();
 // The entry of a number; nullptr for 0 and for numbers of a newer version.
 const ErrorEntry* find_error(std::uint32_t number);
 
+// Whether another try, perhaps at another node, may not meet the failure again. False for
+// NotLeader: that one says where to go.
+bool is_passing(ErrorCode code);
+
 // The exit code for a failed Status: by its number, else by its canonical code.
 ExitCode exit_code(const Status& status);
 

@@ -8,21 +8,6 @@
 namespace gcoord::chaos {
 namespace {
 
-// Failures that another try may not meet again, as in client/dispatcher.cc.
-bool passing(rpc::ErrorCode code) {
-  switch (code) {
-    case rpc::ErrorCode::NoLeader:
-    case rpc::ErrorCode::Overloaded:
-    case rpc::ErrorCode::ProposalDropped:
-    case rpc::ErrorCode::ShuttingDown:
-    case rpc::ErrorCode::NotReady:
-    case rpc::ErrorCode::QuorumUnavailable:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Reason reason_of(rpc::ErrorCode code) {
   switch (code) {
     case rpc::ErrorCode::LockBusy:
@@ -107,7 +92,7 @@ void WorldClient::on_failure(const rpc::ReplySlot& slot) {
     }
     return retry();
   }
-  if (passing(code)) {
+  if (rpc::is_passing(code)) {
     return retry();
   }
   complete(certain(code) ? Outcome::Fail : Outcome::Unknown, reason_of(code), slot);

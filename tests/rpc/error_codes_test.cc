@@ -28,6 +28,15 @@ std::string row_of(const ErrorEntry& entry) {
   return row.str();
 }
 
+TEST(ErrorCodes, WhatPassesIsUnavailableAndNeverAnAnswerAboutALock) {
+  EXPECT_TRUE(is_passing(ErrorCode::NotReady));
+  EXPECT_TRUE(is_passing(ErrorCode::NoLeader));
+  EXPECT_FALSE(is_passing(ErrorCode::NotLeader));
+  for (const ErrorEntry& entry : error_table()) {
+    EXPECT_TRUE(!is_passing(entry.code) || entry.exit == ExitCode::Unavailable) << entry.name;
+  }
+}
+
 TEST(ErrorCodes, AreUniqueAndInRisingOrder) {
   std::uint32_t last = 1000;
   std::set<std::string_view> names;

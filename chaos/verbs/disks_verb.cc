@@ -39,14 +39,6 @@ std::uint64_t losses(const WorldTotals& totals) {
          totals.power[static_cast<std::size_t>(PowerCount::AllNodes)];
 }
 
-WorldOptions power_world(std::uint64_t seed) {
-  WorldOptions options = world_of_seed(seed);
-  options.durability = consensus::Durability::Durable;
-  options.faults = mask_of(FaultClass::TornWrite) | mask_of(FaultClass::PowerLossOfAll);
-  options.cuts_power = true;
-  return options;
-}
-
 WorldTotals lose_power(const Arguments& arguments, Mutant mutant) {
   if (arguments.power_losses == 0) {
     return {};
@@ -57,14 +49,16 @@ WorldTotals lose_power(const Arguments& arguments, Mutant mutant) {
   plan.jobs = arguments.jobs;
   plan.mutant = mutant;
   plan.stop_at_failure = true;
-  plan.make_world = power_world;
+  plan.make_world = power_world_of_seed;
   plan.enough = [&arguments](const WorldTotals& totals) {
     return losses(totals) >= arguments.power_losses;
   };
   return run_worlds(plan, [](const WorldOptions& options, const WorldResult& result) {
-    std::printf("power, seed %llu: %s\n",
-                static_cast<unsigned long long>(options.seed),
-                result.violation.c_str());
+    const auto seed = static_cast<unsigned long long>(options.seed);
+    std::printf("power, seed %llu: %s\n  ./gcoord chaos replay %llu --power\n",
+                seed,
+                result.violation.c_str(),
+                seed);
     std::fflush(stdout);
   });
 }

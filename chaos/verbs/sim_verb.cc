@@ -44,6 +44,15 @@ std::uint64_t sum(const FaultCounts& faults) {
   return total;
 }
 
+// The rule of three: when none of N seeds failed, one fails less often than 3/N with 95 %
+// confidence.
+std::optional<double> failure_bound(const WorldTotals& totals) {
+  if (totals.violations != 0 || totals.undecided != 0 || totals.seeds == 0) {
+    return std::nullopt;
+  }
+  return 3.0 / static_cast<double>(totals.seeds);
+}
+
 nlohmann::ordered_json to_json(const WorldTotals& totals) {
   const double hours = static_cast<double>(totals.simulated_ms) / 3'600'000.0;
   nlohmann::ordered_json json{{"violations", totals.violations},
@@ -60,9 +69,8 @@ nlohmann::ordered_json to_json(const WorldTotals& totals) {
                               {"injected", sum(totals.faults)},
                               {"never_struck", never_struck(totals)},
                               {"faults", faults_json(totals.faults)}};
-  if (totals.violations == 0 && totals.seeds > 0) {
-    // The rule of three: with 95 % confidence a seed fails less often than this.
-    json["failure_per_seed_below"] = 3.0 / static_cast<double>(totals.seeds);
+  if (const auto bound = failure_bound(totals)) {
+    json["failure_per_seed_below"] = *bound;
   }
   return json;
 }
@@ -85,6 +93,9 @@ void print_text(const WorldTotals& totals) {
               static_cast<unsigned long long>(totals.undecided),
               static_cast<unsigned long long>(totals.replays_unequal),
               static_cast<unsigned long long>(totals.replays));
+  if (const auto bound = failure_bound(totals)) {
+    std::printf("a seed fails less often than %.2g (3/N, with 95 %% confidence)\n", *bound);
+  }
 }
 
 // Tells of a failed seed, makes it small, and keeps it.
@@ -181,13 +192,15 @@ struct ReplayArguments {
   std::string faults;
   std::string mutant = "none";
   std::string history;
+  bool power = false;
   bool tells = false;
   std::uint32_t told_shard = kNoShard;
   bool json = false;
 };
 
 std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
-  WorldOptions options = world_of_seed(arguments.seed);
+  WorldOptions options =
+      arguments.power ? power_world_of_seed(arguments.seed) : world_of_seed(arguments.seed);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
@@ -228,6 +241,7 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--clients", arguments.clients, "Clients")->check(CLI::Range(1, 64));
   app.add_option("--safety-ms", arguments.safety_ms, "Length of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
+  app.add_flag("--power", arguments.power, "The world that chaos disks makes of the seed");
   app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants)");
   app.add_option("--tell-shard", arguments.told_shard, "Also print every message about a shard");
   app.add_flag("--tell", arguments.tells, "Say on stderr what befalls whom");

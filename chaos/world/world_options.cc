@@ -52,4 +52,12 @@ WorldOptions world_of_seed(std::uint64_t seed) {
   return options;
 }
 
+WorldOptions power_world_of_seed(std::uint64_t seed) {
+  WorldOptions options = world_of_seed(seed);
+  options.durability = consensus::Durability::Durable;
+  options.faults = mask_of(FaultClass::TornWrite) | mask_of(FaultClass::PowerLossOfAll);
+  options.cuts_power = true;
+  return options;
+}
+
 }  // namespace gcoord::chaos

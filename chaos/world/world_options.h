@@ -49,4 +49,7 @@ struct WorldOptions {
 // 3, 5 or 7 nodes; one seed in eight in memory mode; a handful of fault classes, or all of them.
 WorldOptions world_of_seed(std::uint64_t seed);
 
+// The same in durable mode, with nothing but losses of power (WorldOptions::cuts_power).
+WorldOptions power_world_of_seed(std::uint64_t seed);
+
 }  // namespace gcoord::chaos

@@ -1,8 +1,12 @@
 // The simulated world of whole nodes: what once failed, bit-exact replay, and that faults strike.
+#include "chaos/world/apart.h"
+#include "chaos/world/bit_flips.h"
+#include "chaos/world/lone_node.h"
 #include "chaos/world/world_runs.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -56,6 +60,69 @@ TEST(World, AMistakeThatIsPlantedIsFound) {
   WorldOptions options = world_of_seed(1);
   options.mutant = Mutant::EntrySkipped;
   EXPECT_NE(run_apart(options).violation, "");
+}
+
+std::uint64_t count_of(const WorldResult& result, PowerCount which) {
+  return result.power[static_cast<std::size_t>(which)];
+}
+
+TEST(World, PowerThatGoesBetweenTwoOperationsLosesNothing) {
+  const WorldResult result = run_apart(power_world_of_seed(2));
+  EXPECT_EQ(result.violation, "");
+  EXPECT_GT(count_of(result, PowerCount::OneNode), 0u);
+  EXPECT_GT(count_of(result, PowerCount::AllNodes), 0u);
+  EXPECT_GT(count_of(result, PowerCount::InRecovery), 0u);
+  EXPECT_GT(count_of(result, PowerCount::BeforeSync), 0u);
+  EXPECT_GT(count_of(result, PowerCount::ShardsCompared), 0u);
+  EXPECT_GT(result.acknowledged, 0u);
+}
+
+TEST(World, ALogThatIsNotSyncedIsFoundByALossOfPower) {
+  WorldOptions options = power_world_of_seed(2);
+  options.mutant = Mutant::SyncDoesNothing;
+  EXPECT_NE(run_apart(options).violation, "");
+}
+
+TEST(World, AVoteThatIsForgottenIsFoundWithoutASecondCandidate) {
+  WorldOptions options = world_of_seed(1);
+  options.mutant = Mutant::VoteForgottenAtRestart;
+  const std::string violation = run_apart(options).violation;
+  EXPECT_TRUE(violation.starts_with("I2: node")) << violation;
+}
+
+TEST(BitFlips, AreFoundOrHarmless) {
+  const FlipCounts counts = flip_bits({.seed = 3, .flips = 300});
+  EXPECT_EQ(counts.first_wrong, "");
+  EXPECT_EQ(counts.total(FlipOutcome::Wrong), 0u);
+  EXPECT_GT(counts.total(FlipOutcome::Refused), 100u);
+  EXPECT_GT(counts.by_kind.at("log segment")[0], 0u);
+  EXPECT_GT(counts.by_kind.at("identity file")[0], 0u);
+  EXPECT_EQ(to_text(flip_counts_of(to_text(counts))), to_text(counts));
+}
+
+// What "known exactly as without the flip" is judged by.
+TEST(BitFlips, ANodeThatKnowsSomethingElseIsToldApart) {
+  WorldOptions options = short_world(3);
+  options.durability = consensus::Durability::Durable;
+  options.faults = 0;
+  World world(options);
+  world.load_for(8'000);
+  const auto before = world.node(0).disk().copy();
+  world.load_for(2'000);
+  const auto after = world.node(0).disk().copy();
+  LoneNode node(options, NodeId{1});
+  const LoneNode::Known known = node.start(after->copy());
+  ASSERT_TRUE(known.opened.ok()) << known.opened.message();
+  EXPECT_EQ(node.start(after->copy()).digest, known.digest);
+  const LoneNode::Known earlier = node.start(before->copy());
+  ASSERT_TRUE(earlier.opened.ok()) << earlier.opened.message();
+  EXPECT_NE(earlier.digest, known.digest);
+}
+
+TEST(Apart, TheEndOfATaskIsTold) {
+  EXPECT_EQ(run_one_apart([] { return std::string(100'000, 'x'); }, 60).text.size(), 100'000u);
+  const ApartResult dead = run_one_apart([]() -> std::string { std::abort(); }, 60);
+  EXPECT_NE(dead.death.find("signal 6"), std::string::npos) << dead.death;
 }
 
 TEST(World, ArgumentsOfAReplayComeBack) {

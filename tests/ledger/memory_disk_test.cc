@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <set>
 
 namespace gcoord::ledger {
@@ -115,6 +117,29 @@ TEST(MemoryDisk, AtomicWriteLeavesTheOldOrTheNewContent) {
     outcomes.insert(text_in(*disk.open("a").value()));
   }
   EXPECT_EQ(outcomes, (std::set<std::string>{"old", "new"}));
+}
+
+TEST(PowerSupply, DisksThatShareOneLoseTheirPowerBeforeTheSameOperation) {
+  MemoryDisk first;
+  MemoryDisk second;
+  const auto power = std::make_shared<PowerSupply>();
+  first.set_power(power);
+  second.set_power(power);
+  const auto a = first.create("a", 512).value();
+  const auto b = second.create("b", 512).value();
+  const std::array<std::byte, 4> bytes{};
+  power->cut_after(3);
+  EXPECT_TRUE(a->write(0, bytes).ok());
+  EXPECT_TRUE(b->write(0, bytes).ok());
+  EXPECT_FALSE(a->sync().ok());
+  EXPECT_EQ(power->struck(), DiskOperation::Sync);
+  EXPECT_FALSE(b->sync().ok());
+  EXPECT_FALSE(second.create("c", 512).ok());
+  EXPECT_FALSE(second.remove("b").ok());
+  EXPECT_EQ(power->struck(), DiskOperation::Sync);
+  first.lose_power(1);
+  second.lose_power(2);
+  EXPECT_TRUE(second.create("c", 512).ok());
 }
 
 }  // namespace

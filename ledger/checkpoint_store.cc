@@ -17,7 +17,11 @@ namespace {
 
 constexpr std::string_view kCoveredLsnKey = ".covered-lsn";
 constexpr std::string_view kFormatKey = ".format";
-constexpr std::uint64_t kFormat = 1;
+// The number of the newest batch, in every column. RocksDB takes the end of its MANIFEST for torn
+// when a bit in a length there is flipped, and opens without the edits behind it: one column may
+// then lose its newest table while another keeps it. Their numbers differ then.
+constexpr std::string_view kBatchKey = ".batch";
+constexpr std::uint64_t kFormat = 2;  // 1: without kBatchKey.
 constexpr std::size_t kColumnCount = 3;
 constexpr std::array<const char*, kColumnCount> kColumnNames = {"hard", "service", "meta"};
 
@@ -123,7 +127,11 @@ struct Database {
                                             std::span<const std::byte> stored) const;
 
   Result<std::vector<std::byte>> get(CheckpointColumn which, std::span<const std::byte> key) const;
-  Result<std::uint64_t> number(std::string_view key) const;
+  // 0 when the column has none.
+  Result<std::uint64_t> number(CheckpointColumn which, std::string_view key) const;
+
+  // The batch that all columns agree on.
+  Result<std::uint64_t> newest_batch() const;
 };
 
 std::string Database::file_of(CheckpointColumn which, std::span<const std::byte> key) const {
@@ -166,12 +174,28 @@ Result<std::vector<std::byte>> Database::get(CheckpointColumn which,
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-Result<std::uint64_t> Database::number(std::string_view key) const {
-  GCOORD_TRY(const auto bytes, get(CheckpointColumn::Meta, bytes_of_text(key)));
-  if (bytes.size() != sizeof(std::uint64_t)) {
+Result<std::uint64_t> Database::number(CheckpointColumn which, std::string_view key) const {
+  const auto bytes = get(which, bytes_of_text(key));
+  if (bytes.status().code() == StatusCode::NotFound) {
+    return std::uint64_t{0};
+  }
+  GCOORD_TRY_STATUS(bytes.status());
+  if (bytes.value().size() != sizeof(std::uint64_t)) {
     return damaged("a number of the wrong size in " + path);
   }
-  return ledger::load<std::uint64_t>(bytes.data());
+  return ledger::load<std::uint64_t>(bytes.value().data());
+}
+
+Result<std::uint64_t> Database::newest_batch() const {
+  GCOORD_TRY(const std::uint64_t newest, number(CheckpointColumn::Meta, kBatchKey));
+  for (const auto which : {CheckpointColumn::Hard, CheckpointColumn::Service}) {
+    GCOORD_TRY(const std::uint64_t batch, number(which, kBatchKey));
+    if (batch != newest) {
+      return damaged("its columns are of different batches, " + std::to_string(batch) + " and " +
+                     std::to_string(newest) + ", in " + path);
+    }
+  }
+  return newest;
 }
 
 // The columns Hard and Service side by side, in the order of their keys.
@@ -234,7 +258,8 @@ class ShardRows {
 
 class RocksStore final : public CheckpointStore {
  public:
-  RocksStore(std::unique_ptr<Database> database, Lsn covered) : database_(std::move(database)) {
+  RocksStore(std::unique_ptr<Database> database, Lsn covered, std::uint64_t newest_batch)
+      : database_(std::move(database)), newest_batch_(newest_batch) {
     set_covered_lsn(covered);
   }
 
@@ -253,7 +278,23 @@ class RocksStore final : public CheckpointStore {
 
  private:
   std::unique_ptr<Database> database_;
+  std::uint64_t newest_batch_;  // The writer's.
 };
+
+// Puts a number behind its checksum.
+Status put_number(rocksdb::WriteBatch& writes,
+                  rocksdb::ColumnFamilyHandle* column,
+                  std::string_view key,
+                  std::uint64_t value) {
+  std::array<std::byte, sizeof value> number{};
+  std::array<std::byte, kValueCrcBytes> crc{};
+  store(number.data(), value);
+  store(crc.data(), value_crc(bytes_of_text(key), number));
+  const std::array<rocksdb::Slice, 2> parts = {slice_of(crc), slice_of(number)};
+  const rocksdb::Slice key_slice{key.data(), key.size()};
+  return status_of(
+      writes.Put(column, rocksdb::SliceParts(&key_slice, 1), rocksdb::SliceParts(parts.data(), 2)));
+}
 
 Status RocksStore::write(const CheckpointBatch& batch) {
   GCOORD_ASSERT(!batch.empty());
@@ -265,19 +306,15 @@ Status RocksStore::write(const CheckpointBatch& batch) {
         change.value.empty() ? writes.Delete(column, slice_of(change.key))
                              : writes.Put(column, slice_of(change.key), slice_of(change.value))));
   }
-  for (const auto& [key, value] :
-       {std::pair{kFormatKey, kFormat}, std::pair{kCoveredLsnKey, batch.lsn().value}}) {
-    if (value > 0) {
-      std::array<std::byte, sizeof value> number{};
-      std::array<std::byte, kValueCrcBytes> crc{};
-      store(number.data(), value);
-      store(crc.data(), value_crc(bytes_of_text(key), number));
-      const std::array<rocksdb::Slice, 2> parts = {slice_of(crc), slice_of(number)};
-      const rocksdb::Slice key_slice{key.data(), key.size()};
-      GCOORD_TRY_STATUS(status_of(writes.Put(database_->column(CheckpointColumn::Meta),
-                                             rocksdb::SliceParts(&key_slice, 1),
-                                             rocksdb::SliceParts(parts.data(), 2))));
-    }
+  auto* const meta = database_->column(CheckpointColumn::Meta);
+  GCOORD_TRY_STATUS(put_number(writes, meta, kFormatKey, kFormat));
+  if (batch.lsn() > Lsn{0}) {
+    GCOORD_TRY_STATUS(put_number(writes, meta, kCoveredLsnKey, batch.lsn().value));
+  }
+  ++newest_batch_;
+  for (const auto which :
+       {CheckpointColumn::Hard, CheckpointColumn::Service, CheckpointColumn::Meta}) {
+    GCOORD_TRY_STATUS(put_number(writes, database_->column(which), kBatchKey, newest_batch_));
   }
   rocksdb::WriteOptions options;
   options.sync = true;
@@ -293,6 +330,10 @@ Status RocksStore::load(CheckpointVisitor& visitor) const {
   GCOORD_TRY_STATUS(rows.open());
   while (!rows.at_end()) {
     const std::string key = rows.lowest_key();
+    if (key == kBatchKey) {
+      rows.advance_past(key);
+      continue;
+    }
     const auto key_bytes = bytes_of_text(key);
     if (key.size() != kShardKeyBytes) {
       return damaged("a key of the wrong size in " + database_->path);
@@ -323,24 +364,18 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string
       status_of(rocksdb::DB::Open(database_options(), path, columns, &database->handles, &db)));
   database->db.reset(db);
 
-  auto format = database->number(kFormatKey);
-  if (format.status().code() == StatusCode::NotFound) {
-    format = kFormat;  // A store that was never written.
-  }
-  GCOORD_TRY_STATUS(format.status());
-  if (format.value() != kFormat) {
+  // 0: a store that was never written.
+  GCOORD_TRY(const std::uint64_t format, database->number(CheckpointColumn::Meta, kFormatKey));
+  if (format > kFormat) {
     return Status{StatusCode::FailedPrecondition,
-                  "the checkpoint store has format " + std::to_string(format.value()) +
+                  "the checkpoint store has format " + std::to_string(format) +
                       "; start the release that wrote it",
                   kCheckpointFormat};
   }
-  auto covered = database->number(kCoveredLsnKey);
-  if (covered.status().code() == StatusCode::NotFound) {
-    covered = std::uint64_t{0};
-  }
-  GCOORD_TRY_STATUS(covered.status());
+  GCOORD_TRY(const std::uint64_t covered, database->number(CheckpointColumn::Meta, kCoveredLsnKey));
+  GCOORD_TRY(const std::uint64_t newest_batch, database->newest_batch());
   return std::unique_ptr<CheckpointStore>{
-      std::make_unique<RocksStore>(std::move(database), Lsn{covered.value()})};
+      std::make_unique<RocksStore>(std::move(database), Lsn{covered}, newest_batch)};
 }
 
 }  // namespace gcoord::ledger

@@ -133,13 +133,17 @@ void print_text(const WorldTotals& totals, const FlipCounts& counts) {
     std::printf(
         "  %-24s %12llu\n", kPowerCountNames[k], static_cast<unsigned long long>(totals.power[k]));
   }
-  std::printf("bits flipped in%-18s %10s %10s %10s\n", "", "refused", "harmless", "wrong");
+  std::printf("bits flipped in%-17s", "");
+  for (const char* name : kFlipOutcomeNames) {
+    std::printf(" %10s", name);
+  }
+  std::printf("\n");
   for (const auto& [kind, outcomes] : counts.by_kind) {
-    std::printf("  %-30s %10llu %10llu %10llu\n",
-                kind.c_str(),
-                static_cast<unsigned long long>(outcomes[0]),
-                static_cast<unsigned long long>(outcomes[1]),
-                static_cast<unsigned long long>(outcomes[2]));
+    std::printf("  %-30s", kind.c_str());
+    for (const std::uint64_t count : outcomes) {
+      std::printf(" %10llu", static_cast<unsigned long long>(count));
+    }
+    std::printf("\n");
   }
   if (!counts.first_wrong.empty()) {
     std::printf("%s\n", counts.first_wrong.c_str());

@@ -1,5 +1,6 @@
 #include "chaos/world/bit_flips.h"
 
+#include "chaos/world/apart.h"
 #include "chaos/world/lone_node.h"
 #include "chaos/world/rocksdb_copy.h"
 #include "chaos/world/world.h"
@@ -9,11 +10,14 @@
 
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 namespace gcoord::chaos {
 namespace {
+
+constexpr unsigned kOpenSecondsMax = 60;
 
 // A bit that was flipped: what it belonged to, and a sentence about where.
 struct Flip {
@@ -107,7 +111,37 @@ class Trial {
   const Status& unsound() const { return known_.opened; }
 
   void judge(const Flip& flip, std::unique_ptr<WorldDisk> disk, FlipCounts& counts) {
-    const LoneNode::Known known = node_.start(std::move(disk));
+    count(flip, node_.start(std::move(disk)), counts);
+  }
+
+  // The same, where opening may kill the process.
+  void judge_apart(const Flip& flip, std::unique_ptr<WorldDisk> disk, FlipCounts& counts) {
+    const ApartResult ended = run_one_apart(
+        [&] {
+          const LoneNode::Known known = node_.start(std::move(disk));
+          return fmt::format("{} {} {}",
+                             static_cast<int>(known.opened.code()),
+                             known.opened.detail(),
+                             known.digest);
+        },
+        kOpenSecondsMax);
+    if (!ended.death.empty()) {
+      ++counts.by_kind[flip.kind][static_cast<std::size_t>(FlipOutcome::Died)];
+      return;
+    }
+    std::istringstream words(ended.text);
+    int code = 0;
+    std::uint32_t detail = 0;
+    LoneNode::Known known;
+    words >> code >> detail >> known.digest;
+    if (code != static_cast<int>(StatusCode::Ok)) {
+      known.opened = Status{static_cast<StatusCode>(code), "as it said", detail};
+    }
+    count(flip, known, counts);
+  }
+
+ private:
+  void count(const Flip& flip, const LoneNode::Known& known, FlipCounts& counts) const {
     FlipOutcome outcome = FlipOutcome::Refused;
     if (known.opened.ok()) {
       outcome = known.digest == known_.digest ? FlipOutcome::Harmless : FlipOutcome::Wrong;
@@ -120,7 +154,6 @@ class Trial {
     }
   }
 
- private:
   LoneNode node_;
   std::unique_ptr<WorldDisk> base_;
   LoneNode::Known known_;
@@ -136,7 +169,7 @@ void flip_in_rocksdb(const FlipPlan& plan, Trial& trial, SimRandom& random, Flip
     auto disk = trial.base().copy();
     disk->rocksdb_directory = copies.copy();
     const FlippedFile flipped = copies.flip(random.word());
-    trial.judge({"RocksDB, " + flipped.kind, flipped.where}, std::move(disk), counts);
+    trial.judge_apart({"RocksDB, " + flipped.kind, flipped.where}, std::move(disk), counts);
   }
 }
 

@@ -4,8 +4,9 @@
 // log of record and identity file on simulated disks, its checkpoints as values of the twin store,
 // or in a real RocksDB directory. Each flip is made on a copy of it; then the product recovers from
 // the copy. It refuses to start, or knows exactly what it knows without the flip: its log, terms,
-// votes, configurations, the state of its services and who it is. Anything else is wrong. Blocking;
-// for processes of their own.
+// votes, configurations, the state of its services and who it is. Or its process dies, as it does
+// when RocksDB asserts what was on the disk; then it serves nothing, but says so badly. Anything
+// else is wrong. Blocking; for processes of their own.
 #pragma once
 
 #include <array>
@@ -16,13 +17,14 @@
 
 namespace gcoord::chaos {
 
-enum class FlipOutcome : std::uint8_t { Refused, Harmless, Wrong };
+enum class FlipOutcome : std::uint8_t { Refused, Harmless, Died, Wrong };
 
-inline constexpr std::array<const char*, 3> kFlipOutcomeNames = {"refused", "harmless", "wrong"};
+inline constexpr std::array<const char*, 4> kFlipOutcomeNames = {
+    "refused", "harmless", "died", "wrong"};
 
 struct FlipCounts {
   // By what the flipped bit belonged to; the names are part of `--json`.
-  std::map<std::string, std::array<std::uint64_t, 3>> by_kind;
+  std::map<std::string, std::array<std::uint64_t, 4>> by_kind;
   std::map<std::string, std::uint64_t> by_refusal;  // "GC2201".
   std::string first_wrong;
 

@@ -17,11 +17,14 @@ namespace {
 
 constexpr std::string_view kCoveredLsnKey = ".covered-lsn";
 constexpr std::string_view kFormatKey = ".format";
-// The number of the newest batch, in every column. RocksDB takes the end of its MANIFEST for torn
-// when a bit in a length there is flipped, and opens without the edits behind it: one column may
-// then lose its newest table while another keeps it. Their numbers differ then.
-constexpr std::string_view kBatchKey = ".batch";
-constexpr std::uint64_t kFormat = 2;  // 1: without kBatchKey.
+// Every batch leaves its number in every column, and the newest so many stay. RocksDB takes the end
+// of its MANIFEST for torn when a bit in a length there is flipped, and opens without the edits
+// behind it: a column then lacks its newest table, though what came later is replayed from the log.
+// So the numbers have a gap. What is not in a table yet is less than a memtable, which numbers
+// alone fill sooner than there are this many: a gap is always among those that are kept.
+constexpr std::string_view kBatchPrefix = ".batch";
+constexpr std::uint64_t kBatchesKept = 65'536;
+constexpr std::uint64_t kFormat = 2;  // 1: without numbers of batches.
 constexpr std::size_t kColumnCount = 3;
 constexpr std::array<const char*, kColumnCount> kColumnNames = {"hard", "service", "meta"};
 
@@ -99,6 +102,27 @@ rocksdb::DBOptions database_options() {
   return options;
 }
 
+// Its number behind the prefix, big-endian, so that they lie in order.
+std::string batch_key(std::uint64_t batch) {
+  std::string key{kBatchPrefix};
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    key.push_back(static_cast<char>(batch >> shift & 0xffu));
+  }
+  return key;
+}
+
+bool is_batch_key(std::string_view key) {
+  return key.size() == kBatchPrefix.size() + sizeof(std::uint64_t) && key.starts_with(kBatchPrefix);
+}
+
+std::uint64_t batch_of_key(std::string_view key) {
+  std::uint64_t batch = 0;
+  for (const char byte : key.substr(kBatchPrefix.size())) {
+    batch = batch << 8 | static_cast<unsigned char>(byte);
+  }
+  return batch;
+}
+
 struct Database {
   std::string path;
   std::unique_ptr<rocksdb::DB> db;
@@ -130,8 +154,8 @@ struct Database {
   // 0 when the column has none.
   Result<std::uint64_t> number(CheckpointColumn which, std::string_view key) const;
 
-  // The batch that all columns agree on.
-  Result<std::uint64_t> newest_batch() const;
+  // The newest batch of a column of which no batch is missing; 0: there was none.
+  Result<std::uint64_t> newest_batch(CheckpointColumn which) const;
 };
 
 std::string Database::file_of(CheckpointColumn which, std::span<const std::byte> key) const {
@@ -186,14 +210,32 @@ Result<std::uint64_t> Database::number(CheckpointColumn which, std::string_view 
   return ledger::load<std::uint64_t>(bytes.value().data());
 }
 
-Result<std::uint64_t> Database::newest_batch() const {
-  GCOORD_TRY(const std::uint64_t newest, number(CheckpointColumn::Meta, kBatchKey));
-  for (const auto which : {CheckpointColumn::Hard, CheckpointColumn::Service}) {
-    GCOORD_TRY(const std::uint64_t batch, number(which, kBatchKey));
-    if (batch != newest) {
-      return damaged("its columns are of different batches, " + std::to_string(batch) + " and " +
-                     std::to_string(newest) + ", in " + path);
+Result<std::uint64_t> Database::newest_batch(CheckpointColumn which) const {
+  rocksdb::ReadOptions options;
+  options.verify_checksums = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> row{db->NewIterator(options, column(which))};
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+  for (row->Seek(slice_of(bytes_of_text(kBatchPrefix))); row->Valid(); row->Next()) {
+    const rocksdb::Slice key = row->key();
+    if (!is_batch_key({key.data(), key.size()})) {
+      break;
     }
+    const std::uint64_t batch = batch_of_key({key.data(), key.size()});
+    first = count == 0 ? batch : first;
+    if (batch != first + count) {
+      return damaged("column " + column(which)->GetName() + " lacks batch " +
+                     std::to_string(first + count) + " in " + path);
+    }
+    ++count;
+  }
+  GCOORD_TRY_STATUS(status_of(row->status()));
+  const std::uint64_t newest = first + count - (count > 0 ? 1 : 0);
+  const std::uint64_t oldest = newest > kBatchesKept ? newest - kBatchesKept + 1 : 1;
+  if (count > 0 && first != oldest) {
+    return damaged("column " + column(which)->GetName() + " lacks batches before " +
+                   std::to_string(first) + " in " + path);
   }
   return newest;
 }
@@ -311,14 +353,19 @@ Status RocksStore::write(const CheckpointBatch& batch) {
   if (batch.lsn() > Lsn{0}) {
     GCOORD_TRY_STATUS(put_number(writes, meta, kCoveredLsnKey, batch.lsn().value));
   }
-  ++newest_batch_;
+  const std::uint64_t number = newest_batch_ + 1;
   for (const auto which :
        {CheckpointColumn::Hard, CheckpointColumn::Service, CheckpointColumn::Meta}) {
-    GCOORD_TRY_STATUS(put_number(writes, database_->column(which), kBatchKey, newest_batch_));
+    auto* const column = database_->column(which);
+    GCOORD_TRY_STATUS(put_number(writes, column, batch_key(number), number));
+    if (number > kBatchesKept) {
+      GCOORD_TRY_STATUS(status_of(writes.Delete(column, batch_key(number - kBatchesKept))));
+    }
   }
   rocksdb::WriteOptions options;
   options.sync = true;
   GCOORD_TRY_STATUS(status_of(database_->db->Write(options, &writes)));
+  newest_batch_ = number;  // Not before: a batch that failed may be followed by another.
   if (batch.lsn() > Lsn{0}) {
     set_covered_lsn(batch.lsn());
   }
@@ -330,7 +377,7 @@ Status RocksStore::load(CheckpointVisitor& visitor) const {
   GCOORD_TRY_STATUS(rows.open());
   while (!rows.at_end()) {
     const std::string key = rows.lowest_key();
-    if (key == kBatchKey) {
+    if (is_batch_key(key)) {
       rows.advance_past(key);
       continue;
     }
@@ -373,9 +420,16 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string
                   kCheckpointFormat};
   }
   GCOORD_TRY(const std::uint64_t covered, database->number(CheckpointColumn::Meta, kCoveredLsnKey));
-  GCOORD_TRY(const std::uint64_t newest_batch, database->newest_batch());
+  GCOORD_TRY(const std::uint64_t newest, database->newest_batch(CheckpointColumn::Meta));
+  for (const auto which : {CheckpointColumn::Hard, CheckpointColumn::Service}) {
+    GCOORD_TRY(const std::uint64_t batch, database->newest_batch(which));
+    if (batch != newest) {
+      return damaged("its columns end with different batches, " + std::to_string(batch) + " and " +
+                     std::to_string(newest) + ", in " + path);
+    }
+  }
   return std::unique_ptr<CheckpointStore>{
-      std::make_unique<RocksStore>(std::move(database), Lsn{covered}, newest_batch)};
+      std::make_unique<RocksStore>(std::move(database), Lsn{covered}, newest)};
 }
 
 }  // namespace gcoord::ledger

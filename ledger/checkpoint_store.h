@@ -4,7 +4,8 @@
 // A shard has two values, opaque here: `hard` (what its replica must not forget: term, vote, the
 // log's start, ...) and `service` (the state of its services). The server encodes them. Each value
 // carries a CRC32C over its key and bytes, checked whenever it is read, on top of RocksDB's own
-// block checksums: a value that comes back is the value that was written, for that shard.
+// block checksums: a value that comes back is the value that was written, for that shard. Batches
+// are numbered in every column, so that a table that RocksDB lost in silence is missed at open().
 //
 // One batch is atomic and durable. A checkpoint too large for one batch may be written in several:
 // give the lsn with the last one only, and let values carry the index they are applied up to, since

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -98,6 +99,17 @@ WorldOptions world_for_flips(std::uint64_t seed) {
   return options;
 }
 
+// Empty, or the first two sentences that differ.
+std::string difference(const std::vector<std::string>& with,
+                       const std::vector<std::string>& without) {
+  for (std::size_t k = 0; k < without.size(); ++k) {
+    if (k >= with.size() || with[k] != without[k]) {
+      return fmt::format("\"{}\" for \"{}\"", k < with.size() ? with[k] : "nothing", without[k]);
+    }
+  }
+  return {};
+}
+
 class Trial {
  public:
   Trial(const WorldOptions& options, NodeId id, std::unique_ptr<WorldDisk> base)
@@ -111,46 +123,54 @@ class Trial {
   const Status& unsound() const { return known_.opened; }
 
   void judge(const Flip& flip, std::unique_ptr<WorldDisk> disk, FlipCounts& counts) {
-    count(flip, node_.start(std::move(disk)), counts);
+    count(flip, open(std::move(disk)), counts);
   }
 
   // The same, where opening may kill the process.
   void judge_apart(const Flip& flip, std::unique_ptr<WorldDisk> disk, FlipCounts& counts) {
     const ApartResult ended = run_one_apart(
         [&] {
-          const LoneNode::Known known = node_.start(std::move(disk));
-          return fmt::format("{} {} {}",
-                             static_cast<int>(known.opened.code()),
-                             known.opened.detail(),
-                             known.digest);
+          const Opened opened = open(std::move(disk));
+          return fmt::format("{} {}", opened.refusal, opened.difference);
         },
         kOpenSecondsMax);
     if (!ended.death.empty()) {
       ++counts.by_kind[flip.kind][static_cast<std::size_t>(FlipOutcome::Died)];
       return;
     }
+    Opened opened;
     std::istringstream words(ended.text);
-    int code = 0;
-    std::uint32_t detail = 0;
-    LoneNode::Known known;
-    words >> code >> detail >> known.digest;
-    if (code != static_cast<int>(StatusCode::Ok)) {
-      known.opened = Status{static_cast<StatusCode>(code), "as it said", detail};
-    }
-    count(flip, known, counts);
+    words >> opened.refusal;
+    words.ignore(1);
+    std::getline(words, opened.difference);
+    count(flip, opened, counts);
   }
 
  private:
-  void count(const Flip& flip, const LoneNode::Known& known, FlipCounts& counts) const {
+  struct Opened {
+    std::uint32_t refusal = 0;  // Its number; 0: it started.
+    std::string difference;
+  };
+
+  Opened open(std::unique_ptr<WorldDisk> disk) {
+    const LoneNode::Known known = node_.start(std::move(disk));
+    if (!known.opened.ok()) {
+      return {std::max(known.opened.detail(), 1u), {}};
+    }
+    return {0, difference(known.facts, known_.facts)};
+  }
+
+  static void count(const Flip& flip, const Opened& opened, FlipCounts& counts) {
     FlipOutcome outcome = FlipOutcome::Refused;
-    if (known.opened.ok()) {
-      outcome = known.digest == known_.digest ? FlipOutcome::Harmless : FlipOutcome::Wrong;
+    if (opened.refusal != 0) {
+      ++counts.by_refusal[fmt::format("GC{}", opened.refusal)];
     } else {
-      ++counts.by_refusal[fmt::format("GC{}", known.opened.detail())];
+      outcome = opened.difference.empty() ? FlipOutcome::Harmless : FlipOutcome::Wrong;
     }
     ++counts.by_kind[flip.kind][static_cast<std::size_t>(outcome)];
     if (outcome == FlipOutcome::Wrong && counts.first_wrong.empty()) {
-      counts.first_wrong = "recovered something else after a flip in " + flip.where;
+      counts.first_wrong =
+          fmt::format("recovered {} after a flip in {}", opened.difference, flip.where);
     }
   }
 

@@ -25,7 +25,9 @@ LoneNode::Known LoneNode::start(std::unique_ptr<WorldDisk> disk) {
                                             std::span<const std::byte>) {}});
   node.swap_disk(std::move(disk));
   Known known{.opened = node.start(kNowUs)};
-  known.digest = known.opened.ok() ? node.recovered_digest() : 0;
+  if (known.opened.ok()) {
+    known.facts = node.recovered();
+  }
   return known;
 }
 

@@ -5,8 +5,9 @@
 #include "chaos/world/world_node.h"
 #include "netcore/simulated_network.h"
 
-#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace gcoord::chaos {
 
@@ -14,8 +15,8 @@ class LoneNode {
  public:
   // What it knows after a start.
   struct Known {
-    Status opened;             // Why it did not start, if it did not.
-    std::uint64_t digest = 0;  // WorldNode::recovered_digest().
+    Status opened;                   // Why it did not start, if it did not.
+    std::vector<std::string> facts;  // WorldNode::recovered().
   };
 
   // The options of the world that the disks are from.

@@ -246,7 +246,7 @@ void Nemesis::flip_bit(std::uint32_t index) {
   count(FaultClass::BitFlip);
   auto whole = node.swap_disk(std::move(rotten));
   const bool opened = node.start(world_.now_us()).ok();
-  const std::uint64_t known = opened ? node.recovered_digest() : 0;
+  const auto known = opened ? node.recovered() : std::vector<std::string>{};
   node.stop();
   node.swap_disk(std::move(whole));
   if (!opened) {
@@ -254,7 +254,7 @@ void Nemesis::flip_bit(std::uint32_t index) {
     return restart_later(index, some_ms(10, 30));
   }
   start(index);
-  if (node.running() && node.recovered_digest() != known) {
+  if (node.running() && node.recovered() != known) {
     world_.judge().report("a flipped bit was not found, and node " + std::to_string(index + 1) +
                           " recovered something else with it");
   }

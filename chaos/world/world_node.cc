@@ -5,6 +5,8 @@
 #include "common/assert.h"
 #include "netcore/transport_simulated.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -145,35 +147,37 @@ void WorldNode::stop() {
   doors_.network.forget(id_);
 }
 
-std::uint64_t WorldNode::recovered_digest() const {
+std::vector<std::string> WorldNode::recovered() const {
   const server::NodeView node = life_->engine->view();
-  std::uint64_t digest = node.directory_id;
-  for (const std::uint64_t word : {std::uint64_t{node.incarnation.value},
-                                   node.durable_lsn.value,
-                                   node.submitted_lsn.value,
-                                   std::uint64_t{node.vote_after == kTickNever}}) {
-    digest = mix64(digest ^ word);
-  }
+  std::vector<std::string> facts = {fmt::format("directory {:x}, incarnation {}, log to {}{}",
+                                                node.directory_id,
+                                                node.incarnation.value,
+                                                node.durable_lsn.value,
+                                                node.vote_after == kTickNever ? ", waits" : "")};
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     const server::ShardView view = life_->engine->view(ShardId{shard});
     const consensus::Configuration& members = view.configuration;
+    std::string fact = fmt::format(
+        "shard {}: term {}, vote {}, last {}, commit {}, applied {}, floor {}, state {:x}, voters "
+        "{} "
+        "{} {}, nodes",
+        shard,
+        view.term.value,
+        view.vote.value,
+        view.last.value,
+        view.commit.value,
+        view.applied.value,
+        view.floor.value,
+        life_->service.state_hash(ShardId{shard}),
+        members.voters,
+        members.voters_outgoing,
+        members.learners);
     for (const NodeId member : members.node) {
-      digest = mix64(digest ^ member.value);
+      fact += fmt::format(" {}", member.value);
     }
-    for (const std::uint64_t word : {std::uint64_t{members.voters},
-                                     std::uint64_t{members.voters_outgoing},
-                                     std::uint64_t{members.learners},
-                                     view.term.value,
-                                     std::uint64_t{view.vote.value},
-                                     view.last.value,
-                                     view.commit.value,
-                                     view.floor.value,
-                                     view.applied.value,
-                                     life_->service.state_hash(ShardId{shard})}) {
-      digest = mix64(digest ^ word);
-    }
+    facts.push_back(std::move(fact));
   }
-  return digest;
+  return facts;
 }
 
 std::optional<Status> WorldNode::take_failure() {

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gcoord::chaos {
@@ -67,8 +68,8 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   // Of the running process.
   server::ReplicaEngine& engine() { return *life_->engine; }
 
-  // Of all that the process knows of its shards.
-  std::uint64_t recovered_digest() const;
+  // What the process knows: a sentence about its node, then one for each shard.
+  std::vector<std::string> recovered() const;
 
   const server::LockService& service() const { return life_->service; }
 

@@ -113,10 +113,10 @@ TEST(BitFlips, ANodeThatKnowsSomethingElseIsToldApart) {
   LoneNode node(options, NodeId{1});
   const LoneNode::Known known = node.start(after->copy());
   ASSERT_TRUE(known.opened.ok()) << known.opened.message();
-  EXPECT_EQ(node.start(after->copy()).digest, known.digest);
+  EXPECT_EQ(node.start(after->copy()).facts, known.facts);
   const LoneNode::Known earlier = node.start(before->copy());
   ASSERT_TRUE(earlier.opened.ok()) << earlier.opened.message();
-  EXPECT_NE(earlier.digest, known.digest);
+  EXPECT_NE(earlier.facts, known.facts);
 }
 
 TEST(Apart, TheEndOfATaskIsTold) {

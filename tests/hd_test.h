@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #if defined(__CUDACC__)
+#include "common/column_arena.h"
 #include "common/device_arena.h"
 #endif
 

@@ -88,6 +88,33 @@ Result<ReplicaAgreement> compare_once(client::Client& client, const AllLedOption
   return agreement;
 }
 
+// Whether the node votes in all shards. One that was replaced says so itself; one of a cluster in
+// which none ever was has nothing to say.
+bool votes_everywhere(const json& status, bool replaced, std::uint32_t shards) {
+  const json memory = status.value("memory", json{});
+  return memory.is_object()
+             ? memory.value("voting", 0u) == shards && !memory.value("rejoining", true)
+             : !replaced;
+}
+
+// What the first node that is not at full strength says; empty: all are.
+std::string find_weak(client::Client& client,
+                      const std::vector<std::uint32_t>& rejoined,
+                      const AllLedOptions& options) {
+  for (const std::uint32_t node_id : options.node_ids) {
+    const auto status = node_status(client, node_id);
+    if (!status.ok()) {
+      return status.status().to_string();
+    }
+    const bool replaced = std::find(rejoined.begin(), rejoined.end(), node_id) != rejoined.end();
+    if (!votes_everywhere(status.value(), replaced, options.shards)) {
+      return "node " + std::to_string(node_id) + " " +
+             status.value().value("memory", json{}).dump();
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status from_client(const client::Status& status) {
@@ -134,6 +161,25 @@ Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
   return Status{StatusCode::DeadlineExceeded,
                 "not every shard has a leader after " + std::to_string(options.timeout.count()) +
                     " ms: " + seen};
+}
+
+Result<std::chrono::milliseconds> wait_full_strength(client::Client& client,
+                                                     Clock::time_point since,
+                                                     const std::vector<std::uint32_t>& rejoined,
+                                                     const AllLedOptions& options) {
+  const auto deadline = Clock::now() + options.timeout;
+  std::string seen = "no answer";
+  while (Clock::now() < deadline) {
+    const auto weak = find_weak(client, rejoined, options);
+    if (weak.empty()) {
+      return elapsed(since);
+    }
+    seen = weak;
+    std::this_thread::sleep_for(options.poll_interval);
+  }
+  return Status{StatusCode::DeadlineExceeded,
+                "not every node votes in all shards after " +
+                    std::to_string(options.timeout.count()) + " ms: " + seen};
 }
 
 Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOptions& options) {

@@ -37,6 +37,13 @@ Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
                                                std::chrono::steady_clock::time_point since,
                                                const AllLedOptions& options);
 
+// Waits until the nodes vote in every shard, those of `rejoined` as successors of what they lost;
+// how long that took from `since` on. Of the nodes' status: memory.voting and memory.rejoining.
+Result<std::chrono::milliseconds> wait_full_strength(client::Client& client,
+                                                     std::chrono::steady_clock::time_point since,
+                                                     const std::vector<std::uint32_t>& rejoined,
+                                                     const AllLedOptions& options);
+
 struct ReplicaAgreement {
   std::uint32_t shards_compared = 0;
   std::uint32_t shards_different = 0;  // Equal applied index, unequal state hash: never right.

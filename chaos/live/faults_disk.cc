@@ -48,6 +48,7 @@ class FullDisk final : public Fault {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
     node_ = draw.between(1, world.node_count());
+    world.may_end.push_back(node_);
     before_ = world.shim(node_).control().space_refusals.load();
     world.shim(node_).control().space_is_gone.store(1);
     return "no space left for " + name_nodes({node_});
@@ -99,6 +100,7 @@ class LastWrite : public Fault {
 
   void choose(LiveWorld& world, Draw& draw) {
     node_ = draw.between(1, world.node_count());
+    world.may_end.push_back(node_);
     seed_ = draw.word();
     before_ = counter(world).load();
   }

@@ -30,6 +30,7 @@ struct LiveWorld {
   std::filesystem::path library;          // The shim.
   std::chrono::milliseconds session_ttl;  // Of the clients' sessions.
   std::vector<std::uint32_t> claimed;     // In the strike that is under way.
+  std::vector<std::uint32_t> may_end;     // In the same: nodes that a fault may make end.
 
   std::uint32_t node_count() const { return cluster.node_count(); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 namespace gcoord::chaos {
 
@@ -38,6 +39,7 @@ Strikes::Strikes(LiveWorld world, const StrikeOptions& options, LiveResult& resu
 Status Strikes::strike(const std::vector<std::size_t>& which, std::uint32_t number) {
   Struck struck;
   world_.claimed.clear();
+  world_.may_end.clear();
   for (std::size_t i = 0; i < which.size(); ++i) {
     inject(which[i], Draw{options_.seed, number * 4 + i}, number, struck);
   }
@@ -90,24 +92,22 @@ void Strikes::fail(StrikeRecord& record, const Status& status) {
       "strike {} ({}, {}): {}", record.number, record.fault, record.what, record.outcome));
 }
 
-AllLedOptions Strikes::nodes_but(const std::vector<std::uint32_t>& left_out) const {
-  AllLedOptions options{.shards = world_.cluster.shards()};
-  for (std::uint32_t node = 1; node <= world_.node_count(); ++node) {
-    if (std::find(left_out.begin(), left_out.end(), node) == left_out.end()) {
-      options.node_ids.push_back(node);
-    }
-  }
-  return options;
+std::vector<std::uint32_t> Strikes::all_nodes() const {
+  std::vector<std::uint32_t> nodes(world_.node_count());
+  std::iota(nodes.begin(), nodes.end(), 1u);
+  return nodes;
 }
 
 // What the run promises after each healing: a leader everywhere, soon. A node that lost what it had
-// leads nothing, and is silent while it is opened anew: it is not asked.
+// is silent while it is opened anew.
 Status Strikes::await_leaders(const Records& records) {
   const auto healed = Clock::now();
   const std::uint64_t healed_ns = history_now_ns();
   StrikeRecord& first = result_.strikes[records.front()];
-  AllLedOptions asked = nodes_but(world_.cluster.rejoining());
-  asked.timeout = kLedTimeout;
+  const AllLedOptions asked{.node_ids = all_nodes(),
+                            .may_be_silent = world_.cluster.rejoining(),
+                            .shards = world_.cluster.shards(),
+                            .timeout = kLedTimeout};
   const auto led = wait_all_led(world_.client, healed, asked);
   const double led_ms = in_ms(led.ok() ? led.value() : kLedTimeout);
   if (!led.ok()) {
@@ -149,8 +149,8 @@ void Strikes::await_full_strength(std::size_t index,
     return;
   }
   StrikeRecord& first = result_.strikes[records.front()];
-  AllLedOptions asked = nodes_but({});
-  asked.timeout = kFullTimeout;
+  const AllLedOptions asked{
+      .node_ids = all_nodes(), .shards = world_.cluster.shards(), .timeout = kFullTimeout};
   const auto full = wait_full_strength(world_.client, healing, rejoining, asked);
   if (!full.ok()) {
     fail(first, full.status());

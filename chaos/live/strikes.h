@@ -53,7 +53,7 @@ class Strikes {
   Status restart_the_fallen(StrikeRecord& record);
   void await_full_strength(std::size_t index, const Records& records, Clock::time_point healing);
   void discard_damaged(std::uint32_t node);
-  AllLedOptions nodes_but(const std::vector<std::uint32_t>& left_out) const;
+  std::vector<std::uint32_t> all_nodes() const;
 
   LiveWorld world_;
   StrikeOptions options_;

@@ -1,7 +1,6 @@
 #include "chaos/process/cluster_watch.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <thread>
 
@@ -88,6 +87,20 @@ Result<ReplicaAgreement> compare_once(client::Client& client, const AllLedOption
   return agreement;
 }
 
+// How many shards the nodes lead together.
+Result<std::uint64_t> led_shards(client::Client& client, const AllLedOptions& options) {
+  std::uint64_t led = 0;
+  for (const std::uint32_t node_id : options.node_ids) {
+    const auto status = node_status(client, node_id);
+    const auto& silent = options.may_be_silent;
+    if (!status.ok() && std::find(silent.begin(), silent.end(), node_id) == silent.end()) {
+      return status.status();
+    }
+    led += status.ok() ? status.value().value("leaders", 0u) : 0u;
+  }
+  return led;
+}
+
 // Whether the node votes in all shards. One that was replaced says so itself; one of a cluster in
 // which none ever was has nothing to say.
 bool votes_everywhere(const json& status, bool replaced, std::uint32_t shards) {
@@ -144,17 +157,15 @@ Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
   const auto deadline = Clock::now() + options.timeout;
   std::string seen = "no answer";
   while (Clock::now() < deadline) {
-    const auto counts = leader_counts(client, options.node_ids);
+    const auto led = led_shards(client, options);
     const auto now = elapsed(since);
-    if (counts.ok()) {
-      const auto& each = counts.value();
-      const std::uint64_t led = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
-      if (led == options.shards) {
+    if (led.ok()) {
+      if (led.value() == options.shards) {
         return now;
       }
-      seen = std::to_string(led) + " of " + std::to_string(options.shards) + " shards led";
+      seen = std::to_string(led.value()) + " of " + std::to_string(options.shards) + " shards led";
     } else {
-      seen = counts.status().to_string();
+      seen = led.status().to_string();
     }
     std::this_thread::sleep_for(options.poll_interval);
   }

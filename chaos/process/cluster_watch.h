@@ -26,7 +26,8 @@ Result<std::vector<std::uint32_t>> leader_counts(client::Client& client,
                                                  const std::vector<std::uint32_t>& node_ids);
 
 struct AllLedOptions {
-  std::vector<std::uint32_t> node_ids;  // The nodes that live.
+  std::vector<std::uint32_t> node_ids;       // The nodes that live.
+  std::vector<std::uint32_t> may_be_silent;  // Of them: who does not answer leads nothing.
   std::uint32_t shards = 0;
   std::chrono::milliseconds timeout{30'000};
   std::chrono::milliseconds poll_interval{5};

@@ -109,7 +109,7 @@ class RaftJudge {
     }
     ++votes_.judged;
     const auto [known, added] =
-        voted_.emplace(std::tuple{line.shard, line.node, *line.term}, &line);
+        voted_.emplace(std::tuple{line.shard, line.node, line.memory, *line.term}, &line);
     if (!added && known->second->vote != line.vote) {
       violate(votes_,
               fmt::format("node {} voted for two candidates in term {}", line.node, *line.term),
@@ -214,7 +214,7 @@ class RaftJudge {
   const Trace& trace_;
   CheckReport election_, votes_, append_, log_, completeness_, state_, monotone_;
   std::map<ShardTerm, std::pair<std::uint32_t, Line>> leaders_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Line> voted_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, Line> voted_;
   std::map<ShardTerm, Line> states_;
   std::map<ShardTerm, Line> logs_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Line> newest_;

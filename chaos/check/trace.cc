@@ -42,11 +42,12 @@ Result<TraceLine> parse_trace_line(std::string_view line) {
   return parsed;
 }
 
-Status read_trace(const std::filesystem::path& file, Trace& trace) {
+Status read_trace(const std::filesystem::path& file, Trace& trace, std::uint32_t memory) {
   const auto file_number = static_cast<std::uint32_t>(trace.files.size());
   const auto take = [&](const std::string& line, std::uint64_t number) {
     GCOORD_TRY(auto parsed, parse_trace_line(line));
     parsed.file = file_number;
+    parsed.memory = memory;
     parsed.line = number;
     trace.lines.push_back(std::move(parsed));
     return Status{};

@@ -31,9 +31,10 @@ struct TraceLine {
   std::uint32_t vote = 0;    // 0: none.
   std::uint32_t leader = 0;  // 0: none known.
   std::string role;
-  std::string state_hash;  // Of the state at `applied`.
-  std::string log_hash;    // Of the log up to `commit`.
-  std::uint32_t file = 0;  // Which of the files that were read.
+  std::string state_hash;    // Of the state at `applied`.
+  std::string log_hash;      // Of the log up to `commit`.
+  std::uint32_t file = 0;    // Which of the files that were read.
+  std::uint32_t memory = 1;  // Which of its node's memories wrote it; see read_trace.
   std::uint64_t line = 0;
 };
 
@@ -45,7 +46,9 @@ struct Trace : LineFaults {
 // InvalidArgument, with the member that is wrong.
 Result<TraceLine> parse_trace_line(std::string_view line);
 
-// Appends a file's lines. Fails only when the file cannot be read.
-Status read_trace(const std::filesystem::path& file, Trace& trace);
+// Appends a file's lines. Fails only when the file cannot be read. Lives of a node that remember
+// what it promised share a number of `memory`; after its disk was lost another one begins, which
+// votes for itself (docs/adr/0025).
+Status read_trace(const std::filesystem::path& file, Trace& trace, std::uint32_t memory = 1);
 
 }  // namespace gcoord::chaos

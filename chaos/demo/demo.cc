@@ -5,6 +5,7 @@
 #include "chaos/demo/device_pick.h"
 #include "chaos/demo/final_sweep.h"
 #include "chaos/demo/interrupt.h"
+#include "chaos/process/client_processes.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
@@ -53,7 +54,10 @@ class Demo {
        const std::filesystem::path& directory,
        const DevicePick& pick,
        LocalCluster cluster)
-      : options_(options), directory_(directory), cluster_(std::move(cluster)) {
+      : options_(options),
+        directory_(directory),
+        cluster_(std::move(cluster)),
+        workers_(directory / "workers.log") {
     result_.device_reason = pick.why;
   }
 
@@ -75,7 +79,7 @@ class Demo {
 
   // Ends what is left in order, so that a directory that is kept is one of a clean stop.
   void stop() {
-    workers_.clear();
+    workers_.each().clear();
     client_.reset();
     cluster_.stop_all(kStopTimeout);
   }
@@ -156,37 +160,23 @@ class Demo {
         options_.clients,
         options_.lanes,
         std::chrono::duration<double>(options_.length).count());
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_.endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
     for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      ChildOptions child;
-      child.arguments = {options_.self.string(),
-                         "worker",
-                         "--endpoints",
-                         endpoints,
-                         "--history",
-                         history_file(number).string(),
-                         "--number",
-                         std::to_string(number),
-                         "--lanes",
-                         std::to_string(options_.lanes),
-                         "--seed",
-                         std::to_string(std::random_device{}()),
-                         "--length-ms",
-                         std::to_string(options_.length.count())};
-      child.capture_output = true;
-      child.error_file = (directory_ / "workers.log").string();
-      child.group = true;
-      GCOORD_TRY(auto worker, ChildProcess::start(child));
-      workers_.push_back(std::move(worker));
+      GCOORD_TRY_STATUS(workers_.start({options_.self.string(),
+                                        "worker",
+                                        "--endpoints",
+                                        joined(cluster_.endpoints()),
+                                        "--history",
+                                        history_file(number).string(),
+                                        "--number",
+                                        std::to_string(number),
+                                        "--lanes",
+                                        std::to_string(options_.lanes),
+                                        "--seed",
+                                        std::to_string(std::random_device{}()),
+                                        "--length-ms",
+                                        std::to_string(options_.length.count())}));
     }
-    for (ChildProcess& worker : workers_) {
-      if (worker.read_line(kStartTimeout) != "ready") {
-        return Status{StatusCode::Unavailable, "a client process did not start; see workers.log"};
-      }
-    }
+    GCOORD_TRY_STATUS(workers_.await_ready(kStartTimeout));
     load_began_ = Clock::now();
     return Status{};
   }
@@ -247,16 +237,7 @@ class Demo {
       return interrupted();
     }
     result_.seconds = std::chrono::duration<double>(options_.length).count();
-    for (ChildProcess& worker : workers_) {
-      const auto status = worker.wait_for(kWorkerEnd);
-      if (status != 0) {
-        return Status{StatusCode::Aborted,
-                      "a client process ended with " +
-                          (status.has_value() ? std::to_string(*status) : "no end in sight") +
-                          "; see workers.log"};
-      }
-    }
-    return Status{};
+    return workers_.await_ends(kWorkerEnd);
   }
 
   Status judge_history() {
@@ -333,7 +314,7 @@ class Demo {
   LocalCluster cluster_;
   Interrupt interrupt_;
   std::unique_ptr<client::Client> client_;
-  std::vector<ChildProcess> workers_;
+  ClientProcesses workers_;
   Clock::time_point load_began_;
   std::uint32_t step_count_ = 0;
   DemoResult result_;

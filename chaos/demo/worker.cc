@@ -11,6 +11,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace gcoord::chaos {
@@ -210,30 +211,45 @@ class Worker {
       if (const auto until_ns = certain_until_ns(keeper_session_.front()); until_ns != 0) {
         keeper_certain_->store(until_ns);
       }
+      auto session = open_short_session();
+      if (!session.has_value()) {
+        continue;
+      }
       if (options_.leases && number % 2 == 0) {
-        lease_one(plan_.prefix + "/lease/" + std::to_string(number));
+        lease_one(*session, plan_.prefix + "/lease/" + std::to_string(number));
       } else {
-        forget_one(forgotten_name(plan_, number % kForgottenNames));
+        forget_one(*session, forgotten_name(plan_, number % kForgottenNames));
       }
     }
     std::this_thread::sleep_until(until);
   }
 
-  // A lease: taken, renewed, asked about, and left to lapse.
-  void lease_one(const std::string& name) {
+  // One that is left to lapse; empty after a pause if there is none to be had.
+  std::optional<client::Session> open_short_session() {
     auto opened = client_.open_session({.ttl = kForgottenTtl});
     if (!opened.ok()) {
       std::this_thread::sleep_for(kForgottenHold);
-      return;
+      return std::nullopt;
     }
-    client::Session session = std::move(opened).value();
-    Operation operation{.process = options_.number,
-                        .op = Op::Acquire,
-                        .kind = AcquireKind::Try,
-                        .key = name,
-                        .session = session.id(),
-                        .ttl_ms = static_cast<std::uint64_t>(kForgottenTtl.count()),
-                        .call_ns = history_now_ns()};
+    return std::move(opened).value();
+  }
+
+  // What is about to be asked for.
+  Operation acquisition(const client::Session& session,
+                        const std::string& name,
+                        AcquireKind kind) const {
+    return {.process = options_.number,
+            .op = Op::Acquire,
+            .kind = kind,
+            .key = name,
+            .session = session.id(),
+            .call_ns = history_now_ns()};
+  }
+
+  // A lease: taken, renewed, asked about, and left to lapse.
+  void lease_one(client::Session& session, const std::string& name) {
+    Operation operation = acquisition(session, name, AcquireKind::Try);
+    operation.ttl_ms = static_cast<std::uint64_t>(kForgottenTtl.count());
     auto lock = session.try_acquire(name);
     operation.token = lock.ok() ? lock.value().fence() : 0;
     note(operation, lock.status());
@@ -270,19 +286,8 @@ class Worker {
     history_.write(operation);
   }
 
-  void forget_one(const std::string& name) {
-    auto opened = client_.open_session({.ttl = kForgottenTtl});
-    if (!opened.ok()) {
-      std::this_thread::sleep_for(kForgottenHold);
-      return;
-    }
-    client::Session session = std::move(opened).value();
-    Operation operation{.process = options_.number,
-                        .op = Op::Acquire,
-                        .kind = AcquireKind::Wait,
-                        .key = name,
-                        .session = session.id(),
-                        .call_ns = history_now_ns()};
+  void forget_one(client::Session& session, const std::string& name) {
+    Operation operation = acquisition(session, name, AcquireKind::Wait);
     auto lock = session.acquire(name, {.wait = kForgottenWait});
     operation.token = lock.ok() ? lock.value().fence() : 0;
     note(operation, lock.status());

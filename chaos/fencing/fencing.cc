@@ -3,7 +3,7 @@
 #include "chaos/demo/interrupt.h"
 #include "chaos/fencing/fencing_board.h"
 #include "chaos/live/draw.h"
-#include "chaos/process/cluster_watch.h"
+#include "chaos/process/client_processes.h"
 #include "chaos/process/etcd_cluster.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/scratch_directory.h"
@@ -22,10 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNodes = 3;
-constexpr std::uint32_t kNames = 48;
 constexpr std::chrono::seconds kStartTimeout{60};
 constexpr std::chrono::seconds kWorkerEnd{60};
-constexpr std::chrono::minutes kRunMax{20};
 
 // Beyond the TTL: the expiry itself and the next grant.
 constexpr std::chrono::milliseconds kBeyond{500};
@@ -34,7 +32,7 @@ constexpr std::chrono::milliseconds kBetween{200};
 class FencingRun {
  public:
   FencingRun(const FencingOptions& options, const std::filesystem::path& directory, bool etcd)
-      : options_(options), directory_(directory), etcd_(etcd) {
+      : options_(options), directory_(directory), etcd_(etcd), workers_(directory / "clients.log") {
     result_.system = etcd ? "etcd" : "gcoord";
   }
 
@@ -44,7 +42,7 @@ class FencingRun {
     GCOORD_TRY_STATUS(start_workers(endpoints));
     const auto began = Clock::now();
     GCOORD_TRY_STATUS(stop_holders(began));
-    GCOORD_TRY_STATUS(await_workers());
+    GCOORD_TRY_STATUS(workers_.await_ends(kWorkerEnd));
     result_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
     take_counts();
     return judge();
@@ -69,37 +67,22 @@ class FencingRun {
   }
 
   Status start_workers(const std::vector<std::string>& endpoints) {
-    std::string list;
-    for (const std::string& endpoint : endpoints) {
-      list += (list.empty() ? "" : ",") + endpoint;
-    }
     for (std::uint32_t number = 1; number <= options_.processes; ++number) {
-      ChildOptions child;
-      child.arguments = options_.worker_command;
+      std::vector<std::string> arguments = options_.worker_command;
       for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-               {"--endpoints", list},
+               {"--endpoints", joined(endpoints)},
                {"--directory", directory_.string()},
                {"--number", std::to_string(number)},
                {"--lanes", std::to_string(options_.lanes)},
-               {"--names", std::to_string(kNames)},
                {"--ttl-s", std::to_string(options_.ttl.count())}}) {
-        child.arguments.insert(child.arguments.end(), {flag, value});
+        arguments.insert(arguments.end(), {flag, value});
       }
       if (etcd_) {
-        child.arguments.emplace_back("--etcd");
+        arguments.emplace_back("--etcd");
       }
-      child.capture_output = true;
-      child.error_file = (directory_ / "clients.log").string();
-      child.group = true;
-      GCOORD_TRY(auto worker, ChildProcess::start(child));
-      workers_.push_back(std::move(worker));
+      GCOORD_TRY_STATUS(workers_.start(std::move(arguments)));
     }
-    for (ChildProcess& worker : workers_) {
-      if (worker.read_line(kStartTimeout) != "ready") {
-        return Status{StatusCode::Unavailable, "a client process did not start; see clients.log"};
-      }
-    }
-    return Status{};
+    return workers_.await_ready(kStartTimeout);
   }
 
   std::uint64_t holders_of(std::uint32_t number) const {
@@ -113,12 +96,12 @@ class FencingRun {
   // One process after another stands still for longer than its leases live, until enough grants
   // were given and enough holders were stopped.
   Status stop_holders(Clock::time_point began) {
-    for (std::uint64_t strike = 1; Clock::now() - began < kRunMax; ++strike) {
-      if (board_->page().grants.load() >= options_.grants &&
+    for (std::uint64_t strike = 1; Clock::now() - began < options_.length_max; ++strike) {
+      if (board_->page().contended.load() >= options_.grants &&
           result_.holders_stopped >= options_.stopped) {
         break;
       }
-      for (ChildProcess& worker : workers_) {
+      for (ChildProcess& worker : workers_.each()) {
         if (worker.wait_for(std::chrono::milliseconds{0}).has_value()) {
           return Status{StatusCode::Aborted, "a client process ended early; see clients.log"};
         }
@@ -126,7 +109,7 @@ class FencingRun {
       Draw draw{options_.seed, strike};
       const auto struck = draw.some(std::max(1u, options_.processes / 2), options_.processes);
       for (const std::uint32_t number : struck) {
-        workers_[number - 1].signal(SIGSTOP);
+        workers_.each()[number - 1].signal(SIGSTOP);
       }
       for (const std::uint32_t number : struck) {
         result_.holders_stopped += holders_of(number);
@@ -134,7 +117,7 @@ class FencingRun {
       }
       const bool calm = interrupt_.wait_until(Clock::now() + options_.ttl + kBeyond);
       for (const std::uint32_t number : struck) {
-        workers_[number - 1].signal(SIGCONT);
+        workers_.each()[number - 1].signal(SIGCONT);
       }
       if (!calm || !interrupt_.wait_until(Clock::now() + kBetween)) {
         return Status{StatusCode::Cancelled, "interrupted"};
@@ -144,18 +127,10 @@ class FencingRun {
     return Status{};
   }
 
-  Status await_workers() {
-    for (ChildProcess& worker : workers_) {
-      if (worker.wait_for(kWorkerEnd) != 0) {
-        return Status{StatusCode::Aborted, "a client process did not end well; see clients.log"};
-      }
-    }
-    return Status{};
-  }
-
   void take_counts() {
     const FencingBoard::Page& page = board_->page();
     result_.grants = page.grants.load();
+    result_.contended = page.contended.load();
     result_.writes = page.writes.load();
     result_.stale_writes = page.stale_writes.load();
     result_.stale_accepted = page.stale_accepted.load();
@@ -186,7 +161,7 @@ class FencingRun {
   std::optional<LocalCluster> cluster_;
   std::optional<EtcdCluster> etcd_cluster_;
   std::unique_ptr<FencingBoard> board_;
-  std::vector<ChildProcess> workers_;  // After the clusters: they end first.
+  ClientProcesses workers_;  // After the clusters: they end first.
   FencingResult result_;
 };
 
@@ -211,6 +186,7 @@ nlohmann::ordered_json to_json(const FencingResult& result) {
   nlohmann::ordered_json json = {{"system", result.system},
                                  {"seconds", result.seconds},
                                  {"grants", result.grants},
+                                 {"contended_grants", result.contended},
                                  {"stops", result.stops},
                                  {"holders_stopped", result.holders_stopped},
                                  {"writes", result.writes},
@@ -224,9 +200,10 @@ nlohmann::ordered_json to_json(const FencingResult& result) {
 }
 
 std::string to_text(const std::vector<FencingResult>& results) {
-  std::string text = fmt::format("{:<34} {:>9} {:>9} {:>9} {:>8} {:>9}\n",
+  std::string text = fmt::format("{:<34} {:>8} {:>9} {:>9} {:>9} {:>8} {:>9}\n",
                                  "",
                                  "grants",
+                                 "contended",
                                  "stopped",
                                  "writes",
                                  "stale",
@@ -234,9 +211,10 @@ std::string to_text(const std::vector<FencingResult>& results) {
   for (const FencingResult& result : results) {
     const std::string name = result.system == "etcd" ? "etcd's lock, as it is given out"
                                                      : "gcoord, the store checks tokens";
-    text += fmt::format("{:<34} {:>9} {:>9} {:>9} {:>8} {:>9}\n",
+    text += fmt::format("{:<34} {:>8} {:>9} {:>9} {:>9} {:>8} {:>9}\n",
                         name,
                         result.grants,
+                        result.contended,
                         result.holders_stopped,
                         result.writes,
                         result.stale_writes,

@@ -21,13 +21,14 @@ struct FencingOptions {
   std::filesystem::path gcoordd;
   std::vector<std::string> worker_command;  // What runs run_fencing_worker.
   std::filesystem::path directory;          // Fresh ones are made here.
-  std::uint64_t grants = 100'000;
-  std::uint64_t stopped = 1'000;  // Holders to be stopped beyond their TTL, at least.
+  std::uint64_t grants = 100'000;           // Contended ones, at least.
+  std::uint64_t stopped = 1'000;            // Holders to be stopped beyond their TTL, at least.
   std::uint32_t processes = 6;
-  std::uint32_t lanes = 16;
+  std::uint32_t lanes = 32;  // In each; those of one number contend for one name.
   std::uint64_t seed = 1;
   std::chrono::seconds ttl{2};
-  bool etcd = false;  // The same against etcd.
+  std::chrono::seconds length_max{1200};  // Of the run against each system.
+  bool etcd = false;                      // The same against etcd.
   bool keep = false;
 };
 
@@ -35,6 +36,7 @@ struct FencingResult {
   std::string system;  // gcoord, etcd.
   double seconds = 0;
   std::uint64_t grants = 0;
+  std::uint64_t contended = 0;        // Of them: somebody else was waiting at that moment.
   std::uint64_t stops = 0;            // Of client processes.
   std::uint64_t holders_stopped = 0;  // That held a lock when they were stopped.
   std::uint64_t writes = 0;

@@ -17,13 +17,15 @@ class FencingBoard {
 
   struct Page {
     std::atomic<std::uint64_t> grants;
-    std::atomic<std::uint64_t> writes;  // Tried, by who believed to hold the lock.
+    std::atomic<std::uint64_t> contended;  // Of them: with somebody else in line.
+    std::atomic<std::uint64_t> writes;     // Tried, by who believed to hold the lock.
     std::atomic<std::uint64_t>
         stale_writes;  // Of them: under a token that was no longer the highest.
     std::atomic<std::uint64_t> stale_accepted;  // Of them: not refused.
     std::atomic<std::uint64_t> errors;
     std::atomic<bool> ended;  // Nobody takes another lock.
     std::atomic<bool> holds[kLanesMax];
+    std::atomic<std::uint32_t> waiting[kLanesMax];  // By name.
   };
 
   // Makes the file if there is none.

@@ -26,25 +26,29 @@ class FencingWorker {
                 HistoryWriter& history)
       : options_(options), store_(store), board_(board), history_(history) {}
 
+  // A name is contended for by the lanes of one number in all processes, and by no other: so a name
+  // whose holder stands still holds up nobody else.
   void run_lane(std::uint32_t lane, LockHolder& holder) {
     const std::uint32_t place = options_.number * options_.lanes + lane;
+    const std::string name = "fencing/" + std::to_string(lane);
     std::uint64_t drawn = 0;
     while (!board_.ended.load()) {
       const std::uint64_t word = random64(options_.number, lane, ++drawn);
-      const std::uint32_t number = random_below(word, options_.names);
-      const std::string name = "fencing/" + std::to_string(number);
+      board_.waiting[lane].fetch_add(1);
       const auto token = holder.acquire(name);
+      const std::uint32_t others = board_.waiting[lane].fetch_sub(1) - 1;
       if (!token.ok()) {
         board_.errors.fetch_add(1);
         std::this_thread::sleep_for(kErrorPause);
         continue;
       }
       board_.grants.fetch_add(1);
-      write({name, number, token.value()}, holder);
+      board_.contended.fetch_add(others > 0 ? 1 : 0);
+      write({name, lane, token.value()}, holder);
       board_.holds[place].store(true);
       const std::uint32_t hold = kHoldMsMin + random_below(mix64(word), kHoldMsMax - kHoldMsMin);
       std::this_thread::sleep_for(std::chrono::milliseconds{hold});
-      write({name, number, token.value()}, holder);
+      write({name, lane, token.value()}, holder);
       board_.holds[place].store(false);
       if (!holder.release(name).ok()) {
         board_.errors.fetch_add(1);

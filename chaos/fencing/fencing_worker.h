@@ -22,7 +22,6 @@ struct FencingWorkerOptions {
   bool guarded = true;              // The store looks at tokens.
   std::uint32_t number = 0;         // Of this process, from 1.
   std::uint32_t lanes = 16;
-  std::uint32_t names = 16;
   std::chrono::seconds ttl{2};
 };
 

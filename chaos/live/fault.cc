@@ -18,8 +18,6 @@ std::vector<FaultClass> faults_out_of_reach() {
               "17-20",
               "live chaos runs the CPU stepper; gcoord-parity and "
               "server_device_test inject these"),
-      skipped(
-          "membership-change", "22", "gcoordd has no door yet that changes the nodes of a shard"),
       skipped("rolling-upgrade", "23", "one version of gcoordd exists"),
       skipped("equivocating-peer", "28", "votes are not signed yet, so no evidence could be kept"),
       skipped("tls", "29", "gcoordd does not speak TLS yet"),
@@ -32,12 +30,18 @@ std::vector<FaultClass> faults_out_of_reach() {
 
 }  // namespace
 
+Result<std::string> NodesDown::heal(LiveWorld& world) {
+  GCOORD_TRY_STATUS(world.start(nodes_));
+  return std::string{};
+}
+
 std::vector<FaultClass> all_faults() {
   std::vector<FaultClass> all;
   for (auto&& list : {crash_faults(),
                       link_faults(),
                       disk_faults(),
                       file_faults(),
+                      membership_faults(),
                       clock_faults(),
                       client_faults(),
                       faults_out_of_reach()}) {

@@ -35,18 +35,32 @@ class Fault {
   virtual std::uint64_t felt() const = 0;
 };
 
+// Nodes that do not run until they are healed, which starts them again.
+class NodesDown : public Fault {
+ public:
+  Result<std::string> heal(LiveWorld& world) final;
+
+  std::uint64_t felt() const final { return nodes_.size(); }
+
+ protected:
+  std::vector<std::uint32_t> nodes_;
+};
+
 struct FaultClass {
   std::string_view name;
   std::string_view table;                        // Its numbers in the fault table of FAULTS.md.
   bool combines = false;                         // May strike together with another.
   std::function<std::unique_ptr<Fault>()> make;  // Empty: it cannot be injected here,
   std::string_view skip;                         // for this reason.
+  bool forgets = false;     // A node loses what it had for good: no two such together.
+  bool in_company = false;  // From the second deal on it strikes with whatever comes next.
 };
 
 std::vector<FaultClass> crash_faults();  // Crashes and pauses.
 std::vector<FaultClass> link_faults();   // Partitions and bad links.
 std::vector<FaultClass> disk_faults();   // While a node runs, and lost power.
 std::vector<FaultClass> file_faults();   // In what a stopped node left, or another's in its place.
+std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, and rejoin.
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
 

@@ -268,7 +268,9 @@ class Strangers final : public Fault {
   Result<std::string> heal(LiveWorld& world) override {
     close_all();
     for (const std::uint32_t node : met_) {
-      if (!world.alive(node)) {
+      const auto& others = world.may_end;
+      const bool judged = std::find(others.begin(), others.end(), node) == others.end();
+      if (judged && !world.alive(node)) {
         return Status{StatusCode::Internal, name_nodes({node}) + " fell to a stranger"};
       }
     }

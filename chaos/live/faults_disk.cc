@@ -2,6 +2,8 @@
 #include "chaos/live/fault.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
 namespace gcoord::chaos {
 
@@ -46,6 +48,7 @@ class FullDisk final : public Fault {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
     node_ = draw.between(1, world.node_count());
+    world.may_end.push_back(node_);
     before_ = world.shim(node_).control().space_refusals.load();
     world.shim(node_).control().space_is_gone.store(1);
     return "no space left for " + name_nodes({node_});
@@ -69,82 +72,93 @@ class FullDisk final : public Fault {
   std::uint64_t felt_ = 0;
 };
 
+// Something of which the process ends, or must: counted by the shim when it happens. The power may
+// go with it.
+class LastWrite : public Fault {
+ public:
+  Result<std::string> heal(LiveWorld& world) final {
+    const auto exit = world.cluster.wait_exit(node_, kStopsWithin);
+    felt_ = counter(world).load() - before_;
+    world.shim(node_).heal();
+    GCOORD_TRY_STATUS(judge(exit));
+    world.cluster.kill(node_);
+    PowerLoss loss;
+    if (power_goes_) {
+      GCOORD_TRY(loss, world.shim(node_).lose_power(seed_));
+    }
+    GCOORD_TRY_STATUS(world.start({node_}));
+    return power_goes_ ? std::to_string(loss.bytes_lost) + " bytes were lost" : std::string{};
+  }
+
+  std::uint64_t felt() const final { return felt_; }
+
+ protected:
+  virtual std::atomic<std::uint64_t>& counter(LiveWorld& world) const = 0;
+
+  // Of how the process ended, if it did.
+  virtual Status judge(const std::optional<int>&) const { return Status{}; }
+
+  void choose(LiveWorld& world, Draw& draw) {
+    node_ = draw.between(1, world.node_count());
+    world.may_end.push_back(node_);
+    seed_ = draw.word();
+    before_ = counter(world).load();
+  }
+
+  std::uint32_t node_ = 1;
+  bool power_goes_ = true;
+
+ private:
+  std::uint64_t seed_ = 0;
+  std::uint64_t before_ = 0;
+  std::uint64_t felt_ = 0;
+};
+
 // After a failed sync nobody knows what the disk has: the node must stop, and never sync again.
 // What it had written since the last good one is lost with it.
-class FailedSync final : public Fault {
+class FailedSync final : public LastWrite {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    node_ = draw.between(1, world.node_count());
-    seed_ = draw.word();
-    before_ = world.shim(node_).control().syncs_failed.load();
+    choose(world, draw);
     world.shim(node_).control().sync_fails_in.store(draw.between(1, 30));
     return "a sync of " + name_nodes({node_}) + " fails";
   }
 
-  Result<std::string> heal(LiveWorld& world) override {
-    const auto exit = world.cluster.wait_exit(node_, kStopsWithin);
-    felt_ = world.shim(node_).control().syncs_failed.load() - before_;
-    world.shim(node_).heal();
-    if (felt_ > 0 && exit.value_or(0) == 0) {
-      return Status{
-          StatusCode::Internal,
-          name_nodes({node_}) + " went on after a failed sync, or ended as if all was well"};
-    }
-    world.cluster.kill(node_);
-    GCOORD_TRY(const PowerLoss loss, world.shim(node_).lose_power(seed_));
-    GCOORD_TRY_STATUS(world.start({node_}));
-    return "it stopped; " + std::to_string(loss.bytes_lost) + " bytes were lost";
+ private:
+  std::atomic<std::uint64_t>& counter(LiveWorld& world) const override {
+    return world.shim(node_).control().syncs_failed;
   }
 
-  std::uint64_t felt() const override { return felt_; }
-
- private:
-  std::uint32_t node_ = 1;
-  std::uint64_t seed_ = 0;
-  std::uint64_t before_ = 0;
-  std::uint64_t felt_ = 0;
+  Status judge(const std::optional<int>& exit) const override {
+    const bool stopped = felt() == 0 || exit.value_or(0) != 0;
+    return stopped ? Status{}
+                   : Status{StatusCode::Internal,
+                            name_nodes({node_}) +
+                                " went on after a failed sync, or ended as if all was well"};
+  }
 };
 
 // The process ends in the middle of a write to its log, of which some sectors are there.
-class TornWrite final : public Fault {
+class TornWrite final : public LastWrite {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    node_ = draw.between(1, world.node_count());
-    power_goes_too_ = draw.one_in(2);
-    seed_ = draw.word();
+    choose(world, draw);
+    power_goes_ = draw.one_in(2);
     ShimControl& control = world.shim(node_).control();
-    before_ = control.writes_torn.load();
     control.tear_seed.store(draw.word());
     control.write_tears_in.store(draw.between(1, 60));
     return "a write of " + name_nodes({node_}) + " is torn" +
-           (power_goes_too_ ? ", and the power goes" : "");
+           (power_goes_ ? ", and the power goes" : "");
   }
-
-  Result<std::string> heal(LiveWorld& world) override {
-    world.cluster.wait_exit(node_, kStopsWithin);
-    felt_ = world.shim(node_).control().writes_torn.load() - before_;
-    world.shim(node_).heal();
-    world.cluster.kill(node_);
-    if (power_goes_too_) {
-      GCOORD_TRY(const PowerLoss loss, world.shim(node_).lose_power(seed_));
-      static_cast<void>(loss);
-    }
-    GCOORD_TRY_STATUS(world.start({node_}));
-    return std::string{};
-  }
-
-  std::uint64_t felt() const override { return felt_; }
 
  private:
-  std::uint32_t node_ = 1;
-  bool power_goes_too_ = false;
-  std::uint64_t seed_ = 0;
-  std::uint64_t before_ = 0;
-  std::uint64_t felt_ = 0;
+  std::atomic<std::uint64_t>& counter(LiveWorld& world) const override {
+    return world.shim(node_).control().writes_torn;
+  }
 };
 
 // Everything that was not synced is gone, or some of it.
-class PowerOff final : public Fault {
+class PowerOff final : public NodesDown {
  public:
   enum class Whom : std::uint8_t { Some, All };
 
@@ -172,16 +186,8 @@ class PowerOff final : public Fault {
     return whom_ == Whom::All ? draw.milliseconds(100, 800) : draw.milliseconds(500, 3000);
   }
 
-  Result<std::string> heal(LiveWorld& world) override {
-    GCOORD_TRY_STATUS(world.start(nodes_));
-    return std::string{};
-  }
-
-  std::uint64_t felt() const override { return nodes_.size(); }
-
  private:
   Whom whom_;
-  std::vector<std::uint32_t> nodes_;
 };
 
 }  // namespace

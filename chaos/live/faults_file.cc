@@ -26,8 +26,7 @@ class Rot final : public Fault {
   explicit Rot(std::string folder) : folder_(std::move(folder)) {}
 
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    const auto nodes = draw.some(draw.between(1, world.minority()), world.node_count());
-    for (const std::uint32_t node : nodes) {
+    for (const std::uint32_t node : world.claim(draw, draw.between(1, world.minority()))) {
       world.cluster.kill(node);
       GCOORD_TRY(const BitFlip flip, flip_bit(files_in(world.shim(node).disk() / folder_), draw));
       flips_.push_back({node, flip});
@@ -107,7 +106,7 @@ class OtherDisk : public Fault {
 class ReplacedDisk final : public OtherDisk {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    node_ = draw.between(1, world.node_count());
+    node_ = world.claim(draw, 1).front();
     world.stop(node_);
     fs::rename(world.shim(node_).disk(), aside(world));
     GCOORD_TRY_STATUS(clear_undo(world.shim(node_).undo()));
@@ -119,7 +118,7 @@ class ReplacedDisk final : public OtherDisk {
 class OldDisk final : public OtherDisk {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    node_ = draw.between(1, world.node_count());
+    node_ = world.claim(draw, 1).front();
     const fs::path disk = world.shim(node_).disk();
     const fs::path image = disk.string() + ".image";
     world.stop(node_);
@@ -159,7 +158,7 @@ class Intruder final : public Fault {
   explicit Intruder(Kind kind) : kind_(kind) {}
 
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {
-    const std::uint32_t node = draw.between(1, world.node_count());
+    const std::uint32_t node = world.claim(draw, 1).front();
     ChildOptions child;
     child.arguments = world.cluster.arguments(node);
     for (const char* flag : {"--listen-client", "--listen-peer", "--listen-metrics"}) {

@@ -15,7 +15,7 @@ std::vector<std::uint32_t> every_node(const LiveWorld& world) {
   return nodes;
 }
 
-class Kill final : public Fault {
+class Kill final : public NodesDown {
  public:
   enum class Whom : std::uint8_t { Some, All };
 
@@ -34,16 +34,8 @@ class Kill final : public Fault {
     return whom_ == Whom::All ? draw.milliseconds(100, 1000) : draw.milliseconds(500, 4000);
   }
 
-  Result<std::string> heal(LiveWorld& world) override {
-    GCOORD_TRY_STATUS(world.start(nodes_));
-    return std::string{};
-  }
-
-  std::uint64_t felt() const override { return nodes_.size(); }
-
  private:
   Whom whom_;
-  std::vector<std::uint32_t> nodes_;
 };
 
 // SIGSTOP: the process stands still, its clock goes on, its sockets stay open.

@@ -6,7 +6,10 @@
 #include "chaos/live/leader_watch.h"
 #include "chaos/live/live_page.h"
 #include "chaos/live/live_result.h"
+#include "chaos/live/say.h"
 #include "chaos/live/schedule.h"
+#include "chaos/live/strikes.h"
+#include "chaos/process/client_processes.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/scratch_directory.h"
 
@@ -30,31 +33,26 @@ constexpr std::chrono::seconds kStopTimeout{15};
 constexpr std::chrono::seconds kSweepWait{20};
 constexpr std::chrono::seconds kAgreeTimeout{30};
 constexpr std::chrono::seconds kWorkerEnd{90};
-constexpr std::chrono::seconds kLedTimeout{30};
-
-// gcoordd's default.
-constexpr std::chrono::milliseconds kElection{1000};
 
 // Beside faults there has to be calm, or nothing could be said about it.
 constexpr std::uint32_t kCalmMsMin = 2500;
 constexpr std::uint32_t kCalmMsMax = 4500;
 constexpr std::chrono::seconds kCalmAtBothEnds{5};
 
+constexpr std::uint32_t kFeltWithin = 3;  // Injections; one alone may well hit nothing.
+
 constexpr std::chrono::seconds kSessionTtl{5};
 constexpr std::uint32_t kLanes = 16;
 // A round of a lane: acquire, release, and now and then a check or two.
 constexpr double kOperationsPerRound = 2.15;
 
-template <typename... Arguments>
-void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  std::fputs((fmt::format(format, std::forward<Arguments>(arguments)...) + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
-
 class LiveRun {
  public:
   LiveRun(const LiveOptions& options, const std::filesystem::path& directory)
-      : options_(options), directory_(directory), classes_(all_faults()) {
+      : options_(options),
+        directory_(directory),
+        classes_(all_faults()),
+        workers_(directory / "clients.log") {
     for (FaultClass& each : classes_) {
       const auto& asked = options.faults;
       const bool wanted =
@@ -158,18 +156,13 @@ class LiveRun {
   }
 
   Status start_workers() {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
     const double rounds = options_.rate / kOperationsPerRound;
     const auto round_us =
         static_cast<std::uint64_t>(1e6 * options_.clients * kLanes / std::max(rounds, 1.0));
     for (std::uint32_t number = 1; number <= options_.clients; ++number) {
-      ChildOptions child;
-      child.arguments = options_.worker_command;
+      std::vector<std::string> arguments = options_.worker_command;
       for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-               {"--endpoints", endpoints},
+               {"--endpoints", joined(cluster_->endpoints())},
                {"--history", history_file(number).string()},
                {"--number", std::to_string(number)},
                {"--lanes", std::to_string(kLanes)},
@@ -179,19 +172,11 @@ class LiveRun {
                {"--store", (directory_ / "guarded-store").string()},
                {"--length-ms",
                 std::to_string(std::chrono::milliseconds{options_.length}.count())}}) {
-        child.arguments.insert(child.arguments.end(), {flag, value});
+        arguments.insert(arguments.end(), {flag, value});
       }
-      child.capture_output = true;
-      child.error_file = (directory_ / "clients.log").string();
-      child.group = true;
-      GCOORD_TRY(auto worker, ChildProcess::start(child));
-      workers_.push_back(std::move(worker));
+      GCOORD_TRY_STATUS(workers_.start(std::move(arguments)));
     }
-    for (ChildProcess& worker : workers_) {
-      if (worker.read_line(kStartTimeout) != "ready") {
-        return Status{StatusCode::Unavailable, "a client process did not start; see clients.log"};
-      }
-    }
+    GCOORD_TRY_STATUS(workers_.await_ready(kStartTimeout));
     say("load: {} client processes ask for {} operations/s; seed {}",
         options_.clients,
         options_.rate,
@@ -208,19 +193,22 @@ class LiveRun {
       return each.make != nullptr;
     });
     Schedule schedule{classes_, options_.seed};
-    LiveWorld world{.cluster = *cluster_,
-                    .proxies = *proxies_,
-                    .shims = shims_,
-                    .client = *client_,
-                    .history = *history_,
-                    .clients = workers_,
-                    .program = options_.gcoordd,
-                    .library = options_.library,
-                    .session_ttl = kSessionTtl};
+    Strikes strikes{
+        {.cluster = *cluster_,
+         .proxies = *proxies_,
+         .shims = shims_,
+         .client = *client_,
+         .history = *history_,
+         .clients = workers_.each(),
+         .program = options_.gcoordd,
+         .library = options_.library,
+         .session_ttl = kSessionTtl},
+        {.classes = classes_, .seed = options_.seed, .began = began_, .interrupt = interrupt_},
+        result_};
     auto until = began_ + kCalmAtBothEnds;
     for (std::uint32_t number = 1; any && until < last; ++number) {
       GCOORD_TRY_STATUS(rest_until(until));
-      GCOORD_TRY_STATUS(strike(world, schedule.next(), number));
+      GCOORD_TRY_STATUS(strikes.strike(schedule.next(), number));
       Draw draw{options_.seed, number};
       until = Clock::now() + draw.milliseconds(kCalmMsMin, kCalmMsMax);
     }
@@ -231,104 +219,9 @@ class LiveRun {
     return interrupt_.wait_until(until) ? Status{} : Status{StatusCode::Cancelled, "interrupted"};
   }
 
-  // Injects, holds, heals, and waits until every shard is led again.
-  Status strike(LiveWorld& world, const std::vector<std::size_t>& which, std::uint32_t number) {
-    std::vector<std::unique_ptr<Fault>> faults;
-    std::vector<std::size_t> records;
-    std::chrono::milliseconds hold{0};
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      const FaultClass& chosen = classes_[which[i]];
-      Draw draw{options_.seed, number * 4 + i};
-      faults.push_back(chosen.make());
-      StrikeRecord record{
-          .number = number, .fault = std::string{chosen.name}, .from_ns = history_now_ns()};
-      auto injected = faults.back()->inject(world, draw);
-      record.what = injected.ok() ? injected.value() : injected.status().to_string();
-      if (!injected.ok()) {
-        fail(record, injected.status());
-      }
-      say("{:>6.1f} s  {:<18} {}", since_start(), record.fault, record.what);
-      hold = std::max(hold, faults.back()->hold(draw));
-      records.push_back(result_.strikes.size());
-      result_.strikes.push_back(std::move(record));
-      ++result_.tallies[which[i]].injected;
-    }
-    GCOORD_TRY_STATUS(rest_until(Clock::now() + hold));
-    for (std::size_t i = faults.size(); i-- > 0;) {
-      heal(world, *faults[i], result_.strikes[records[i]]);
-      result_.tallies[which[i]].felt += faults[i]->felt();
-    }
-    return await_leaders(records);
-  }
-
-  void heal(LiveWorld& world, Fault& fault, StrikeRecord& record) {
-    auto healed = fault.heal(world);
-    if (healed.ok()) {
-      record.outcome = healed.value();
-    } else {
-      fail(record, healed.status());
-    }
-    if (!record.outcome.empty()) {
-      say("          {:<18} {}", "", record.outcome);
-    }
-  }
-
-  void fail(StrikeRecord& record, const Status& status) {
-    record.outcome = status.to_string();
-    result_.failures.push_back(fmt::format(
-        "strike {} ({}, {}): {}", record.number, record.fault, record.what, record.outcome));
-  }
-
-  // What the run promises after each healing: a leader everywhere, soon. A node that should run and
-  // does not is a failure of its own, and is started again.
-  Status await_leaders(const std::vector<std::size_t>& records) {
-    const auto healed = Clock::now();
-    const std::uint64_t healed_ns = history_now_ns();
-    StrikeRecord& first = result_.strikes[records.front()];
-    const auto led = wait_all_led(*client_, healed, all_led(kLedTimeout));
-    const double led_ms = led.ok() ? static_cast<double>(led.value().count()) : 30'000;
-    if (!led.ok()) {
-      fail(first, led.status());
-    }
-    result_.led_worst_ms = std::max(result_.led_worst_ms, led_ms);
-    result_.led_late += led_ms > result_.led_bound_ms ? 1u : 0u;
-    GCOORD_TRY_STATUS(restart_the_fallen(first));
-    const std::uint64_t over_ns =
-        std::max(history_now_ns(), healed_ns) +
-        static_cast<std::uint64_t>(std::chrono::nanoseconds{kElection}.count());
-    for (const std::size_t index : records) {
-      result_.strikes[index].healed_ns = healed_ns;
-      result_.strikes[index].over_ns = over_ns;
-      result_.strikes[index].led_after_ms = led_ms;
-    }
-    return Status{};
-  }
-
-  Status restart_the_fallen(StrikeRecord& record) {
-    for (const std::uint32_t node : node_ids()) {
-      if (const auto exit = cluster_->wait_exit(node, std::chrono::milliseconds{0});
-          exit.has_value()) {
-        fail(record,
-             {StatusCode::Aborted, fmt::format("node {} ended by itself with {}", node, *exit)});
-        GCOORD_TRY_STATUS(cluster_->spawn(node));
-        GCOORD_TRY_STATUS(cluster_->wait_ready(node, kStartTimeout));
-      }
-    }
-    return Status{};
-  }
-
   Status await_workers() {
     result_.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    for (ChildProcess& worker : workers_) {
-      const auto status = worker.wait_for(kWorkerEnd);
-      if (status != 0) {
-        return Status{StatusCode::Aborted,
-                      "a client process ended with " +
-                          (status.has_value() ? std::to_string(*status) : "no end in sight") +
-                          "; see clients.log"};
-      }
-    }
-    return Status{};
+    return workers_.await_ends(kWorkerEnd);
   }
 
   // Everything is healed and nobody asks for anything: every name must be free for the taking, and
@@ -355,7 +248,7 @@ class LiveRun {
       result_.leaders = watch_->take();
       watch_.reset();
     }
-    workers_.clear();
+    workers_.each().clear();
     client_.reset();
     watcher_.reset();
     if (cluster_.has_value()) {
@@ -368,10 +261,8 @@ class LiveRun {
 
   Result<LiveResult> judge() {
     Trace trace;
-    for (const auto& file : cluster_->trace_files()) {
-      if (std::filesystem::exists(file)) {
-        GCOORD_TRY_STATUS(read_trace(file, trace));
-      }
+    for (const auto& [file, memory] : cluster_->trace_files()) {
+      GCOORD_TRY_STATUS(read_trace(file, trace, memory));
     }
     say("judge {} operations and {} trace lines", histories_.operations.size(), trace.lines.size());
     LinearOptions linear;
@@ -383,6 +274,29 @@ class LiveRun {
         result_.lost += report.violations;
       }
     }
+    judge_times();
+    judge_injections();
+    return result_;
+  }
+
+  // A class that strikes again and again and hits nothing shows nothing.
+  void judge_injections() {
+    for (const FaultTally& tally : result_.tallies) {
+      if (tally.injected >= kFeltWithin && tally.felt == 0) {
+        result_.failures.push_back(
+            fmt::format("{} was injected {} times and never felt", tally.name, tally.injected));
+      }
+    }
+  }
+
+  void judge_times() {
+    if (options_.judges_time && result_.full_late > 0) {
+      result_.failures.push_back(fmt::format(
+          "{} times a node was not at full strength within {:.0f} ms; {:.0f} ms at worst",
+          result_.full_late,
+          result_.full_bound_ms,
+          result_.full_worst_ms));
+    }
     if (options_.judges_time && result_.led_late > 0) {
       result_.failures.push_back(fmt::format(
           "{} times not every shard had a leader within {:.0f} ms of healing; {:.0f} ms at worst",
@@ -390,11 +304,6 @@ class LiveRun {
           result_.led_bound_ms,
           result_.led_worst_ms));
     }
-    return result_;
-  }
-
-  double since_start() const {
-    return std::chrono::duration<double>(Clock::now() - began_).count();
   }
 
   const LiveOptions& options_;
@@ -407,11 +316,11 @@ class LiveRun {
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<client::Client> watcher_;
   std::unique_ptr<HistoryWriter> history_;
-  std::vector<ChildProcess> workers_;
+  ClientProcesses workers_;
   std::unique_ptr<LeaderWatch> watch_;
   Clock::time_point began_;
   History histories_;
-  LiveResult result_{.led_bound_ms = 3.0 * static_cast<double>(kElection.count())};
+  LiveResult result_;
 };
 
 Result<LiveResult> run_in(const LiveOptions& options, ScratchDirectory& scratch) {
@@ -448,7 +357,10 @@ std::string list_faults() {
 }
 
 int run_live(const LiveOptions& options, bool json) {
-  auto scratch = ScratchDirectory::make(options.directory, "gcoord-chaos");
+  // Absolute: the shim knows a node's disk by the names that the node uses.
+  std::error_code ignored;
+  auto scratch =
+      ScratchDirectory::make(std::filesystem::absolute(options.directory, ignored), "gcoord-chaos");
   if (!scratch.ok()) {
     std::fprintf(stderr, "gcoord chaos live: %s\n", scratch.status().to_string().c_str());
     return 1;

@@ -42,7 +42,8 @@ struct FaultTally {
   std::string table;  // Its number in FAULTS.md's table.
   std::uint32_t injected = 0;
   std::uint64_t felt = 0;
-  std::string skip;  // Why it cannot be injected here; empty: it can.
+  std::string skip;          // Why it cannot be injected here; empty: it can.
+  double full_worst_ms = 0;  // As below, the worst of them; 0: no node lost what it had.
 };
 
 // One strike, in nanoseconds of the histories' clock.
@@ -55,6 +56,9 @@ struct StrikeRecord {
   std::uint64_t healed_ns = 0;
   std::uint64_t over_ns = 0;  // Led everywhere again, and the grace after it is over.
   double led_after_ms = 0;    // From healing until every shard had a leader.
+  // From the beginning of healing until each node voted in all shards again; 0: none had lost what
+  // it had.
+  double full_after_ms = 0;
 };
 
 // What a node led at a moment; -1: it did not answer.

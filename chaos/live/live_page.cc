@@ -80,6 +80,12 @@ std::string tiles(const LiveResult& result) {
               fmt::format("worst time to a leader everywhere after healing (bound {:.0f})",
                           result.led_bound_ms),
               mood(result.led_late == 0)) +
+         tile(fmt::format("{:.1f} s", result.full_worst_ms / 1000),
+              fmt::format("worst time to full strength of {} nodes that lost their disks (bound "
+                          "{:.0f})",
+                          result.rejoined,
+                          result.full_bound_ms / 1000),
+              mood(result.full_late == 0)) +
          "</div>";
 }
 
@@ -155,17 +161,19 @@ std::string strikes(const LiveResult& result) {
   for (const StrikeRecord& strike : result.strikes) {
     const double at = static_cast<double>(strike.from_ns - result.began_ns) / 1e9;
     rows += fmt::format(
-        R"(<tr><td class="n">{:.1f} s</td><td>{}</td><td>{}</td><td>{}</td><td class="n">{:.1f} s</td><td class="n">{:.0f} ms</td></tr>)",
+        R"(<tr><td class="n">{:.1f} s</td><td>{}</td><td>{}</td><td>{}</td><td class="n">{:.1f} s</td><td class="n">{:.0f} ms</td><td class="n">{}</td></tr>)",
         at,
         escape_xml(strike.fault),
         escape_xml(strike.what),
         escape_xml(strike.outcome),
         static_cast<double>(strike.healed_ns - strike.from_ns) / 1e9,
-        strike.led_after_ms);
+        strike.led_after_ms,
+        strike.full_after_ms > 0 ? fmt::format("{:.1f} s", strike.full_after_ms / 1000) : "");
   }
   return "<h2>Every strike</h2><div class=\"scroll\"><table><tr><th>at</th><th>class</th><th>what "
          "was done</th>"
-         "<th>what came of it</th><th>lasted</th><th>led everywhere after</th></tr>" +
+         "<th>what came of it</th><th>lasted</th><th>led everywhere after</th><th>at full strength "
+         "after</th></tr>" +
          rows + "</table></div>";
 }
 

@@ -101,6 +101,9 @@ nlohmann::ordered_json faults_json(const LiveResult& result) {
   for (const FaultTally& tally : result.tallies) {
     if (tally.skip.empty()) {
       faults[tally.name] = {{"injected", tally.injected}, {"felt", tally.felt}};
+      if (tally.full_worst_ms > 0) {
+        faults[tally.name]["full_strength_worst_ms"] = std::round(tally.full_worst_ms);
+      }
     }
   }
   return faults;
@@ -191,6 +194,10 @@ nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& opti
           {"led_worst_ms", std::round(result.led_worst_ms)},
           {"led_bound_ms", std::round(result.led_bound_ms)},
           {"led_late", result.led_late},
+          {"rejoined", result.rejoined},
+          {"full_strength_worst_ms", std::round(result.full_worst_ms)},
+          {"full_strength_bound_ms", std::round(result.full_bound_ms)},
+          {"full_strength_late", result.full_late},
           {"trace_lines", result.checks.trace_lines},
           {"shards_compared", result.agreement.shards_compared},
           {"failures", result.failures},
@@ -214,6 +221,8 @@ std::string to_text(const LiveResult& result) {
       "\n{} injections, {} operations, {} acknowledged, {} lost, {} of unknown outcome\n"
       "outside fault windows ({:.0f} s): {:.0f} operations/s, {:.3f} % answered in time\n"
       "after healing every shard was led within {:.0f} ms at worst (bound {:.0f} ms, {} late)\n"
+      "{} nodes lost what they had and were back at full strength within {:.0f} ms at worst (bound "
+      "{:.0f} ms, {} late)\n"
       "replicas of {} shards: {} differ, {} lag; {} names stuck; {} stale writes refused\n"
       "{} violations, {} undecided\n",
       result.injected(),
@@ -227,6 +236,10 @@ std::string to_text(const LiveResult& result) {
       result.led_worst_ms,
       result.led_bound_ms,
       result.led_late,
+      result.rejoined,
+      result.full_worst_ms,
+      result.full_bound_ms,
+      result.full_late,
       result.agreement.shards_compared,
       result.agreement.shards_different,
       result.agreement.shards_behind,

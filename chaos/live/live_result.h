@@ -36,6 +36,10 @@ struct LiveResult {
   double led_bound_ms = 0;  // Three election timeouts.
   double led_worst_ms = 0;
   std::uint32_t led_late = 0;
+  double full_bound_ms = 0;  // Until nodes that lost what they had are at full strength.
+  double full_worst_ms = 0;
+  std::uint32_t full_late = 0;
+  std::uint32_t rejoined = 0;  // Such nodes.
   std::uint64_t lost = 0;
   std::uint64_t names_stuck = 0;
   CheckSummary checks;

@@ -1,5 +1,6 @@
 #include "chaos/live/live_world.h"
 
+#include <algorithm>
 #include <csignal>
 
 namespace gcoord::chaos {
@@ -28,6 +29,17 @@ Status LiveWorld::start(const std::vector<std::uint32_t>& nodes) {
     GCOORD_TRY_STATUS(cluster.wait_ready(node, kReady));
   }
   return Status{};
+}
+
+std::vector<std::uint32_t> LiveWorld::claim(Draw& draw, std::uint32_t count) {
+  std::vector<std::uint32_t> nodes = draw.some(node_count(), node_count());
+  std::erase_if(nodes, [this](std::uint32_t node) {
+    return std::find(claimed.begin(), claimed.end(), node) != claimed.end();
+  });
+  GCOORD_ASSERT(!nodes.empty());
+  nodes.resize(std::min<std::size_t>(count, nodes.size()));
+  claimed.insert(claimed.end(), nodes.begin(), nodes.end());
+  return nodes;
 }
 
 void LiveWorld::stop(std::uint32_t node) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "chaos/check/history_file.h"
+#include "chaos/live/draw.h"
 #include "chaos/live/link_proxies.h"
 #include "chaos/live/shim_page.h"
 #include "chaos/process/local_cluster.h"
@@ -28,6 +29,8 @@ struct LiveWorld {
   std::filesystem::path program;          // gcoordd.
   std::filesystem::path library;          // The shim.
   std::chrono::milliseconds session_ttl;  // Of the clients' sessions.
+  std::vector<std::uint32_t> claimed;     // In the strike that is under way.
+  std::vector<std::uint32_t> may_end;     // In the same: nodes that a fault may make end.
 
   std::uint32_t node_count() const { return cluster.node_count(); }
 
@@ -41,6 +44,10 @@ struct LiveWorld {
 
   // Starts them all, then waits until each serves. Those that run are left alone.
   Status start(const std::vector<std::uint32_t>& nodes);
+
+  // So many nodes, or as many as are left, whose directories are this fault's alone until the
+  // strike is over; at least one is.
+  std::vector<std::uint32_t> claim(Draw& draw, std::uint32_t count);
 
   // SIGTERM, and SIGKILL if that takes too long.
   void stop(std::uint32_t node);

@@ -39,10 +39,13 @@ std::vector<std::size_t> Schedule::next() {
   std::vector<std::size_t> struck = {deck_.back()};
   deck_.pop_back();
   Draw draw{seed_, kDeals * 2 + round_ * 1000 + deck_.size()};
-  const auto companion = std::find_if(
-      deck_.rbegin(), deck_.rend(), [&](std::size_t index) { return classes_[index].combines; });
+  const FaultClass& first = classes_[struck.front()];
+  const auto companion = std::find_if(deck_.rbegin(), deck_.rend(), [&](std::size_t index) {
+    return first.in_company ? !classes_[index].forgets : classes_[index].combines;
+  });
+  const bool together = draw.one_in(kTogetherOneIn) || first.in_company;
   // Not in the first round: first each class shows what it does alone.
-  if (round_ > 1 && companion != deck_.rend() && draw.one_in(kTogetherOneIn)) {
+  if (round_ > 1 && companion != deck_.rend() && together) {
     struck.push_back(*companion);
     deck_.erase(std::next(companion).base());
   }

@@ -1,7 +1,6 @@
 #include "chaos/process/cluster_watch.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <thread>
 
@@ -88,6 +87,47 @@ Result<ReplicaAgreement> compare_once(client::Client& client, const AllLedOption
   return agreement;
 }
 
+// How many shards the nodes lead together.
+Result<std::uint64_t> led_shards(client::Client& client, const AllLedOptions& options) {
+  std::uint64_t led = 0;
+  for (const std::uint32_t node_id : options.node_ids) {
+    const auto status = node_status(client, node_id);
+    const auto& silent = options.may_be_silent;
+    if (!status.ok() && std::find(silent.begin(), silent.end(), node_id) == silent.end()) {
+      return status.status();
+    }
+    led += status.ok() ? status.value().value("leaders", 0u) : 0u;
+  }
+  return led;
+}
+
+// Whether the node votes in all shards. One that was replaced says so itself; one of a cluster in
+// which none ever was has nothing to say.
+bool votes_everywhere(const json& status, bool replaced, std::uint32_t shards) {
+  const json memory = status.value("memory", json{});
+  return memory.is_object()
+             ? memory.value("voting", 0u) == shards && !memory.value("rejoining", true)
+             : !replaced;
+}
+
+// What the first node that is not at full strength says; empty: all are.
+std::string find_weak(client::Client& client,
+                      const std::vector<std::uint32_t>& rejoined,
+                      const AllLedOptions& options) {
+  for (const std::uint32_t node_id : options.node_ids) {
+    const auto status = node_status(client, node_id);
+    if (!status.ok()) {
+      return status.status().to_string();
+    }
+    const bool replaced = std::find(rejoined.begin(), rejoined.end(), node_id) != rejoined.end();
+    if (!votes_everywhere(status.value(), replaced, options.shards)) {
+      return "node " + std::to_string(node_id) + " " +
+             status.value().value("memory", json{}).dump();
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status from_client(const client::Status& status) {
@@ -117,23 +157,40 @@ Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
   const auto deadline = Clock::now() + options.timeout;
   std::string seen = "no answer";
   while (Clock::now() < deadline) {
-    const auto counts = leader_counts(client, options.node_ids);
+    const auto led = led_shards(client, options);
     const auto now = elapsed(since);
-    if (counts.ok()) {
-      const auto& each = counts.value();
-      const std::uint64_t led = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
-      if (led == options.shards) {
+    if (led.ok()) {
+      if (led.value() == options.shards) {
         return now;
       }
-      seen = std::to_string(led) + " of " + std::to_string(options.shards) + " shards led";
+      seen = std::to_string(led.value()) + " of " + std::to_string(options.shards) + " shards led";
     } else {
-      seen = counts.status().to_string();
+      seen = led.status().to_string();
     }
     std::this_thread::sleep_for(options.poll_interval);
   }
   return Status{StatusCode::DeadlineExceeded,
                 "not every shard has a leader after " + std::to_string(options.timeout.count()) +
                     " ms: " + seen};
+}
+
+Result<std::chrono::milliseconds> wait_full_strength(client::Client& client,
+                                                     Clock::time_point since,
+                                                     const std::vector<std::uint32_t>& rejoined,
+                                                     const AllLedOptions& options) {
+  const auto deadline = Clock::now() + options.timeout;
+  std::string seen = "no answer";
+  while (Clock::now() < deadline) {
+    const auto weak = find_weak(client, rejoined, options);
+    if (weak.empty()) {
+      return elapsed(since);
+    }
+    seen = weak;
+    std::this_thread::sleep_for(options.poll_interval);
+  }
+  return Status{StatusCode::DeadlineExceeded,
+                "not every node votes in all shards after " +
+                    std::to_string(options.timeout.count()) + " ms: " + seen};
 }
 
 Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOptions& options) {

@@ -26,7 +26,8 @@ Result<std::vector<std::uint32_t>> leader_counts(client::Client& client,
                                                  const std::vector<std::uint32_t>& node_ids);
 
 struct AllLedOptions {
-  std::vector<std::uint32_t> node_ids;  // The nodes that live.
+  std::vector<std::uint32_t> node_ids;       // The nodes that live.
+  std::vector<std::uint32_t> may_be_silent;  // Of them: who does not answer leads nothing.
   std::uint32_t shards = 0;
   std::chrono::milliseconds timeout{30'000};
   std::chrono::milliseconds poll_interval{5};
@@ -36,6 +37,13 @@ struct AllLedOptions {
 Result<std::chrono::milliseconds> wait_all_led(client::Client& client,
                                                std::chrono::steady_clock::time_point since,
                                                const AllLedOptions& options);
+
+// Waits until the nodes vote in every shard, those of `rejoined` as successors of what they lost;
+// how long that took from `since` on. Of the nodes' status: memory.voting and memory.rejoining.
+Result<std::chrono::milliseconds> wait_full_strength(client::Client& client,
+                                                     std::chrono::steady_clock::time_point since,
+                                                     const std::vector<std::uint32_t>& rejoined,
+                                                     const AllLedOptions& options);
 
 struct ReplicaAgreement {
   std::uint32_t shards_compared = 0;

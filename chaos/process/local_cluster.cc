@@ -53,7 +53,9 @@ Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
   GCOORD_TRY(const auto ports, free_ports(options.node_count * std::size_t{3}));
   LocalCluster cluster{std::move(options)};
   for (std::size_t first = 0; first < ports.size(); first += 3) {
-    cluster.nodes_.push_back({ports[first], ports[first + 1], ports[first + 2], {}});
+    cluster.nodes_.push_back({.client_port = ports[first],
+                              .peer_port = ports[first + 1],
+                              .metrics_port = ports[first + 2]});
   }
   return cluster;
 }
@@ -81,11 +83,18 @@ std::filesystem::path LocalCluster::trace_file(std::uint32_t node_id, std::uint3
          ("node-" + std::to_string(node_id) + "-life-" + std::to_string(life) + ".trace");
 }
 
-std::vector<std::filesystem::path> LocalCluster::trace_files() const {
-  std::vector<std::filesystem::path> files;
+std::vector<NodeTrace> LocalCluster::trace_files() const {
+  std::vector<NodeTrace> files;
   for (std::uint32_t id = 1; options_.trace && id <= options_.node_count; ++id) {
-    for (std::uint32_t life = 1; life <= node(id).lives; ++life) {
-      files.push_back(trace_file(id, life));
+    std::uint32_t life = 0;
+    for (const std::uint32_t memory : node(id).memory_of_life) {
+      const auto first = trace_file(id, ++life);
+      auto file = first;
+      for (std::uint32_t engine = 2; std::filesystem::exists(file); ++engine) {
+        files.push_back({file, memory});
+        file = first;
+        file += "." + std::to_string(engine);
+      }
     }
   }
   return files;
@@ -117,18 +126,21 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
                    loopback(peer.client_port));
   }
   if (options_.trace) {
-    list.insert(list.end(), {"--trace", trace_file(node_id, self.lives).string()});
+    list.insert(list.end(), {"--trace", trace_file(node_id, self.lives()).string()});
   }
   list.insert(list.end(), options_.node_arguments.begin(), options_.node_arguments.end());
   if (!options_.arguments_of_node.empty()) {
     const auto& own = options_.arguments_of_node[node_id - 1];
     list.insert(list.end(), own.begin(), own.end());
   }
+  if (self.rejoins) {
+    list.emplace_back("--rejoin");
+  }
   return list;
 }
 
 Status LocalCluster::spawn(std::uint32_t node_id, const std::vector<std::string>& more) {
-  ++node(node_id).lives;
+  node(node_id).memory_of_life.push_back(node(node_id).memory);
   ChildOptions child;
   child.arguments = arguments(node_id);
   child.arguments.insert(child.arguments.end(), more.begin(), more.end());
@@ -164,6 +176,26 @@ Status LocalCluster::start_all(std::chrono::milliseconds timeout) {
     GCOORD_TRY_STATUS(wait_ready(id, left_until(deadline)));
   }
   return Status{};
+}
+
+void LocalCluster::lose_memory(std::uint32_t node_id) {
+  GCOORD_ASSERT(!running(node_id));
+  ++node(node_id).memory;
+  node(node_id).rejoins = true;
+}
+
+void LocalCluster::end_rejoin(std::uint32_t node_id) {
+  node(node_id).rejoins = false;
+}
+
+std::vector<std::uint32_t> LocalCluster::rejoining() const {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t id = 1; id <= options_.node_count; ++id) {
+    if (node(id).rejoins) {
+      nodes.push_back(id);
+    }
+  }
+  return nodes;
 }
 
 void LocalCluster::kill(std::uint32_t node_id) {

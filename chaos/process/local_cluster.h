@@ -32,6 +32,12 @@ struct LocalClusterOptions {
   std::vector<std::vector<std::pair<std::string, std::string>>> environment_of_node;
 };
 
+// What one engine of a node wrote.
+struct NodeTrace {
+  std::filesystem::path file;
+  std::uint32_t memory = 1;  // Rises when the node loses its directory.
+};
+
 class LocalCluster {
  public:
   // Chooses ports; starts nothing.
@@ -50,6 +56,14 @@ class LocalCluster {
   // failure of a node carries the last lines of its log.
   Status spawn(std::uint32_t node_id, const std::vector<std::string>& more = {});
   Status wait_ready(std::uint32_t node_id, std::chrono::milliseconds timeout);
+
+  // The node's directory is lost, or found to be rotten: until end_rejoin() it is started with
+  // --rejoin (docs/adr/0025). It is not running.
+  void lose_memory(std::uint32_t node_id);
+  void end_rejoin(std::uint32_t node_id);
+
+  // Those between the two.
+  std::vector<std::uint32_t> rejoining() const;
 
   // SIGKILL; the process is gone when this returns.
   void kill(std::uint32_t node_id);
@@ -77,8 +91,9 @@ class LocalCluster {
   // "127.0.0.1:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
 
-  // Of all lives so far; those of a killed node end where its last write did.
-  std::vector<std::filesystem::path> trace_files() const;
+  // Of all lives so far, where they exist; those of a killed node end where its last write did. A
+  // life that comes back without its memory writes more than one.
+  std::vector<NodeTrace> trace_files() const;
 
   std::uint32_t node_count() const { return options_.node_count; }
 
@@ -91,8 +106,12 @@ class LocalCluster {
     std::uint16_t client_port = 0;
     std::uint16_t peer_port = 0;
     std::uint16_t metrics_port = 0;
-    std::uint32_t lives = 0;
+    std::vector<std::uint32_t> memory_of_life;
+    std::uint32_t memory = 1;
+    bool rejoins = false;
     std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.
+
+    std::uint32_t lives() const { return static_cast<std::uint32_t>(memory_of_life.size()); }
   };
 
   explicit LocalCluster(LocalClusterOptions options) : options_(std::move(options)) {}

@@ -33,7 +33,7 @@ int run(const FencingOptions& options, bool json) {
     results.push_back(result.value());
   }
   const FencingResult& ours = results.front();
-  const bool enough = ours.holders_stopped >= options.stopped && ours.grants >= options.grants;
+  const bool enough = ours.holders_stopped >= options.stopped && ours.contended >= options.grants;
   std::fputs(to_text(results).c_str(), stdout);
   if (!enough) {
     std::printf("FAILED: too few grants or stopped holders to show anything\n");
@@ -55,8 +55,13 @@ void add_options(CLI::App& app, FencingOptions& options) {
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "client processes (default 6)")
       ->check(CLI::Range(2, 64));
-  app.add_option("--lanes", options.lanes, "that wait and hold in each (default 16)")
+  app.add_option("--lanes", options.lanes, "that wait and hold in each, and names (default 32)")
       ->check(CLI::Range(1, 62));
+  app.add_option_function<std::uint32_t>(
+         "--seconds",
+         [&options](std::uint32_t seconds) { options.length_max = std::chrono::seconds{seconds}; },
+         "end each run then, with what it has (default 1200)")
+      ->check(CLI::Range(10, 86'400));
   app.add_option("--seed", options.seed, "names who is stopped when (default 1)");
   app.add_flag("--etcd", options.etcd, "then the same against etcd's lock (Debian: etcd-server)");
   app.add_option("--directory", options.directory, "where its directories are made");
@@ -87,7 +92,6 @@ int run_fencing_verb(int argc, char** argv) {
   role->add_option("--directory", worker.directory)->required();
   role->add_option("--number", worker.number)->required();
   role->add_option("--lanes", worker.lanes)->required();
-  role->add_option("--names", worker.names)->required();
   role->add_option("--ttl-s", ttl_s)->required();
   role->add_flag("--etcd", worker.etcd);
   try {

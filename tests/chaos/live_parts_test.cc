@@ -125,6 +125,27 @@ TEST(ScheduleTest, EveryClassIsDealtOnceBeforeAnyIsDealtAgain) {
   EXPECT_EQ(dealt.size(), can);
 }
 
+TEST(ScheduleTest, FromTheSecondDealOnAReplacedDiskComesInCompanyButNeverInThatOfAnother) {
+  const auto classes = all_faults();
+  std::map<std::string_view, int> company;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Schedule schedule{classes, seed};
+    for (int strikes = 0; strikes < 200; ++strikes) {
+      const auto struck = schedule.next();
+      const FaultClass& first = classes[struck.front()];
+      if (struck.size() == 2) {
+        const FaultClass& second = classes[struck.back()];
+        EXPECT_FALSE(first.forgets && second.forgets) << first.name << " and " << second.name;
+        company[first.name] += second.combines ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(company["membership"], 20) << "with faults that others do not combine with";
+  for (const auto& [name, count] : company) {
+    EXPECT_TRUE(name == "membership" || count == 0) << name;
+  }
+}
+
 TEST(BitFlipTest, ABitFlipsInWhatIsUsedAndFlipsBack) {
   auto scratch = ScratchDirectory::make(testing::TempDir(), "bit-flip");
   ASSERT_TRUE(scratch.ok());

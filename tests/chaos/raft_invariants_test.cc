@@ -144,6 +144,15 @@ TEST(RaftInvariants, WhatALineLeavesOutIsNotJudged) {
   }
 }
 
+TEST(RaftInvariants, AfterItsDiskWasLostANodeVotesAsAnother) {
+  auto trace = trace_of(
+      {{line({.node = 2, .term = 3, .vote = 1})}, {line({.node = 2, .term = 3, .vote = 3})}});
+  trace.lines.back().memory = 2;
+  for (const CheckReport& report : check_raft(trace)) {
+    EXPECT_EQ(report.violations, 0u) << report.checker;
+  }
+}
+
 TEST(RaftInvariants, LinesThatAreNoTraceAreCounted) {
   const auto file = std::filesystem::path{testing::TempDir()} / "trace_bad_test.jsonl";
   std::ofstream{file} << line({}) << "\n{\"node\":1}\n" << line({}) << "\n{\"node\":1,";

@@ -84,8 +84,8 @@ TEST_F(CheckedBenchTest, AHistoryAndTracesThroughAKillAreRight) {
 
   std::vector<std::string> arguments = {
       history("shared"), history("distinct"), "--json", "--trace"};
-  for (const auto& file : cluster_->trace_files()) {
-    arguments.push_back(file.string());
+  for (const auto& trace : cluster_->trace_files()) {
+    arguments.push_back(trace.file.string());
   }
   arguments.push_back(states);
   ASSERT_EQ(cluster_->trace_files().size(), 4u) << "three nodes, one of them lived twice";

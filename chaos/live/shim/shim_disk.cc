@@ -175,6 +175,8 @@ int rename_file(int folder, const char* from, int target_folder, const char* to)
   const std::string target = state().on_disk(target_folder, to);
   if (!source.empty() && !target.empty()) {
     state().changing(DirectoryChange::Rename, source, target);
+  } else if (state().is_disk(folder, from)) {
+    state().disk_put_aside();
   }
   return raw::renameat(folder, from, target_folder, to);
 }

@@ -82,14 +82,24 @@ std::string ShimState::on_disk(int folder, const char* path) const {
   if (disk_.empty() || path == nullptr) {
     return {};
   }
-  std::string absolute = path;
-  if (absolute.empty() || absolute.front() != '/') {
-    absolute = folder_of(folder) + "/" + absolute;
-  }
-  const bool inside = absolute.size() > disk_.size() &&
-                      absolute.compare(0, disk_.size(), disk_) == 0 &&
-                      absolute[disk_.size()] == '/';
-  return inside ? absolute : std::string{};
+  std::string whole = absolute(folder, path);
+  const bool inside = whole.size() > disk_.size() && whole.compare(0, disk_.size(), disk_) == 0 &&
+                      whole[disk_.size()] == '/';
+  return inside ? whole : std::string{};
+}
+
+bool ShimState::is_disk(int folder, const char* path) const {
+  return !disk_.empty() && path != nullptr && absolute(folder, path) == disk_;
+}
+
+std::string ShimState::absolute(int folder, const char* path) {
+  const bool whole = path[0] == '/';
+  return whole ? std::string{path} : folder_of(folder) + "/" + path;
+}
+
+void ShimState::disk_put_aside() {
+  const std::lock_guard lock{mutex_};
+  raw::ftruncate(directories_fd_, 0);
 }
 
 void ShimState::opened(int fd, const std::string& path, bool fresh) {

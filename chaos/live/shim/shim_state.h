@@ -32,6 +32,9 @@ class ShimState {
   // The absolute path if it lies on the faulty disk, else empty.
   std::string on_disk(int folder, const char* path) const;
 
+  // Whether the path is the faulty disk itself.
+  bool is_disk(int folder, const char* path) const;
+
   // After the system opened `fd`; `fresh`: it did not exist before.
   void opened(int fd, const std::string& path, bool fresh);
   void closing(int fd);
@@ -40,12 +43,16 @@ class ShimState {
 
   // Before the change. A grave is made where a file would go.
   void changing(DirectoryChange change, const std::string& path, const std::string& target = {});
+  // Before another directory takes the disk's place: names that the old one owes are not to be
+  // taken from the new one.
+  void disk_put_aside();
   // After a directory was synced.
   void directory_synced(int fd);
 
  private:
   ShimState();
 
+  static std::string absolute(int folder, const char* path);
   std::uint64_t bury(const std::string& path);
   void append(DirectoryRecord record, std::string_view path, std::string_view target);
 

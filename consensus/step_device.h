@@ -7,6 +7,7 @@
 // device may still be at work, and only the end of the process frees it.
 #pragma once
 
+#include "common/device_calls.h"
 #include "common/status.h"
 #include "consensus/staged_step.h"
 
@@ -47,6 +48,21 @@ struct StepCall {
   std::size_t stepped_bytes = 0;
 };
 
+// One look at rows that nobody steps: the digests of row_count rows from row_first on
+// (stored_digest.h) into `digests`, which begins the stepped region and comes back as far as used.
+struct SweepCall {
+  PackedTable table;
+  std::uint32_t row_first = 0;
+  std::uint32_t row_count = 0;
+  std::uint64_t* digests = nullptr;
+};
+
+// What thread k of a sweep does.
+GCOORD_HD inline void sweep_row(const SweepCall& call, std::uint32_t k) {
+  GCOORD_ASSERT(k < call.row_count);
+  call.digests[k] = stored_digest(call.table, call.row_first + k);
+}
+
 class StepDevice {
  public:
   virtual ~StepDevice() = default;
@@ -59,6 +75,12 @@ class StepDevice {
 
   // Runs one call to its end. DeadlineExceeded (kDeviceOverrun): it did not end in time.
   virtual Status step(const StepCall& call) = 0;
+
+  // The same for a sweep.
+  virtual Status sweep(const SweepCall& call) = 0;
+
+  // A door for tests: from now on, with numbers that count from now on.
+  virtual void inject(DeviceFaultPlan plan) = 0;
 
   // "cuda:0", and the device's own name.
   virtual std::string name() const = 0;

@@ -29,6 +29,14 @@ DeviceFaultPlan::Kind DeviceCalls::begin_launch() {
   return meant ? plan_.kind : DeviceFaultPlan::Kind::None;
 }
 
+DeviceFaultPlan::Kind DeviceCalls::begin_look() {
+  if (plan_.kind != DeviceFaultPlan::Kind::Flip || launches_ + 1 != plan_.number) {
+    return DeviceFaultPlan::Kind::None;
+  }
+  plan_ = DeviceFaultPlan{};
+  return DeviceFaultPlan::Kind::Flip;
+}
+
 void DeviceCalls::inject(DeviceFaultPlan plan) {
   plan_ = plan;
   plan_.number += plan.kind == DeviceFaultPlan::Kind::Call ? made_ : launches_;

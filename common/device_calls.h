@@ -49,6 +49,10 @@ class DeviceCalls {
   // Takes notice of a launch, and says what is to befall it: nothing, Hang or Flip.
   DeviceFaultPlan::Kind begin_launch();
 
+  // Takes notice of a look at memory between two launches: Flip if that is what is to happen before
+  // the next one, and then it has happened.
+  DeviceFaultPlan::Kind begin_look();
+
   // A plan of which the numbers count from now on, in place of the one so far.
   void inject(DeviceFaultPlan plan);
 

@@ -123,6 +123,9 @@ class StandInDevice final : public StepDevice {
 
   Status look(const SweepCall& call) {
     GCOORD_TRY_STATUS(calls_.make("launching a sweep", [&] {
+      if (calls_.begin_look() == DeviceFaultPlan::Kind::Flip) {
+        flip_stored_bit(call.table, calls_.launches() + 1);
+      }
       for (std::uint32_t k = 0; k < call.row_count; ++k) {
         sweep_row(call, k);
       }

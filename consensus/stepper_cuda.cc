@@ -105,6 +105,9 @@ class CudaStepDevice final : public StepDevice {
 
   Status sweep(const SweepCall& sweep) override {
     GCOORD_TRY_STATUS(call("launching a sweep", [&] {
+      if (calls_.begin_look() == DeviceFaultPlan::Kind::Flip) {
+        launch_flip(sweep.table, calls_.launches() + 1, stream_);
+      }
       launch_sweep(sweep, stream_);
       return cudaGetLastError();
     }));

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,12 +53,15 @@ class Nemesis {
     std::unique_ptr<WorldDisk> old_disk;   // As it was at some earlier crash.
     std::string why_down;                  // The last reason.
     std::uint32_t lives_at_old = 0;
-    bool forgot = false;  // Memory mode: until it votes everywhere again.
+    bool forgot = false;                  // Memory mode: until it votes everywhere again.
+    std::optional<FaultClass> of_device;  // Injected and not found yet.
   };
 
   void strike(FaultClass fault);
   void strike_machine(FaultClass fault);
   void strike_disk(FaultClass fault, WorldNode& node);
+  void strike_device(FaultClass fault);
+  void settle_device(std::uint32_t index, const Status& failure);
   void strike_links(FaultClass fault);
   void strike_messages(FaultClass fault);
   void strike_clients(FaultClass fault);

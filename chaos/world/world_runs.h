@@ -20,6 +20,7 @@ struct WorldPlan {
   std::uint64_t replay_every = 100;  // Every n-th seed runs twice; 0: none.
   std::chrono::seconds time_max{0};  // No seed begins after it; 0: all do.
   Mutant mutant = Mutant::None;
+  server::DeviceChoice device;  // As in WorldOptions.
   bool stop_at_failure = false;
 };
 
@@ -34,6 +35,7 @@ struct WorldTotals {
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t led_ms_max = 0;
+  std::uint64_t steps_checked = 0;
   FaultCounts faults{};
   double wall_s = 0;
 };
@@ -42,6 +44,13 @@ struct WorldTotals {
 using OnFailedWorld = std::function<void(const WorldOptions&, const WorldResult&)>;
 
 WorldTotals run_worlds(const WorldPlan& plan, const OnFailedWorld& on_failed);
+
+// Whether worlds can have such a device. Asks in a process of its own: one that has asked a driver
+// may not fork.
+Status check_device(server::DeviceChoice device);
+
+// "cpu", "twin" or "cuda:0".
+std::string device_text(server::DeviceChoice device);
 
 // One world in a process of its own.
 WorldResult run_apart(const WorldOptions& options);

@@ -72,6 +72,7 @@ class Nemesis {
   void after(std::uint64_t delay_ms, std::function<void()> act);
   std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
   bool idle(std::uint32_t index) const;
+  bool may_forget();
   bool pick_machine(std::uint32_t& index);
   void stop(std::uint32_t index, bool power_lost);
   void start(std::uint32_t index);

@@ -132,11 +132,19 @@ void Nemesis::lose_power_of_all() {
   }
 }
 
+// Memory mode: whether one more node may lose what it promised. A fault of a device that is on its
+// way will end its node at any moment.
+bool Nemesis::may_forget() {
+  return world_.remembers_all() && std::ranges::none_of(machines_, [](const Machine& machine) {
+           return machine.of_device.has_value();
+         });
+}
+
 void Nemesis::strike_machine(FaultClass fault) {
   std::uint32_t index = 0;
   const bool memory = world_.options().durability == consensus::Durability::Memory;
   const bool ends = fault <= FaultClass::PowerLossOfAll || fault == FaultClass::ClockJump;
-  if (!pick_machine(index) || (memory && ends && !world_.remembers_all())) {
+  if (!pick_machine(index) || (memory && ends && !may_forget())) {
     return;
   }
   if (fault == FaultClass::PowerLossOfAll) {
@@ -219,7 +227,7 @@ void Nemesis::strike_disk(FaultClass fault, WorldNode& node) {
 void Nemesis::strike_device(FaultClass fault) {
   std::uint32_t index = 0;
   const bool memory = world_.options().durability == consensus::Durability::Memory;
-  if (!pick_machine(index) || (memory && !world_.remembers_all())) {
+  if (!pick_machine(index) || (memory && !may_forget())) {
     return;
   }
   using Kind = DeviceFaultPlan::Kind;

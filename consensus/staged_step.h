@@ -121,4 +121,19 @@ GCOORD_HD inline void step_staged(const PackedTable& table,
   out.deadline = shard.hot().deadline;
 }
 
+// One look at rows that nobody steps: the digests of row_count rows from row_first on
+// (stored_digest.h) into `digests`, which begins the stepped region and comes back as far as used.
+struct SweepCall {
+  PackedTable table;
+  std::uint32_t row_first = 0;
+  std::uint32_t row_count = 0;
+  std::uint64_t* digests = nullptr;
+};
+
+// What thread k of a sweep does.
+GCOORD_HD inline void sweep_row(const SweepCall& call, std::uint32_t k) {
+  GCOORD_ASSERT(k < call.row_count);
+  call.digests[k] = stored_digest(call.table, call.row_first + k);
+}
+
 }  // namespace gcoord::consensus

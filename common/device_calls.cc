@@ -12,17 +12,34 @@ Result<DeviceFaultPlan> parse_device_fault(std::string_view text) {
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), plan.number);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  if ((kind != "call" && kind != "hang") || !whole || plan.number == 0) {
+  plan.kind = kind == "call"   ? DeviceFaultPlan::Kind::Call
+              : kind == "hang" ? DeviceFaultPlan::Kind::Hang
+              : kind == "flip" ? DeviceFaultPlan::Kind::Flip
+                               : DeviceFaultPlan::Kind::None;
+  if (plan.kind == DeviceFaultPlan::Kind::None || !whole || plan.number == 0) {
     return Status{StatusCode::InvalidArgument,
-                  "'" + std::string(text) + "' is neither call:N nor hang:N with N from 1 on"};
+                  "'" + std::string(text) + "' is none of call:N, hang:N and flip:N, N from 1 on"};
   }
-  plan.kind = kind == "call" ? DeviceFaultPlan::Kind::Call : DeviceFaultPlan::Kind::Hang;
   return plan;
 }
 
-bool DeviceCalls::begin_launch() {
+DeviceFaultPlan::Kind DeviceCalls::begin_launch() {
   ++launches_;
-  return plan_.kind == DeviceFaultPlan::Kind::Hang && launches_ == plan_.number;
+  const bool meant = plan_.kind != DeviceFaultPlan::Kind::Call && launches_ == plan_.number;
+  return meant ? plan_.kind : DeviceFaultPlan::Kind::None;
+}
+
+DeviceFaultPlan::Kind DeviceCalls::begin_look() {
+  if (plan_.kind != DeviceFaultPlan::Kind::Flip || launches_ + 1 != plan_.number) {
+    return DeviceFaultPlan::Kind::None;
+  }
+  plan_ = DeviceFaultPlan{};
+  return DeviceFaultPlan::Kind::Flip;
+}
+
+void DeviceCalls::inject(DeviceFaultPlan plan) {
+  plan_ = plan;
+  plan_.number += plan.kind == DeviceFaultPlan::Kind::Call ? made_ : launches_;
 }
 
 Status DeviceCalls::begin(std::string_view what) {

@@ -2,9 +2,9 @@
 //
 // What: counts the calls, remembers the first failure, and makes none after it: once a call has
 // failed, nothing in device memory can be trusted, so the owner stops (fail-stop) and builds the
-// state anew from the durable log. A fault plan makes the nth call fail, or the nth launch overrun
-// its deadline; it is a door for tests (GCOORD_DEVICE_FAULT, docs/testing.md) and the same on a
-// real device and on its stand-in in tests.
+// state anew from the durable log. A fault plan makes the nth call fail, the nth launch overrun its
+// deadline, or flips a bit of device memory before the nth launch; it is a door for tests
+// (GCOORD_DEVICE_FAULT, docs/testing.md) and the same on a real device and on its stand-in.
 // Contract: one thread. Host only; knows no CUDA, so that a build without it tests the paths.
 #pragma once
 
@@ -24,13 +24,14 @@ struct DeviceFaultPlan {
     None,
     Call,  // Call `number` is not made and answers with an error.
     Hang,  // Launch `number` does not end within its deadline.
+    Flip,  // Before launch `number` a bit of a row in device memory flips; `number` names which.
   };
 
   Kind kind = Kind::None;
   std::uint64_t number = 0;
 };
 
-// "call:17" or "hang:3". InvalidArgument, with the right spelling, for anything else.
+// "call:17", "hang:3" or "flip:5". InvalidArgument, with the right spelling, for anything else.
 Result<DeviceFaultPlan> parse_device_fault(std::string_view text);
 
 class DeviceCalls {
@@ -45,8 +46,15 @@ class DeviceCalls {
     return end(std::forward<Call>(call)());
   }
 
-  // Takes notice of a launch; true: this is the one that is to overrun its deadline.
-  bool begin_launch();
+  // Takes notice of a launch, and says what is to befall it: nothing, Hang or Flip.
+  DeviceFaultPlan::Kind begin_launch();
+
+  // Takes notice of a look at memory between two launches: Flip if that is what is to happen before
+  // the next one, and then it has happened.
+  DeviceFaultPlan::Kind begin_look();
+
+  // A plan of which the numbers count from now on, in place of the one so far.
+  void inject(DeviceFaultPlan plan);
 
   // A failure that no call reported: an overrun, a full pool. Returns it.
   Status fail(Status status);
@@ -63,7 +71,7 @@ class DeviceCalls {
   Status begin(std::string_view what);
   Status end(Status status);
 
-  DeviceFaultPlan plan_;
+  DeviceFaultPlan plan_;  // Its number counts from the first call or launch.
   std::uint64_t made_ = 0;
   std::uint64_t launches_ = 0;
   Status failure_;

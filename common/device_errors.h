@@ -17,10 +17,11 @@ inline constexpr std::uint32_t kDeviceBusy = 7004;    // Another process has it 
 inline constexpr std::uint32_t kDeviceFailed = 7101;     // A call to it answered with an error.
 inline constexpr std::uint32_t kDeviceOverrun = 7102;    // A kernel did not end in time.
 inline constexpr std::uint32_t kDeviceExhausted = 7103;  // A pool in its memory is full.
+inline constexpr std::uint32_t kDeviceDiffers = 7104;    // Its memory or its steps are not right.
 
 // Whether the number says that a device in use failed.
 constexpr bool is_device_fault(std::uint32_t detail) {
-  return detail >= kDeviceFailed && detail <= kDeviceExhausted;
+  return detail >= kDeviceFailed && detail <= kDeviceDiffers;
 }
 
 }  // namespace gcoord

@@ -9,8 +9,8 @@
 namespace gcoord::consensus {
 namespace {
 
-// Rows of one launch. A turn of the engine brings about as many of one cause, and a launch with its
-// wait costs as much as the step of a thousand rows.
+// Rows of one launch at most. A turn of the engine brings about as many of one cause, and a launch
+// with its wait costs as much as the step of a thousand rows.
 constexpr std::uint32_t kBatchRows = 4096;
 
 // Peers of a node at most, which bounds the room that their records travel in.
@@ -22,11 +22,24 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + kPlaceBytes - 1) / kPlaceBytes * kPlaceBytes;
 }
 
+// What a sweep brings back lies where rows come back otherwise.
+static_assert(kSweepRows <= kBatchRows);
+static_assert(sizeof(std::uint64_t) <= sizeof(SteppedRow));
+
+// A table of fewer rows has no larger batches.
+std::uint32_t batch_rows_of(std::uint32_t row_count) {
+  return std::min(kBatchRows, row_count);
+}
+
 // Everything that a batch can stage at most: peers, rows, configurations, messages.
-constexpr std::size_t kStagedBytesMax =
-    aligned(kPeersMax * sizeof(PeerLiveness)) + aligned(kBatchRows * sizeof(StagedRow)) +
-    aligned(kBatchRows * sizeof(Configuration)) + kBatchRows * kInboxMessages * sizeof(Message);
-constexpr std::size_t kOutgoingBytes = std::size_t{kBatchRows} * kOutboxMessages * sizeof(Message);
+std::size_t staged_bytes_max(std::size_t rows) {
+  return aligned(kPeersMax * sizeof(PeerLiveness)) + aligned(rows * sizeof(StagedRow)) +
+         aligned(rows * sizeof(Configuration)) + rows * kInboxMessages * sizeof(Message);
+}
+
+std::size_t outgoing_bytes(std::size_t rows) {
+  return rows * kOutboxMessages * sizeof(Message);
+}
 
 // The staged region as it fills: every part begins where the one before it ends.
 class Staging {
@@ -59,6 +72,10 @@ class DeviceStepper final : public Stepper {
         device_bytes_(sizes.device_bytes()),
         table_bytes_(sizes.table),
         wide_count_(options.wide_count),
+        batch_rows_(batch_rows_of(options.row_count)),
+        check_({.one_in = options.check_one_in,
+                .row_count = options.row_count,
+                .slot_count = options.slot_count}),
         mirror_arena_(shard_columns_bytes(options.row_count, options.slot_count)),
         mirror_(carve_shard_columns(mirror_arena_, options.row_count, options.slot_count)) {
     RegionArena region(memory.table, sizes.table);
@@ -72,8 +89,8 @@ class DeviceStepper final : public Stepper {
     GCOORD_ASSERT(in.size() >= rows.size());
     GCOORD_ASSERT(out.size() >= rows.size());
     GCOORD_TRY_STATUS(failure_);
-    for (std::size_t first = 0; first < rows.size(); first += kBatchRows) {
-      const std::size_t count = std::min<std::size_t>(kBatchRows, rows.size() - first);
+    for (std::size_t first = 0; first < rows.size(); first += batch_rows_) {
+      const std::size_t count = std::min<std::size_t>(batch_rows_, rows.size() - first);
       failure_ = step_batch(
           rows.subspan(first, count), in.subspan(first, count), out.subspan(first, count), input);
       GCOORD_TRY_STATUS(failure_);
@@ -81,15 +98,27 @@ class DeviceStepper final : public Stepper {
     return {};
   }
 
+  Status look_over() override {
+    GCOORD_TRY_STATUS(failure_);
+    if (check_.on() && uploaded_) {
+      failure_ = sweep();
+    }
+    return failure_;
+  }
+
   const ShardColumns& columns() const override { return mirror_; }
 
-  std::uint32_t batch_rows() const override { return kBatchRows; }
+  std::uint32_t batch_rows() const override { return batch_rows_; }
 
   StepperReport report() const override {
     return {.name = device_->name(),
             .product = device_->product(),
             .device_memory_bytes = device_bytes_,
-            .launches = device_->launches()};
+            .launches = device_->launches(),
+            .check_one_in = check_.one_in(),
+            .steps_checked = check_.steps_checked(),
+            .rows_swept = check_.rows_swept(),
+            .sweep_looks = check_.sweep_looks()};
   }
 
  private:
@@ -102,6 +131,7 @@ class DeviceStepper final : public Stepper {
       if (!store_row(packed, row, kNotWide, ShardRef(mirror_, row))) {
         return exhausted(row);
       }
+      check_.remember(row, check_.on() ? stored_digest(packed, row) : 0);
     }
     return device_->upload(memory_.table, packed.deadline, table_bytes_);
   }
@@ -115,14 +145,56 @@ class DeviceStepper final : public Stepper {
       uploaded_ = true;
     }
     GCOORD_TRY_STATUS(device_->step(stage(rows, in, input)));
-    const auto* stepped = reinterpret_cast<const SteppedRow*>(memory_.stepped_host);
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (stepped[k].form == RowForm::Lost) {
-        return exhausted(rows[k]);
-      }
-      take_back(rows[k], k, in[k].message_count, stepped[k], out[k]);
+      const DeviceCheck::Step taken{.row = rows[k], .in = &in[k], .input = &input};
+      GCOORD_TRY_STATUS(settle(taken, k, out[k]));
     }
     return {};
+  }
+
+  // Takes element k of a batch back, if it is what it should be.
+  Status settle(const DeviceCheck::Step& taken, std::size_t k, Outbox& out) {
+    const SteppedRow& stepped = stepped_at(k);
+    const ShardRef mirror(mirror_, taken.row);
+    if (stepped.form == RowForm::Lost) {
+      return exhausted(taken.row);
+    }
+    if (stepped.form == RowForm::Altered) {
+      return check_.altered(taken.row, stepped, wide_at(k), mirror);
+    }
+    const bool drawn = check_.draw(mirror);
+    take_back(taken.row, k, taken.in->message_count, stepped, out);
+    return drawn ? check_.compare(taken, mirror, out) : Status{};
+  }
+
+  Status sweep() {
+    const DeviceCheck::Sweep rows = check_.next_sweep();
+    GCOORD_TRY_STATUS(
+        device_->sweep({.table = table_,
+                        .row_first = rows.row_first,
+                        .row_count = rows.row_count,
+                        .digests = reinterpret_cast<std::uint64_t*>(memory_.stepped_device)}));
+    const std::uint32_t row =
+        check_.first_altered(rows, reinterpret_cast<const std::uint64_t*>(memory_.stepped_host));
+    return row == table_.row_count ? Status{} : look_at(row);
+  }
+
+  // Has the device show a row that has changed: whoever would step it is shown it.
+  Status look_at(std::uint32_t row) {
+    const Inbox nothing;
+    GCOORD_TRY_STATUS(device_->step(stage({&row, 1}, {&nothing, 1}, StepInput{})));
+    return check_.altered(row, stepped_at(0), wide_at(0), ShardRef(mirror_, row));
+  }
+
+  // Where the columns of wide rows begin among what is pushed.
+  std::size_t wide_offset() const { return outgoing_bytes(batch_rows_); }
+
+  const SteppedRow& stepped_at(std::size_t k) const {
+    return reinterpret_cast<const SteppedRow*>(memory_.stepped_host)[k];
+  }
+
+  RowCopy& wide_at(std::size_t k) const {
+    return reinterpret_cast<RowCopy*>(memory_.pushed_host + wide_offset())[k];
   }
 
   StepCall stage(std::span<const std::uint32_t> rows,
@@ -146,7 +218,7 @@ class DeviceStepper final : public Stepper {
                   .configurations = reinterpret_cast<const Configuration*>(base + configurations),
                   .messages = reinterpret_cast<const Message*>(base + messages),
                   .stepped = reinterpret_cast<SteppedRow*>(memory_.stepped_device),
-                  .wide = reinterpret_cast<RowCopy*>(memory_.pushed_device + kOutgoingBytes),
+                  .wide = reinterpret_cast<RowCopy*>(memory_.pushed_device + wide_offset()),
                   .outgoing = reinterpret_cast<Message*>(memory_.pushed_device)};
     call.input = input;
     call.input.peer = reinterpret_cast<const PeerLiveness*>(base + peers);
@@ -165,6 +237,7 @@ class DeviceStepper final : public Stepper {
       staged_rows_.push_back({.row = rows[k],
                               .message_first = message_count,
                               .configuration = static_cast<std::uint32_t>(configurations_.size()),
+                              .digest = check_.digest(rows[k]),
                               .head = in[k]});
       message_count += in[k].message_count;
       if (in[k].configuration_input != ConfigurationInput::None) {
@@ -183,15 +256,25 @@ class DeviceStepper final : public Stepper {
     if (stepped.form == RowForm::Packed) {
       unpack(stepped.packed, stepped.deadline, mirror);
     } else {
-      auto* wide = reinterpret_cast<RowCopy*>(memory_.pushed_host + kOutgoingBytes) + k;
-      copy_row(ref_of(*wide, ShardId{row}, mirror_.slot_count), mirror);
+      copy_row(ref_of(wide_at(k), ShardId{row}, mirror_.slot_count), mirror);
     }
+    check_.remember(row, check_.on() ? digest_of(k, stepped) : 0);
     static_cast<OutboxHead&>(out) = stepped.head;
     std::copy_n(stepped.stored, messages_in, out.stored);
     GCOORD_ASSERT(out.message_count <= kOutboxMessages);
     const auto* outgoing =
         reinterpret_cast<const Message*>(memory_.pushed_host) + k * kOutboxMessages;
     std::copy_n(outgoing, out.message_count, out.message);
+  }
+
+  // Of what the table holds now, by what was given back.
+  std::uint64_t digest_of(std::size_t k, const SteppedRow& stepped) const {
+    if (stepped.form == RowForm::Packed) {
+      return packed_digest(stepped.packed, stepped.deadline);
+    }
+    const ShardId place{static_cast<std::uint32_t>(stepped.packed.term)};
+    const ShardRef wide = ref_of(wide_at(k), place, mirror_.slot_count);
+    return wide_digest(stepped.packed, stepped.deadline, wide);
   }
 
   static Status exhausted(std::uint32_t row) {
@@ -205,7 +288,9 @@ class DeviceStepper final : public Stepper {
   std::size_t device_bytes_;
   std::size_t table_bytes_;
   std::uint32_t wide_count_;
+  std::uint32_t batch_rows_;
   PackedTable table_;
+  DeviceCheck check_;
   ColumnArena mirror_arena_;
   ShardColumns mirror_;
   std::vector<StagedRow> staged_rows_;  // Kept warm, as are the configurations.
@@ -222,9 +307,10 @@ Result<std::unique_ptr<Stepper>> make_device_stepper(std::unique_ptr<StepDevice>
   chosen.wide_count = options.wide_count == 0 ? options.row_count : options.wide_count;
   StepMemorySizes sizes;
   sizes.table = packed_table_bytes(chosen.row_count, chosen.slot_count, chosen.wide_count);
-  sizes.staged = kStagedBytesMax;
-  sizes.stepped = kBatchRows * sizeof(SteppedRow);
-  sizes.pushed = kOutgoingBytes + kBatchRows * sizeof(RowCopy);
+  const std::size_t batch = batch_rows_of(chosen.row_count);
+  sizes.staged = staged_bytes_max(batch);
+  sizes.stepped = batch * sizeof(SteppedRow);
+  sizes.pushed = outgoing_bytes(batch) + batch * sizeof(RowCopy);
   GCOORD_TRY(const StepMemory memory, device->allocate(sizes));
   return std::unique_ptr<Stepper>(
       std::make_unique<DeviceStepper>(std::move(device), chosen, sizes, memory));

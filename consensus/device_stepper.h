@@ -8,11 +8,14 @@
 // Why under the host's turn: it makes the memory of a device the home of the shards, with the
 // protocol bit for bit the CPU's; the way to and from the device costs more than a step, so it is
 // not the way to low latency.
+// Because the mirror is what the host knows without the device, it also checks the device by it
+// (device_check.h).
 // Contract: not thread-safe. A failure of the device is returned by the step that met it and by
 // every later one (stepper.h).
 #pragma once
 
 #include "common/status.h"
+#include "consensus/device_check.h"
 #include "consensus/step_device.h"
 #include "consensus/stepper.h"
 
@@ -27,6 +30,9 @@ struct DeviceStepperOptions {
   // Rows that can be wide at once (packed_table.h); 0: all of them, so that none is ever lost. With
   // less, a row too many is kDeviceExhausted.
   std::uint32_t wide_count = 0;
+  // One step in so many is done again on the host, and all rows are watched; 0: nothing is checked
+  // (device_check.h).
+  std::uint32_t check_one_in = kDeviceCheckOneIn;
 };
 
 // Fails as StepDevice::allocate does.

@@ -15,6 +15,7 @@
 #include "consensus/outbox.h"
 #include "consensus/packed_table.h"
 #include "consensus/step.h"
+#include "consensus/stored_digest.h"
 
 #include <cstdint>
 
@@ -26,6 +27,7 @@ struct StagedRow {
   std::uint32_t message_first = 0;  // Of StagedBatch::messages.
   std::uint32_t configuration = 0;  // Of StagedBatch::configurations; meant if the head says so.
   std::uint32_t reserved = 0;
+  std::uint64_t digest = 0;  // Of the row as it must lie there (stored_digest.h); 0: not known.
   InboxHead head;
 };
 
@@ -34,6 +36,9 @@ enum class RowForm : std::uint32_t {
   Packed = 0,  // In SteppedRow::packed.
   Wide = 1,    // In StagedBatch::wide.
   Lost = 2,    // Nowhere: it is wide and the pool is full. The owner stops.
+  // It was not stepped, because it is not what it was: what is given back is what was found, and
+  // the owner stops.
+  Altered = 3,
 };
 
 // Output of one row, but for its messages.
@@ -74,6 +79,21 @@ GCOORD_HD inline RowForm give_back(const PackedTable& table,
   return RowForm::Wide;
 }
 
+// Shows a row as it lies there, for the record of what became of it.
+GCOORD_HD inline void show_altered(const PackedTable& table,
+                                   std::uint32_t row,
+                                   SteppedRow& out,
+                                   RowCopy& wide) {
+  out.head.clear();
+  out.form = RowForm::Altered;
+  out.packed = table.packed[row];
+  out.deadline = table.deadline[row];
+  if (is_wide(out.packed) && has_place(table, out.packed)) {
+    const ShardRef found(table.wide, static_cast<std::uint32_t>(out.packed.term));
+    copy_row(found, ref_of(wide, ShardId{row}, found.slot_count()));
+  }
+}
+
 GCOORD_HD inline void step_staged(const PackedTable& table,
                                   const StagedBatch& batch,
                                   std::uint32_t k,
@@ -81,6 +101,9 @@ GCOORD_HD inline void step_staged(const PackedTable& table,
   GCOORD_ASSERT(k < batch.count);
   const StagedRow& in = batch.rows[k];
   SteppedRow& out = batch.stepped[k];
+  if (in.digest != 0 && stored_digest(table, in.row) != in.digest) {
+    return show_altered(table, in.row, out, batch.wide[k]);
+  }
   RowCopy copy{};
   const ShardRef shard = ref_of(copy, ShardId{in.row}, table.slot_count);
   const std::uint32_t wide_place = load_row(table, in.row, shard);
@@ -96,6 +119,21 @@ GCOORD_HD inline void step_staged(const PackedTable& table,
   out.form = give_back(table, in.row, wide_place, shard, batch.wide[k]);
   out.packed = table.packed[in.row];
   out.deadline = shard.hot().deadline;
+}
+
+// One look at rows that nobody steps: the digests of row_count rows from row_first on
+// (stored_digest.h) into `digests`, which begins the stepped region and comes back as far as used.
+struct SweepCall {
+  PackedTable table;
+  std::uint32_t row_first = 0;
+  std::uint32_t row_count = 0;
+  std::uint64_t* digests = nullptr;
+};
+
+// What thread k of a sweep does.
+GCOORD_HD inline void sweep_row(const SweepCall& call, std::uint32_t k) {
+  GCOORD_ASSERT(k < call.row_count);
+  call.digests[k] = stored_digest(call.table, call.row_first + k);
 }
 
 }  // namespace gcoord::consensus

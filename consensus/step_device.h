@@ -7,6 +7,7 @@
 // device may still be at work, and only the end of the process frees it.
 #pragma once
 
+#include "common/device_calls.h"
 #include "common/status.h"
 #include "consensus/staged_step.h"
 
@@ -59,6 +60,12 @@ class StepDevice {
 
   // Runs one call to its end. DeadlineExceeded (kDeviceOverrun): it did not end in time.
   virtual Status step(const StepCall& call) = 0;
+
+  // The same for a sweep.
+  virtual Status sweep(const SweepCall& call) = 0;
+
+  // A door for tests: from now on, with numbers that count from now on.
+  virtual void inject(DeviceFaultPlan plan) = 0;
 
   // "cuda:0", and the device's own name.
   virtual std::string name() const = 0;

@@ -20,6 +20,13 @@ struct StepperReport {
   std::string product;  // The device's own name; empty for the CPU.
   std::uint64_t device_memory_bytes = 0;
   std::uint64_t launches = 0;  // Batches that went to the device.
+  // How the device is checked (device_check.h): one step in so many is done again on the host, 0:
+  // nothing is checked; how many were so far; rows looked at in between, and in how many looks all
+  // of them are.
+  std::uint32_t check_one_in = 0;
+  std::uint64_t steps_checked = 0;
+  std::uint64_t rows_swept = 0;
+  std::uint32_t sweep_looks = 0;
 };
 
 // Owns the columns of one node's shards and steps the rows that its owner names. Not thread-safe.
@@ -34,6 +41,10 @@ class Stepper {
                       std::span<const Inbox> in,
                       std::span<Outbox> out,
                       const StepInput& input) = 0;
+
+  // Looks whether some of the rows are still what they were after their last step, where they lie
+  // in memory that the host cannot see; once per tick. Fails as a step does.
+  virtual Status look_over() { return {}; }
 
   // The columns as the host may read them between two calls, and write them before the first one
   // (recovery).

@@ -103,6 +103,26 @@ class CudaStepDevice final : public StepDevice {
     return wait("a batch of steps", wait_limit_ms_);
   }
 
+  Status sweep(const SweepCall& sweep) override {
+    GCOORD_TRY_STATUS(call("launching a sweep", [&] {
+      if (calls_.begin_look() == DeviceFaultPlan::Kind::Flip) {
+        launch_flip(sweep.table, calls_.launches() + 1, stream_);
+      }
+      launch_sweep(sweep, stream_);
+      return cudaGetLastError();
+    }));
+    GCOORD_TRY_STATUS(call("copying a sweep to the host", [&] {
+      return cudaMemcpyAsync(memory_.stepped_host,
+                             sweep.digests,
+                             sweep.row_count * sizeof(std::uint64_t),
+                             cudaMemcpyDeviceToHost,
+                             stream_);
+    }));
+    return wait("a sweep", wait_limit_ms_);
+  }
+
+  void inject(DeviceFaultPlan plan) override { calls_.inject(plan); }
+
   std::string name() const override { return "cuda:" + std::to_string(device_); }
 
   std::string product() const override { return product_; }
@@ -118,8 +138,11 @@ class CudaStepDevice final : public StepDevice {
 
   Status launch(const StepCall& batch) {
     return call("launching a batch", [&] {
-      if (calls_.begin_launch()) {
+      const DeviceFaultPlan::Kind fault = calls_.begin_launch();
+      if (fault == DeviceFaultPlan::Kind::Hang) {
         launch_hold((wait_limit_ms_ + kHoldMoreMs) * kNsPerMs, stream_);
+      } else if (fault == DeviceFaultPlan::Kind::Flip) {
+        launch_flip(batch.table, calls_.launches(), stream_);
       }
       launch_staged_steps(batch, stream_);
       return cudaGetLastError();
@@ -130,6 +153,7 @@ class CudaStepDevice final : public StepDevice {
   Status warm_up() {
     GCOORD_TRY_STATUS(call("loading the kernels", [&] {
       launch_staged_steps(StepCall{.batch = {.count = 0}}, stream_);
+      launch_sweep(SweepCall{}, stream_);
       return cudaGetLastError();
     }));
     return wait("loading the kernels", kWarmUpLimitMs);
@@ -231,11 +255,18 @@ class CudaStepDevice final : public StepDevice {
 
 }  // namespace
 
-Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& options) {
+Result<std::unique_ptr<StepDevice>> open_cuda_device(const CudaStepperOptions& options) {
   auto device = std::make_unique<CudaStepDevice>(options);
   GCOORD_TRY_STATUS(device->open());
+  return std::unique_ptr<StepDevice>{std::move(device)};
+}
+
+Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& options) {
+  GCOORD_TRY(std::unique_ptr<StepDevice> device, open_cuda_device(options));
   return make_device_stepper(std::move(device),
-                             {.row_count = options.row_count, .slot_count = options.slot_count});
+                             {.row_count = options.row_count,
+                              .slot_count = options.slot_count,
+                              .check_one_in = options.check_one_in});
 }
 
 std::uint32_t cuda_device_count() {

@@ -7,6 +7,7 @@
 
 #include "common/device_calls.h"
 #include "common/status.h"
+#include "consensus/device_stepper.h"
 #include "consensus/stepper.h"
 
 #include <cstdint>
@@ -27,7 +28,11 @@ struct CudaStepperOptions {
   // up.
   std::function<std::uint64_t()> clock_us;
   DeviceFaultPlan fault;
+  std::uint32_t check_one_in = kDeviceCheckOneIn;  // As in device_stepper.h.
 };
+
+// The device alone, for a stepper of the caller's making. Failures as below.
+Result<std::unique_ptr<StepDevice>> open_cuda_device(const CudaStepperOptions& options);
 
 // Kernels are loaded and run once, so that the first step is as quick as the others. Failures name
 // the reason in words and by number (common/device_errors.h).

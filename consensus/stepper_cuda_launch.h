@@ -17,6 +17,12 @@ namespace gcoord::consensus {
 // Steps every row of the call's batch.
 void launch_staged_steps(const StepCall& call, cudaStream_t stream);
 
+// Digests every row of the call; of no rows, it only loads the kernel.
+void launch_sweep(const SweepCall& call, cudaStream_t stream);
+
+// Flips a bit of the table that `seed` names: the fault of a plan.
+void launch_flip(const PackedTable& table, std::uint64_t seed, cudaStream_t stream);
+
 // The body of the kernel below: returns once so much time has gone by on the device's clock.
 GCOORD_HD inline void hold_device(std::uint64_t hold_ns) {
   constexpr std::uint32_t kPauseNs = 1000;

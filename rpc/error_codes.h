@@ -134,6 +134,7 @@ enum class ErrorCode : std::uint32_t {
   DeviceFailed = 7101,
   DeviceOverrun = 7102,
   DeviceExhausted = 7103,
+  DeviceDiffers = 7104,
 
   ProofMalformed = 8001,
   ProofOversized = 8002,

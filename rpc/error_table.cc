@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 116> kTable = {{
+constexpr std::array<ErrorEntry, 117> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -340,6 +340,9 @@ constexpr std::array<ErrorEntry, 116> kTable = {{
     {ErrorCode::DeviceExhausted, "DeviceExhausted", StatusCode::ResourceExhausted, ExitCode::Negative,
      "a pool in device memory is full, and nothing of the turn under way was acknowledged",
      "Start the node again with fewer shards on this device, or with --device cpu"},
+    {ErrorCode::DeviceDiffers, "DeviceDiffers", StatusCode::Internal, ExitCode::Negative,
+     "the device's memory or one of its steps was wrong, and nothing of the turn under way was acknowledged",
+     "Take the device out of service if this happens twice, and start the node again; it rebuilds its state from its log"},
     // Proofs.
     {ErrorCode::ProofMalformed, "ProofMalformed", StatusCode::DataLoss, ExitCode::Negative,
      "something in the proof is not a SHA-256 hash",

@@ -1,6 +1,8 @@
 #include "server/device_choice.h"
 
 #include "common/device_errors.h"
+#include "consensus/device_stepper.h"
+#include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
@@ -18,6 +20,7 @@ static_assert(kDeviceBusy == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceBu
 static_assert(kDeviceFailed == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceFailed));
 static_assert(kDeviceOverrun == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceOverrun));
 static_assert(kDeviceExhausted == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceExhausted));
+static_assert(kDeviceDiffers == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceDiffers));
 
 Result<std::unique_ptr<consensus::Stepper>> open_cuda(std::uint32_t index,
                                                       const StepperOptions& options) {
@@ -25,7 +28,15 @@ Result<std::unique_ptr<consensus::Stepper>> open_cuda(std::uint32_t index,
                                        .row_count = options.row_count,
                                        .slot_count = options.slot_count,
                                        .clock_us = [] { return boot_time_us(); },
-                                       .fault = options.fault});
+                                       .fault = options.fault,
+                                       .check_one_in = options.check_one_in});
+}
+
+Result<std::unique_ptr<consensus::Stepper>> open_twin(const StepperOptions& options) {
+  return consensus::make_device_stepper(std::make_unique<consensus::StandInDevice>(options.fault),
+                                        {.row_count = options.row_count,
+                                         .slot_count = options.slot_count,
+                                         .check_one_in = options.check_one_in});
 }
 
 ChosenStepper cpu(const StepperOptions& options, std::string why) {
@@ -63,14 +74,18 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
   if (text == "auto") {
     return DeviceChoice{.kind = DeviceChoice::Kind::Auto};
   }
+  if (text == "twin") {
+    return DeviceChoice{.kind = DeviceChoice::Kind::Twin};
+  }
   DeviceChoice choice{.kind = DeviceChoice::Kind::Cuda};
   const std::string_view digits = text.substr(std::min(kPrefix.size(), text.size()));
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), choice.index);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
   if (text.substr(0, kPrefix.size()) != kPrefix || !whole || choice.index > kIndexMax) {
-    return Status{StatusCode::InvalidArgument,
-                  "'" + std::string(text) + "' is none of cpu, auto and cuda:N, as in cuda:0"};
+    return Status{
+        StatusCode::InvalidArgument,
+        "'" + std::string(text) + "' is none of cpu, auto, twin and cuda:N, as in cuda:0"};
   }
   return choice;
 }
@@ -82,9 +97,11 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
     case DeviceChoice::Kind::Auto:
       return first_usable(options);
     case DeviceChoice::Kind::Cuda:
+    case DeviceChoice::Kind::Twin:
       break;
   }
-  auto stepper = open_cuda(options.device.index, options);
+  const bool twin = options.device.kind == DeviceChoice::Kind::Twin;
+  auto stepper = twin ? open_twin(options) : open_cuda(options.device.index, options);
   if (!stepper.ok()) {
     return explain_device(stepper.status());
   }
@@ -93,7 +110,7 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
 }
 
 Status explain_device(const Status& status) {
-  const bool known = status.detail() >= kDeviceBuild && status.detail() <= kDeviceExhausted &&
+  const bool known = status.detail() >= kDeviceBuild && status.detail() <= kDeviceDiffers &&
                      rpc::find_error(status.detail()) != nullptr;
   return known ? rpc::make_error(static_cast<rpc::ErrorCode>(status.detail()), status.message())
                : status;

@@ -7,6 +7,7 @@
 
 #include "common/device_calls.h"
 #include "common/status.h"
+#include "consensus/device_check.h"
 #include "consensus/stepper.h"
 
 #include <cstdint>
@@ -16,9 +17,17 @@
 
 namespace gcoord::server {
 
-// --device cpu|auto|cuda:N
+// --device cpu|auto|cuda:N|twin
 struct DeviceChoice {
-  enum class Kind : std::uint8_t { Cpu, Auto, Cuda };
+  enum class Kind : std::uint8_t {
+    Cpu,
+    Auto,
+    Cuda,
+    Twin,  // The way of a device over memory of the host (consensus/stand_in_device.h): for tests.
+  };
+
+  // Whether there is a device to inject faults into for certain.
+  bool names_device() const { return kind == Kind::Cuda || kind == Kind::Twin; }
 
   Kind kind = Kind::Cpu;
   std::uint32_t index = 0;  // N of cuda:N.
@@ -30,6 +39,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text);
 struct StepperOptions {
   DeviceChoice device;
   DeviceFaultPlan fault;
+  std::uint32_t check_one_in = consensus::kDeviceCheckOneIn;  // --device-check
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
 };

@@ -13,19 +13,44 @@ DeviceMetrics::DeviceMetrics(MetricsRegistry& registry)
                                 "Failures of the device; the node stops at the first",
                                 "",
                                 ""})),
+      steps_checked_(registry.counter({"gcoord_server_device_steps_checked_total",
+                                       "Steps of the device that were done again on the host",
+                                       "",
+                                       ""})),
+      rows_swept_(registry.counter({"gcoord_server_device_rows_swept_total",
+                                    "Looks at rows in device memory that nobody stepped",
+                                    "",
+                                    ""})),
       step_us_(registry.histogram({"gcoord_server_device_step_us",
                                    "Microseconds of a batch: staging, device, taking back",
                                    "",
-                                   ""})) {}
+                                   ""})),
+      sweep_us_(registry.histogram({"gcoord_server_device_sweep_us",
+                                    "Microseconds of a look at rows that nobody stepped",
+                                    "",
+                                    ""})) {}
 
 void DeviceMetrics::observe(const consensus::Stepper& stepper,
                             std::uint64_t duration_us,
                             const Status& stepped) {
+  step_us_.observe_us(duration_us);
+  count(stepper, stepped);
+}
+
+void DeviceMetrics::observe_look(const consensus::Stepper& stepper,
+                                 std::uint64_t duration_us,
+                                 const Status& looked) {
+  sweep_us_.observe_us(duration_us);
+  count(stepper, looked);
+}
+
+void DeviceMetrics::count(const consensus::Stepper& stepper, const Status& outcome) {
   const consensus::StepperReport report = stepper.report();
   memory_bytes_.set(static_cast<std::int64_t>(report.device_memory_bytes));
   launches_.add(report.launches - launches_.value());
-  step_us_.observe_us(duration_us);
-  errors_.add(stepped.ok() ? 0 : 1);
+  steps_checked_.add(report.steps_checked - steps_checked_.value());
+  rows_swept_.add(report.rows_swept - rows_swept_.value());
+  errors_.add(outcome.ok() ? 0 : 1);
 }
 
 }  // namespace gcoord::server

@@ -1,4 +1,5 @@
-// What Prometheus is told of a node's device: memory, launches, time of a batch, failures.
+// What Prometheus is told of a node's device: memory, launches, time of a batch, what was
+// checked, failures.
 //
 // Registered by nodes that step on a device, and by no others. One thread.
 #pragma once
@@ -18,11 +19,21 @@ class DeviceMetrics {
   // After a call of the stepper that took so long.
   void observe(const consensus::Stepper& stepper, std::uint64_t duration_us, const Status& stepped);
 
+  // After a look at rows that nobody steps that took so long.
+  void observe_look(const consensus::Stepper& stepper,
+                    std::uint64_t duration_us,
+                    const Status& looked);
+
  private:
+  void count(const consensus::Stepper& stepper, const Status& outcome);
+
   Gauge& memory_bytes_;
   Counter& launches_;
   Counter& errors_;
+  Counter& steps_checked_;
+  Counter& rows_swept_;
   Histogram& step_us_;
+  Histogram& sweep_us_;
 };
 
 }  // namespace gcoord::server

@@ -3,7 +3,8 @@
 // One turn, in this order (engine_turn.cc):
 //   poll     network -> rows' inboxes; heartbeats wait for the clock
 //   time     the tick, then liveness, acknowledgements of storage, due rows, bulk wakes
-//   step     active rows in batches: fill inboxes, step, carry out outboxes (engine_carry_out.cc)
+//   step     active rows in batches: fill inboxes, step, carry out outboxes (engine_carry_out.cc);
+//            on a device, a look at rows that rest
 //   persist  one record of all shards; send: one send per peer
 //   apply    decided entries to the service; their acknowledgement is input of the next turn
 // One thread.
@@ -113,6 +114,7 @@ class ReplicaEngine::Core {
   void retry_stalled(bool tick_began);
   void step_rows();
   Status step_batch();
+  void look_over_rows();
   void fill(std::size_t k);
   void fill_acknowledgements(RowWork& work, consensus::Inbox& in);
   void fill_messages(RowWork& work, Place& place, consensus::Inbox& in);
@@ -179,6 +181,7 @@ class ReplicaEngine::Core {
   Status failure_;
   std::uint64_t turn_ = 0;  // Number of the turn under way or, between turns, of the last one.
   Tick last_tick_;
+  bool tick_began_ = false;  // With this turn.
   Tick vote_after_;
   bool first_life_ = false;  // No earlier life of this directory made a promise that counts.
   bool lives_end_ = false;   // As StepInput::lives_end.

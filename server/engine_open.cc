@@ -56,6 +56,7 @@ Result<ChosenStepper> open_stepper(const EngineOptions& options) {
   }
   return choose_stepper({.device = options.device,
                          .fault = options.device_fault,
+                         .check_one_in = options.device_check_one_in,
                          .row_count = options.shard_count,
                          .slot_count = slot_count(options)});
 }

@@ -79,6 +79,8 @@ struct EngineOptions {
   // Where the shards are stepped, and the fault to inject there.
   DeviceChoice device;
   DeviceFaultPlan device_fault;
+  // One of so many steps there is done again on the host; 0: nothing is checked.
+  std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   // For tests: used in place of `device` when set.
   std::function<Result<std::unique_ptr<consensus::Stepper>>(std::uint32_t row_count,
                                                             std::uint32_t slot_count)>

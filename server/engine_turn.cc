@@ -72,6 +72,9 @@ std::size_t ReplicaEngine::Core::turn() {
   if (failure_.ok()) {
     step_rows();
   }
+  if (failure_.ok() && tick_began_) {
+    look_over_rows();
+  }
   if (failure_.ok()) {
     disk_->submit();
     send_all();
@@ -109,7 +112,8 @@ void ReplicaEngine::Core::take_time() {
     metrics_.loop_gaps.add();
     service_.on_loop_gap(tick - last_tick_);
   }
-  retry_stalled(tick != last_tick_);
+  tick_began_ = tick != last_tick_;
+  retry_stalled(tick_began_);
   last_tick_ = tick;
   bool wake = false;
   for (const auto& [from, heartbeat, durable] : inflow_->heartbeats()) {
@@ -258,6 +262,19 @@ Status ReplicaEngine::Core::step_batch() {
     device_metrics_->observe(*stepper_, clock_.peek_us() - begin_us, stepped);
   }
   return stepped;
+}
+
+// Once a tick, before anything of this turn leaves: rows that rest in memory which only a device
+// sees may have changed by themselves.
+void ReplicaEngine::Core::look_over_rows() {
+  const std::uint64_t begin_us = clock_.peek_us();
+  const Status looked = stepper_->look_over();
+  if (device_metrics_) {
+    device_metrics_->observe_look(*stepper_, clock_.peek_us() - begin_us, looked);
+  }
+  if (!looked.ok()) {
+    fail(explain_device(looked));
+  }
 }
 
 void ReplicaEngine::Core::fill(std::size_t k) {

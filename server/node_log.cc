@@ -39,6 +39,11 @@ void NodeLog::on_serving(const NodeOptions& options,
                  stepper.device_memory_bytes >> 20,
                  view.stepper_why);
   }
+  if (stepper.check_one_in != 0) {
+    spdlog::info("one of {} steps there is done again here, all rows are looked at in {} ticks",
+                 stepper.check_one_in,
+                 stepper.sweep_looks);
+  }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
     spdlog::warn("GCOORD_DEVICE_FAULT is set: this node stops on purpose");
   }

@@ -180,6 +180,7 @@ Status log_level(const std::string& text, NodeOptions& options) {
 constexpr std::uint32_t kShardsMax = 1u << 24;
 constexpr std::uint32_t kDayMs = rpc::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
+constexpr std::uint32_t kCheckOneInMax = 1'000'000;
 
 constexpr std::array kTable = {
     OptionRow{"node-id",
@@ -296,10 +297,16 @@ constexpr std::array kTable = {
               &peer_transport},
     OptionRow{"device",
               OptionShape::Value,
-              "cpu|auto|cuda:N",
-              "where the shards are stepped; auto: the first GPU that can be used, else the CPU "
-              "(default cpu)",
+              "cpu|auto|cuda:N|twin",
+              "where the shards are stepped; auto: the first GPU that can be used, else the CPU; "
+              "twin: the way of a GPU over memory of the host, for tests (default cpu)",
               &device},
+    OptionRow{"device-check",
+              OptionShape::Value,
+              "N",
+              "do one of N steps of a device again on the host and watch its memory, 0 to 1000000; "
+              "0: check nothing (default 64)",
+              &number<&NodeOptions::device_check_one_in, 0, kCheckOneInMax>},
     OptionRow{"turn",
               OptionShape::Value,
               "host|resident",

@@ -107,8 +107,11 @@ Status take_device_fault(const Environment& environment, NodeOptions& options) {
   if (!plan.ok()) {
     return refuse("GCOORD_DEVICE_FAULT: " + plan.status().message());
   }
-  if (options.device.kind != DeviceChoice::Kind::Cuda) {
+  if (!options.device.names_device()) {
     return refuse("GCOORD_DEVICE_FAULT is set, but --device names no GPU");
+  }
+  if (plan.value().kind == DeviceFaultPlan::Kind::Flip && options.turn == TurnOption::Resident) {
+    return refuse("GCOORD_DEVICE_FAULT: flip is a fault of --turn host");
   }
   options.device_fault = plan.value();
   return Status{};

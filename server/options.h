@@ -73,6 +73,8 @@ struct NodeOptions {
   TurnOption turn = TurnOption::Host;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
+  // One of so many steps of a device is done again on the host; 0: nothing is checked.
+  std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
   std::string trace_file;  // Empty: no trace.
   std::string log_level = "info";

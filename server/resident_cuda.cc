@@ -52,7 +52,7 @@ class DeviceTurn final : public ResidentTurn {
   Status start() override {
     // The fault plan's overrun: a kernel that never ran tells nothing, which the node's own probe
     // takes for a kernel that hangs.
-    if (calls_.begin_launch()) {
+    if (calls_.begin_launch() == DeviceFaultPlan::Kind::Hang) {
       return {};
     }
     return calls_.make("starting the resident kernel", [this]() -> Status {

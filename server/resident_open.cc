@@ -47,7 +47,8 @@ Status check(const EngineOptions& options) {
   if (options.trace) {
     return not_served("writes no trace yet: leave out --trace");
   }
-  if (options.device.kind == DeviceChoice::Kind::Auto) {
+  if (options.device.kind == DeviceChoice::Kind::Auto ||
+      options.device.kind == DeviceChoice::Kind::Twin) {
     return not_served("needs a device by name: --device cuda:N, or cpu for its twin");
   }
   return {};

@@ -37,7 +37,11 @@ ordered_json device_json(const consensus::StepperReport& stepper) {
   }
   return {{"name", stepper.product},
           {"memory_bytes", std::to_string(stepper.device_memory_bytes)},
-          {"launches", std::to_string(stepper.launches)}};
+          {"launches", std::to_string(stepper.launches)},
+          {"check_one_in", stepper.check_one_in},
+          {"steps_checked", std::to_string(stepper.steps_checked)},
+          {"rows_swept", std::to_string(stepper.rows_swept)},
+          {"sweep_looks", stepper.sweep_looks}};
 }
 
 ordered_json configuration_json(const consensus::Configuration& configuration) {

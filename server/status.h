@@ -2,8 +2,9 @@
 //
 // node_status:
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
-//    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches"}, "shards",
-//    "leaders", "locks", "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
+//    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches",
+//    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
+//    "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
 //    "durable"}, "checkpoint": {"lsn", "count"}, "entry_bytes", in memory mode and once a directory
 //    was replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"}, "peers":
 //    [{"node", "address", "state", "live", "incarnation", "transport", "device_link", "reason"}]}

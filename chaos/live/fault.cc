@@ -14,10 +14,9 @@ FaultClass skipped(std::string_view name, std::string_view table, std::string_vi
 // The rest of the fault table: what this door cannot do to real processes, and why.
 std::vector<FaultClass> faults_out_of_reach() {
   return {
-      skipped("gpu-faults",
-              "17-20",
-              "live chaos runs the CPU stepper; gcoord-parity and "
-              "server_device_test inject these"),
+      skipped("device-lost",
+              "19",
+              "a GPU that others may share is never reset, and nothing else takes it off its bus"),
       skipped("rolling-upgrade", "23", "one version of gcoordd exists"),
       skipped("equivocating-peer", "28", "votes are not signed yet, so no evidence could be kept"),
       skipped("tls", "29", "gcoordd does not speak TLS yet"),
@@ -35,7 +34,7 @@ Result<std::string> NodesDown::heal(LiveWorld& world) {
   return std::string{};
 }
 
-std::vector<FaultClass> all_faults() {
+std::vector<FaultClass> all_faults(std::string_view device) {
   std::vector<FaultClass> all;
   for (auto&& list : {crash_faults(),
                       link_faults(),
@@ -44,6 +43,7 @@ std::vector<FaultClass> all_faults() {
                       membership_faults(),
                       clock_faults(),
                       client_faults(),
+                      device_faults(device),
                       faults_out_of_reach()}) {
     all.insert(all.end(), list.begin(), list.end());
   }

@@ -63,9 +63,11 @@ std::vector<FaultClass> file_faults();   // In what a stopped node left, or anot
 std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, and rejoin.
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
+// Of the device that nodes step on, by the name that gcoordd knows it by; empty: they step on CPUs.
+std::vector<FaultClass> device_faults(std::string_view device);
 
 // All of the above, and those that cannot be injected here.
-std::vector<FaultClass> all_faults();
+std::vector<FaultClass> all_faults(std::string_view device = {});
 
 // "node 2", "nodes 2 and 5".
 std::string name_nodes(const std::vector<std::uint32_t>& nodes);

@@ -51,7 +51,7 @@ class LiveRun {
   LiveRun(const LiveOptions& options, const std::filesystem::path& directory)
       : options_(options),
         directory_(directory),
-        classes_(all_faults()),
+        classes_(all_faults(options.device)),
         workers_(directory / "clients.log") {
     for (FaultClass& each : classes_) {
       const auto& asked = options.faults;
@@ -103,6 +103,9 @@ class LiveRun {
     cluster.shards = options_.shards;
     cluster.trace = true;
     cluster.node_arguments = {"--checkpoint-interval", "2s"};
+    if (!options_.device.empty()) {
+      cluster.node_arguments.insert(cluster.node_arguments.end(), {"--device", options_.device});
+    }
     for (const std::uint32_t node : node_ids()) {
       GCOORD_TRY(auto shim, ShimPage::make(directory_, "node-" + std::to_string(node)));
       cluster.environment_of_node.push_back(shim->environment(options_.library));
@@ -330,8 +333,8 @@ Result<LiveResult> run_in(const LiveOptions& options, ScratchDirectory& scratch)
 
 }  // namespace
 
-Status check_fault_names(const std::vector<std::string>& names) {
-  const auto classes = all_faults();
+Status check_fault_names(const std::vector<std::string>& names, std::string_view device) {
+  const auto classes = all_faults(device);
   for (const std::string& name : names) {
     const auto found = std::find_if(
         classes.begin(), classes.end(), [&](const FaultClass& each) { return each.name == name; });
@@ -345,9 +348,9 @@ Status check_fault_names(const std::vector<std::string>& names) {
   return Status{};
 }
 
-std::string list_faults() {
+std::string list_faults(std::string_view device) {
   std::string text;
-  for (const FaultClass& each : all_faults()) {
+  for (const FaultClass& each : all_faults(device)) {
     text += fmt::format("{:<20} {:<8} {}\n",
                         each.name,
                         each.table,

@@ -181,6 +181,7 @@ nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& opti
           {"seconds", std::round(result.seconds * 10) / 10},
           {"seed", std::to_string(options.seed)},
           {"nodes", options.nodes},
+          {"device", options.device.empty() ? "cpu" : options.device},
           {"faults", faults_json(result)},
           {"injections", result.injected()},
           {"skipped", skipped_json(result)},

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <deque>
 #include <fstream>
+#include <utility>
 
 namespace gcoord::chaos {
 
@@ -139,6 +140,11 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   return list;
 }
 
+void LocalCluster::set_environment_once(
+    std::uint32_t node_id, std::vector<std::pair<std::string, std::string>> variables) {
+  node(node_id).environment_once = std::move(variables);
+}
+
 Status LocalCluster::spawn(std::uint32_t node_id, const std::vector<std::string>& more) {
   node(node_id).memory_of_life.push_back(node(node_id).memory);
   ChildOptions child;
@@ -149,6 +155,8 @@ Status LocalCluster::spawn(std::uint32_t node_id, const std::vector<std::string>
   if (!options_.environment_of_node.empty()) {
     child.environment = options_.environment_of_node[node_id - 1];
   }
+  const auto once = std::exchange(node(node_id).environment_once, {});
+  child.environment.insert(child.environment.end(), once.begin(), once.end());
   child.group = true;  // Ctrl-C reaches the caller, which then ends its nodes in order.
   GCOORD_TRY(auto process, ChildProcess::start(child));
   node(node_id).process.clear();

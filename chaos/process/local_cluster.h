@@ -52,6 +52,10 @@ class LocalCluster {
   // Starts every node, then waits until each says that it is ready.
   Status start_all(std::chrono::milliseconds timeout);
 
+  // What a node's next life finds in its environment besides; the one after it does not.
+  void set_environment_once(std::uint32_t node_id,
+                            std::vector<std::pair<std::string, std::string>> variables);
+
   // Starts one, with `more` flags for this life, and returns; wait_ready says when it serves. The
   // failure of a node carries the last lines of its log.
   Status spawn(std::uint32_t node_id, const std::vector<std::string>& more = {});
@@ -109,6 +113,7 @@ class LocalCluster {
     std::vector<std::uint32_t> memory_of_life;
     std::uint32_t memory = 1;
     bool rejoins = false;
+    std::vector<std::pair<std::string, std::string>> environment_once;
     std::vector<ChildProcess> process;  // Empty: never started or killed. At most one.
 
     std::uint32_t lives() const { return static_cast<std::uint32_t>(memory_of_life.size()); }

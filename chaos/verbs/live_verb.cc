@@ -43,6 +43,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(10, 1'000'000));
   app.add_option("--seed", live.seed, "names the schedule of faults (default: drawn, and printed)");
   app.add_option("--faults", live.faults, "only these classes, by commas")->delimiter(',');
+  app.add_option(
+      "--device",
+      live.device,
+      "what nodes step on: cpu (default), cuda:N, or twin, which needs no GPU; on devices "
+      "their faults are classes, too");
   app.add_flag("--list", arguments.list, "list the classes of faults, and end");
   app.add_option("--report", live.report, "write a page about the run to this file")
       ->type_name("FILE.html");
@@ -62,6 +67,7 @@ std::string replay_command(const Arguments& arguments) {
                         std::to_string(live.shards) + " --clients " + std::to_string(live.clients) +
                         " --rate " + std::to_string(live.rate) + " --seed " +
                         std::to_string(live.seed);
+  command += live.device.empty() ? "" : " --device " + live.device;
   for (std::size_t i = 0; i < live.faults.size(); ++i) {
     command += (i == 0 ? " --faults " : ",") + live.faults[i];
   }
@@ -88,7 +94,8 @@ int run_as_worker(WorkerOptions options,
 }
 
 int run_live_with(Arguments& arguments, bool seed_given) {
-  if (const Status known = check_fault_names(arguments.live.faults); !known.ok()) {
+  if (const Status known = check_fault_names(arguments.live.faults, arguments.live.device);
+      !known.ok()) {
     std::fprintf(stderr, "gcoord chaos live: %s\n", known.to_string().c_str());
     return 2;
   }
@@ -135,7 +142,7 @@ int run_live_verb(int argc, char** argv) {
     return run_as_worker(worker, length_ms, round_us, ttl_ms);
   }
   if (arguments.list) {
-    std::fputs(list_faults().c_str(), stdout);
+    std::fputs(list_faults(arguments.live.device).c_str(), stdout);
     return 0;
   }
   return run_live_with(arguments, app.count("--seed") > 0);

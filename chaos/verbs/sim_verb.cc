@@ -26,9 +26,11 @@ nlohmann::ordered_json faults_json(const FaultCounts& faults) {
   return json;
 }
 
+// Faults of devices cannot strike where nobody has one.
 std::vector<std::string> never_struck(const WorldTotals& totals) {
   std::vector<std::string> names;
-  for (std::size_t k = 0; k < kFaultClassCount; ++k) {
+  const std::size_t count = totals.steps_checked == 0 ? kFaultClassesDrawn : kFaultClassCount;
+  for (std::size_t k = 0; k < count; ++k) {
     if (totals.faults[k] == 0) {
       names.emplace_back(fault_class_name(static_cast<FaultClass>(k)));
     }
@@ -64,6 +66,7 @@ nlohmann::ordered_json to_json(const WorldTotals& totals) {
                               {"operations", totals.operations},
                               {"lost", totals.lost},
                               {"simulated_hours", hours},
+                              {"device_steps_checked", totals.steps_checked},
                               {"wall_seconds", totals.wall_s},
                               {"led_after_healing_ms_max", totals.led_ms_max},
                               {"injected", sum(totals.faults)},
@@ -88,6 +91,10 @@ void print_text(const WorldTotals& totals) {
       totals.wall_s,
       static_cast<unsigned long long>(totals.acknowledged),
       static_cast<unsigned long long>(totals.lost));
+  if (totals.steps_checked > 0) {
+    std::printf("%llu steps of devices were done again on the host, and came out the same\n",
+                static_cast<unsigned long long>(totals.steps_checked));
+  }
   std::printf("%llu violations, %llu undecided, %llu of %llu replays unequal\n",
               static_cast<unsigned long long>(totals.violations),
               static_cast<unsigned long long>(totals.undecided),
@@ -131,8 +138,20 @@ struct SimArguments {
   std::uint64_t minutes = 0;
   std::uint32_t tries = 40;
   std::string seeds_file;
+  std::string device = "cpu";
   bool json = false;
 };
+
+// Exits the verb with 2 where there is no such device.
+std::optional<server::DeviceChoice> device_of(const std::string& text, const char* verb) {
+  const auto choice = server::parse_device_choice(text);
+  const Status usable = choice.ok() ? check_device(choice.value()) : choice.status();
+  if (!usable.ok()) {
+    std::fprintf(stderr, "gcoord chaos %s: --device: %s\n", verb, usable.message().c_str());
+    return std::nullopt;
+  }
+  return choice.value();
+}
 
 void add_options(CLI::App& app, SimArguments& arguments) {
   app.add_option("--seeds", arguments.plan.seeds, "Number of seeds")->capture_default_str();
@@ -146,6 +165,12 @@ void add_options(CLI::App& app, SimArguments& arguments) {
       ->capture_default_str();
   app.add_option("--seeds-file", arguments.seeds_file, "Append failed seeds to this file")
       ->type_name("FILE");
+  app.add_option(
+         "--device",
+         arguments.device,
+         "What the nodes step on: cpu, twin (a device's way over host memory) or cuda:N; on "
+         "devices every step is done again on the host, and faults of devices strike")
+      ->capture_default_str();
   app.add_flag("--json", arguments.json, "End with one JSON object on the last line");
 }
 
@@ -162,6 +187,13 @@ int run_sim_verb(int argc, char** argv) {
   if (const int code = parse(app, argc, argv); code >= 0) {
     return code;
   }
+  const auto device = device_of(arguments.device, "sim");
+  if (!device) {
+    return 2;
+  }
+  arguments.plan.make_world = [device = *device](std::uint64_t seed) {
+    return world_of_seed(seed, device);
+  };
   arguments.plan.time_max = std::chrono::minutes{arguments.minutes};
   const WorldTotals totals =
       run_worlds(arguments.plan, [&](const WorldOptions& options, const WorldResult& result) {
@@ -191,6 +223,7 @@ struct ReplayArguments {
   std::uint64_t safety_ms = 0;
   std::string faults;
   std::string mutant = "none";
+  std::string device = "cpu";
   std::string history;
   bool power = false;
   bool tells = false;
@@ -199,8 +232,12 @@ struct ReplayArguments {
 };
 
 std::optional<WorldOptions> world_of(const ReplayArguments& arguments) {
-  WorldOptions options =
-      arguments.power ? power_world_of_seed(arguments.seed) : world_of_seed(arguments.seed);
+  const auto device = device_of(arguments.device, "replay");
+  if (!device) {
+    return std::nullopt;
+  }
+  WorldOptions options = arguments.power ? power_world_of_seed(arguments.seed)
+                                         : world_of_seed(arguments.seed, *device);
   options.node_count = arguments.nodes != 0 ? arguments.nodes : options.node_count;
   options.client_count = arguments.clients != 0 ? arguments.clients : options.client_count;
   options.safety_ms = arguments.safety_ms != 0 ? arguments.safety_ms : options.safety_ms;
@@ -243,6 +280,7 @@ int run_replay_verb(int argc, char** argv) {
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
   app.add_flag("--power", arguments.power, "The world that chaos disks makes of the seed");
   app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants)");
+  app.add_option("--device", arguments.device, "What the nodes step on: cpu, twin or cuda:N");
   app.add_option("--tell-shard", arguments.told_shard, "Also print every message about a shard");
   app.add_flag("--tell", arguments.tells, "Say on stderr what befalls whom");
   app.add_option("--history", arguments.history, "Write what clients were told to this file");
@@ -268,6 +306,7 @@ int run_replay_verb(int argc, char** argv) {
   totals.lost = result.lost;
   totals.simulated_ms = result.simulated_ms;
   totals.led_ms_max = result.led_ms;
+  totals.steps_checked = result.steps_checked;
   totals.faults = result.faults;
   if (!result.violation.empty()) {
     std::printf("%s\n", result.violation.c_str());

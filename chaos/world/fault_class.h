@@ -43,9 +43,14 @@ enum class FaultClass : std::uint8_t {
   ClientLoss,   // A request of a client is lost.
   Abandon,      // A client stops keeping its session alive.
   Snapshot,     // A node misses so much that logs were compacted meanwhile.
+  DeviceFlip,   // A bit of a device's memory flips; counts when the node has found it.
+  DeviceError,  // A call to a device fails; the same.
 };
 
-inline constexpr std::size_t kFaultClassCount = 32;
+inline constexpr std::size_t kFaultClassCount = 34;
+
+// Of which seeds draw; those behind them need nodes with devices.
+inline constexpr std::size_t kFaultClassesDrawn = 32;
 
 const char* fault_class_name(FaultClass fault);
 
@@ -57,5 +62,8 @@ using FaultMask = std::uint64_t;
 constexpr FaultMask mask_of(FaultClass fault) {
   return FaultMask{1} << static_cast<unsigned>(fault);
 }
+
+inline constexpr FaultMask kDeviceFaults =
+    mask_of(FaultClass::DeviceFlip) | mask_of(FaultClass::DeviceError);
 
 }  // namespace gcoord::chaos

@@ -141,6 +141,8 @@ class MutantStepper final : public consensus::Stepper {
     return stepped;
   }
 
+  Status look_over() override { return stepper_->look_over(); }
+
   const consensus::ShardColumns& columns() const override { return stepper_->columns(); }
 
   std::uint32_t batch_rows() const override { return stepper_->batch_rows(); }

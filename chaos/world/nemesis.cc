@@ -32,9 +32,12 @@ Nemesis::Nemesis(World& world, FaultCounts& counts, PowerCounts& power)
       machines_(world.options().node_count),
       power_(power) {
   const std::uint32_t tenths = pause_tenths(world.options().faults);
-  for (std::uint64_t& next_us : next_us_) {
-    // The cluster gets two election timeouts to begin with.
-    next_us = world.now_us() + some_ms(20, 20 + tenths) * 1000;
+  for (std::size_t k = 0; k < kFaultClassCount; ++k) {
+    // The cluster gets two election timeouts to begin with. What only some worlds have draws
+    // nothing in the others.
+    if (k < kFaultClassesDrawn || has(world.options().faults, static_cast<FaultClass>(k))) {
+      next_us_[k] = world.now_us() + some_ms(20, 20 + tenths) * 1000;
+    }
   }
 }
 
@@ -90,6 +93,9 @@ void Nemesis::tell(std::uint32_t index, const std::string& what) const {
 }
 
 void Nemesis::strike(FaultClass fault) {
+  if (fault >= FaultClass::DeviceFlip) {
+    return strike_device(fault);
+  }
   if (fault <= FaultClass::SlowDisk) {
     return strike_machine(fault);
   }
@@ -288,6 +294,7 @@ void Nemesis::heal() {
     node.set_disk_delay_ms(0);
     node.set_paused(false);
     machines_[index].busy = false;
+    node.inject_device({});
     if (machines_[index].true_disk != nullptr) {
       node.stop();
       node.swap_disk(std::move(machines_[index].true_disk));

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,12 +61,15 @@ class Nemesis {
     std::unique_ptr<WorldDisk> old_disk;   // As it was at some earlier crash.
     std::string why_down;                  // The last reason.
     std::uint32_t lives_at_old = 0;
-    bool forgot = false;  // Memory mode: until it votes everywhere again.
+    bool forgot = false;                  // Memory mode: until it votes everywhere again.
+    std::optional<FaultClass> of_device;  // Injected and not found yet.
   };
 
   void strike(FaultClass fault);
   void strike_machine(FaultClass fault);
   void strike_disk(FaultClass fault, WorldNode& node);
+  void strike_device(FaultClass fault);
+  void settle_device(std::uint32_t index, const Status& failure);
   void strike_links(FaultClass fault);
   void strike_messages(FaultClass fault);
   void strike_clients(FaultClass fault);
@@ -78,6 +82,7 @@ class Nemesis {
   void after(std::uint64_t delay_ms, std::function<void()> act);
   std::uint64_t some_ms(std::uint32_t low_tenths, std::uint32_t high_tenths);
   bool idle(std::uint32_t index) const;
+  bool may_forget();
   bool pick_machine(std::uint32_t& index);
   void stop(std::uint32_t index, bool power_lost);
   void start(std::uint32_t index);

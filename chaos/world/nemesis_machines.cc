@@ -2,6 +2,7 @@
 #include "chaos/world/nemesis.h"
 #include "chaos/world/world.h"
 #include "common/assert.h"
+#include "common/device_errors.h"
 #include "server/engine_errors.h"
 
 #include <algorithm>
@@ -46,6 +47,7 @@ void Nemesis::stop(std::uint32_t index, bool power_lost) {
              std::to_string(view.durable_lsn.value) + (power_lost ? ", without power" : ""));
   }
   node.stop();
+  machine.of_device.reset();
   machine.forgot = world_.options().durability == consensus::Durability::Memory;
   if (power_lost || node.disk().log.has_lost_power()) {
     node.disk().lose_power(random_.word());
@@ -124,6 +126,9 @@ void Nemesis::on_node_failed(std::uint32_t index, const Status& failure) {
   if (intruder) {
     return;  // Refused, as it must be; it stays down until the true disk is back.
   }
+  if (is_device_fault(failure.detail())) {
+    settle_device(index, failure);
+  }
   const bool refused =
       failure.detail() == server::kDirectoryRefused || failure.detail() == server::kSettingsDiffer;
   const bool damaged = failure.code() == StatusCode::DataLoss;
@@ -152,11 +157,19 @@ void Nemesis::lose_power_of_all() {
   }
 }
 
+// Memory mode: whether one more node may lose what it promised. A fault of a device that is on its
+// way will end its node at any moment.
+bool Nemesis::may_forget() {
+  return world_.remembers_all() && std::ranges::none_of(machines_, [](const Machine& machine) {
+           return machine.of_device.has_value();
+         });
+}
+
 void Nemesis::strike_machine(FaultClass fault) {
   std::uint32_t index = 0;
   const bool memory = world_.options().durability == consensus::Durability::Memory;
   const bool ends = fault <= FaultClass::PowerLossOfAll || fault == FaultClass::ClockJump;
-  if (!pick_machine(index) || (memory && ends && !world_.remembers_all())) {
+  if (!pick_machine(index) || (memory && ends && !may_forget())) {
     return;
   }
   if (fault == FaultClass::PowerLossOfAll) {
@@ -232,6 +245,41 @@ void Nemesis::strike_disk(FaultClass fault, WorldNode& node) {
       GCOORD_ASSERT(false);
   }
   count(fault);
+}
+
+// The node's device is to fail it, or to forget. It must stop by itself, and soon: within two
+// election timeouts a node has looked at all its rows and called its device many times.
+void Nemesis::strike_device(FaultClass fault) {
+  std::uint32_t index = 0;
+  const bool memory = world_.options().durability == consensus::Durability::Memory;
+  if (!pick_machine(index) || (memory && !may_forget())) {
+    return;
+  }
+  using Kind = DeviceFaultPlan::Kind;
+  const bool flip = fault == FaultClass::DeviceFlip;
+  WorldNode& node = world_.node(index);
+  node.inject_device({flip ? Kind::Flip : Kind::Call, random_.between(1, flip ? 4 : 40)});
+  machines_[index].busy = true;
+  machines_[index].of_device = fault;
+  after(some_ms(20, 20), [this, index, fault, life = node.life_count()] {
+    if (!healed_ && machines_[index].of_device == fault &&
+        world_.node(index).life_count() == life) {
+      world_.judge().report("node " + std::to_string(index + 1) + " goes on after a " +
+                            fault_class_name(fault));
+    }
+  });
+}
+
+// A node stopped because of its device. Without a fault that was injected, device and host differ.
+void Nemesis::settle_device(std::uint32_t index, const Status& failure) {
+  const auto fault = std::exchange(machines_[index].of_device, std::nullopt);
+  const bool flip = fault == FaultClass::DeviceFlip;
+  if (!fault.has_value() || failure.detail() != (flip ? kDeviceDiffers : kDeviceFailed)) {
+    world_.judge().report("I19: node " + std::to_string(index + 1) +
+                          " stopped because of its device: " + failure.message());
+  } else {
+    count(*fault);
+  }
 }
 
 // Rot that is found keeps the node from opening; rot that is not found must be harmless: the node

@@ -274,6 +274,9 @@ WorldResult World::run() {
   for (const auto& client : clients_) {
     result_.acknowledged += client->acknowledged();
   }
+  for (const auto& node : nodes_) {
+    result_.steps_checked += node->steps_checked();
+  }
   result_.simulated_ms = (now_us_ - begun_us) / 1000;
   return result_;
 }

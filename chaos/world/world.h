@@ -36,7 +36,8 @@ struct WorldResult {
   std::uint64_t operations = 0;
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
-  std::uint64_t led_ms = 0;  // From healing until every shard had a leader.
+  std::uint64_t steps_checked = 0;  // Of devices, done again on the host.
+  std::uint64_t led_ms = 0;         // From healing until every shard had a leader.
 };
 
 class World {

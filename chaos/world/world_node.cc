@@ -3,6 +3,9 @@
 #include "chaos/world/mutant_stepper.h"
 #include "chaos/world/witness_stepper.h"
 #include "common/assert.h"
+#include "consensus/device_stepper.h"
+#include "consensus/stand_in_device.h"
+#include "consensus/stepper_cuda.h"
 #include "netcore/transport_simulated.h"
 
 #include <fmt/format.h>
@@ -86,13 +89,45 @@ server::EngineOptions WorldNode::engine_options() {
 
 Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_stepper(std::uint32_t rows,
                                                                     std::uint32_t slots) {
-  auto stepper = consensus::make_cpu_stepper(rows, slots);
+  std::unique_ptr<consensus::Stepper> stepper;
+  if (options_.device.names_device()) {
+    GCOORD_TRY(stepper, make_device_stepper(rows, slots));
+  } else {
+    stepper = consensus::make_cpu_stepper(rows, slots);
+  }
   if (of_stepper(options_.mutant)) {
     stepper = make_mutant_stepper(options_.mutant, std::move(stepper));
   }
   return std::unique_ptr<consensus::Stepper>{std::make_unique<WitnessStepper>(
       std::move(stepper),
       [this](const consensus::Message& message) { doors_.on_message(message, life_count_); })};
+}
+
+// Every step is done again: the device has to be what the CPU is under every fault.
+Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::uint32_t rows,
+                                                                           std::uint32_t slots) {
+  std::unique_ptr<consensus::StepDevice> device;
+  if (options_.device.kind == server::DeviceChoice::Kind::Twin) {
+    device = std::make_unique<consensus::StandInDevice>();
+  } else {
+    GCOORD_TRY(device,
+               consensus::open_cuda_device({.device = static_cast<int>(options_.device.index),
+                                            .row_count = rows,
+                                            .slot_count = slots}));
+  }
+  device_ = device.get();
+  return consensus::make_device_stepper(
+      std::move(device), {.row_count = rows, .slot_count = slots, .check_one_in = 1});
+}
+
+void WorldNode::inject_device(DeviceFaultPlan plan) {
+  if (running() && device_ != nullptr) {
+    device_->inject(plan);
+  }
+}
+
+std::uint64_t WorldNode::steps_checked() const {
+  return steps_checked_ + (running() ? life_->engine->view().stepper.steps_checked : 0);
 }
 
 void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
@@ -139,6 +174,8 @@ void WorldNode::stop() {
   if (life_ == nullptr) {
     return;
   }
+  steps_checked_ = steps_checked();
+  device_ = nullptr;
   disk_->crash();
   const std::unique_ptr<Life> ended = std::move(life_);
   life_ = nullptr;

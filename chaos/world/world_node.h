@@ -11,6 +11,7 @@
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_disk.h"
 #include "chaos/world/world_options.h"
+#include "consensus/step_device.h"
 #include "netcore/simulated_network.h"
 #include "server/engine_port.h"
 #include "server/lock_service.h"
@@ -83,6 +84,12 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   void set_disk_delay_ms(std::uint64_t delay_ms) { disk_delay_us_ = delay_ms * 1000; }
 
+  // A fault of the device of the running process, numbered from now on.
+  void inject_device(DeviceFaultPlan plan);
+
+  // Steps of devices that were done again and came out the same, over all lives.
+  std::uint64_t steps_checked() const;
+
   void set_paused(bool paused);
 
   bool paused() const { return paused_; }
@@ -129,6 +136,8 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   server::LockServiceOptions service_options() const;
   server::EngineOptions engine_options();
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
+  Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,
+                                                                  std::uint32_t slots);
   void plant_mistakes(Life& life, server::EngineOptions& engine);
   void serve_requests();
   bool due(std::uint64_t now_us) const;
@@ -141,6 +150,8 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   std::unique_ptr<WorldDisk> disk_ = std::make_unique<WorldDisk>();
   WorldClock clock_;
   std::unique_ptr<Life> life_;
+  consensus::StepDevice* device_ = nullptr;  // That life's, if it has one.
+  std::uint64_t steps_checked_ = 0;          // In the lives before.
   std::optional<Status> failure_;
   std::vector<Request> requests_;
   std::uint64_t now_us_ = 0;  // Of the world.

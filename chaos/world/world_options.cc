@@ -5,7 +5,7 @@
 namespace gcoord::chaos {
 namespace {
 
-constexpr FaultMask kAll = (FaultMask{1} << kFaultClassCount) - 1;
+constexpr FaultMask kAll = (FaultMask{1} << kFaultClassesDrawn) - 1;
 
 // What memory mode does not promise to survive, or what needs a log of record.
 constexpr FaultMask kDurableOnly =
@@ -21,14 +21,14 @@ FaultMask draw_faults(SimRandom& random) {
   }
   FaultMask faults = 0;
   for (std::uint32_t count = random.between(2, 7); count > 0; --count) {
-    faults |= FaultMask{1} << random.below(kFaultClassCount);
+    faults |= FaultMask{1} << random.below(kFaultClassesDrawn);
   }
   return faults;
 }
 
 }  // namespace
 
-WorldOptions world_of_seed(std::uint64_t seed) {
+WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   SimRandom random{seed, 1};
   WorldOptions options;
   options.seed = seed;
@@ -48,6 +48,11 @@ WorldOptions world_of_seed(std::uint64_t seed) {
                      mask_of(FaultClass::Membership);
   } else {
     options.faults &= ~mask_of(FaultClass::Membership);
+  }
+  options.device = device;
+  // Every fourth world has devices in order, and is what it would be on CPUs.
+  if (device.names_device() && seed % 4 != 0) {
+    options.faults |= kDeviceFaults;
   }
   return options;
 }

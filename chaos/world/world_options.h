@@ -5,6 +5,7 @@
 #include "chaos/world/fault_class.h"
 #include "chaos/world/mutant.h"
 #include "consensus/inbox.h"
+#include "server/device_choice.h"
 
 #include <cstdint>
 
@@ -26,6 +27,9 @@ struct WorldOptions {
   bool tells = false;  // What befalls whom, on stderr.
   // Also every message about this shard; none from kNoShard on.
   std::uint32_t told_shard = kNoShard;
+  // Where every node steps its shards; never Auto. On a device each step is done again on the host
+  // and compared (consensus/device_check.h).
+  server::DeviceChoice device;
   consensus::Durability durability = consensus::Durability::Durable;
 
   // Times are milliseconds of the world. Real timings scaled by some factor: the ratios are those
@@ -47,7 +51,8 @@ struct WorldOptions {
 };
 
 // 3, 5 or 7 nodes; one seed in eight in memory mode; a handful of fault classes, or all of them.
-WorldOptions world_of_seed(std::uint64_t seed);
+// Where nodes step on devices, three worlds of four have faults of theirs besides.
+WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device = {});
 
 // The same in durable mode, with nothing but losses of power (WorldOptions::cuts_power).
 WorldOptions power_world_of_seed(std::uint64_t seed);

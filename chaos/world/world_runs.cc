@@ -1,10 +1,15 @@
 #include "chaos/world/world_runs.h"
 
 #include "chaos/world/apart.h"
+#include "common/assert.h"
+#include "consensus/stepper_cuda.h"
 
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -25,6 +30,7 @@ std::string encode(const WorldResult& result) {
                         {"operations", result.operations},
                         {"lost", result.lost},
                         {"simulated_ms", result.simulated_ms},
+                        {"steps_checked", result.steps_checked},
                         {"led_ms", result.led_ms}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -45,6 +51,7 @@ WorldResult decode(const ApartResult& ended) {
   json.at("operations").get_to(result.operations);
   json.at("lost").get_to(result.lost);
   json.at("simulated_ms").get_to(result.simulated_ms);
+  json.at("steps_checked").get_to(result.steps_checked);
   json.at("led_ms").get_to(result.led_ms);
   return result;
 }
@@ -57,6 +64,7 @@ void add(WorldTotals& totals, const WorldResult& result) {
   totals.operations += result.operations;
   totals.lost += result.lost;
   totals.simulated_ms += result.simulated_ms;
+  totals.steps_checked += result.steps_checked;
   totals.led_ms_max = std::max(totals.led_ms_max, result.led_ms);
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
     totals.faults[k] += result.faults[k];
@@ -67,6 +75,40 @@ void add(WorldTotals& totals, const WorldResult& result) {
 }
 
 }  // namespace
+
+std::string device_text(server::DeviceChoice device) {
+  switch (device.kind) {
+    case server::DeviceChoice::Kind::Cuda:
+      return "cuda:" + std::to_string(device.index);
+    case server::DeviceChoice::Kind::Twin:
+      return "twin";
+    case server::DeviceChoice::Kind::Auto:
+      return "auto";
+    case server::DeviceChoice::Kind::Cpu:
+      break;
+  }
+  return "cpu";
+}
+
+Status check_device(server::DeviceChoice device) {
+  if (device.kind == server::DeviceChoice::Kind::Auto) {
+    return {StatusCode::InvalidArgument, "a world's devices are named: cpu, twin or cuda:N"};
+  }
+  if (device.kind != server::DeviceChoice::Kind::Cuda) {
+    return {};
+  }
+  const pid_t process = ::fork();
+  GCOORD_ASSERT(process >= 0);
+  if (process == 0) {
+    ::_exit(consensus::cuda_device_count() > device.index ? 0 : 1);
+  }
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0
+             ? Status{}
+             : Status{StatusCode::Unavailable, "there is no " + device_text(device) + " here"};
+}
 
 WorldResult run_apart(const WorldOptions& options) {
   return decode(
@@ -196,9 +238,12 @@ std::string replay_arguments(const WorldOptions& options) {
   const std::string mutant = options.mutant == Mutant::None
                                  ? std::string{}
                                  : std::string(" --mutant ") + mutant_name(options.mutant);
-  return std::to_string(options.seed) + mutant + " --nodes " + std::to_string(options.node_count) +
-         " --clients " + std::to_string(options.client_count) + " --safety-ms " +
-         std::to_string(options.safety_ms) + " --faults " + (faults.empty() ? "none" : faults);
+  const std::string device =
+      options.device.names_device() ? " --device " + device_text(options.device) : std::string{};
+  return std::to_string(options.seed) + mutant + device + " --nodes " +
+         std::to_string(options.node_count) + " --clients " + std::to_string(options.client_count) +
+         " --safety-ms " + std::to_string(options.safety_ms) + " --faults " +
+         (faults.empty() ? "none" : faults);
 }
 
 Result<FaultMask> parse_faults(std::string_view names) {
@@ -234,6 +279,8 @@ Result<WorldOptions> parse_replay(const std::string& arguments) {
       options.client_count = static_cast<std::uint32_t>(number);
     } else if (name == "--safety-ms") {
       options.safety_ms = number;
+    } else if (name == "--device") {
+      GCOORD_TRY(options.device, server::parse_device_choice(value));
     } else if (name == "--faults") {
       GCOORD_TRY(options.faults, parse_faults(value));
     } else {

@@ -24,6 +24,7 @@ struct WorldTotals {
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t led_ms_max = 0;
+  std::uint64_t steps_checked = 0;
   FaultCounts faults{};
   PowerCounts power{};
   double wall_s = 0;
@@ -38,7 +39,9 @@ struct WorldPlan {
   Mutant mutant = Mutant::None;
   bool stop_at_failure = false;
   // The world of each number.
-  std::function<WorldOptions(std::uint64_t)> make_world = world_of_seed;
+  std::function<WorldOptions(std::uint64_t)> make_world = [](std::uint64_t seed) {
+    return world_of_seed(seed);
+  };
   // Asked after each world: true, and no other begins.
   std::function<bool(const WorldTotals&)> enough;
 };
@@ -47,6 +50,13 @@ struct WorldPlan {
 using OnFailedWorld = std::function<void(const WorldOptions&, const WorldResult&)>;
 
 WorldTotals run_worlds(const WorldPlan& plan, const OnFailedWorld& on_failed);
+
+// Whether worlds can have such a device. Asks in a process of its own: one that has asked a driver
+// may not fork.
+Status check_device(server::DeviceChoice device);
+
+// "cpu", "twin" or "cuda:0".
+std::string device_text(server::DeviceChoice device);
 
 // One world in a process of its own.
 WorldResult run_apart(const WorldOptions& options);

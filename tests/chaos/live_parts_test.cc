@@ -106,6 +106,21 @@ TEST_F(FramePipeTest, WhatIsNoFramePassesAsItIs) {
   EXPECT_EQ(leave({}, now_), noise);
 }
 
+TEST(FaultTest, ThoseOfDevicesAreSkippedWithAReasonWhereNodesHaveNone) {
+  for (const char* device : {"", "cpu"}) {
+    for (const FaultClass& each : device_faults(device)) {
+      EXPECT_EQ(each.make, nullptr) << each.name;
+      EXPECT_FALSE(each.skip.empty()) << each.name;
+    }
+  }
+  for (const char* device : {"twin", "cuda:0"}) {
+    for (const FaultClass& each : device_faults(device)) {
+      EXPECT_NE(each.make(), nullptr) << each.name;
+      EXPECT_TRUE(each.skip.empty()) << each.name;
+    }
+  }
+}
+
 TEST(ScheduleTest, EveryClassIsDealtOnceBeforeAnyIsDealtAgain) {
   const auto classes = all_faults();
   Schedule schedule{classes, 3};

@@ -2,7 +2,7 @@
 #include "chaos/resident/parity_run.h"
 #include "chaos/resident/resident_drive.h"
 #include "chaos/resident/resident_world.h"
-#include "chaos/resident/row_difference.h"
+#include "consensus/difference.h"
 
 #include <gtest/gtest.h>
 

@@ -56,6 +56,36 @@ TEST(World, WithoutFaultsEverythingIsAnswered) {
   EXPECT_GT(result.acknowledged, 100u);
 }
 
+constexpr server::DeviceChoice kTwin{.kind = server::DeviceChoice::Kind::Twin};
+
+// Packed rows (three nodes) and wide ones (five and more), durable and in memory.
+TEST(World, OnDevicesItIsWhatItIsOnCpus) {
+  for (const std::uint64_t seed : {4u, 8u, 12u, 16u}) {
+    WorldOptions options = world_of_seed(seed, kTwin);
+    options.safety_ms = 20'000;
+    ASSERT_EQ(options.faults & kDeviceFaults, 0u) << "every fourth seed";
+    const WorldResult result = run_apart(options);
+    EXPECT_EQ(result.violation, "") << seed;
+    EXPECT_GT(result.steps_checked, 3'000u) << seed;
+    EXPECT_EQ(result.digest, run_apart(short_world(seed)).digest) << seed;
+  }
+}
+
+TEST(World, DevicesThatFailOrForgetStopTheirNodesAndLoseNothing) {
+  FaultCounts faults{};
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    WorldOptions options = world_of_seed(seed, kTwin);
+    options.safety_ms = 40'000;
+    const WorldResult result = run_apart(options);
+    EXPECT_EQ(result.violation, "") << seed;
+    for (std::size_t k = 0; k < kFaultClassCount; ++k) {
+      faults[k] += result.faults[k];
+    }
+  }
+  EXPECT_GT(faults[static_cast<std::size_t>(FaultClass::DeviceFlip)], 0u);
+  EXPECT_GT(faults[static_cast<std::size_t>(FaultClass::DeviceError)], 0u);
+}
+
 TEST(World, AMistakeThatIsPlantedIsFound) {
   WorldOptions options = world_of_seed(1);
   options.mutant = Mutant::EntrySkipped;

@@ -38,10 +38,23 @@ TEST(DeviceCalls, AFailureKeepsItsNumberAndTheFirstOneStays) {
 
 TEST(DeviceCalls, OneLaunchOverruns) {
   DeviceCalls calls({DeviceFaultPlan::Kind::Hang, 2});
-  EXPECT_FALSE(calls.begin_launch());
-  EXPECT_TRUE(calls.begin_launch());
-  EXPECT_FALSE(calls.begin_launch());
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::None);
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::Hang);
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::None);
   EXPECT_EQ(calls.launches(), 3u);
+}
+
+TEST(DeviceCalls, WhatIsInjectedLaterCountsFromThen) {
+  DeviceCalls calls;
+  int made = 0;
+  EXPECT_TRUE(make_one(calls, made).ok());
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::None);
+  calls.inject({DeviceFaultPlan::Kind::Flip, 2});
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::None);
+  EXPECT_EQ(calls.begin_launch(), DeviceFaultPlan::Kind::Flip);
+  calls.inject({DeviceFaultPlan::Kind::Call, 2});
+  EXPECT_TRUE(make_one(calls, made).ok());
+  EXPECT_EQ(make_one(calls, made).detail(), kDeviceFailed);
 }
 
 TEST(DeviceCalls, APlanIsReadWholeOrNotAtAll) {
@@ -50,6 +63,7 @@ TEST(DeviceCalls, APlanIsReadWholeOrNotAtAll) {
   EXPECT_EQ(call.value().kind, DeviceFaultPlan::Kind::Call);
   EXPECT_EQ(call.value().number, 17u);
   EXPECT_EQ(parse_device_fault("hang:1").value().kind, DeviceFaultPlan::Kind::Hang);
+  EXPECT_EQ(parse_device_fault("flip:9").value().kind, DeviceFaultPlan::Kind::Flip);
   for (const char* text : {"", "call", "call:", "call:0", "call:1x", "hang:-1", "stop:1", ":1"}) {
     EXPECT_FALSE(parse_device_fault(text).ok()) << text;
   }

@@ -3,7 +3,7 @@
 #include "consensus/device_stepper.h"
 
 #include "consensus/recover.h"
-#include "tests/consensus/stand_in_device.h"
+#include "consensus/stand_in_device.h"
 
 #include <gtest/gtest.h>
 

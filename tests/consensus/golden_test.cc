@@ -7,8 +7,8 @@
 // on machines with a device.
 #include "consensus/device_stepper.h"
 #include "consensus/scenario/script.h"
+#include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
-#include "tests/consensus/stand_in_device.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include "consensus/device_stepper.h"
 #include "consensus/recover.h"
+#include "consensus/stand_in_device.h"
 #include "consensus/step_row.h"
 #include "consensus/stepper.h"
 #include "tests/consensus/random_values.h"
-#include "tests/consensus/stand_in_device.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

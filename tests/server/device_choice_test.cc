@@ -43,7 +43,8 @@ TEST(DeviceChoice, RefusesWhatIsNoDevice) {
   for (const char* text : {"", "gpu", "cuda", "cuda:", "cuda:-1", "cuda:1 ", "cuda:256", "CPU"}) {
     const auto parsed = parse({}, {{"GCOORD_DEVICE", text}});
     EXPECT_EQ(parsed.status().detail(), 1001u) << text;
-    EXPECT_THAT(parsed.status().message(), HasSubstr("is none of cpu, auto and cuda:N")) << text;
+    EXPECT_THAT(parsed.status().message(), HasSubstr("is none of cpu, auto, twin and cuda:N"))
+        << text;
   }
 }
 
@@ -56,7 +57,26 @@ TEST(DeviceChoice, AFaultIsInjectedOnlyIntoADeviceNamed) {
               HasSubstr("--device names no GPU"));
   EXPECT_THAT(
       parse({"--device", "cuda:0"}, {{"GCOORD_DEVICE_FAULT", "sometimes"}}).status().message(),
-      HasSubstr("neither call:N nor hang:N"));
+      HasSubstr("none of call:N, hang:N and flip:N"));
+  EXPECT_EQ(parse({"--device", "twin"}, {{"GCOORD_DEVICE_FAULT", "flip:3"}})
+                .value()
+                .options.device_fault.kind,
+            DeviceFaultPlan::Kind::Flip);
+  EXPECT_THAT(
+      parse({"--device", "cuda:0", "--turn", "resident"}, {{"GCOORD_DEVICE_FAULT", "flip:3"}})
+          .status()
+          .message(),
+      HasSubstr("of --turn host"));
+}
+
+TEST(DeviceChoice, TheTwinOfADeviceIsCheckedAsOneIsUnlessSaidOtherwise) {
+  const auto chosen = choose("twin");
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ(chosen.value().stepper->report().name, "twin");
+  EXPECT_EQ(chosen.value().stepper->report().check_one_in, consensus::kDeviceCheckOneIn);
+  EXPECT_EQ(parse({}).value().options.device_check_one_in, consensus::kDeviceCheckOneIn);
+  EXPECT_EQ(parse({"--device-check", "0"}).value().options.device_check_one_in, 0u);
+  EXPECT_EQ(parse({"--device-check", "1000001"}).status().detail(), 1001u);
 }
 
 TEST(DeviceChoice, AutoIsTheCpuWithAReasonWhereNoDeviceIs) {

@@ -1,13 +1,13 @@
 // Engines whose shards live on a device: the same answers, and a full stop when the device fails.
 //
-// The device is the stand-in of tests/consensus/stand_in_device.h, so this runs everywhere; with
+// The device is the stand-in of consensus/stand_in_device.h, so this runs everywhere; with
 // CUDA and a GPU the same faults are injected into real calls.
 #include "common/device_errors.h"
 #include "consensus/device_stepper.h"
+#include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
 #include "engine_cluster.h"
 #include "server/boot_time.h"
-#include "tests/consensus/stand_in_device.h"
 
 #include <set>
 
@@ -141,7 +141,7 @@ TEST(EngineDevice, AClusterOnDevicesDecidesAsOneOnTheCpuDoes) {
   node.cluster.run_until([&] { return node.cluster.all_led(); });
   node.work(20);
   EXPECT_GE(node.decided_count(), 70u);
-  EXPECT_EQ(node.cluster.engine(1).view().stepper.name, "cuda:0");
+  EXPECT_EQ(node.cluster.engine(1).view().stepper.name, "twin");
   EXPECT_GT(node.cluster.count(1, "gcoord_server_device_launches_total"), 20u);
   EXPECT_GT(node.cluster.gauge(1, "gcoord_server_device_memory_bytes"), 0);
   EXPECT_EQ(node.cluster.count(1, "gcoord_server_device_errors_total"), 0u);
@@ -160,6 +160,52 @@ TEST(EngineDevice, AnOverrunIsAFullStopAndLosesNothing) {
     expect_full_stop(
         over_stand_in, {DeviceFaultPlan::Kind::Hang, number}, "hang:" + std::to_string(number));
   }
+}
+
+TEST(EngineDevice, AFlippedBitIsAFullStopAndLosesNothing) {
+  for (std::uint64_t number = 1; number <= 15; ++number) {
+    expect_full_stop(
+        over_stand_in, {DeviceFaultPlan::Kind::Flip, number}, "flip:" + std::to_string(number));
+  }
+}
+
+// No row is stepped any more, and yet it is found.
+TEST(EngineDevice, AFlippedBitIsFoundInANodeAtRest) {
+  consensus::StandInDevice* device = nullptr;
+  DeviceCluster node(
+      [&](std::uint32_t rows, std::uint32_t slots, DeviceFaultPlan plan) {
+        auto made = std::make_unique<consensus::StandInDevice>(plan);
+        device = device == nullptr ? made.get() : device;  // Of node 1, which starts first.
+        return consensus::make_device_stepper(std::move(made),
+                                              {.row_count = rows, .slot_count = slots});
+      },
+      {});
+  node.cluster.start_all();
+  node.cluster.run_until([&] { return node.cluster.all_led() && node.cluster.all_agreed(); });
+  node.cluster.run_ms(3000);
+  device->flip_now(11);
+  const std::uint64_t steps = node.cluster.count(1, "gcoord_server_steps_total");
+  node.cluster.run_ms(500);
+  const Status failure = node.cluster.engine(1).failure();
+  EXPECT_EQ(failure.detail(), kDeviceDiffers) << failure.to_string();
+  EXPECT_EQ(node.cluster.count(1, "gcoord_server_steps_total"), steps)
+      << "a look found it, not a step";
+  EXPECT_NE(failure.to_string().find("(GC7104)"), std::string::npos) << failure.to_string();
+  EXPECT_EQ(node.cluster.count(1, "gcoord_server_device_errors_total"), 1u);
+  node.expect_intact("a flip at rest");
+}
+
+TEST(EngineDevice, StepsAreDoneAgainAndRowsLookedAt) {
+  DeviceCluster node(over_stand_in, {});
+  node.cluster.start_all();
+  node.cluster.run_until([&] { return node.cluster.all_led(); });
+  node.work(20);
+  EXPECT_GT(node.cluster.count(1, "gcoord_server_device_rows_swept_total"), kShards * 10u);
+  const consensus::StepperReport report = node.cluster.engine(1).view().stepper;
+  EXPECT_EQ(node.cluster.count(1, "gcoord_server_device_steps_checked_total"),
+            report.steps_checked);
+  EXPECT_GT(report.steps_checked, 0u);
+  EXPECT_EQ(report.sweep_looks, 1u);
 }
 
 TEST(EngineDevice, TheFailureSaysWhatItMeansAndWhatToDo) {
@@ -181,6 +227,16 @@ TEST(EngineOnGpu, AFaultAtAnyCallIsAFullStopAndLosesNothing) {
   for (std::uint64_t number = 1; number <= 50; ++number) {
     expect_full_stop(
         over_cuda, {DeviceFaultPlan::Kind::Call, number}, "call:" + std::to_string(number));
+  }
+}
+
+TEST(EngineOnGpu, AFlippedBitIsAFullStopAndLosesNothing) {
+  if (consensus::cuda_device_count() == 0) {
+    GTEST_SKIP() << "skipped: no CUDA device here";
+  }
+  for (std::uint64_t number = 1; number <= 20; ++number) {
+    expect_full_stop(
+        over_cuda, {DeviceFaultPlan::Kind::Flip, number}, "flip:" + std::to_string(number));
   }
 }
 

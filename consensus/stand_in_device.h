@@ -1,8 +1,8 @@
 // A device for device_stepper on machines without one: the same batch, stepped in host memory.
 //
-// Its regions are apart from the host's and poisoned, so that what was not copied is missed. Calls
-// pass common/device_calls as those of the CUDA device do, in the same order, so faults can be
-// injected at each of them. One thread.
+// For tests, simulations and `--device twin`. Its regions are apart from the host's and poisoned,
+// so that what was not copied is missed. Calls pass common/device_calls as those of the CUDA device
+// do, in the same order, so faults can be injected at each of them. One thread.
 #pragma once
 
 #include "common/column_arena.h"
@@ -32,7 +32,6 @@ class StandInDevice final : public StepDevice {
 
   Result<StepMemory> allocate(const StepMemorySizes& sizes) override {
     GCOORD_TRY_STATUS(calls_.make("allocating device memory", [] { return Status{}; }));
-    sizes_ = sizes;
     table_ = std::make_unique<ColumnArena>(sizes.table);
     StepMemory memory;
     memory.table = table_->column<std::byte>(sizes.table);
@@ -65,9 +64,20 @@ class StandInDevice final : public StepDevice {
     return stepped;
   }
 
-  std::string name() const override { return "cuda:0"; }
+  Status sweep(const SweepCall& call) override {
+    const Status swept = look(call);
+    note();
+    return swept;
+  }
 
-  std::string product() const override { return "stand-in"; }
+  void inject(DeviceFaultPlan plan) override { calls_.inject(plan); }
+
+  // A bit of a row flips here and now, between two calls; the seed names it.
+  void flip_now(std::uint64_t seed) { flip_stored_bit(stepped_table_, seed); }
+
+  std::string name() const override { return "twin"; }
+
+  std::string product() const override { return "memory of the host"; }
 
   std::uint64_t launches() const override { return calls_.launches(); }
 
@@ -82,14 +92,19 @@ class StandInDevice final : public StepDevice {
   }
 
   Status run(const StepCall& call) {
+    stepped_table_ = call.table;
     GCOORD_TRY_STATUS(calls_.make("copying a batch to the device", [&] {
-      std::memset(memory_.staged_device, kPoison, sizes_.staged);
+      std::memset(memory_.staged_device, kPoison, staged_before_);
       std::memcpy(memory_.staged_device, memory_.staged_host, call.staged_bytes);
+      staged_before_ = call.staged_bytes;
       return Status{};
     }));
-    bool hangs = false;
+    DeviceFaultPlan::Kind fault = DeviceFaultPlan::Kind::None;
     GCOORD_TRY_STATUS(calls_.make("launching a batch", [&] {
-      hangs = calls_.begin_launch();
+      fault = calls_.begin_launch();
+      if (fault == DeviceFaultPlan::Kind::Flip) {
+        flip_stored_bit(call.table, calls_.launches());
+      }
       for (std::uint32_t k = 0; k < call.batch.count; ++k) {
         step_staged(call.table, call.batch, k, call.input);
       }
@@ -100,9 +115,27 @@ class StandInDevice final : public StepDevice {
       return Status{};
     }));
     return calls_.make("a batch of steps", [&] {
-      return hangs ? Status{StatusCode::DeadlineExceeded, "it did not end", kDeviceOverrun}
-                   : Status{};
+      return fault == DeviceFaultPlan::Kind::Hang
+                 ? Status{StatusCode::DeadlineExceeded, "it did not end", kDeviceOverrun}
+                 : Status{};
     });
+  }
+
+  Status look(const SweepCall& call) {
+    GCOORD_TRY_STATUS(calls_.make("launching a sweep", [&] {
+      if (calls_.begin_look() == DeviceFaultPlan::Kind::Flip) {
+        flip_stored_bit(call.table, calls_.launches() + 1);
+      }
+      for (std::uint32_t k = 0; k < call.row_count; ++k) {
+        sweep_row(call, k);
+      }
+      return Status{};
+    }));
+    GCOORD_TRY_STATUS(calls_.make("copying a sweep to the host", [&] {
+      std::memcpy(memory_.stepped_host, call.digests, call.row_count * sizeof(std::uint64_t));
+      return Status{};
+    }));
+    return calls_.make("a sweep", [] { return Status{}; });
   }
 
   void note() {
@@ -114,8 +147,9 @@ class StandInDevice final : public StepDevice {
 
   DeviceCalls calls_;
   Watch* watch_;
-  StepMemorySizes sizes_;
   StepMemory memory_;
+  PackedTable stepped_table_;      // As the last launch had it.
+  std::size_t staged_before_ = 0;  // By the last launch; the rest is poisoned still.
   std::unique_ptr<ColumnArena> table_;
   std::unique_ptr<ColumnArena> staged_host_;
   std::unique_ptr<ColumnArena> staged_device_;

@@ -66,6 +66,9 @@ class ResidentNode {
 
   const ResidentNodeOptions& options() const { return options_; }
 
+  // Before the turn is started.
+  void set_timing(const TurnTiming& timing) { options_.timing = timing; }
+
   netcore::MemoryRegistry& registry() { return registry_; }
 
   // The lanes that a channel to a peer has; the same on both sides.

@@ -100,8 +100,10 @@ void ResidentRows::take_role(const TurnReply& told) {
 
 void ResidentRows::take_snapshot(const TurnReply& told) {
   Row& row = rows_[told.shard.value];
-  counts_.absent += row.absent ? 0 : 1;
-  row.absent = true;
+  set_absent(told.shard);
+  if (!is_wanted(told.shard) && row.applied >= told.index) {
+    return;  // This host is ahead of its device.
+  }
   commands_.forget(told.shard);
   Waiting& waiting = waiting_[told.shard.value];
   waiting.from = told.index;

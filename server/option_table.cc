@@ -300,13 +300,14 @@ constexpr std::array kTable = {
               "where the shards are stepped; auto: the first GPU that can be used, else the CPU "
               "(default cpu)",
               &device},
-    OptionRow{"turn",
-              OptionShape::Value,
-              "host|resident",
-              "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
-              "itself, which takes --durability memory and three nodes with the ids 1 to 3 on one "
-              "host; with --device cpu a twin on the host (default host)",
-              &turn},
+    OptionRow{
+        "turn",
+        OptionShape::Value,
+        "host|resident",
+        "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
+        "itself, which takes three nodes with the ids 1 to 3 on one host; with --device cpu a "
+        "twin on the host (default host)",
+        &turn},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",

@@ -99,6 +99,7 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptio
     options.engine.clock_us = [] { return boot_time_us(); };
   }
   options.engine.seed = options.engine.seed != 0 ? options.engine.seed : draw_random();
+  options.engine.resident_entries = true;
   std::unique_ptr<ResidentEngine> engine(new ResidentEngine(std::move(options), service, metrics));
   const bool durable = keeps_log(engine->options_.engine);
   if (!durable) {

@@ -20,17 +20,6 @@ std::size_t shard_column_bytes(std::uint32_t shard_count) {
          ColumnArena::bytes_for<std::uint64_t>(led_word_count(shard_count));
 }
 
-LockDemand demand_of_snapshot(const LockSnapshot& snapshot) {
-  LockDemand demand;
-  demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
-  demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
-  demand.requests = static_cast<std::uint32_t>(snapshot.requests.size());
-  for (const LockSnapshot::Lock& lock : snapshot.locks) {
-    demand.name_blocks += name_block_count(static_cast<std::uint32_t>(lock.name.size()));
-  }
-  return demand;
-}
-
 }  // namespace
 
 LockCpu::LockCpu(const LockOptions& options)
@@ -177,7 +166,7 @@ std::vector<std::byte> LockCpu::serialize(ShardId shard) const {
 Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tick now) {
   drop(shard);
   GCOORD_TRY(const LockSnapshot snapshot, parse_snapshot(bytes));
-  reserve(demand_of_snapshot(snapshot));
+  reserve(demand_of(snapshot));
   install_snapshot(tables_, shard, snapshot);
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {

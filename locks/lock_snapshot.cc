@@ -176,6 +176,17 @@ void drop_session(const LockTables& tables, SessionRow session_row) {
 
 }  // namespace
 
+LockDemand demand_of(const LockSnapshot& snapshot) {
+  LockDemand demand;
+  demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
+  demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
+  demand.requests = static_cast<std::uint32_t>(snapshot.requests.size());
+  for (const LockSnapshot::Lock& lock : snapshot.locks) {
+    demand.name_blocks += name_block_count(static_cast<std::uint32_t>(lock.name.size()));
+  }
+  return demand;
+}
+
 // Lists grow at their front, so what stands last is put in first.
 void install_snapshot(const LockTables& tables, ShardId shard_id, const LockSnapshot& snapshot) {
   LockShardRow& shard = tables.shard(shard_id);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "common/status.h"
+#include "locks/lock_demand.h"
 #include "locks/lock_table.h"
 
 #include <cstddef>
@@ -76,6 +77,9 @@ std::vector<std::byte> write_snapshot(const LockTables& tables, ShardId shard);
 
 // DataLoss with the reason when the bytes are not a snapshot that write_snapshot() could have made.
 Result<LockSnapshot> parse_snapshot(std::span<const std::byte> bytes);
+
+// The rows that install_snapshot() takes.
+LockDemand demand_of(const LockSnapshot& snapshot);
 
 // Fills an empty shard; the pools have room.
 void install_snapshot(const LockTables& tables, ShardId shard, const LockSnapshot& snapshot);

@@ -3,8 +3,9 @@
 // Called by one thread per place; threads of a group share nothing here but the tally and the list
 // of replies, which they claim with relaxed atomics. In the order of consensus/outbox.h: entries of
 // the Appends that the step took over, a snapshot, new entries; storage is the memory that they lie
-// in (StepInput::stored_at_once); messages stay in the scratch until the group sends them; decided
-// entries are applied. Host and device; loops are bounded by the shape.
+// in (StepInput::stored_at_once), or the host's (device_turn_store.h); messages stay in the scratch
+// until the group sends them; decided entries are applied. Host and device; loops are bounded by
+// the shape.
 #pragma once
 
 #include "common/assert.h"
@@ -13,6 +14,7 @@
 #include "consensus/packed_table.h"
 #include "consensus/step.h"
 #include "server/device_turn_desk.h"
+#include "server/device_turn_store.h"
 #include "server/device_turn_tell.h"
 
 #include <cstdint>
@@ -241,6 +243,10 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   }
   store_new(r, hot, in, out);
   bool again = out.again != 0;
+  if constexpr (Service::kTellsHost) {
+    const bool stages = out.storage.present != 0 && desk.reading.input.stored_at_once == 0;
+    again = (stages && !stage(r, shard, out.storage)) || again;
+  }
   if (out.apply.first.value != 0) {
     const bool left = apply_decided(r, hot, out.apply);
     if (left) {

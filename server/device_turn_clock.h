@@ -28,7 +28,9 @@ struct TurnTiming {
   consensus::StepLimits limits;
   Incarnation incarnation{1};
   std::uint64_t seed = 1;
-  Tick vote_after;            // See StepInput.
+  Tick vote_after;  // See StepInput.
+  // See StepInput. 0: the host makes durable what it is told to store.
+  std::uint32_t stored_at_once = 1;
   std::uint64_t life_ns = 0;  // The node leaves so long after its start at the latest; 0: never.
 };
 
@@ -152,7 +154,7 @@ class NodeClock {
     reading.input.vote_after = timing_.vote_after;
     reading.input.timing = timing_.timing;
     reading.input.limits = timing_.limits;
-    reading.input.stored_at_once = 1;
+    reading.input.stored_at_once = timing_.stored_at_once;
     reading.input.peer = nullptr;
     reading.input.peer_count = kTurnPeers;
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {

@@ -14,6 +14,7 @@
 #include "consensus/message_tiles.h"
 #include "netcore/memory_order.h"
 #include "server/device_turn_desk.h"
+#include "server/device_turn_store.h"
 
 #include <cstdint>
 
@@ -278,9 +279,31 @@ GCOORD_HD std::uint32_t receive_messages(StripeTurn<Service>& t,
 
 // --- Requests of clients
 
+// What the host has made durable. A row has one request under way, so an acknowledgement at most.
+template <typename Service>
+GCOORD_HD void take_stored(StripeTurn<Service>& t, const TurnRequest& request) {
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < kStoredAcks; ++k) {
+    const std::uint32_t row = stored_row(request, k);
+    if (!t.rows.has(row)) {
+      continue;  // None, or not of this stripe.
+    }
+    const std::uint32_t place = place_for(t, row);
+    GCOORD_ASSERT(place != kNoTurnPlace);
+    if (warp_rank() == 0) {
+      t.desk.stored_ack[place] = stored_ack(request, k);
+    }
+    warp_sync();
+  }
+}
+
 template <typename Service>
 GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
   const TurnRequest request = request_at(t.scratch, at);
+  if (request.tag == kStoredTag) {
+    take_stored(t, request);
+    return;
+  }
   ++t.state.counts.requests;
   if (!t.rows.has(request.shard.value) || request.tag == 0) {
     if (warp_rank() == 0) {

@@ -72,6 +72,7 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   head.message_count = r.desk.arrived_count[r.place];
   head.woken = r.desk.woken[r.place];
   head.applied = r.node.applied[r.row];
+  head.storage_ack = r.desk.stored_ack[r.place];
   if (log.last - log.floor >= r.node.shape.log_slots / 2) {
     // An entry stays, so that a plain row does; and what the service wants to look at again.
     const LogIndex applied = max_id(log.applied, head.applied);
@@ -231,9 +232,9 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   if (!plain) {
     return false;
   }
-  keep_plain(r, shard);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   carry_out(r, shard, in, out);
+  keep_plain(r, shard);
   count_row(r, hot.role, hot, out);
   return true;
 }

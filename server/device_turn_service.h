@@ -23,9 +23,10 @@
 //
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
 //
-// where log(index) is the row's entry of an earlier index (kEntriesKept). Its node pushes to the
-// host, per shard in log order and never dropping any: each decided entry as a reply followed by
-// the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
+// In durable mode it is also told what to make durable (Store, device_turn_store.h), and says when
+// it is. There log(index) is the row's entry of an earlier index (kEntriesKept). Its node pushes to
+// the host, per shard in log order and never dropping any: each decided entry as a reply followed
+// by the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
 // what its rows become (Role); and that a snapshot took a row's place (Installed). What the host
 // leaves no room for is not applied until it does.
 //
@@ -66,6 +67,7 @@ enum class TurnVerdict : std::uint32_t {
   Told = 5,       // Decided and applied here; nobody here asked for it.
   Role = 6,       // The row's role (`detail`), leader or term changed.
   Installed = 7,  // The row stands for a snapshot up to `index`.
+  Store = 8,      // To be made durable, then acknowledged: device_turn_store.h.
 };
 
 // One slot to a client.

@@ -21,8 +21,8 @@ std::string text_of_setting(std::size_t place, std::uint32_t value) {
   if (place != kDurabilitySetting) {
     return std::to_string(value);
   }
-  if (value == kResidentSetting) {
-    return "memory and --turn resident";
+  if (value == kResidentSetting || value == kResidentDurableSetting) {
+    return std::string(value == kResidentSetting ? "memory" : "durable") + " and --turn resident";
   }
   return value == 0 ? "durable" : "memory";
 }

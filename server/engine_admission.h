@@ -30,6 +30,8 @@ namespace gcoord::server {
 // In place of a durability among the agreed settings: memory mode, with the turn on the device,
 // whose messages no node with another turn understands.
 inline constexpr std::uint32_t kResidentSetting = 2;
+// The same in durable mode.
+inline constexpr std::uint32_t kResidentDurableSetting = 3;
 
 class EngineAdmission {
  public:

@@ -16,6 +16,9 @@ namespace {
 
 // The configuration that shards have which no checkpoint mentions yet.
 constexpr std::string_view kInitialConfigurationKey = "initial-configuration";
+// What turn wrote the entries that lie here; absent: the host's.
+constexpr std::string_view kTurnKey = "turn";
+constexpr std::byte kResidentTurn{1};
 constexpr std::size_t kVotersMax = 7;  // Of the eight slots: one lets a member be replaced.
 
 // Takes the count out of an eventfd, so that it is readable again only after the next event.
@@ -98,10 +101,26 @@ Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t ra
   return Status{};
 }
 
+// A directory keeps the entries of one turn. A new one is marked with the first thing it holds.
+Status EngineDisk::check_turn(const EngineOptions& options) {
+  const auto stored = store_->get_meta(kTurnKey);
+  if (!stored.ok() && stored.status().code() != StatusCode::NotFound) {
+    return stored.status();
+  }
+  if (stored.ok() == options.resident_entries) {
+    return Status{};
+  }
+  return Status{StatusCode::FailedPrecondition,
+                options.data_directory + " was written with --turn " +
+                    (stored.ok() ? "resident" : "host") + ", whose log no other turn reads",
+                kEngineOptions};
+}
+
 Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& recovery) {
   GCOORD_TRY(consensus::Configuration configuration, initial_configuration(options));
   const auto stored = store_->get_meta(kInitialConfigurationKey);
   if (stored.ok()) {
+    GCOORD_TRY_STATUS(check_turn(options));
     const auto decoded = decode_configuration(stored.value());
     if (!decoded) {
       return Status{StatusCode::DataLoss,
@@ -122,6 +141,9 @@ Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& reco
   } else {
     ledger::CheckpointBatch batch;
     batch.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
+    if (options.resident_entries) {
+      batch.put_meta(kTurnKey, {&kResidentTurn, 1});
+    }
     GCOORD_TRY_STATUS(store_->write(batch));
   }
   recovery.set_initial_configuration(configuration);

@@ -114,6 +114,7 @@ class EngineDisk {
   EngineDisk() = default;
 
   Status open_directory(const EngineOptions& options, std::uint64_t random_id);
+  Status check_turn(const EngineOptions& options);
   Status load_checkpoints(const EngineOptions& options, Recovery& recovery);
   Status replay_log(const EngineOptions& options, Recovery& recovery, MetricsRegistry& metrics);
 

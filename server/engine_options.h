@@ -52,6 +52,9 @@ struct EngineOptions {
   std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
   // Owner: nothing is written but in ReplicaEngine::advance_storage.
   ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
+  // Entries of the log are those of the resident turn (resident_storage.h), in the directory for
+  // ever: no other turn reads them, or its own there.
+  bool resident_entries = false;
   std::uint64_t wal_segment_bytes = std::uint64_t{64} << 20;  // As in ledger/wal_recovery.h.
 
   // What an acknowledgement stands on, in the whole cluster. Memory: nothing is written but

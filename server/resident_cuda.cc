@@ -46,6 +46,9 @@ class DeviceTurn final : public ResidentTurn {
 
   Status prepare() override {
     GCOORD_TRY_STATUS(calls_.make("loading the kernels of the turn", [this] { return load(); }));
+    if (node_.restored()) {
+      return {};
+    }
     return calls_.make("storing the first rows on the device", [this] { return store_rows(); });
   }
 

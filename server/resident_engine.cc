@@ -24,12 +24,6 @@ constexpr std::chrono::milliseconds kNapMs{1};
 constexpr std::uint64_t kNetworkUs = 200;
 
 constexpr std::uint64_t kHeartbeatMs = 200;
-constexpr std::uint64_t kSayReadyMs = 10;
-
-// First byte of the message that says that a node's turn is prepared; the second: not 0 once it
-// runs. resident_states.h owns 5 and 6.
-constexpr std::byte kReadyKind{7};
-constexpr std::size_t kReadyBytes = 2;
 constexpr std::uint64_t kHeardMs = 1000;
 
 }  // namespace
@@ -137,10 +131,7 @@ std::size_t ResidentEngine::turn() {
     talk(now_us / 1000);
   }
   std::size_t done = give_refusals();
-  if (!running_) {
-    return done + (prepared_ ? meet(now_us / 1000) : join_when_done());
-  }
-  const auto worked = run(now_us);
+  const auto worked = running_ ? run(now_us) : prepared_ ? meet(now_us / 1000) : prepare();
   if (!worked.ok()) {
     fail(worked.status());
     return 0;
@@ -162,74 +153,42 @@ void ResidentEngine::note_gap(std::uint64_t now_us) {
   }
 }
 
-std::size_t ResidentEngine::join_when_done() {
-  if (join_ == nullptr || !join_->done()) {
-    return 0;
-  }
-  const Status joined = join_->result();
-  join_.reset();
-  const Status prepared = joined.ok() ? turn_->prepare() : joined;
-  if (!prepared.ok()) {
-    fail(prepared);
-    return 0;
-  }
-  prepared_ = true;
-  return 1;
-}
-
-// Waits for the others; messages may be lost, so it is said again and again.
-std::size_t ResidentEngine::meet(std::uint64_t now_ms) {
-  if (now_ms >= next_ready_ms_) {
-    next_ready_ms_ = now_ms + kSayReadyMs;
-    for (const Peer& peer : peers_) {
-      say_ready(peer.id);
-    }
-    network_->flush();
-  }
-  const bool all =
-      std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.ready; });
-  if (!all) {
-    return 0;
-  }
-  if (const Status begun = begin(); !begun.ok()) {
-    fail(begun);
-    return 0;
-  }
-  running_ = true;
-  return 1;
-}
-
-void ResidentEngine::say_ready(NodeId to) {
-  const std::byte message[kReadyBytes] = {kReadyKind, running_ ? std::byte{1} : std::byte{0}};
-  send_peer_message(to, message);
-}
-
-// A node that still waits may not have heard this one.
-void ResidentEngine::on_ready(NodeId from, bool runs) {
-  for (Peer& peer : peers_) {
-    peer.ready = peer.ready || peer.id == from;
-  }
-  if (running_ && !runs) {
-    say_ready(from);
-  }
-}
-
-// From here on the rows promise: the directory says so first.
-Status ResidentEngine::begin() {
-  GCOORD_TRY_STATUS(directory_->mark_in_use());
-  return turn_->start();
-}
-
 Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   if (!turns_here()) {
     GCOORD_TRY_STATUS(probe_->refresh(now_us / 1000));
   }
   states_->refresh(now_us / 1000);
-  std::size_t done = requests_->push();
+  std::size_t done = 0;
+  if (is_durable()) {
+    say_ready_when_due(now_us / 1000);
+    GCOORD_TRY(const std::size_t joined, connect_found());
+    GCOORD_TRY(const std::size_t acks, storage_->take_acks());
+    done += joined + acks;
+  }
+  done += requests_->push();
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
   GCOORD_TRY(const std::size_t told, listen());
+  if (is_durable()) {
+    GCOORD_TRY(const std::size_t stored, store(now_us / 1000));
+    done += stored;
+  }
   tell_metrics();
   return done + told + (turned ? 1 : 0);
+}
+
+// One record for all that was told in this pass. A checkpoint store that fails is as bad as a log
+// that fails, but for a full disk, which the log of record meets as well.
+Result<std::size_t> ResidentEngine::store(std::uint64_t now_ms) {
+  storage_->submit();
+  network_->tell_durable(storage_->durable_lsn());
+  const std::size_t done = storage_->checkpoint(now_ms);
+  if (const auto end = storage_->take_checkpoint_end()) {
+    if (!end->ok() && end->code() != StatusCode::ResourceExhausted) {
+      return *end;
+    }
+    GCOORD_TRY_STATUS(admission_->remember());
+  }
+  return done;
 }
 
 Result<std::size_t> ResidentEngine::listen() {
@@ -240,9 +199,17 @@ Result<std::size_t> ResidentEngine::listen() {
       if (!slot.has_value()) {
         break;
       }
+      ++told;
+      const TurnVerdict verdict = slot->reply.verdict;
+      if (is_durable() && verdict == TurnVerdict::Store) {
+        GCOORD_TRY_STATUS(storage_->take(*slot));
+        continue;
+      }
       probe_->take(lane, slot->reply);
       GCOORD_TRY_STATUS(rows_->take(lane, *slot));
-      ++told;
+      if (is_durable() && (verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told)) {
+        GCOORD_TRY_STATUS(storage_->on_told(slot->reply));
+      }
     }
   }
   return told;
@@ -260,11 +227,16 @@ void ResidentEngine::tell_metrics() {
 bool ResidentEngine::arm() {
   const bool eager = running_ && (requests_->under_way() != 0 || !refusals_.empty() ||
                                   options_.engine.clock_us() < busy_until_us_);
-  return failure_.ok() && !eager && network_->arm();
+  const bool stored = is_durable() && storage_->rearm();
+  return failure_.ok() && !eager && !stored && network_->arm();
 }
 
 std::vector<int> ResidentEngine::event_fds() const {
-  return network_->event_fd() >= 0 ? std::vector<int>{network_->event_fd()} : std::vector<int>{};
+  std::vector<int> fds = is_durable() ? storage_->event_fds() : std::vector<int>{};
+  if (network_->event_fd() >= 0) {
+    fds.push_back(network_->event_fd());
+  }
+  return fds;
 }
 
 std::chrono::milliseconds ResidentEngine::until_next_deadline() const {
@@ -279,6 +251,7 @@ void ResidentEngine::talk(std::uint64_t now_ms) {
     netcore::Heartbeat word;
     word.incarnation = incarnation();
     word.send_tick = Tick{now_ms};
+    word.durable = is_durable() ? storage_->durable_lsn() : 0;
     for (const Peer& peer : peers_) {
       network_->heartbeat(peer.id, word);
     }
@@ -300,7 +273,7 @@ void ResidentEngine::on_frame(NodeId from,
   for (std::uint32_t k = 0; band == netcore::Band::Rpc && k < payloads.size(); ++k, ++payload) {
     const std::span<const std::byte> message = (*payload).bytes;
     if (message.size() == kReadyBytes && message.front() == kReadyKind) {
-      on_ready(from, message.back() != std::byte{});
+      on_ready(from, message);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
@@ -342,7 +315,7 @@ NodeView ResidentEngine::view() const {
   node.cluster = options_.engine.cluster;
   node.node = options_.engine.node;
   node.incarnation = incarnation();
-  node.directory_id = directory_->directory_id();
+  node.directory_id = identity_->directory_id();
   node.shard_count = options_.engine.shard_count;
   node.leader_count = rows_->leader_count();
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
@@ -375,6 +348,9 @@ NodeView ResidentEngine::view() const {
 std::string ResidentEngine::shard_channel(NodeId peer) const {
   if (!running_) {
     return "none yet: waits until all three nodes have met";
+  }
+  if (node_->epoch(peer) == 0) {
+    return "none: waits for the node to start";
   }
   const netcore::DropReason fault = node_->fault(peer);
   const std::string way = product_.empty() ? "shared memory of this host, in use by the twin"

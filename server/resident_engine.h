@@ -10,14 +10,18 @@
 // Its life: it joins its peers' memory, prepares its turn, says so to them, and begins when both
 // have said so, too; so no node leads everything because it was first.
 //
-// What it serves: memory mode, three nodes with the ids 1 to 3, all on one host, all with this
-// turn. Devices reach each other through memory that they map (resident_join.h); host services
-// speak over the peer network as ever. Nothing is decided before all three have met.
+// What it serves: three nodes with the ids 1 to 3, all on one host, all with this turn. Devices
+// reach each other through memory that they map (resident_join.h); host services speak over the
+// peer network as ever. Nothing is decided before all three have met once.
 //
-// What it does not: a node that died is not taken back, since its rows have forgotten what they
-// promised and rows on a device have no way yet to be readmitted: its directory is refused when it
-// starts again, and the other two go on. Leadership is not handed over, only won. Both are written
-// in docs/devices.md.
+// In durable mode what rows promise is in the log of record first (resident_storage.h). A node that
+// ended begins again with what it stored, at once and with nobody, and channels are joined as it
+// and the others find each other (docs/adr/0029, resident_connect.cc).
+//
+// What it does not: in memory mode a node that died is not taken back, since its rows have
+// forgotten what they promised and rows on a device have no way yet to be readmitted: its directory
+// is refused when it starts again, and the other two go on. Leadership is not handed over, only
+// won. Both are written in docs/devices.md.
 //
 // The host checks the device: an answer to a probe in every lane about twice a second, equal state
 // hashes after every command, entries in order. The first failure ends the node (GC7101 to GC7103)
@@ -37,6 +41,7 @@
 #include "server/resident_requests.h"
 #include "server/resident_rows.h"
 #include "server/resident_states.h"
+#include "server/resident_storage.h"
 #include "server/resident_turn.h"
 #include "server/service.h"
 
@@ -56,6 +61,12 @@ struct ResidentEngineOptions {
   std::uint32_t locks_max = 1u << 20;  // What the lock tables of the node are sized for.
   std::uint64_t index_seed = 0;
 };
+
+// The message that says how far a node is: resident_states.h owns 5 and 6. Byte 1: 1 once it runs,
+// 2 while it waits for others only; bytes 4 to 7: the epoch of its channel to the receiver, 0 for
+// none.
+inline constexpr std::byte kReadyKind{7};
+inline constexpr std::size_t kReadyBytes = 8;
 
 // The most that the tables of a resident node are sized for: 64 K locks in each of 16 stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
@@ -87,7 +98,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   bool shrink() override { return false; }
 
-  Incarnation incarnation() const override { return directory_->incarnation(); }
+  Incarnation incarnation() const override { return identity_->incarnation(); }
 
   std::uint16_t listen_port() const override { return network_->listen_port(); }
 
@@ -109,6 +120,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     NodeId id;
     std::uint64_t heard_ms = 0;  // 0: never.
     bool ready = false;          // To begin its turn.
+    std::uint64_t joined_ms = 0;
   };
 
   struct Metrics {
@@ -123,13 +135,22 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   ResidentEngine(ResidentEngineOptions options, Service& service, MetricsRegistry& metrics);
 
   Status open_directory();
+  Status open_storage(MetricsRegistry& metrics);
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
   Result<std::unique_ptr<netcore::MemorySource>> open_memory();
+  // resident_connect.cc
   Status begin();
-  std::size_t meet(std::uint64_t now_ms);
+  Result<std::size_t> prepare();
+  Result<std::size_t> meet(std::uint64_t now_ms);
+  bool may_begin() const;
+  Result<std::size_t> connect_found();
+  Status connect(const ResidentJoin::Found& found);
+  void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);
-  void on_ready(NodeId from, bool runs);
+  void on_ready(NodeId from, std::span<const std::byte> message);
+
+  bool is_durable() const { return storage_ != nullptr; }
 
   bool turns_here() const { return turn_ != nullptr && turn_->needs_calls(); }
 
@@ -137,8 +158,8 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
       std::uint64_t cookie, bool read, StatusCode code, std::uint32_t detail, NodeId leader);
   std::size_t give_refusals();
   void note_gap(std::uint64_t now_us);
-  std::size_t join_when_done();
   Result<std::size_t> run(std::uint64_t now_us);
+  Result<std::size_t> store(std::uint64_t now_ms);
   Result<std::size_t> listen();
   void talk(std::uint64_t now_ms);
   void tell_metrics();
@@ -160,11 +181,13 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Service& service_;
   Metrics metrics_;
   DeviceCalls calls_;
-  std::unique_ptr<ledger::DataDirectory> directory_;
+  std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
+  ledger::IdentityFile* identity_ = nullptr;
   std::unique_ptr<ResidentNode> node_;
   std::unique_ptr<ResidentRequests> requests_;
   std::unique_ptr<ResidentRows> rows_;
   std::unique_ptr<ResidentStates> states_;
+  std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
   std::unique_ptr<ResidentProbe> probe_;
   std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<netcore::PeerNetwork> network_;

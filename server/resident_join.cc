@@ -1,6 +1,7 @@
 #include "server/resident_join.h"
 
-#include "netcore/gpu_nvlink.h"
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,27 +10,26 @@
 namespace gcoord::server {
 namespace {
 
-constexpr int kLookMs = 200;
+// One look at one peer.
+constexpr int kLookMs = 20;
+// How long a caller waits until the call is answered: the other thread's looks at two peers.
+constexpr int kAnswerMs = 200;
 
-// The caller of a socket removes its file.
-struct SocketFile {
-  explicit SocketFile(std::string file) : path(std::move(file)) { remove(); }
+// What the answering side says first: until then a call lies in a queue, perhaps of a process that
+// is gone.
+constexpr std::byte kAnswered{1};
 
-  ~SocketFile() { remove(); }
-
-  SocketFile(const SocketFile&) = delete;
-  SocketFile& operator=(const SocketFile&) = delete;
-
-  void remove() const {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-
-  std::string path;
-};
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
 
 bool is_patience(const Status& status) {
   return status.code() == StatusCode::DeadlineExceeded || status.code() == StatusCode::Unavailable;
+}
+
+Status not_answered() {
+  return {StatusCode::Unavailable, "the peer did not answer"};
 }
 
 }  // namespace
@@ -40,77 +40,142 @@ std::string resident_socket_path(std::uint16_t port, NodeId caller) {
   return (std::filesystem::temp_directory_path() / name).string();
 }
 
-ResidentJoin::ResidentJoin(const ResidentJoinOptions& options, ResidentNode& node)
-    : options_(options), node_(node), thread_([this] { run(); }) {}
+ResidentJoin::ResidentJoin(const ResidentJoinOptions& options) : options_(options) {
+  for (const ResidentJoinOptions::Peer& peer : options.peers) {
+    sought_.push_back({peer, false, {}});
+  }
+  thread_ = std::thread([this] { run(); });
+}
 
 ResidentJoin::~ResidentJoin() {
-  stop_.store(true, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
   thread_.join();
+  for (const Sought& sought : sought_) {
+    if (sought.listener.valid()) {
+      remove_file(path_of(sought));
+    }
+  }
+}
+
+void ResidentJoin::seek(NodeId peer) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Sought& sought : sought_) {
+      sought.wanted = sought.wanted || sought.peer.id == peer;
+    }
+  }
+  wake_.notify_one();
+}
+
+bool ResidentJoin::seeks(NodeId peer) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(sought_.begin(),
+                     sought_.end(),
+                     [&](const Sought& each) { return each.peer.id == peer && each.wanted; }) ||
+         std::any_of(
+             found_.begin(), found_.end(), [&](const Found& each) { return each.peer == peer; });
+}
+
+std::optional<ResidentJoin::Found> ResidentJoin::take() {
+  const std::lock_guard lock(mutex_);
+  if (found_.empty()) {
+    return std::nullopt;
+  }
+  Found found = std::move(found_.front());
+  found_.erase(found_.begin());
+  return found;
+}
+
+Status ResidentJoin::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void ResidentJoin::run() {
-  result_ = join_all();
-  done_.store(true, std::memory_order_release);  // Pairs with done().
+  while (wait_for_wish()) {
+    for (Sought& sought : sought_) {
+      bool wanted = false;
+      {
+        const std::lock_guard lock(mutex_);
+        wanted = sought.wanted && failure_.ok();
+      }
+      if (wanted) {
+        end_look(sought, look(sought));
+      }
+    }
+  }
+}
+
+// False: to be stopped.
+bool ResidentJoin::wait_for_wish() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] {
+    const bool wanted =
+        std::any_of(sought_.begin(), sought_.end(), [](const Sought& each) { return each.wanted; });
+    return stop_ || (wanted && failure_.ok());
+  });
+  return !stop_;
+}
+
+void ResidentJoin::end_look(Sought& sought, Result<netcore::OwnedFd> looked) {
+  if (!looked.ok() && is_patience(looked.status())) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!looked.ok()) {
+    failure_ = looked.status();
+    return;
+  }
+  if (sought.listener.valid()) {
+    sought.listener = netcore::OwnedFd{};
+    remove_file(path_of(sought));
+  }
+  sought.wanted = false;
+  found_.push_back({sought.peer.id, std::move(looked).value()});
 }
 
 // Calls go up and answers down, so that no two nodes wait for each other.
-Status ResidentJoin::join_all() {
-  auto peers = options_.peers;
-  std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  for (const auto& peer : peers) {
-    if (peer.id < options_.self) {
-      GCOORD_TRY_STATUS(call(peer));
-    }
-  }
-  for (const auto& peer : peers) {
-    if (peer.id > options_.self) {
-      GCOORD_TRY_STATUS(answer(peer));
-    }
-  }
-  return {};
+Result<netcore::OwnedFd> ResidentJoin::look(Sought& sought) {
+  return sought.peer.id < options_.self ? call(sought) : answer(sought);
 }
 
-Status ResidentJoin::call(const ResidentJoinOptions::Peer& peer) {
-  const std::string path = resident_socket_path(peer.port, options_.self);
-  while (!stop_.load(std::memory_order_relaxed)) {
-    auto socket = netcore::call_at(path, kLookMs);
-    if (socket.ok()) {
-      const Status taken = take(peer.id, socket.value());
-      if (taken.ok() || !is_patience(taken)) {
-        return taken;
-      }
-    }
-  }
-  return {StatusCode::Cancelled, "stopped while joining"};
+std::string ResidentJoin::path_of(const Sought& sought) const {
+  return sought.peer.id < options_.self ? resident_socket_path(sought.peer.port, options_.self)
+                                        : resident_socket_path(options_.port, sought.peer.id);
 }
 
-Status ResidentJoin::answer(const ResidentJoinOptions::Peer& peer) {
-  const SocketFile file(resident_socket_path(options_.port, peer.id));
-  GCOORD_TRY(const netcore::OwnedFd listener, netcore::listen_at(file.path));
-  while (!stop_.load(std::memory_order_relaxed)) {
-    auto socket = netcore::accept_at(listener, kLookMs);
-    if (socket.ok()) {
-      const Status taken = take(peer.id, socket.value());
-      if (taken.ok() || !is_patience(taken)) {
-        return taken;
-      }
-    } else if (!is_patience(socket.status())) {
-      return socket.status();
-    }
+Result<netcore::OwnedFd> ResidentJoin::call(const Sought& sought) const {
+  GCOORD_TRY(netcore::OwnedFd socket, netcore::call_at(path_of(sought), kLookMs));
+  pollfd readable{socket.get(), POLLIN, 0};
+  std::byte answer{};
+  const bool answered = ::poll(&readable, 1, kAnswerMs) == 1 &&
+                        ::recv(socket.get(), &answer, 1, MSG_DONTWAIT) == 1 && answer == kAnswered;
+  if (!answered) {
+    return not_answered();
   }
-  return {StatusCode::Cancelled, "stopped while joining"};
+  return socket;
 }
 
-Status ResidentJoin::take(NodeId peer, const netcore::OwnedFd& socket) {
-  netcore::GpuNvlinkOptions options;
-  options.cluster = options_.cluster;
-  options.self = options_.self;
-  options.peer = peer;
-  options.layout = node_.channel_layout();
-  options.timeout_ms = 1000;
-  GCOORD_TRY(auto channel, netcore::join_gpu_nvlink(node_.registry(), socket, options));
-  node_.connect(peer, std::move(channel));
-  return {};
+Result<netcore::OwnedFd> ResidentJoin::answer(Sought& sought) const {
+  if (!sought.listener.valid()) {
+    const std::string path = path_of(sought);
+    remove_file(path);
+    GCOORD_TRY(sought.listener, netcore::listen_at(path));
+  }
+  auto socket = netcore::accept_at(sought.listener, kLookMs);
+  if (!socket.ok()) {
+    // A stranger's call is no reason to give up.
+    const bool stranger = socket.status().code() == StatusCode::PermissionDenied;
+    return stranger ? not_answered() : socket.status();
+  }
+  if (::send(socket.value().get(), &kAnswered, 1, MSG_NOSIGNAL) != 1) {
+    return not_answered();
+  }
+  return socket;
 }
 
 }  // namespace gcoord::server

@@ -1,25 +1,26 @@
-// Joins the device channels of three resident nodes of one host, each its own process.
+// Finds the peers of a resident node on this host, for the descriptors that a channel begins with.
 //
 // For every pair the node with the lower id listens at a Unix socket whose name follows from its
-// peer port, which it holds, and from who may call; the other calls. Each passes the descriptor of
-// its region (netcore/gpu_nvlink.h), maps the other's, and that is all that ever passes there. The
-// sockets are gone once a channel is joined: a node that comes back later finds nobody (see
-// resident_engine.h for what that means).
+// peer port, which it holds, and from who may call; the other calls. Both do so from seek() until
+// they have found each other, at the start and whenever a channel is to be joined anew (docs/adr/
+// 0029), so a socket is there only while somebody is sought. What is found is a connected socket at
+// whose other end somebody is about to do the same: the handshake (netcore/gpu_nvlink.h) is short
+// then, and is the caller's, because memory of the node is its business.
 //
-// Runs on a thread of its own, because the handshake waits for processes that may not have been
-// started yet; every wait inside is short, so stop() returns within a second. The node is the
-// thread's until done().
+// The looking is done on a thread of its own, since processes may not have been started yet; every
+// wait inside is short, so the destructor returns within a second. seek() and take() are one
+// thread's.
 #pragma once
 
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/fd_socket.h"
-#include "server/resident_node.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +28,6 @@
 namespace gcoord::server {
 
 struct ResidentJoinOptions {
-  ClusterId cluster;
   NodeId self;
 
   struct Peer {
@@ -41,29 +41,52 @@ struct ResidentJoinOptions {
 
 class ResidentJoin {
  public:
-  ResidentJoin(const ResidentJoinOptions& options, ResidentNode& node);
+  explicit ResidentJoin(const ResidentJoinOptions& options);
   // Stops.
   ~ResidentJoin();
   ResidentJoin(const ResidentJoin&) = delete;
   ResidentJoin& operator=(const ResidentJoin&) = delete;
 
-  // All peers are joined, or it failed; then result() says which.
-  bool done() const { return done_.load(std::memory_order_acquire); }
+  // Looks for a peer until it is found. Nothing happens if it is sought already.
+  void seek(NodeId peer);
 
-  const Status& result() const { return result_; }
+  // Whether a peer is sought, or was found and not taken.
+  bool seeks(NodeId peer) const;
+
+  struct Found {
+    NodeId peer;
+    netcore::OwnedFd socket;
+  };
+
+  // The next peer that was found, once.
+  std::optional<Found> take();
+
+  // Why nobody can be found any more; ok while all is well.
+  Status failure() const;
 
  private:
+  // What one peer is to the thread.
+  struct Sought {
+    ResidentJoinOptions::Peer peer;
+    bool wanted = false;        // Guarded by mutex_.
+    netcore::OwnedFd listener;  // The thread's.
+  };
+
   void run();
-  Status join_all();
-  Status call(const ResidentJoinOptions::Peer& peer);
-  Status answer(const ResidentJoinOptions::Peer& peer);
-  Status take(NodeId peer, const netcore::OwnedFd& socket);
+  bool wait_for_wish();
+  Result<netcore::OwnedFd> look(Sought& sought);
+  Result<netcore::OwnedFd> call(const Sought& sought) const;
+  Result<netcore::OwnedFd> answer(Sought& sought) const;
+  std::string path_of(const Sought& sought) const;
+  void end_look(Sought& sought, Result<netcore::OwnedFd> looked);
 
   ResidentJoinOptions options_;
-  ResidentNode& node_;
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> done_{false};  // Release by the thread, after result_ and the node.
-  Status result_;
+  std::vector<Sought> sought_;  // Not resized.
+  mutable std::mutex mutex_;    // Guards `wanted`, found_, stop_ and failure_.
+  std::condition_variable wake_;
+  std::vector<Found> found_;
+  bool stop_ = false;
+  Status failure_;
   std::thread thread_;
 };
 

@@ -1,6 +1,9 @@
 #include "server/resident_node.h"
 
+#include "common/device_errors.h"
+#include "server/device_turn_store.h"
 #include "server/range_arena.h"
+#include "server/resident_image.h"
 
 #include <algorithm>
 #include <cstring>
@@ -71,6 +74,8 @@ Status ResidentNode::carve() {
   CarvedLocks carved =
       carve_lock_turn(arena, shape, options_.sizes, options_.index_seed, &view_.control->abort);
   view_.service = carved.service;
+  memory_ = range;
+  stripes_ = carved.stripes;
   return registry_.source().write(reinterpret_cast<std::byte*>(carved.service.stripes),
                                   std::as_bytes(std::span{carved.stripes}));
 }
@@ -92,7 +97,7 @@ Status ResidentNode::open_clients() {
   for (std::uint32_t lane = 0; lane < stripes; ++lane) {
     lanes_.push_back({netcore::open_sender(end, Band::Rpc, lane),
                       netcore::open_receiver(end, Band::Rpc, lane),
-                      false,
+                      0,
                       {}});
   }
   return {};
@@ -107,7 +112,73 @@ void ResidentNode::connect(NodeId peer, std::unique_ptr<netcore::GpuChannel> cha
   const std::uint32_t place = peer_place(options_.self, peer);
   view_.peer[place] = peer;
   view_.channel[place] = channel->device();
+  epoch_last_[place] = std::max(epoch_last_[place], channel->options().epoch);
   channel_[place] = std::move(channel);
+  absent_[place].reset();
+  fresh_[place] = true;
+}
+
+Status ResidentNode::stand_in(NodeId peer) {
+  GpuChannelOptions options;
+  options.layout = channel_layout();
+  options.epoch = kEpoch;
+  GCOORD_TRY(auto here, GpuChannel::create(registry_, options));
+  GCOORD_TRY(auto there, GpuChannel::create(registry_, options));
+  here->attach(there->region(), false);
+  there->attach(here->region(), false);
+  connect(peer, std::move(here));
+  absent_[peer_place(options_.self, peer)] = std::move(there);
+  return {};
+}
+
+std::uint32_t ResidentNode::epoch(NodeId peer) const {
+  const std::uint32_t place = peer_place(options_.self, peer);
+  const bool there = channel_[place] != nullptr && absent_[place] == nullptr;
+  return there ? channel_[place]->options().epoch : 0;
+}
+
+// Of what came over a channel that was replaced nothing is held back, and liveness words are
+// counted anew. The clock's last reading told the stripes to leave.
+Status ResidentNode::go_on() {
+  netcore::MemorySource& source = registry_.source();
+  std::vector<StripeState> stripes(options_.shape.stripe_count);
+  const auto bytes = std::as_writable_bytes(std::span{stripes});
+  GCOORD_TRY_STATUS(source.read(bytes, reinterpret_cast<const std::byte*>(view_.stripe)));
+  for (StripeState& stripe : stripes) {
+    if (stripe.halted != 0) {
+      return {StatusCode::FailedPrecondition, "a stripe has given up", kDeviceExhausted};
+    }
+    for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+      stripe.held[place] = fresh_[place] ? 0 : stripe.held[place];
+      stripe.broken[place] = fresh_[place] ? 0 : stripe.broken[place];
+    }
+  }
+  GCOORD_TRY_STATUS(source.write(reinterpret_cast<std::byte*>(view_.stripe), bytes));
+  ClockState clock;
+  const auto clock_bytes = std::as_writable_bytes(std::span{&clock, 1});
+  auto* clock_place = reinterpret_cast<std::byte*>(view_.clock_state);
+  GCOORD_TRY_STATUS(source.read(clock_bytes, clock_place));
+  for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+    clock.heard[place] = std::exchange(fresh_[place], false) ? 0 : clock.heard[place];
+  }
+  clock.leave = 0;
+  GCOORD_TRY_STATUS(source.write(clock_place, clock_bytes));
+  for (TurnInput& input : view_.clock->input) {
+    GCOORD_TRY_STATUS(source.store_word(&input.leave, 0));
+  }
+  return source.store_word(&view_.control->abort, 0);
+}
+
+Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fill) {
+  ResidentImage image(options_, memory_.bytes);
+  fill(image.view());
+  GCOORD_TRY_STATUS(image.copy_to(registry_.source(), memory_.address));
+  for (std::size_t k = 0; k < stripes_.size(); ++k) {
+    stripes_[k].ends = image.view().service.stripes[k].ends;
+  }
+  restored_ = true;
+  return registry_.source().write(reinterpret_cast<std::byte*>(view_.service.stripes),
+                                  std::as_bytes(std::span{stripes_}));
 }
 
 bool ResidentNode::connected() const {
@@ -141,16 +212,28 @@ std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
     tile.for_each_word(
         [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
     lane.from.release(tile);
-    if (lane.half) {
-      lane.half = false;
-      return ToldSlot{lane.reply, from_words<locks::LockEntry>(words)};
+    if (lane.missing == 0) {
+      begin(lane, from_words<TurnReply>(words));
+    } else if (lane.told.reply.verdict == TurnVerdict::Store) {
+      lane.told.stores.push_back(from_words<locks::LockEntry>(words));
+      --lane.missing;
+    } else {
+      lane.told.entry = from_words<locks::LockEntry>(words);
+      --lane.missing;
     }
-    lane.reply = from_words<TurnReply>(words);
-    const TurnVerdict verdict = lane.reply.verdict;
-    lane.half = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
-    if (!lane.half && verdict != TurnVerdict::None) {
-      return ToldSlot{lane.reply, {}};
+    if (lane.missing == 0 && lane.told.reply.verdict != TurnVerdict::None) {
+      return std::exchange(lane.told, ToldSlot{});
     }
+  }
+}
+
+void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
+  const TurnVerdict verdict = reply.verdict;
+  const bool decided = verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told;
+  lane.told = ToldSlot{reply, {}, {}};
+  lane.missing = decided ? 1 : 0;
+  if (verdict == TurnVerdict::Store) {
+    lane.missing = std::min(reply.detail & ~kStoreSnapshot, kStageMax);
   }
 }
 
@@ -189,7 +272,8 @@ Result<StripeCounts> ResidentNode::counts() {
 Status join_resident(ResidentNode& one, ResidentNode& other) {
   GpuChannelOptions options;
   options.layout = one.channel_layout();
-  options.epoch = kEpoch;
+  options.epoch =
+      std::max(one.epoch_next(other.options().self), other.epoch_next(one.options().self));
   GCOORD_TRY(auto first, GpuChannel::create(one.registry(), options));
   GCOORD_TRY(auto second, GpuChannel::create(other.registry(), options));
   first->attach(second->region(), false);

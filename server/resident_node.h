@@ -4,8 +4,12 @@
 // Life: make() carves everything and opens the rings to this host; connect() gives it the channel
 // to each peer (in one process: join_resident; between processes: resident_join.h); view() is then
 // what kernels work with. Requests and what the node tells its host travel in lanes of pinned
-// memory, one per stripe, whose host ends are here. Contract: one thread. Destroy it only when
-// nothing runs on it any more (resident_turn.h).
+// memory, one per stripe, whose host ends are here.
+//
+// A peer that is not there (yet, or any more) can be stood in for: a channel whose other end is
+// memory of this node that nobody reads. A channel is replaced by one of a greater epoch while
+// nothing runs on the node: connect(), then go_on(), and the rows go on where they were. Contract:
+// one thread. Destroy it only when nothing runs on it any more (resident_turn.h).
 #pragma once
 
 #include "common/ids.h"
@@ -19,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +31,11 @@
 namespace gcoord::server {
 
 using ResidentView = TurnNode<LockTurnService>;
+
+// The place of a node among the peers of another.
+constexpr std::uint32_t peer_place(NodeId self, NodeId peer) {
+  return peer.value < self.value ? peer.value - 1 : peer.value - 2;
+}
 
 struct ResidentNodeOptions {
   NodeId self{1};  // 1, 2 or 3: rows name their voters so.
@@ -37,10 +47,12 @@ struct ResidentNodeOptions {
   std::uint64_t index_seed = 0;
 };
 
-// What a lane of the node brought its host: a reply, and for a decided entry the entry.
+// What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
+// be stored with a Store.
 struct ToldSlot {
   TurnReply reply;
   locks::LockEntry entry;
+  std::vector<locks::LockEntry> stores;
 };
 
 class ResidentNode {
@@ -54,14 +66,38 @@ class ResidentNode {
 
   const ResidentNodeOptions& options() const { return options_; }
 
+  // Before the turn is started.
+  void set_timing(const TurnTiming& timing) { options_.timing = timing; }
+
   netcore::MemoryRegistry& registry() { return registry_; }
 
   // The lanes that a channel to a peer has; the same on both sides.
   netcore::LaneLayoutOptions channel_layout() const;
 
-  // The channel to a peer, attached.
+  // The channel to a peer, attached. The one before, if any, is released: nothing runs.
   void connect(NodeId peer, std::unique_ptr<netcore::GpuChannel> channel);
+  // A channel to a peer that is not there.
+  Status stand_in(NodeId peer);
   bool connected() const;
+
+  // The epoch of the channel to a peer; 0: there is none, or one that stands in.
+  std::uint32_t epoch(NodeId peer) const;
+
+  // Greater than every epoch that was used with the peer.
+  std::uint32_t epoch_next(NodeId peer) const {
+    return epoch_last_[peer_place(options_.self, peer)] + 1;
+  }
+
+  // Makes a node whose turn was stopped ready to be started again, with the channels as they are
+  // now. FailedPrecondition: a stripe gave up, and the node must not go on.
+  Status go_on();
+
+  // Fills the node's memory before its turn is prepared: `fill` is given zeroed memory of the host,
+  // divided as the node's is, and puts rows, log pages and lock tables there.
+  Status restore(const std::function<void(const ResidentView&)>& fill);
+
+  // Whether the rows came from there.
+  bool restored() const { return restored_; }
 
   // For kernels, once connected().
   const ResidentView& view() const { return view_; }
@@ -90,31 +126,33 @@ class ResidentNode {
   struct Lane {
     netcore::LaneSender to;
     netcore::LaneReceiver from;
-    bool half = false;  // `reply` came, its entry has not.
-    TurnReply reply;
+    std::uint32_t missing = 0;  // Entries that follow what came, and have not.
+    ToldSlot told;
   };
 
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory)
       : options_(options), registry_(std::move(memory)) {}
 
+  void begin(Lane& lane, const TurnReply& reply);
   Status carve();
   Status open_clients();
 
   ResidentNodeOptions options_;
   netcore::MemoryRegistry registry_;
   ResidentView view_;
+  netcore::MemoryRange memory_;
+  std::vector<LockStripe> stripes_;  // As they lie in the node, but for what changes.
+  bool restored_ = false;
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
+  std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
+  std::uint32_t epoch_last_[kTurnPeers]{};
+  bool fresh_[kTurnPeers]{};  // Connected since the node was made, or since go_on().
   std::unique_ptr<netcore::GpuChannel> client_device_;
   std::unique_ptr<netcore::GpuChannel> client_host_;
   std::vector<Lane> lanes_;
 };
 
-// The place of a node among the peers of another.
-constexpr std::uint32_t peer_place(NodeId self, NodeId peer) {
-  return peer.value < self.value ? peer.value - 1 : peer.value - 2;
-}
-
-// Joins two nodes of one process, on one device or on the host.
+// Joins two nodes of one process, on one device or on the host; again: nothing runs on either.
 Status join_resident(ResidentNode& one, ResidentNode& other);
 
 }  // namespace gcoord::server

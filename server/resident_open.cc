@@ -25,9 +25,8 @@ Status not_served(const std::string& what) {
 }
 
 Status check(const EngineOptions& options) {
-  if (options.durability != consensus::Durability::Memory) {
-    return not_served(
-        "keeps no log of record yet: add --durability memory, or take --turn host for durable");
+  if (options.rejoin) {
+    return not_served("takes no node back whose data directory is lost: leave out --rejoin");
   }
   std::vector<std::uint32_t> ids{options.node.value};
   for (const netcore::PeerAddress& peer : options.peers) {
@@ -73,8 +72,15 @@ LockTurnSizes sizes_of(std::uint32_t locks_max, const TurnShape& shape) {
   return {.locks = each, .sessions = each, .requests = 2 * each, .name_blocks = 4 * each};
 }
 
-TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation) {
+bool keeps_log(const EngineOptions& options) {
+  return options.durability == consensus::Durability::Durable;
+}
+
+TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool has_promised) {
   TurnTiming timing;
+  timing.stored_at_once = keeps_log(options) ? 0 : 1;
+  // Promises from before the restart bind for one election timeout more; ticks begin with 1.
+  timing.vote_after = has_promised ? Tick{1 + options.timing.election_ticks} : Tick{};
   timing.tick_ns = std::uint64_t{options.tick_ms} * 1'000'000;
   timing.heartbeat_ticks = options.timing.resend_ticks;
   timing.timing = options.timing;
@@ -94,9 +100,18 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptio
     options.engine.clock_us = [] { return boot_time_us(); };
   }
   options.engine.seed = options.engine.seed != 0 ? options.engine.seed : draw_random();
+  options.engine.resident_entries = true;
   std::unique_ptr<ResidentEngine> engine(new ResidentEngine(std::move(options), service, metrics));
-  GCOORD_TRY_STATUS(engine->open_directory());
+  const bool durable = keeps_log(engine->options_.engine);
+  if (!durable) {
+    GCOORD_TRY_STATUS(engine->open_directory());
+  }
   GCOORD_TRY_STATUS(engine->open_node());
+  if (durable) {
+    GCOORD_TRY_STATUS(engine->open_storage(metrics));
+  }
+  engine->node_->set_timing(timing_of(
+      engine->options_.engine, engine->incarnation(), durable && engine->storage_->has_promised()));
   GCOORD_TRY_STATUS(engine->open_network(metrics));
   return engine;
 }
@@ -112,6 +127,28 @@ Status ResidentEngine::open_directory() {
         options.data_directory +
             " was used before, and a node with --turn resident that ended has forgotten what it "
             "promised; the rest of its cluster goes on without it");
+  }
+  identity_ = &directory_->identity();
+  return {};
+}
+
+// Rows, log pages and lock tables as storage has them. Whoever has promised something does not wait
+// for the others: channels stand in for them until they are found.
+Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
+  GCOORD_TRY(storage_,
+             ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
+  identity_ = &storage_->identity();
+  if (identity_->rejoining()) {
+    return not_served("takes no node back whose data directory was lost");
+  }
+  Status filled;
+  GCOORD_TRY_STATUS(
+      node_->restore([this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));
+  GCOORD_TRY_STATUS(filled);
+  for (const netcore::PeerAddress& peer : options_.engine.peers) {
+    if (storage_->has_promised()) {
+      GCOORD_TRY_STATUS(node_->stand_in(peer.id));
+    }
   }
   return {};
 }
@@ -136,7 +173,6 @@ Status ResidentEngine::open_node() {
   options.self = options_.engine.node;
   options.shape = shape_of(options_.engine);
   options.sizes = sizes_of(options_.locks_max, options.shape);
-  options.timing = timing_of(options_.engine, incarnation());
   options.index_seed = options_.index_seed;
   GCOORD_TRY(auto memory, open_memory());
   auto made = ResidentNode::make(options, std::move(memory));
@@ -164,16 +200,15 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
                                          kTurnNodes,
-                                         kResidentSetting};
+                                         is_durable() ? kResidentDurableSetting : kResidentSetting};
   admission_ = std::make_unique<EngineAdmission>(
-      directory_->identity(), options.peers, settings, [this](const Status& status) {
-        fail(status);
-      });
+      *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;
   network.incarnation = incarnation();
-  network.directory = netcore::DirectoryId{directory_->directory_id()};
+  network.directory = netcore::DirectoryId{identity_->directory_id()};
+  network.durable = is_durable() ? storage_->durable_lsn() : 0;
   network.life = draw_random();
   network.settings = settings;
   network.listen_host = options.listen_host;
@@ -183,18 +218,18 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
-  ResidentJoinOptions join{options.cluster, options.node, {}, network_->listen_port()};
+  ResidentJoinOptions join{options.node, {}, network_->listen_port()};
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {
     join.peers.push_back({peer.id, peer.port});
-    peers_.push_back({peer.id, 0});
+    peers_.push_back({peer.id});
     ids.push_back(peer.id);
   }
   states_ = std::make_unique<ResidentStates>(
       ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
         send_peer_message(to, message);
       });
-  join_ = std::make_unique<ResidentJoin>(join, *node_);
+  join_ = std::make_unique<ResidentJoin>(join);
   return {};
 }
 

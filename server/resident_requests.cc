@@ -1,6 +1,7 @@
 #include "server/resident_requests.h"
 
 #include "locks/lock_demand.h"
+#include "server/device_turn_store.h"
 
 #include <algorithm>
 #include <utility>
@@ -88,10 +89,34 @@ std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
   return request.tag;
 }
 
+void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {
+  lanes_[lane_of(shard)].stored.emplace_back(shard, ack);
+}
+
+// Before requests, which only make more of them.
+std::size_t ResidentRequests::push_stored(std::uint32_t number) {
+  auto& stored = lanes_[number].stored;
+  std::size_t pushed = 0;
+  while (!stored.empty()) {
+    TurnRequest request = no_stored();
+    const std::size_t count = std::min<std::size_t>(stored.size(), kStoredAcks);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      put_stored(request, k, stored[k].first, stored[k].second);
+    }
+    if (!node_.push(number, &request, 1)) {
+      break;
+    }
+    stored.erase(stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(count));
+    pushed += count;
+  }
+  return pushed;
+}
+
 std::size_t ResidentRequests::push() {
   open_barrier_.clear();
   std::size_t pushed = 0;
   for (std::uint32_t number = 0; number < lanes_.size(); ++number) {
+    pushed += push_stored(number);
     auto& queue = lanes_[number].queue;
     while (!queue.empty() &&
            node_.push(

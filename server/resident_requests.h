@@ -17,6 +17,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -50,6 +51,9 @@ class ResidentRequests {
   // A request that the device refuses at once, to see whether the lane lives. Its tag.
   std::uint64_t probe(std::uint32_t lane);
 
+  // Tells the device that what a row asked for is durable.
+  void stored(ShardId shard, const consensus::StorageAck& ack);
+
   // Hands queued requests to the device as far as lanes have room; how many.
   std::size_t push();
 
@@ -66,13 +70,15 @@ class ResidentRequests {
  private:
   struct Lane {
     std::deque<std::vector<TurnRequest>> queue;  // Each to be pushed whole.
-    std::uint32_t weight = 0;                    // Under way.
+    std::deque<std::pair<ShardId, consensus::StorageAck>> stored;
+    std::uint32_t weight = 0;  // Under way.
     std::uint32_t room = 0;
   };
 
   std::uint32_t lane_of(ShardId shard) const;
   void enqueue(ShardId shard, const std::vector<locks::LockEntry>& entries, Asked asked);
   void forget(std::uint64_t tag, const Asked& asked);
+  std::size_t push_stored(std::uint32_t number);
 
   ResidentNode& node_;
   std::vector<Lane> lanes_;

@@ -3,6 +3,8 @@
 #include "common/device_errors.h"
 #include "server/engine_errors.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -46,6 +48,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
     case TurnVerdict::Refused:
       take_refusal(told.reply);
       return {};
+    case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
     case TurnVerdict::None:
       break;
   }
@@ -97,8 +100,10 @@ void ResidentRows::take_role(const TurnReply& told) {
 
 void ResidentRows::take_snapshot(const TurnReply& told) {
   Row& row = rows_[told.shard.value];
-  counts_.absent += row.absent ? 0 : 1;
-  row.absent = true;
+  set_absent(told.shard);
+  if (!is_wanted(told.shard) && row.applied >= told.index) {
+    return;  // This host is ahead of its device.
+  }
   commands_.forget(told.shard);
   Waiting& waiting = waiting_[told.shard.value];
   waiting.from = told.index;
@@ -229,6 +234,87 @@ Result<bool> ResidentRows::install(ShardId shard,
     GCOORD_TRY_STATUS(apply(told));
   }
   return true;
+}
+
+namespace {
+
+// Before the pieces, and behind them the service's bytes. On disk: never change the order.
+struct StoredHead {
+  std::uint64_t index = 0;
+  std::uint64_t pieces_next = 0;
+  std::uint32_t piece_count = 0;
+  std::uint32_t reserved = 0;
+};
+
+static_assert(sizeof(StoredHead) == 24);
+
+StoredHead head_of(std::span<const std::byte> bytes) {
+  StoredHead head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+void ResidentRows::encode(ShardId shard, std::vector<std::byte>& bytes) const {
+  const ToldCommands::Pieces pieces = commands_.pieces(shard);
+  const StoredHead head{.index = rows_[shard.value].applied.value,
+                        .pieces_next = pieces.next.value,
+                        .piece_count = static_cast<std::uint32_t>(pieces.entries.size())};
+  const auto add = [&bytes](std::span<const std::byte> more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  };
+  add(std::as_bytes(std::span{&head, 1}));
+  add(std::as_bytes(std::span{pieces.entries}));
+  service_.serialize(shard, bytes);
+}
+
+bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes.size() >= sizeof(StoredHead) && head_of(bytes).piece_count <= locks::kPiecesMax &&
+          (bytes.size() - sizeof(StoredHead)) / sizeof(locks::LockEntry) >=
+              head_of(bytes).piece_count);
+}
+
+Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
+  if (!well_formed(bytes)) {
+    return {StatusCode::DataLoss, "a stored state that cannot be"};
+  }
+  Row& row = rows_[shard.value];
+  row.applied = LogIndex{};
+  commands_.forget(shard);
+  if (bytes.empty()) {
+    return service_.install(shard, bytes);
+  }
+  const StoredHead head = head_of(bytes);
+  ToldCommands::Pieces pieces{LogIndex{head.pieces_next}, {}};
+  pieces.entries.resize(head.piece_count);
+  bytes = bytes.subspan(sizeof head);
+  const std::size_t piece_bytes = pieces.entries.size() * sizeof(locks::LockEntry);
+  std::copy_n(
+      bytes.begin(), piece_bytes, std::as_writable_bytes(std::span{pieces.entries}).begin());
+  row.applied = LogIndex{head.index};
+  commands_.put(shard, pieces);
+  return service_.install(shard, bytes.subspan(piece_bytes));
+}
+
+void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry& entry) {
+  Row& row = rows_[shard.value];
+  if (index <= row.applied) {
+    return;
+  }
+  row.applied = index;
+  if (commands_.take(shard, index, entry, bytes_) == ToldKind::Command) {
+    AppliedEntry applied{.shard = shard, .index = index};
+    applied.payload = bytes_;
+    service_.apply(applied);
+  }
+}
+
+void ResidentRows::set_absent(ShardId shard) {
+  Row& row = rows_[shard.value];
+  counts_.absent += row.absent ? 0 : 1;
+  row.absent = true;
 }
 
 }  // namespace gcoord::server

@@ -68,6 +68,26 @@ class ResidentRows {
   // The index as of which the shard's state may be given away now; 0: it is not whole.
   LogIndex whole_at(ShardId shard) const;
 
+  // The index up to which the host has applied the shard.
+  LogIndex applied(ShardId shard) const { return rows_[shard.value].applied; }
+
+  // --- What stable storage keeps of a shard
+
+  // Appends the host's state, its index, and the pieces of a name that is on its way.
+  void encode(ShardId shard, std::vector<std::byte>& bytes) const;
+  // Takes such bytes in place of the shard's state; empty ones are the initial state.
+  Status decode(ShardId shard, std::span<const std::byte> bytes);
+  static bool well_formed(std::span<const std::byte> bytes);
+
+  // A decided entry that storage held. Skipped if the state has it already.
+  void replay(ShardId shard, LogIndex index, const locks::LockEntry& entry);
+
+  // Pieces of a name whose command is still to come.
+  ToldCommands::Pieces pieces(ShardId shard) const { return commands_.pieces(shard); }
+
+  // The device starts without the shard's state: this host applies alone.
+  void set_absent(ShardId shard);
+
   // The state of a shard as of `index`. False: it was not wanted, or is not what install() takes.
   Result<bool> install(ShardId shard, LogIndex index, std::span<const std::byte> state);
 

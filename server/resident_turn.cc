@@ -16,17 +16,22 @@ class HostTurn final : public ResidentTurn {
 
   Status prepare() override {
     const ResidentView& view = node_.view();
-    stripes_.reserve(view.shape.stripe_count);
     for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
-      start_stripe(view, stripe);
+      if (!node_.restored()) {
+        start_stripe(view, stripe);
+      }
       desks_.push_back(std::make_unique<StripeDesk>());
-      stripes_.emplace_back(view, stripe, *desks_.back());
     }
     return {};
   }
 
   Status start() override {
-    clock_.emplace(node_.view(), node_.options().timing);
+    const ResidentView& view = node_.view();
+    stripes_.reserve(view.shape.stripe_count);
+    for (std::uint32_t stripe = 0; stripe < view.shape.stripe_count; ++stripe) {
+      stripes_.emplace_back(view, stripe, *desks_[stripe]);
+    }
+    clock_.emplace(view, node_.options().timing);
     return {};
   }
 

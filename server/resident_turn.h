@@ -21,10 +21,10 @@ class ResidentTurn {
  public:
   virtual ~ResidentTurn() = default;  // Stops it first.
 
-  // Once, when the node is connected: all that takes time before the first turn.
+  // Once: all that takes time before the first turn. Rows are stored unless they were restored.
   virtual Status prepare() = 0;
 
-  // Once, after that.
+  // After that, when the node is connected; and again after stop() and ResidentNode::go_on().
   virtual Status start() = 0;
 
   // Called in every pass of the node's loop, with a time that never falls. Whether anything was

@@ -35,15 +35,30 @@ class ToldCommands {
   // The shard's entries go on somewhere else: a snapshot.
   void forget(ShardId shard) { pieces_.erase(shard.value); }
 
+  // Pieces of the shard since the last entry that was none, which ends right before `next`.
+  struct Pieces {
+    LogIndex next;
+    std::vector<locks::LockEntry> entries;
+  };
+
+  // What a state of the shard needs beside it; empty nearly always.
+  Pieces pieces(ShardId shard) const {
+    const auto found = pieces_.find(shard.value);
+    return found == pieces_.end() ? Pieces{} : found->second;
+  }
+
+  // The same again, of a stored state.
+  void put(ShardId shard, const Pieces& pieces) {
+    forget(shard);
+    if (!pieces.entries.empty()) {
+      pieces_[shard.value] = pieces;
+    }
+  }
+
   // Whether a name of the shard is on its way: a state of the shard taken now would miss it.
   bool between(ShardId shard) const { return pieces_.contains(shard.value); }
 
  private:
-  struct Pieces {
-    LogIndex next;  // The index behind the newest.
-    std::vector<locks::LockEntry> entries;
-  };
-
   std::unordered_map<std::uint32_t, Pieces> pieces_;
 };
 

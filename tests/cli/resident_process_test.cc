@@ -16,7 +16,7 @@ constexpr std::uint32_t kShards = 48;
 
 class ResidentProcessTest : public testing::Test {
  protected:
-  ResidentProcessTest() {
+  explicit ResidentProcessTest(const std::string& durability = "memory") {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
@@ -28,7 +28,7 @@ class ResidentProcessTest : public testing::Test {
                               "--turn",
                               "resident",
                               "--durability",
-                              "memory"};
+                              durability};
     auto planned = chaos::LocalCluster::plan(options);
     EXPECT_TRUE(planned.ok()) << planned.status().to_string();
     cluster_.emplace(std::move(planned).value());
@@ -121,6 +121,57 @@ TEST_F(ResidentProcessTest, ANodeThatWasStoppedAndResumedServesAgain) {
   }
 }
 
+class ResidentDurableTest : public ResidentProcessTest {
+ protected:
+  ResidentDurableTest() : ResidentProcessTest("durable") {}
+
+  void restart(std::uint32_t node) {
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+    const Status ready = cluster_->wait_ready(node, kPatience);
+    ASSERT_TRUE(ready.ok()) << ready.to_string();
+  }
+};
+
+// Each in turn, and each time the two that are left need what the last one brought back.
+TEST_F(ResidentDurableTest, EveryNodeIsKilledInTurnAndNothingAcknowledgedIsLost) {
+  std::vector<nlohmann::json> grants;
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    for (int i = 0; i < 4; ++i) {
+      grants.push_back(acquire("lock" + std::to_string(grants.size())));
+    }
+    cluster_->kill(node);
+    for (std::size_t i = 0; i < grants.size(); ++i) {
+      EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID") << node;
+    }
+    restart(node);
+    acquire("after" + std::to_string(node));
+    EXPECT_EQ((*ctl_)({"-o", "json", "lock", "acquire", "lock0", "--try", "--ttl", "60s"}).code, 6);
+  }
+  EXPECT_EQ(ctl_->json({"lock", "ls"})["locks"].size(), grants.size() + 3);
+}
+
+TEST_F(ResidentDurableTest, AllNodesAreKilledAtOnceAndNothingAcknowledgedIsLost) {
+  const std::string name(1024, 'n');
+  std::vector<nlohmann::json> grants = {acquire(name)};
+  for (int i = 1; i < 12; ++i) {
+    grants.push_back(acquire("lock" + std::to_string(i)));
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t node = 1; node <= 3; ++node) {
+      cluster_->kill(node);
+    }
+    for (std::uint32_t node = 1; node <= 3; ++node) {
+      restart(node);
+    }
+    EXPECT_EQ(verdict(name, grants[0])["verdict"], "VALID");
+    for (int i = 1; i < 12; ++i) {
+      EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID") << i;
+    }
+  }
+  const auto next = acquire("another");
+  EXPECT_FALSE(std::string(next["token"]).empty());
+}
+
 TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
   const chaos::ScratchDirectory directory = scratch();
   const std::string data_dir = (directory.path() / "data").string();
@@ -142,7 +193,9 @@ TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
   };
   const std::vector<std::string> three = {
       "--peer", "2=127.0.0.1:17998", "--peer", "3=127.0.0.1:17997"};
-  EXPECT_THAT(refused(three), HasSubstr("--durability memory"));
+  auto again = three;
+  again.push_back("--rejoin");
+  EXPECT_THAT(refused(again), HasSubstr("--rejoin"));
   EXPECT_THAT(refused({"--durability", "memory"}), HasSubstr("three nodes"));
   EXPECT_THAT(
       refused(

@@ -38,14 +38,17 @@ struct ResidentWorld {
     std::map<std::uint64_t, Answer> answers;  // By tag.
     std::vector<locks::LockEvent> events;     // Of shards that this node leads.
     std::uint64_t compared = 0;               // State hashes that were equal on both sides.
+    std::vector<ToldSlot> stores;             // To be made durable; nobody has been told.
   };
 
   explicit ResidentWorld(std::uint64_t seed,
                          LockTurnSizes sizes = {},
                          bool clients_read = true,
-                         std::uint32_t client_slots = 256)
+                         std::uint32_t client_slots = 256,
+                         bool durable = false)
       : seed_(seed), reads_(clients_read) {
     ResidentNodeOptions options;
+    options.timing.stored_at_once = durable ? 0 : 1;
     options.shape = {.shard_count = kShards,
                      .stripe_count = 3,
                      .log_slots = 128,
@@ -86,6 +89,11 @@ struct ResidentWorld {
     node.absent.resize(kShards);
   }
 
+  virtual ~ResidentWorld() = default;
+
+  // Called after node n was turned and listened to.
+  virtual void after_turn(std::uint32_t n) { static_cast<void>(n); }
+
   void turns(std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
       now_ns += kWorldTickNs / 10;
@@ -96,6 +104,7 @@ struct ResidentWorld {
         if (reads_) {
           listen(nodes[n]);
         }
+        after_turn(n);
       }
     }
   }
@@ -122,6 +131,9 @@ struct ResidentWorld {
       case TurnVerdict::Committed:
       case TurnVerdict::Told:
         return take_entry(node, told);
+      case TurnVerdict::Store:
+        node.stores.push_back(told);
+        return;
       case TurnVerdict::NotLeader:
       case TurnVerdict::Overloaded:
       case TurnVerdict::Refused:

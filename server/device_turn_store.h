@@ -1,0 +1,141 @@
+// What a row in durable mode asks its host to make durable, and how the host says that it is.
+//
+// "Storage is a peer" (DESIGN.md section 3): the step's StorageRequest leaves the device through
+// the ring to the host, as one slot followed by the entries as they lie in the log page; the host
+// writes what all rows asked for as one record of its log and acknowledges row by row, through the
+// ring of requests. A row has one request under way, and emits votes and acknowledgements only when
+// the answer has come: that is state of the row, which nothing here can break.
+//
+// A request says one term of entries and at most kStageMax of them, and a snapshot goes alone: the
+// row is told what was taken, as if it had asked for that, and asks for the rest next. One that
+// finds no room is taken back, and the row asks again in its next turn. Host and device.
+#pragma once
+
+#include "common/hd.h"
+#include "consensus/log_runs.h"
+#include "consensus/outbox.h"
+#include "consensus/shard_table.h"
+#include "server/device_turn_desk.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace gcoord::server {
+
+// Entries of one request: with its header a quarter of what one turn of a stripe may tell.
+inline constexpr std::uint32_t kStageMax = kTurnReplies / 4 - 1;
+
+// TurnReply::detail of a Store: the number of entries that follow, and this bit for a snapshot.
+inline constexpr std::uint32_t kStoreSnapshot = 1u << 31;
+
+// --- Requests
+
+// The last entry that is staged for a request: those of the first one's term.
+GCOORD_HD inline LogIndex staged_last(consensus::ShardRef shard,
+                                      const consensus::StorageRequest& request) {
+  if (request.snapshot != 0 || request.first > request.last) {
+    return request.first - 1;
+  }
+  const Term term = consensus::term_at(shard.log(), shard.runs(), request.first);
+  LogIndex last = request.first;
+  GCOORD_UNROLL_BY(1)
+  while (last < request.last && last - request.first + 1 < kStageMax &&
+         consensus::term_at(shard.log(), shard.runs(), last + 1) == term) {
+    last = last + 1;
+  }
+  return last;
+}
+
+// The slot before the entries: `index` is the first of them, or where a truncation begins, or the
+// floor of a snapshot; word 0 the term of the entries, or of that floor; word 1 what is known to be
+// decided; `leader` the vote.
+GCOORD_HD inline TurnReply store_head(consensus::ShardRef shard,
+                                      const consensus::StorageRequest& request,
+                                      std::uint32_t count) {
+  const consensus::Log& log = shard.log();
+  const bool snapshot = request.snapshot != 0;
+  TurnReply head;
+  head.shard = shard.shard();
+  head.verdict = TurnVerdict::Store;
+  head.detail = count | (snapshot ? kStoreSnapshot : 0);
+  head.index = snapshot ? log.floor : request.first;
+  head.leader = request.vote;
+  head.term = request.term;
+  head.result.word[1] = request.commit.value;
+  if (snapshot) {
+    head.result.word[0] = log.floor_term.value;
+  } else if (count != 0) {
+    head.result.word[0] = consensus::term_at(log, shard.runs(), request.first).value;
+  }
+  return head;
+}
+
+// The row before emit_storage() asked.
+GCOORD_HD inline void take_back(consensus::Storage& storage,
+                                const consensus::StorageRequest& request) {
+  storage.request_pending = 0;
+  storage.snapshot_pending = request.snapshot;
+  storage.persist_from = request.first;
+  storage.pending_last = min_id(storage.pending_last, request.first - 1);
+}
+
+// False: no room, and the row has not asked.
+template <typename RowTurn>
+GCOORD_HD bool stage(const RowTurn& r,
+                     consensus::ShardRef shard,
+                     const consensus::StorageRequest& request) {
+  consensus::Storage& storage = shard.storage();
+  const LogIndex last = staged_last(shard, request);
+  const auto count = static_cast<std::uint32_t>(last - request.first + 1);
+  const std::uint32_t at = reserve_replies(r.desk, r.scratch, 1 + count);
+  if (at == kTurnReplies) {
+    take_back(storage, request);
+    return false;
+  }
+  write_reply(r.scratch, at, store_head(shard, request, count));
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const auto& entry = r.node.entry(r.row, request.first + k);
+    static_assert(sizeof entry == netcore::kSlotBytes);
+    std::memcpy(&r.scratch.reply[at + 1 + k], &entry, sizeof entry);
+  }
+  storage.pending_last = last;
+  storage.persist_from = last + 1;
+  return true;
+}
+
+// --- Acknowledgements: TurnRequests with this tag, each of several rows.
+
+inline constexpr std::uint64_t kStoredTag = ~std::uint64_t{0};
+inline constexpr std::uint32_t kStoredAcks = 3;
+
+// Two words for each: row and vote, term.
+GCOORD_HD inline void put_stored(TurnRequest& request,
+                                 std::uint32_t k,
+                                 ShardId shard,
+                                 const consensus::StorageAck& ack) {
+  request.word[2 * k] = shard.value | static_cast<std::uint64_t>(ack.vote.value) << 32;
+  request.word[2 * k + 1] = ack.term.value;
+}
+
+// An acknowledgement of nothing.
+GCOORD_HD inline TurnRequest no_stored() {
+  TurnRequest request;
+  request.tag = kStoredTag;
+  for (std::uint32_t k = 0; k < kStoredAcks; ++k) {
+    request.word[2 * k] = kNoTurnPlace;
+  }
+  return request;
+}
+
+GCOORD_HD inline std::uint32_t stored_row(const TurnRequest& request, std::uint32_t k) {
+  return static_cast<std::uint32_t>(request.word[2 * k]);
+}
+
+GCOORD_HD inline consensus::StorageAck stored_ack(const TurnRequest& request, std::uint32_t k) {
+  return {Term{request.word[2 * k + 1]},
+          NodeId{static_cast<std::uint32_t>(request.word[2 * k] >> 32)},
+          1};
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,204 @@
+// What a resident node's host writes for its rows: acknowledged only when it is durable, there
+// again after power was lost, from checkpoints and the log behind them; and the end at a failed
+// sync.
+#include "server/resident_storage.h"
+
+#include "ledger/memory_checkpoint_store.h"
+#include "ledger/memory_disk.h"
+#include "resident_world.h"
+#include "server/device_turn_store.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+constexpr ShardId kShard{3};
+
+class TablesService final : public Service {
+ public:
+  void apply(const AppliedEntry& entry) override {
+    std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
+    locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
+    locks.apply_bytes(entry.shard, entry.index, entry.payload, Tick{1}, events);
+  }
+
+  void on_proposal_failed(std::uint64_t, const Status&, NodeId) override {}
+
+  void on_read(std::uint64_t, const Status&, NodeId) override {}
+
+  void on_role(ShardId, consensus::Role, Term, NodeId) override {}
+
+  void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
+    const auto state = locks.serialize(shard);
+    bytes.insert(bytes.end(), state.begin(), state.end());
+  }
+
+  Status install(ShardId shard, std::span<const std::byte> bytes) override {
+    return bytes.empty() ? Status{} : locks.deserialize(shard, bytes, Tick{1});
+  }
+
+  bool plausible(ShardId, std::span<const std::byte>) const override { return true; }
+
+  std::uint64_t state_hash(ShardId shard) const override { return locks.state_hash(shard); }
+
+  void on_loop_gap(std::uint64_t) override {}
+
+  locks::LockCpu locks{{.shard_count = ResidentWorld::kShards, .index_seed = 5}};
+};
+
+// One life of a node's storage over disks that outlive it.
+struct Life {
+  Life(ledger::MemoryDisk& identity, ledger::MemoryDisk& wal, ledger::CheckpointMedium& store) {
+    ResidentNodeOptions node;
+    node.shape = {.shard_count = ResidentWorld::kShards,
+                  .stripe_count = 3,
+                  .log_slots = 128,
+                  .entries_max = 16,
+                  .wide_count = 64};
+    node.ring_slots = 256;
+    ResidentWorld::open(host, node);
+    requests = std::make_unique<ResidentRequests>(*host.memory);
+    rows = std::make_unique<ResidentRows>(ResidentWorld::kShards, service, *requests);
+    EngineOptions options;
+    options.cluster = ClusterId{9};
+    options.node = NodeId{1};
+    options.shard_count = ResidentWorld::kShards;
+    options.peers = {{NodeId{2}, "simulated", 2}, {NodeId{3}, "simulated", 3}};
+    options.identity_disk = &identity;
+    options.wal_disk = &wal;
+    options.open_checkpoint_store = [&store] {
+      return Result<std::unique_ptr<ledger::CheckpointStore>>{
+          ledger::open_memory_checkpoint_store(store)};
+    };
+    options.storage_driver = ledger::StorageDriver::Owner;
+    options.wal_segment_bytes = 1 << 20;
+    options.checkpoint_interval_ms = 0;
+    options.checkpoint_wal_bytes = 1;
+    options.resident_entries = true;
+    options.seed = 11;
+    auto opened = ResidentStorage::open(options, *rows, *requests, service, metrics);
+    status = opened.status();
+    if (opened.ok()) {
+      storage = std::move(opened).value();
+    }
+  }
+
+  // Asks to store one entry, in term 1.
+  Status ask(LogIndex index, const locks::LockEntry& entry, LogIndex commit) {
+    ToldSlot told;
+    told.reply.shard = kShard;
+    told.reply.verdict = TurnVerdict::Store;
+    told.reply.detail = 1;
+    told.reply.index = index;
+    told.reply.term = Term{1};
+    told.reply.leader = NodeId{1};
+    told.reply.result.word[0] = 1;
+    told.reply.result.word[1] = commit.value;
+    told.stores = {entry};
+    const Status taken = storage->take(told);
+    storage->submit();
+    return taken;
+  }
+
+  // The host was told of a decided entry, as by a device without the shard's state.
+  void tell(LogIndex index, const locks::LockEntry& entry) {
+    rows->replay(kShard, index, entry);
+    TurnReply told;
+    told.shard = kShard;
+    told.index = index;
+    ASSERT_TRUE(storage->on_told(told).ok());
+  }
+
+  ResidentWorld::Node host;
+  TablesService service;
+  MetricsRegistry metrics;
+  std::unique_ptr<ResidentRequests> requests;
+  std::unique_ptr<ResidentRows> rows;
+  std::unique_ptr<ResidentStorage> storage;
+  Status status;
+};
+
+locks::LockEntry acquire(std::uint64_t sequence) {
+  const std::string name = "s" + std::to_string(sequence);
+  return locks::entries_of(locks::make_acquire({.session = SessionId{5},
+                                                .sequence = RequestSequence{sequence},
+                                                .acked_below = RequestSequence{1},
+                                                .name = name,
+                                                .ttl_ms = 10'000}))
+      .front();
+}
+
+TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk wal;
+  ledger::CheckpointMedium store;
+  std::uint64_t hash = 0;
+  {
+    Life life(identity, wal, store);
+    ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+    for (std::uint64_t k = 1; k <= 40; ++k) {
+      ASSERT_TRUE(life.ask(LogIndex{k}, acquire(k), LogIndex{k - 1}).ok());
+      EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was synced";
+      while (life.storage->advance()) {
+      }
+      EXPECT_EQ(life.storage->take_acks().value(), 1u);
+      if (k > 1) {
+        life.tell(LogIndex{k - 1}, acquire(k - 1));
+      }
+      life.storage->checkpoint(k);
+    }
+    hash = life.service.state_hash(kShard);
+    EXPECT_NE(hash, 0u);
+    // Not synced: may be gone.
+    ASSERT_TRUE(life.ask(LogIndex{41}, acquire(41), LogIndex{39}).ok());
+    identity.lose_power(1);
+    wal.lose_power(2);
+  }
+  Life life(identity, wal, store);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  EXPECT_EQ(life.rows->applied(kShard), LogIndex{39});
+  EXPECT_EQ(life.service.state_hash(kShard), hash);
+  Status filled;
+  ASSERT_TRUE(life.host.memory
+                  ->restore([&](const ResidentView& view) {
+                    filled = life.storage->fill(view);
+                    EXPECT_EQ(view.applied[kShard.value], LogIndex{39});
+                    EXPECT_EQ(view.service.absent[kShard.value], 0);
+                    EXPECT_EQ(view.service.stripes[stripe_of(view.shape, kShard)]
+                                  .batch.tables.shard(kShard)
+                                  .state_hash,
+                              hash);
+                    EXPECT_EQ(view.entry(kShard.value, LogIndex{40}).word[1], 40u);
+                  })
+                  .ok());
+  EXPECT_TRUE(filled.ok()) << filled.to_string();
+}
+
+TEST(ResidentStorage, AFailedSyncIsTheEnd) {
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk wal;
+  ledger::CheckpointMedium store;
+  Life life(identity, wal, store);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  wal.fail_syncs(true);
+  ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
+  while (life.storage->advance()) {
+  }
+  EXPECT_FALSE(life.storage->take_acks().ok());
+}
+
+TEST(ResidentStorage, WhatCannotFollowIsADeviceThatErrs) {
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk wal;
+  ledger::CheckpointMedium store;
+  Life life(identity, wal, store);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  EXPECT_FALSE(life.ask(LogIndex{2}, acquire(1), LogIndex{}).ok());
+}
+
+}  // namespace
+}  // namespace gcoord::server

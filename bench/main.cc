@@ -7,6 +7,7 @@
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/locks.h"
+#include "bench/merkle.h"
 #include "bench/pairs.h"
 #include "bench/report/machine.h"
 #include "bench/report/results_file.h"
@@ -69,6 +70,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
+     kDefaultShards},
+    {"merkle",
+     "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",
+     &bench_merkle,
      kDefaultShards},
     {"step",
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",

@@ -1,0 +1,121 @@
+#include "bench/merkle.h"
+
+#include "bench/device_name.h"
+#include "bench/report/results_file.h"
+#include "common/random.h"
+#include "ledger/merkle_cpu.h"
+#include "ledger/merkle_cuda.h"
+#include "ledger/merkle_trees.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gcoord::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kTurns = 33;  // The first is not timed.
+constexpr std::uint32_t kRecordBytes = ledger::kOneBlockRecordBytes;
+constexpr std::uint32_t kRecordStride = 56;
+constexpr std::uint32_t kBatches[] = {1, 4, 16};
+
+// The same number of random records for every shard, at every turn.
+struct Load {
+  std::vector<std::uint32_t> shard;
+  std::vector<std::uint32_t> first{0};
+  std::vector<ledger::LeafExtent> leaves;
+  std::vector<std::byte> payload;
+
+  Load(std::uint32_t shards, std::uint32_t batch) {
+    payload.resize(std::size_t{shards} * batch * kRecordStride);
+    for (std::size_t i = 0; i < payload.size(); ++i) {
+      payload[i] = static_cast<std::byte>(random64(20261122, batch, i / 8) >> (i % 8 * 8));
+    }
+    for (std::uint32_t s = 0; s < shards; ++s) {
+      shard.push_back(s);
+      for (std::uint32_t k = 0; k < batch; ++k) {
+        leaves.push_back({std::uint64_t{leaves.size()} * kRecordStride, kRecordBytes});
+      }
+      first.push_back(static_cast<std::uint32_t>(leaves.size()));
+    }
+  }
+};
+
+// Nodes that n leaves complete in a tree that begins empty.
+std::uint64_t nodes_of(std::uint64_t leaf_count) {
+  return leaf_count - static_cast<std::uint64_t>(__builtin_popcountll(leaf_count));
+}
+
+Result<std::unique_ptr<ledger::MerkleDevice>> device_of(const BenchOptions& options) {
+  if (options.device == "cpu") {
+    return ledger::make_cpu_merkle_device();
+  }
+  GCOORD_TRY(const int number, device_number(options.device));
+  return ledger::make_cuda_merkle_device(number);
+}
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+Result<ordered_json> measure(const BenchOptions& options, std::uint32_t batch) {
+  const Load load(options.shards, batch);
+  GCOORD_TRY(auto device, device_of(options));
+  GCOORD_TRY(
+      auto trees,
+      ledger::MerkleTrees::make(std::move(device),
+                                {.shard_count = options.shards,
+                                 .levels = 16,
+                                 .leaves_max = static_cast<std::uint32_t>(load.leaves.size()),
+                                 .payload_bytes_max = load.payload.size()}));
+  GCOORD_TRY_STATUS(trees->take({load.shard, load.first, load.leaves, load.payload}));
+  std::vector<double> append_s;
+  std::vector<double> root_s;
+  for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+    auto began = Clock::now();
+    GCOORD_TRY_STATUS(trees->append());
+    append_s.push_back(seconds_since(began));
+    began = Clock::now();
+    GCOORD_TRY_STATUS(trees->fold_roots());
+    root_s.push_back(seconds_since(began));
+  }
+  double timed_s = 0;
+  for (std::uint32_t turn = 1; turn < kTurns; ++turn) {
+    timed_s += append_s[turn];
+  }
+  const std::uint64_t leaves = load.leaves.size() * (kTurns - 1);
+  const std::uint64_t nodes =
+      options.shards * (nodes_of(std::uint64_t{batch} * kTurns) - nodes_of(batch));
+  const double compressions = static_cast<double>(leaves + 2 * nodes);
+  return ordered_json{
+      {"leaves_per_shard_and_turn", batch},
+      {"leaves_per_second", rounded(static_cast<double>(leaves) / timed_s)},
+      {"leaves_and_nodes_per_second", rounded(static_cast<double>(leaves + nodes) / timed_s)},
+      {"compressions_per_second", rounded(compressions / timed_s)},
+      {"append_us_median", rounded(median(append_s) * 1e6)},
+      {"roots_us_last_turn", rounded(root_s.back() * 1e6)},
+      {"device_bytes", trees->memory_bytes()}};
+}
+
+}  // namespace
+
+BenchResult bench_merkle(const BenchOptions& options) {
+  ordered_json result = {{"device", options.device},
+                         {"shards", options.shards},
+                         {"record_bytes", kRecordBytes},
+                         {"turns", kTurns - 1},
+                         {"acknowledged", "nothing: hashing alone, one replica"}};
+  for (const std::uint32_t batch : kBatches) {
+    GCOORD_TRY(const ordered_json one, measure(options, batch));
+    std::fprintf(stderr, "merkle: %s\n", one.dump().c_str());
+    result["batches"].push_back(one);
+  }
+  return result;
+}
+
+}  // namespace gcoord::bench

@@ -1,0 +1,96 @@
+// The Merkle trees of a node's shards: owns their memory, on the CPU or on a GPU, and appends.
+//
+//   trees->take(runs);      // the committed entries of a turn, copied to where the trees are
+//   trees->append();        // hashes them and whatever they complete
+//   trees->fold_roots();    // of the shards of the turn
+//   trees->roots(), trees->leaf_hashes(), trees->kept()
+//
+// Equal calls give equal answers, bit by bit, on every device. Contract: one thread. Errors of
+// take: InvalidArgument for what no tree takes (an unknown shard, one named twice, a run without a
+// leaf, an extent outside the payload or off its alignment), ResourceExhausted for more than the
+// limits; nothing is changed then. Errors of the other calls are the device's; after one the trees
+// are not to be trusted and the owner builds new ones. Host only.
+#pragma once
+
+#include "common/region_arena.h"
+#include "common/status.h"
+#include "ledger/merkle_device.h"
+#include "ledger/merkle_turn.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::ledger {
+
+struct MerkleLimits {
+  std::uint32_t shard_count = 1;
+  std::uint32_t levels = 32;                 // A tree has less than 2^levels leaves; at most 63.
+  std::uint32_t leaves_max = 1u << 16;       // Of a turn.
+  std::size_t payload_bytes_max = 1u << 22;  // Of a turn.
+};
+
+// The entries of one turn, shard by shard, each shard's in log order.
+struct MerkleRuns {
+  std::span<const std::uint32_t> shard;
+  std::span<const std::uint32_t> first;  // By run its first leaf; one more: how many leaves.
+  std::span<const LeafExtent> leaves;
+  std::span<const std::byte> payload;
+};
+
+class MerkleTrees {
+ public:
+  static Result<std::unique_ptr<MerkleTrees>> make(std::unique_ptr<MerkleDevice> device,
+                                                   const MerkleLimits& limits);
+  MerkleTrees(const MerkleTrees&) = delete;
+  MerkleTrees& operator=(const MerkleTrees&) = delete;
+
+  Status take(const MerkleRuns& runs);
+
+  // Appends what was taken; called again, it appends the same once more.
+  Status append();
+  Status fold_roots();
+
+  // Of the last fold_roots, by run.
+  Result<std::vector<Sha256Words>> roots();
+
+  // Of the last append: of every leaf in the order of `leaves`; and nodes of the levels that are
+  // kept, by shard, level and index.
+  Result<std::vector<Sha256Words>> leaf_hashes();
+  Result<std::vector<KeptNode>> kept();
+
+  // Leaves of a shard's tree.
+  std::uint64_t size(std::uint32_t shard) const { return sizes_[shard]; }
+
+  std::size_t memory_bytes() const { return memory_bytes_; }
+
+ private:
+  MerkleTrees(std::unique_ptr<MerkleDevice> device, const MerkleLimits& limits)
+      : device_(std::move(device)), limits_(limits), sizes_(limits.shard_count) {}
+
+  Status allocate();
+  Status check(const MerkleRuns& runs);
+  Status check_run(const MerkleRuns& runs, std::uint32_t run) const;
+
+  std::unique_ptr<MerkleDevice> device_;
+  MerkleLimits limits_;
+  std::size_t memory_bytes_ = 0;
+  MerkleTurn turn_;
+  // Of the device, for take.
+  std::uint32_t* run_shard_ = nullptr;
+  std::uint32_t* run_first_ = nullptr;
+  LeafExtent* leaves_ = nullptr;
+  std::byte* payload_ = nullptr;
+  Sha256Words* roots_ = nullptr;
+  // What was taken, and how large trees are, on the host.
+  std::vector<std::uint64_t> sizes_;
+  std::vector<std::uint64_t> sizes_before_;  // By run, of the last append.
+  std::vector<std::uint32_t> shard_of_run_;
+  std::vector<std::uint32_t> first_of_run_;
+  std::vector<std::uint64_t> named_in_;  // By shard: the take that named it last.
+  std::uint64_t takes_ = 0;
+};
+
+}  // namespace gcoord::ledger

@@ -116,23 +116,26 @@ Status MerkleTrees::take(const MerkleRuns& runs) {
   GCOORD_TRY_STATUS(device_->copy_in(leaves_, runs.leaves.data(), runs.leaves.size_bytes()));
   GCOORD_TRY_STATUS(device_->copy_in(payload_, runs.payload.data(), runs.payload.size_bytes()));
   turn_.run_count = static_cast<std::uint32_t>(runs.shard.size());
+  sizes_before_.clear();
   shard_of_run_.assign(runs.shard.begin(), runs.shard.end());
   first_of_run_.assign(runs.first.begin(), runs.first.end());
   return {};
 }
 
 Status MerkleTrees::append() {
+  const auto added = [this](std::uint32_t run) {
+    return first_of_run_[run + 1] - first_of_run_[run];
+  };
+  for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
+    if ((sizes_[shard_of_run_[run]] + added(run)) >> limits_.levels != 0) {
+      return {StatusCode::ResourceExhausted, "a tree has no level for so many leaves"};
+    }
+  }
   sizes_before_.resize(turn_.run_count);
   for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
     std::uint64_t& size = sizes_[shard_of_run_[run]];
-    const std::uint64_t after = size + (first_of_run_[run + 1] - first_of_run_[run]);
-    if (after >> limits_.levels != 0) {
-      return {StatusCode::ResourceExhausted, "a tree has no level for so many leaves"};
-    }
     sizes_before_[run] = size;
-  }
-  for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
-    sizes_[shard_of_run_[run]] += first_of_run_[run + 1] - first_of_run_[run];
+    size += added(run);
   }
   return device_->append(turn_);
 }
@@ -148,6 +151,9 @@ Result<std::vector<Sha256Words>> MerkleTrees::roots() {
 }
 
 Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
+  if (sizes_before_.size() != turn_.run_count) {
+    return Status{StatusCode::FailedPrecondition, "what was taken has not been appended yet"};
+  }
   const std::uint32_t leaf_count = turn_.run_count == 0 ? 0 : first_of_run_[turn_.run_count];
   std::vector<Sha256Words> places(leaf_count + turn_.run_count);
   GCOORD_TRY_STATUS(

@@ -56,8 +56,8 @@ class MerkleTrees {
   // Of the last fold_roots, by run.
   Result<std::vector<Sha256Words>> roots();
 
-  // Of the last append: of every leaf in the order of `leaves`; and nodes of the levels that are
-  // kept, by shard, level and index.
+  // Of the last append: of every leaf in the order of `leaves` (FailedPrecondition after a take
+  // that was not appended); and nodes of the levels that are kept, by shard, level and index.
   Result<std::vector<Sha256Words>> leaf_hashes();
   Result<std::vector<KeptNode>> kept();
 

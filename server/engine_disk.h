@@ -70,12 +70,16 @@ class EngineDisk {
   // Hands the turn's record to the writer, if it is not empty.
   void submit();
 
-  // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max.
+  // Calls on_ack for every Ack whose record is durable, in order, for at most ack_count_max. One
+  // whose record was not submitted yet has to wait, and all behind it.
   template <typename OnAck>
   std::size_t take_acks(std::size_t ack_count_max, OnAck&& on_ack) {
     const ledger::Lsn durable = durable_lsn();
     std::size_t count = 0;
-    for (; count < ack_count_max && !acks_.empty() && acks_.front().lsn <= durable; ++count) {
+    const auto is_due = [&] {
+      return !acks_.empty() && acks_.front().lsn != ledger::Lsn{} && acks_.front().lsn <= durable;
+    };
+    for (; count < ack_count_max && is_due(); ++count) {
       on_ack(acks_.front());
       acks_.pop_front();
     }

@@ -114,10 +114,22 @@ void ResidentEngine::on_ready(NodeId from, std::span<const std::byte> message) {
   }
 }
 
+// Whether a heartbeat came from a peer in this life: then each has admitted the other. A channel
+// carries votes past whoever judges directories, so nobody joins one with a peer before that.
+bool ResidentEngine::was_heard(NodeId peer) const {
+  return std::any_of(peers_.begin(), peers_.end(), [peer](const Peer& each) {
+    return each.id == peer && each.heard_last != Tick{};
+  });
+}
+
 Result<std::size_t> ResidentEngine::connect_found() {
   GCOORD_TRY_STATUS(join_->failure());
   const auto found = join_->take();
   if (!found.has_value()) {
+    return std::size_t{0};
+  }
+  if (!was_heard(found->peer)) {
+    join_->seek(found->peer);
     return std::size_t{0};
   }
   if (running_) {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <string>
 #include <thread>
-#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -75,7 +74,7 @@ class DeviceTurn final : public ResidentTurn {
   }
 
   Status stop(std::uint32_t limit_ms) override {
-    if (!std::exchange(running_, false)) {
+    if (!running_) {
       return {};
     }
     GCOORD_TRY_STATUS(
@@ -90,6 +89,7 @@ class DeviceTurn final : public ResidentTurn {
       return calls_.fail(
           {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
     }
+    running_ = false;
     GCOORD_CUDA_TRY(state);
     return {};
   }

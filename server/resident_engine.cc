@@ -285,7 +285,10 @@ void ResidentEngine::on_frame(NodeId from,
 void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
   for (Peer& peer : peers_) {
-    peer.heard_ms = peer.id == from ? now_ms() : peer.heard_ms;
+    if (peer.id == from) {
+      peer.heard_ms = now_ms();
+      peer.heard_last = Tick{peer.heard_ms / options_.engine.tick_ms};
+    }
   }
 }
 
@@ -340,7 +343,7 @@ NodeView ResidentEngine::view() const {
         peers_.begin(), peers_.end(), [&link](const Peer& each) { return each.id == link.id; });
     const bool live =
         peer != peers_.end() && peer->heard_ms != 0 && now_ms() - peer->heard_ms < kHeardMs;
-    node.peers.push_back({std::move(link), live, Tick{}});
+    node.peers.push_back({std::move(link), live, peer != peers_.end() ? peer->heard_last : Tick{}});
   }
   return node;
 }

@@ -118,7 +118,8 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   struct Peer {
     NodeId id;
-    std::uint64_t heard_ms = 0;  // 0: never.
+    std::uint64_t heard_ms = 0;  // 0: not since its channel last came up.
+    Tick heard_last;             // 0: never in this life.
     bool ready = false;          // To begin its turn.
     std::uint64_t joined_ms = 0;
   };
@@ -148,6 +149,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status connect(const ResidentJoin::Found& found);
   void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);
+  bool was_heard(NodeId peer) const;
   void on_ready(NodeId from, std::span<const std::byte> message);
 
   bool is_durable() const { return storage_ != nullptr; }

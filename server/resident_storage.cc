@@ -262,13 +262,6 @@ Status ResidentStorage::on_told(const TurnReply& told) {
 }
 
 Result<std::size_t> ResidentStorage::take_acks() {
-  for (auto each = waiting_.begin(); each != waiting_.end();) {
-    const bool waits = awaits_state(each->second);
-    if (!waits) {
-      store_snapshot(each->second);
-    }
-    each = waits ? std::next(each) : waiting_.erase(each);
-  }
   const std::size_t count = disk_->take_acks(kAcksPerPass, [this](const EngineDisk::Ack& ack) {
     requests_.stored(ShardId{ack.row}, {ack.term, ack.vote, 1});
   });
@@ -278,7 +271,16 @@ Result<std::size_t> ResidentStorage::take_acks() {
   return count;
 }
 
+// Snapshots whose state has come are laid into the record that is submitted here and nowhere else:
+// whoever is to be told of one is told when that record is durable.
 void ResidentStorage::submit() {
+  for (auto each = waiting_.begin(); each != waiting_.end();) {
+    const bool waits = awaits_state(each->second);
+    if (!waits) {
+      store_snapshot(each->second);
+    }
+    each = waits ? std::next(each) : waiting_.erase(each);
+  }
   disk_->submit();
 }
 

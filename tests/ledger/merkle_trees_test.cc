@@ -226,6 +226,7 @@ TEST_P(MerkleTreesTest, WhatNoTreeTakesIsRefusedAndChangesNothing) {
   EXPECT_EQ(trees->append().code(),
             StatusCode::ResourceExhausted);  // 8 leaves need a fourth level.
   EXPECT_EQ(trees->size(1), 2u);
+  EXPECT_EQ(trees->leaf_hashes().status().code(), StatusCode::FailedPrecondition);
   append(*trees, good);
   EXPECT_EQ(trees->size(1), 4u);
 }

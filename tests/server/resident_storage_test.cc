@@ -178,6 +178,42 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
   EXPECT_TRUE(filled.ok()) << filled.to_string();
 }
 
+// The state of a snapshot comes later than the request to store it. Between that and the record's
+// sync, power may go: nobody may have been told by then (I2: the request carries a vote, too).
+TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk wal;
+  ledger::CheckpointMedium store;
+  {
+    Life life(identity, wal, store);
+    ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+    ToldSlot told;
+    told.reply.shard = kShard;
+    told.reply.verdict = TurnVerdict::Store;
+    told.reply.detail = kStoreSnapshot;
+    told.reply.index = LogIndex{2};
+    told.reply.term = Term{7};
+    told.reply.leader = NodeId{3};
+    told.reply.result.word[0] = 6;
+    ASSERT_TRUE(life.storage->take(told).ok());
+    life.storage->submit();
+    EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged without its state";
+    life.rows->replay(kShard, LogIndex{1}, acquire(1));
+    life.rows->replay(kShard, LogIndex{2}, acquire(2));
+    EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was submitted";
+    life.storage->submit();
+    EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was synced";
+    while (life.storage->advance()) {
+    }
+    EXPECT_EQ(life.storage->take_acks().value(), 1u);
+    identity.lose_power(1);
+    wal.lose_power(2);
+  }
+  Life life(identity, wal, store);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
+}
+
 TEST(ResidentStorage, AFailedSyncIsTheEnd) {
   ledger::MemoryDisk identity;
   ledger::MemoryDisk wal;

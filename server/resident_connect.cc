@@ -98,9 +98,8 @@ void ResidentEngine::say_ready(NodeId to) {
 void ResidentEngine::on_ready(NodeId from, std::span<const std::byte> message) {
   std::uint32_t epoch = 0;
   std::memcpy(&epoch, message.data() + 4, sizeof epoch);
-  const auto peer = std::find_if(
-      peers_.begin(), peers_.end(), [from](const Peer& each) { return each.id == from; });
-  if (peer == peers_.end()) {
+  Peer* const peer = find_peer(from);
+  if (peer == nullptr) {
     return;
   }
   peer->ready = peer->ready || (message[1] != std::byte{} && epoch != 0);
@@ -114,21 +113,16 @@ void ResidentEngine::on_ready(NodeId from, std::span<const std::byte> message) {
   }
 }
 
-// Whether a heartbeat came from a peer in this life: then each has admitted the other. A channel
-// carries votes past whoever judges directories, so nobody joins one with a peer before that.
-bool ResidentEngine::was_heard(NodeId peer) const {
-  return std::any_of(peers_.begin(), peers_.end(), [peer](const Peer& each) {
-    return each.id == peer && each.heard_last != Tick{};
-  });
-}
-
+// Once a heartbeat came from a peer in this life, each has admitted the other. A channel carries
+// votes past whoever judges directories, so nobody joins one with a peer before that.
 Result<std::size_t> ResidentEngine::connect_found() {
   GCOORD_TRY_STATUS(join_->failure());
   const auto found = join_->take();
   if (!found.has_value()) {
     return std::size_t{0};
   }
-  if (!was_heard(found->peer)) {
+  Peer* const peer = find_peer(found->peer);
+  if (peer == nullptr || peer->heard_last == Tick{}) {
     join_->seek(found->peer);
     return std::size_t{0};
   }
@@ -160,8 +154,8 @@ Status ResidentEngine::connect(const ResidentJoin::Found& found) {
   options.timeout_ms = kHandshakeMs;
   GCOORD_TRY(auto channel, netcore::join_gpu_nvlink(node_->registry(), found.socket, options));
   node_->connect(found.peer, std::move(channel));
-  for (Peer& peer : peers_) {
-    peer.joined_ms = peer.id == found.peer ? now_ms() : peer.joined_ms;
+  if (Peer* const peer = find_peer(found.peer)) {
+    peer->joined_ms = now_ms();
   }
   return {};
 }

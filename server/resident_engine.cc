@@ -284,19 +284,17 @@ void ResidentEngine::on_frame(NodeId from,
 
 void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
-  for (Peer& peer : peers_) {
-    if (peer.id == from) {
-      peer.heard_ms = now_ms();
-      peer.heard_last = Tick{peer.heard_ms / options_.engine.tick_ms};
-    }
+  if (Peer* const peer = find_peer(from)) {
+    peer->heard_ms = now_ms();
+    peer->heard_last = Tick{peer->heard_ms / options_.engine.tick_ms};
   }
 }
 
 void ResidentEngine::on_peer_up(NodeId, Incarnation, std::uint32_t) {}
 
 void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
-  for (Peer& peer : peers_) {
-    peer.heard_ms = peer.id == from ? 0 : peer.heard_ms;
+  if (Peer* const peer = find_peer(from)) {
+    peer->heard_ms = 0;
   }
 }
 
@@ -309,6 +307,16 @@ void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
                 "a peer refuses this node: " + refusal.text,
                 forgot ? kDirectoryRefused : kSettingsDiffer});
   }
+}
+
+const ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) const {
+  const auto peer =
+      std::find_if(peers_.begin(), peers_.end(), [id](const Peer& each) { return each.id == id; });
+  return peer != peers_.end() ? &*peer : nullptr;
+}
+
+ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) {
+  return const_cast<Peer*>(std::as_const(*this).find_peer(id));
 }
 
 // --- Views
@@ -339,11 +347,10 @@ NodeView ResidentEngine::view() const {
   metrics_.memory_bytes.set(static_cast<std::int64_t>(product_.empty() ? 0 : bytes));
   std::vector<netcore::PeerStatus> links = network_->status();
   for (netcore::PeerStatus& link : links) {
-    const auto peer = std::find_if(
-        peers_.begin(), peers_.end(), [&link](const Peer& each) { return each.id == link.id; });
+    const Peer* const peer = find_peer(link.id);
     const bool live =
-        peer != peers_.end() && peer->heard_ms != 0 && now_ms() - peer->heard_ms < kHeardMs;
-    node.peers.push_back({std::move(link), live, peer != peers_.end() ? peer->heard_last : Tick{}});
+        peer != nullptr && peer->heard_ms != 0 && now_ms() - peer->heard_ms < kHeardMs;
+    node.peers.push_back({std::move(link), live, peer != nullptr ? peer->heard_last : Tick{}});
   }
   return node;
 }

@@ -149,7 +149,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status connect(const ResidentJoin::Found& found);
   void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);
-  bool was_heard(NodeId peer) const;
+  // nullptr: no peer has this id.
+  const Peer* find_peer(NodeId id) const;
+  Peer* find_peer(NodeId id);
   void on_ready(NodeId from, std::span<const std::byte> message);
 
   bool is_durable() const { return storage_ != nullptr; }

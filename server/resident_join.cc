@@ -71,15 +71,6 @@ void ResidentJoin::seek(NodeId peer) {
   wake_.notify_one();
 }
 
-bool ResidentJoin::seeks(NodeId peer) const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(sought_.begin(),
-                     sought_.end(),
-                     [&](const Sought& each) { return each.peer.id == peer && each.wanted; }) ||
-         std::any_of(
-             found_.begin(), found_.end(), [&](const Found& each) { return each.peer == peer; });
-}
-
 std::optional<ResidentJoin::Found> ResidentJoin::take() {
   const std::lock_guard lock(mutex_);
   if (found_.empty()) {

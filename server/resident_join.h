@@ -50,9 +50,6 @@ class ResidentJoin {
   // Looks for a peer until it is found. Nothing happens if it is sought already.
   void seek(NodeId peer);
 
-  // Whether a peer is sought, or was found and not taken.
-  bool seeks(NodeId peer) const;
-
   struct Found {
     NodeId peer;
     netcore::OwnedFd socket;

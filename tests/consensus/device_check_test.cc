@@ -5,6 +5,7 @@
 #include "consensus/device_stepper.h"
 #include "consensus/recover.h"
 #include "consensus/stand_in_device.h"
+#include "voters.h"
 
 #include <gtest/gtest.h>
 
@@ -17,17 +18,6 @@ namespace {
 
 constexpr std::uint32_t kRows = 64;
 constexpr std::uint32_t kSlots = 5;
-
-// Up to three voters fit a packed row, more make it wide.
-Configuration voters(std::uint32_t count) {
-  Configuration configuration;
-  for (std::uint32_t slot = 0; slot < count; ++slot) {
-    configuration.voters = static_cast<SlotMask>(configuration.voters | slot_bit(slot));
-    configuration.node[slot] = NodeId{slot + 1};
-    configuration.weight[slot] = 1;
-  }
-  return configuration;
-}
 
 // The stand-in, and whoever changes on the way back what it came to.
 class LyingDevice final : public StepDevice {

@@ -4,6 +4,7 @@
 
 #include "consensus/recover.h"
 #include "consensus/stand_in_device.h"
+#include "voters.h"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +15,6 @@ namespace {
 
 constexpr std::uint32_t kRows = 64;
 constexpr std::uint32_t kSlots = 5;
-
-Configuration voters(std::uint32_t count) {
-  Configuration configuration;
-  for (std::uint32_t slot = 0; slot < count; ++slot) {
-    configuration.voters = static_cast<SlotMask>(configuration.voters | slot_bit(slot));
-    configuration.node[slot] = NodeId{slot + 1};
-    configuration.weight[slot] = 1;
-  }
-  return configuration;
-}
 
 struct Made {
   StandInDevice::Watch watch;

@@ -17,29 +17,6 @@ using locks::LockCode;
 constexpr std::uint32_t kShards = ResidentWorld::kShards;
 constexpr std::uint32_t kElectionTicks = consensus::Timing{}.election_ticks;
 
-locks::LockCommand acquire(const std::string& name, std::uint64_t session, std::uint64_t sequence) {
-  return locks::make_acquire({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name = name,
-                              .ttl_ms = 10'000});
-}
-
-locks::LockCommand release(const std::string& name,
-                           std::uint64_t session,
-                           std::uint64_t sequence,
-                           FencingToken token) {
-  return locks::make_release({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name_hash = hash_name(name),
-                              .token = token});
-}
-
-ShardId shard_of_name(const std::string& name) {
-  return shard_of(hash_name(name), kShards);
-}
-
 // What one node's storage holds of one shard.
 struct Stable {
   Term term;

@@ -15,33 +15,6 @@ using locks::LockCommand;
 
 constexpr std::uint32_t kShards = ResidentWorld::kShards;
 
-ShardId shard_of_name(const std::string& name) {
-  return shard_of(hash_name(name), kShards);
-}
-
-LockCommand acquire(const std::string& name,
-                    std::uint64_t session,
-                    std::uint64_t sequence,
-                    bool wait = false) {
-  return locks::make_acquire({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name = name,
-                              .wait = wait,
-                              .ttl_ms = 10'000});
-}
-
-LockCommand release(const std::string& name,
-                    std::uint64_t session,
-                    std::uint64_t sequence,
-                    FencingToken token) {
-  return locks::make_release({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name_hash = hash_name(name),
-                              .token = token});
-}
-
 // Every replica that was told as much has the same state.
 void expect_equal_copies(const ResidentWorld& world) {
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {

@@ -50,9 +50,21 @@ class TablesService final : public Service {
   locks::LockCpu locks{{.shard_count = ResidentWorld::kShards, .index_seed = 5}};
 };
 
+// What a node's lives leave behind.
+struct Disks {
+  void lose_power() {
+    identity.lose_power(1);
+    wal.lose_power(2);
+  }
+
+  ledger::MemoryDisk identity;
+  ledger::MemoryDisk wal;
+  ledger::CheckpointMedium store;
+};
+
 // One life of a node's storage over disks that outlive it.
 struct Life {
-  Life(ledger::MemoryDisk& identity, ledger::MemoryDisk& wal, ledger::CheckpointMedium& store) {
+  explicit Life(Disks& disks) {
     ResidentNodeOptions node;
     node.shape = {.shard_count = ResidentWorld::kShards,
                   .stripe_count = 3,
@@ -68,11 +80,11 @@ struct Life {
     options.node = NodeId{1};
     options.shard_count = ResidentWorld::kShards;
     options.peers = {{NodeId{2}, "simulated", 2}, {NodeId{3}, "simulated", 3}};
-    options.identity_disk = &identity;
-    options.wal_disk = &wal;
-    options.open_checkpoint_store = [&store] {
+    options.identity_disk = &disks.identity;
+    options.wal_disk = &disks.wal;
+    options.open_checkpoint_store = [&disks] {
       return Result<std::unique_ptr<ledger::CheckpointStore>>{
-          ledger::open_memory_checkpoint_store(store)};
+          ledger::open_memory_checkpoint_store(disks.store)};
     };
     options.storage_driver = ledger::StorageDriver::Owner;
     options.wal_segment_bytes = 1 << 20;
@@ -133,12 +145,10 @@ locks::LockEntry acquire(std::uint64_t sequence) {
 }
 
 TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
-  ledger::MemoryDisk identity;
-  ledger::MemoryDisk wal;
-  ledger::CheckpointMedium store;
+  Disks disks;
   std::uint64_t hash = 0;
   {
-    Life life(identity, wal, store);
+    Life life(disks);
     ASSERT_TRUE(life.status.ok()) << life.status.to_string();
     for (std::uint64_t k = 1; k <= 40; ++k) {
       ASSERT_TRUE(life.ask(LogIndex{k}, acquire(k), LogIndex{k - 1}).ok());
@@ -155,10 +165,9 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
     EXPECT_NE(hash, 0u);
     // Not synced: may be gone.
     ASSERT_TRUE(life.ask(LogIndex{41}, acquire(41), LogIndex{39}).ok());
-    identity.lose_power(1);
-    wal.lose_power(2);
+    disks.lose_power();
   }
-  Life life(identity, wal, store);
+  Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{39});
   EXPECT_EQ(life.service.state_hash(kShard), hash);
@@ -181,11 +190,9 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
 // The state of a snapshot comes later than the request to store it. Between that and the record's
 // sync, power may go: nobody may have been told by then (I2: the request carries a vote, too).
 TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
-  ledger::MemoryDisk identity;
-  ledger::MemoryDisk wal;
-  ledger::CheckpointMedium store;
+  Disks disks;
   {
-    Life life(identity, wal, store);
+    Life life(disks);
     ASSERT_TRUE(life.status.ok()) << life.status.to_string();
     ToldSlot told;
     told.reply.shard = kShard;
@@ -206,21 +213,18 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
     while (life.storage->advance()) {
     }
     EXPECT_EQ(life.storage->take_acks().value(), 1u);
-    identity.lose_power(1);
-    wal.lose_power(2);
+    disks.lose_power();
   }
-  Life life(identity, wal, store);
+  Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
 }
 
 TEST(ResidentStorage, AFailedSyncIsTheEnd) {
-  ledger::MemoryDisk identity;
-  ledger::MemoryDisk wal;
-  ledger::CheckpointMedium store;
-  Life life(identity, wal, store);
+  Disks disks;
+  Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
-  wal.fail_syncs(true);
+  disks.wal.fail_syncs(true);
   ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
   while (life.storage->advance()) {
   }
@@ -228,10 +232,8 @@ TEST(ResidentStorage, AFailedSyncIsTheEnd) {
 }
 
 TEST(ResidentStorage, WhatCannotFollowIsADeviceThatErrs) {
-  ledger::MemoryDisk identity;
-  ledger::MemoryDisk wal;
-  ledger::CheckpointMedium store;
-  Life life(identity, wal, store);
+  Disks disks;
+  Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_FALSE(life.ask(LogIndex{2}, acquire(1), LogIndex{}).ok());
 }

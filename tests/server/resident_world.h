@@ -244,4 +244,33 @@ struct ResidentWorld {
   std::uint64_t tag_last_ = 0;
 };
 
+// --- What tests ask of locks
+
+inline ShardId shard_of_name(const std::string& name) {
+  return shard_of(hash_name(name), ResidentWorld::kShards);
+}
+
+inline locks::LockCommand acquire(const std::string& name,
+                                  std::uint64_t session,
+                                  std::uint64_t sequence,
+                                  bool wait = false) {
+  return locks::make_acquire({.session = SessionId{session},
+                              .sequence = RequestSequence{sequence},
+                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
+                              .name = name,
+                              .wait = wait,
+                              .ttl_ms = 10'000});
+}
+
+inline locks::LockCommand release(const std::string& name,
+                                  std::uint64_t session,
+                                  std::uint64_t sequence,
+                                  FencingToken token) {
+  return locks::make_release({.session = SessionId{session},
+                              .sequence = RequestSequence{sequence},
+                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
+                              .name_hash = hash_name(name),
+                              .token = token});
+}
+
 }  // namespace gcoord::server

@@ -50,6 +50,9 @@ inline constexpr std::uint32_t kProofOldRoot = 8006;    // Leads to another old 
 inline constexpr std::uint32_t kProofBackwards = 8007;  // The new tree is smaller than the old one.
 inline constexpr std::uint32_t kProofSplit = 8008;      // Two roots for one size.
 
+// History (tree_reader.h). 8101 to 8119.
+inline constexpr std::uint32_t kLedgerPruned = 8101;  // Below the horizon of what is kept.
+
 // What to do about rot; the end of every message that reports it.
 inline constexpr const char* kRotAdvice =
     "; this node must not vote: start it with --rejoin, which moves the directory aside and takes "

@@ -144,6 +144,8 @@ enum class ErrorCode : std::uint32_t {
   ProofOldRoot = 8006,
   ProofBackwards = 8007,
   ProofSplit = 8008,
+
+  LedgerPruned = 8101,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

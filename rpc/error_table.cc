@@ -368,6 +368,9 @@ constexpr std::array<ErrorEntry, 117> kTable = {{
     {ErrorCode::ProofSplit, "ProofSplit", StatusCode::DataLoss, ExitCode::Negative,
      "two trees of one size have different roots",
      "Keep both roots as evidence: two histories were shown"},
+    {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
+     "the entry was compacted away",
+     "Read at or above the shard's first entry; older proofs that were kept still verify"},
 }};
 // clang-format on
 

@@ -48,9 +48,15 @@ int fsck(Context& context, const CopyFlags& flags) {
   Json json = {{"valid", report.faults.empty()},
                {"logs", std::to_string(report.logs)},
                {"entries", std::to_string(report.entries)},
+               {"unread", std::to_string(report.unread)},
                {"pruned", std::to_string(report.pruned)},
                {"believed", trust_text(trust.value())},
                {"faults", faults}};
+  if (report.unread != 0) {
+    table.notes.push_back(
+        std::to_string(report.unread) + " entries: " +
+        explained(Status{StatusCode::DataLoss, "", ledger::kEntryMalformed}).to_string());
+  }
   if (failed != nullptr) {
     json["code"] = "GC" + std::to_string(static_cast<std::uint32_t>(failed->code));
     table.notes.push_back(std::string{failed->fix});

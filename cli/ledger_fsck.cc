@@ -4,6 +4,7 @@
 #include "ledger/shard_head.h"
 #include "ledger/tlog_tiles.h"
 #include "ledger/tree_proof.h"
+#include "server/record_text.h"
 
 #include <algorithm>
 #include <map>
@@ -48,21 +49,28 @@ class LogCheck {
   void check_bundle(const OpenLog& log, std::uint64_t tile) {
     const std::uint64_t begin = tile * kTileWidth;
     const std::uint64_t count = std::min<std::uint64_t>(kTileWidth, log.checkpoint.size - begin);
-    const auto wrong = log.reader->wrong_entries(tile);
-    if (!wrong.ok() && wrong.status().detail() == ledger::kLedgerPruned) {
+    const auto bundle = log.reader->bundle(tile);
+    if (!bundle.ok() && bundle.status().detail() == ledger::kLedgerPruned) {
       report_.pruned += count;
       return;
     }
-    if (!wrong.ok()) {
-      fault(wrong.status());
+    if (!bundle.ok()) {
+      fault(bundle.status());
       return;
     }
-    for (const std::uint64_t index : wrong.value()) {
+    const auto& [entries, wrong] = bundle.value();
+    for (const std::uint64_t index : wrong) {
       fault(Status{StatusCode::DataLoss,
                    "entry " + std::to_string(index) + " is not the one that was hashed",
                    ledger::kEntryHash});
     }
-    report_.entries += count - wrong.value().size();
+    report_.entries += count - wrong.size();
+    if (shard_ && wrong.empty()) {
+      report_.unread += static_cast<std::uint64_t>(
+          std::count_if(entries.begin(), entries.end(), [](const auto& entry) {
+            return server::record_facts(entry).front().second == "unknown";
+          }));
+    }
   }
 
   // The tiles at the edge do not lead to the root: which hash of which of them is not what is below

@@ -21,6 +21,7 @@ struct LedgerFault {
 struct FsckReport {
   std::uint64_t logs = 0;
   std::uint64_t entries = 0;  // Hashed and right.
+  std::uint64_t unread = 0;   // Of these, what says nothing to this release.
   std::uint64_t pruned = 0;   // Gone below the horizon; their hashes were checked.
   std::vector<LedgerFault> faults;
 };

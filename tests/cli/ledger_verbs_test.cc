@@ -142,6 +142,18 @@ TEST_F(LedgerVerbs, FsckReadsTheClusterLogAndAllShardsWithHeads) {
   EXPECT_EQ(all["pruned"], "256");
 }
 
+TEST_F(LedgerVerbs, FsckCountsWhatSaysNothingToThisRelease) {
+  ServedLedger served(1);
+  served.ledger.append(0, 3);
+  served.ledger.tree(0).append({});
+  served.ledger.publish();
+  const Words fsck = {"ledger", "fsck", "--ledger", served.url(), "--shard", "0"};
+  const auto answered = answer(fsck);
+  EXPECT_EQ(answered["valid"], true);
+  EXPECT_EQ(answered["unread"], "1");
+  EXPECT_THAT(run("gcoordctl", fsck).out, HasSubstr("GC8025"));
+}
+
 TEST_F(LedgerVerbs, AWatcherSeesGrowthAndKeepsEvidenceOfContradictions) {
   ServedLedger served(1);
   served.ledger.append(0, 3);

@@ -29,6 +29,10 @@ class LyingDevice final : public StepDevice {
     return memory_;
   }
 
+  Result<PoolRegion> replace_pool(const PoolSizes& sizes) override {
+    return device_.replace_pool(sizes);
+  }
+
   Status upload(void* to, const void* from, std::size_t bytes) override {
     return device_.upload(to, from, bytes);
   }

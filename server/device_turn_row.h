@@ -170,7 +170,9 @@ GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
 
 // Gets a row that is alone, if it is plain.
 template <typename Service>
-GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
+GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r,
+                               consensus::ShardRef shard,
+                               const consensus::StepInput& input) {
   if (r.desk.kept.row == r.row) {
     copy_plain<true>(kept_ref(r.desk.kept), shard);
     return true;
@@ -180,7 +182,7 @@ GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef sh
     return false;
   }
   consensus::unpack(packed, r.node.table.deadline[r.row], shard);
-  return consensus::is_plain(shard);
+  return consensus::is_plain(shard, input);
 }
 
 // Keeps it. The column of deadlines is scanned, and so is always right.
@@ -214,13 +216,13 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  if (!load_plain(r, shard)) {
+  consensus::StepInput input = r.desk.input[credit];
+  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
+  if (!load_plain(r, shard, input)) {
     return false;
   }
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  consensus::StepInput input = r.desk.input[credit];
-  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
   const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;

@@ -23,12 +23,23 @@ inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
 inline constexpr std::uint32_t kLeaderShift = 16;
 static_assert(kScanRows < 1u << kLeaderShift);
 
-// What the threads of a block tell each other.
+// Lists that are indexed at run time would lie in a thread's own memory, which shares its cache
+// with everything that is loaded. 13 words of eight bytes: an odd number, so that the lanes of a
+// warp find theirs in different banks.
+struct ThreadLists {
+  RowLists lists;
+  std::uint64_t apart;
+};
+
+static_assert(sizeof(ThreadLists) == 13 * sizeof(std::uint64_t));
+
+// What the threads of a block tell each other, and what they keep there.
 struct BlockRows {
-  std::uint32_t warp[kScanWarps];  // Active rows of each warp, as two counts.
-  std::uint32_t first;             // The block's first place in this turn.
-  std::uint32_t row[kScanRows];    // Its active rows, in the order of their places.
-  StagedRow staged[kScanThreads];  // Those that its threads are at.
+  std::uint32_t warp[kScanWarps];   // Active rows of each warp, as two counts.
+  std::uint32_t first;              // The block's first place in this turn.
+  std::uint32_t row[kScanRows];     // Its active rows, in the order of their places.
+  StagedRow staged[kScanThreads];   // Those that its threads are at,
+  ThreadLists lists[kScanThreads];  // and what each of these is told.
 };
 
 GCOORD_DEVICE inline std::uint32_t counted(std::uint32_t leading, std::uint32_t wanting) {
@@ -114,10 +125,9 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
                                     BlockRows& rows) {
   const std::uint32_t count = list_block(world, turn, node, first_row, rows);
   const NodeTurn& now = turn.node[node];
-  // Its peers as values: what is indexed by constants only becomes registers.
-  const consensus::PeerLiveness peer[kResidentNodes - 1] = {now.peer[0], now.peer[1]};
+  // Its peers where the launch put them: the same for all threads, so nobody copies them.
   consensus::StepInput input = now.input;
-  input.peer = peer;
+  input.peer = now.peer;
   input.peer_count = kResidentNodes - 1;
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
   StagedRow* staged = rows.staged + (threadIdx.x - lane);
@@ -126,7 +136,7 @@ GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
     stage_rows(world.table[node], rows.row + first, here, staged);
     const std::uint32_t k = first + (lane < here ? lane : 0);
     RowWork work;
-    RowLists lists;
+    RowLists& lists = rows.lists[threadIdx.x].lists;
     const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists, quiet};
     if (lane < here) {
       prefetch(&t.service());  // Needed last.

@@ -211,7 +211,7 @@ GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
 GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
                                   consensus::ShardRef shard,
                                   consensus::PackedRow& packed) {
-  if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
+  if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard, t.input)) {
     return false;
   }
   consensus::InboxHead head;

@@ -89,6 +89,14 @@ std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
   return request.tag;
 }
 
+void ResidentRequests::transfer(ShardId shard, NodeId to) {
+  TurnRequest request;
+  request.shard = shard;
+  request.tag = kTransferTag;
+  request.word[0] = to.value;
+  lanes_[lane_of(shard)].queue.push_back({request});
+}
+
 void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {
   lanes_[lane_of(shard)].stored.emplace_back(shard, ack);
 }

@@ -51,6 +51,9 @@ class ResidentRequests {
   // A request that the device refuses at once, to see whether the lane lives. Its tag.
   std::uint64_t probe(std::uint32_t lane);
 
+  // Asks the row to hand its leadership to a node. Nothing comes of it where that cannot be.
+  void transfer(ShardId shard, NodeId to);
+
   // Tells the device that what a row asked for is durable.
   void stored(ShardId shard, const consensus::StorageAck& ack);
 

@@ -1,6 +1,7 @@
 #include "server/resident_rows.h"
 
 #include "common/device_errors.h"
+#include "server/device_turn_tell.h"
 #include "server/engine_errors.h"
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 
 namespace gcoord::server {
 namespace {
+
+// What every row begins with (start_row).
+constexpr std::uint64_t kFirstStanding = (1u << kTurnNodes) - 1;
 
 Status difference(const ToldSlot& told, std::uint64_t own) {
   return {StatusCode::Internal,
@@ -22,8 +26,38 @@ Status difference(const ToldSlot& told, std::uint64_t own) {
 
 }  // namespace
 
-ResidentRows::ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests)
-    : service_(service), requests_(requests), rows_(shard_count), unled_count_(shard_count) {}
+ResidentRows::ResidentRows(NodeId self,
+                           std::uint32_t shard_count,
+                           Service& service,
+                           ResidentRequests& requests)
+    : self_(self),
+      service_(service),
+      requests_(requests),
+      rows_(shard_count),
+      unled_count_(shard_count) {
+  for (Row& row : rows_) {
+    set_standing(row, kFirstStanding);
+  }
+}
+
+void ResidentRows::begin_forgotten() {
+  for (Row& row : rows_) {
+    set_standing(row, kFirstStanding | kStandingForgetful);
+  }
+}
+
+bool ResidentRows::votes(const Row& row) const {
+  const auto voters = static_cast<consensus::SlotMask>(row.standing | row.standing >> 8);
+  return (row.standing & kStandingForgetful) == 0 && consensus::has_slot(voters, self_.value - 1);
+}
+
+void ResidentRows::set_standing(Row& row, std::uint64_t standing) {
+  voting_count_ -= votes(row) ? 1 : 0;
+  forgotten_count_ -= (row.standing & kStandingForgetful) != 0 ? 1 : 0;
+  row.standing = standing;
+  voting_count_ += votes(row) ? 1 : 0;
+  forgotten_count_ += (row.standing & kStandingForgetful) != 0 ? 1 : 0;
+}
 
 Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
   if (told.reply.shard.value >= rows_.size()) {
@@ -46,6 +80,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
     case TurnVerdict::Refused:
+    case TurnVerdict::Transferring:
       take_refusal(told.reply);
       return {};
     case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
@@ -85,6 +120,7 @@ void ResidentRows::take_role(const TurnReply& told) {
   leader_count_ += static_cast<std::uint32_t>(leads) - static_cast<std::uint32_t>(led);
   unled_count_ += static_cast<std::uint32_t>(told.leader.value == 0) -
                   static_cast<std::uint32_t>(row.leader.value == 0);
+  set_standing(row, told.standing);
   row.role = role;
   row.term = told.term;
   row.leader = told.leader;
@@ -117,6 +153,9 @@ void ResidentRows::take_refusal(const TurnReply& told) {
   }
   if (told.verdict == TurnVerdict::Overloaded) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, told.leader);
+  } else if (told.verdict == TurnVerdict::Transferring) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked, StatusCode::Unavailable, read ? kLeadershipLost : kTransferring, told.leader);
   } else {
     end(*asked, StatusCode::FailedPrecondition, kNotLeader, told.leader);
   }
@@ -200,9 +239,10 @@ ShardView ResidentRows::view(ShardId shard) const {
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     view.configuration.node[slot] = NodeId{slot + 1};
     view.configuration.weight[slot] = 1;
-    view.configuration.voters =
-        static_cast<consensus::SlotMask>(view.configuration.voters | (1u << slot));
   }
+  view.configuration.voters = static_cast<consensus::SlotMask>(row.standing);
+  view.configuration.voters_outgoing = static_cast<consensus::SlotMask>(row.standing >> 8);
+  view.configuration.learners = static_cast<consensus::SlotMask>(row.standing >> 16);
   return view;
 }
 

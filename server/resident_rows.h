@@ -37,7 +37,13 @@ class ResidentRows {
   static constexpr std::size_t kWaitingMax = 4096;
 
   // The references outlive it.
-  ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests);
+  ResidentRows(NodeId self,
+               std::uint32_t shard_count,
+               Service& service,
+               ResidentRequests& requests);
+
+  // The rows begin as ones that have forgotten what this node promised. Before anything was told.
+  void begin_forgotten();
 
   // The next thing that lane `lane` brought. Internal: the device and this host differ.
   Status take(std::uint32_t lane, const ToldSlot& told);
@@ -48,6 +54,11 @@ class ResidentRows {
 
   // Shards of which this node knows no leader.
   std::uint32_t unled_count() const { return unled_count_; }
+
+  // Shards in which this node votes, and those whose promises it has forgotten.
+  std::uint32_t voting_count() const { return voting_count_; }
+
+  std::uint32_t forgotten_count() const { return forgotten_count_; }
 
   const ResidentRowCounts& counts() const { return counts_; }
 
@@ -98,6 +109,7 @@ class ResidentRows {
     NodeId leader;
     Term term;
     LogIndex applied;
+    std::uint64_t standing = 0;  // As told (standing_of).
   };
 
   struct Waiting {
@@ -106,6 +118,8 @@ class ResidentRows {
   };
 
   void take_role(const TurnReply& told);
+  bool votes(const Row& row) const;
+  void set_standing(Row& row, std::uint64_t standing);
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
@@ -114,6 +128,7 @@ class ResidentRows {
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
+  NodeId self_;
   Service& service_;
   ResidentRequests& requests_;
   ToldCommands commands_;
@@ -121,6 +136,8 @@ class ResidentRows {
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   std::uint32_t leader_count_ = 0;
   std::uint32_t unled_count_ = 0;
+  std::uint32_t voting_count_ = 0;
+  std::uint32_t forgotten_count_ = 0;
   ResidentRowCounts counts_;
   std::vector<std::byte> bytes_;  // Kept warm.
 };

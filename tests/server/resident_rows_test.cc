@@ -75,11 +75,13 @@ struct Hosts {
     Status failure;
   };
 
-  Hosts() : world(21, {}, false) {
+  // Lives do not end here, so that acknowledgements count from the first one on.
+  Hosts() : world(21, {}, false, 256, false, false) {
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       Host& host = each[n];
       host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
-      host.rows = std::make_unique<ResidentRows>(kShards, host.service, *host.requests);
+      host.rows =
+          std::make_unique<ResidentRows>(NodeId{n + 1}, kShards, host.service, *host.requests);
       std::vector<NodeId> peers;
       for (std::uint32_t p = 0; p < kTurnNodes; ++p) {
         if (p != n) {

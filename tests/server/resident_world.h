@@ -61,6 +61,7 @@ struct ResidentWorld {
                      .wide_count = 64};
     options.sizes = sizes;
     options.timing.tick_ns = kWorldTickNs;
+    options.timing.host_patience_ns = 50 * kWorldTickNs;
     options.timing.limits = {
         .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
     options.ring_slots = 256;
@@ -136,6 +137,7 @@ struct ResidentWorld {
       now_ns += kWorldTickNs / 10;
       const auto n = static_cast<std::uint32_t>(++turned_ % kTurnNodes);
       if (paused != n) {
+        EXPECT_TRUE(stalled == n || nodes[n].memory->tell_alive().ok());
         const auto any = nodes[n].turn->turn(now_ns);
         EXPECT_TRUE(any.ok()) << any.status().to_string();
         if (reads_) {
@@ -280,7 +282,8 @@ struct ResidentWorld {
   // What was decided, by shard and index, whoever told of it.
   std::map<std::uint64_t, locks::LockEntry> history[kShards];
   std::uint64_t now_ns = 1'000'000;
-  std::uint32_t paused = kTurnNodes;  // A node that is not turned.
+  std::uint32_t paused = kTurnNodes;   // A node that is not turned.
+  std::uint32_t stalled = kTurnNodes;  // A node whose host does not work, though its device turns.
 
  private:
   std::uint64_t seed_;

@@ -316,16 +316,6 @@ TEST(ResidentNode, ANodeWhoseHostStandsStillLeadsNothingAndComesBack) {
   EXPECT_EQ(world.nodes[1].told[shard.value], world.nodes[0].told[shard.value]);
 }
 
-// What the host asks of a row beside its clients' requests (kTransferTag).
-void ask_to_transfer(ResidentWorld& world, std::uint32_t from, ShardId shard, NodeId to) {
-  TurnRequest request;
-  request.shard = shard;
-  request.tag = kTransferTag;
-  request.word[0] = to.value;
-  const std::uint32_t lane = stripe_of(world.nodes[from].memory->options().shape, shard);
-  ASSERT_TRUE(world.nodes[from].memory->push(lane, &request, 1));
-}
-
 TEST(ResidentNode, LeadershipIsHandedOverAndWhoAsksMeanwhileIsToldSo) {
   ResidentWorld world(13);
   world.turns(4000);
@@ -333,7 +323,7 @@ TEST(ResidentNode, LeadershipIsHandedOverAndWhoAsksMeanwhileIsToldSo) {
     const std::uint32_t from = world.leader_of(ShardId{shard});
     ASSERT_LT(from, kTurnNodes);
     const std::uint32_t to = (from + 1 + shard % 2) % kTurnNodes;
-    ask_to_transfer(world, from, ShardId{shard}, NodeId{to + 1});
+    world.push_transfer(from, ShardId{shard}, NodeId{to + 1});
     const std::uint64_t tag = world.push(from, ShardId{shard}, acquire("x", 5, shard + 1));
     // Far less than anybody would have to be missed for.
     world.turns(120);
@@ -348,10 +338,10 @@ TEST(ResidentNode, TransfersThatCannotBeChangeNothing) {
   const ShardId shard{5};
   const std::uint32_t leader = world.leader_of(shard);
   ASSERT_LT(leader, kTurnNodes);
-  ask_to_transfer(world, leader, shard, NodeId{leader + 1});
-  ask_to_transfer(world, leader, shard, NodeId{0});
-  ask_to_transfer(world, leader, shard, NodeId{9});
-  ask_to_transfer(world, (leader + 1) % kTurnNodes, shard, NodeId{leader + 1});
+  world.push_transfer(leader, shard, NodeId{leader + 1});
+  world.push_transfer(leader, shard, NodeId{0});
+  world.push_transfer(leader, shard, NodeId{9});
+  world.push_transfer((leader + 1) % kTurnNodes, shard, NodeId{leader + 1});
   world.turns(3000);
   EXPECT_EQ(world.leader_of(shard), leader);
   EXPECT_EQ(world.ask(shard, acquire("x", 5, 1)).reply.verdict, TurnVerdict::Committed);

@@ -256,6 +256,16 @@ struct ResidentWorld {
     return tag_last_;
   }
 
+  // What the host asks of a row beside its clients' requests.
+  void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {
+    TurnRequest request;
+    request.shard = shard;
+    request.tag = kTransferTag;
+    request.word[0] = to.value;
+    const std::uint32_t lane = stripe_of(nodes[n].memory->options().shape, shard);
+    EXPECT_TRUE(nodes[n].memory->push(lane, &request, 1));
+  }
+
   // Asks the shard's leader and waits for the answer.
   Answer ask(ShardId shard, const locks::LockCommand& command) {
     return ask(shard, locks::entries_of(command));

@@ -300,9 +300,14 @@ void LockService::on_cancel(ConnectionId connection,
 // Whether a majority of the nodes has admitted this life of the node, and so remembers its number.
 // The ids of sessions are made of it: a directory that is empty, or comes back from the past, has
 // numbers that were used, and does not know it before its peers refuse it. Only a heartbeat proves
-// an admission: on the called side a channel is up before the caller has judged the answer.
+// an admission: on the called side a channel is up before the caller has judged the answer. This
+// node is one of the majority only if its directory is no new one: one that takes the place of
+// another remembers nothing of it.
 bool LockService::admitted() const {
   const NodeView node = engine_->view();
+  if (!node.established) {
+    return false;
+  }
   const auto heard = std::ranges::count_if(
       node.peers, [](const NodePeerView& peer) { return peer.heard.value != 0; });
   return static_cast<std::size_t>(heard) + 1 > (node.peers.size() + 1) / 2;

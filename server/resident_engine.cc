@@ -363,6 +363,7 @@ NodeView ResidentEngine::view() const {
   node.leader_count = rows_->leader_count();
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
   node.durability = options_.engine.durability;
+  node.established = identity_->established();
   node.readmits = !is_durable();
   node.voting_count = running_ ? rows_->voting_count() : 0;
   node.forgotten_count = rows_->forgotten_count();

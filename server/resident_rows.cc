@@ -33,6 +33,7 @@ ResidentRows::ResidentRows(NodeId self,
     : self_(self),
       service_(service),
       requests_(requests),
+      use_(requests.lane_count(), service),
       rows_(shard_count),
       unled_count_(shard_count) {
   for (Row& row : rows_) {
@@ -75,7 +76,9 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
       return {};
     case TurnVerdict::Committed:
     case TurnVerdict::Told:
-      requests_.note_room(lane, room_of(told.reply.result));
+      if (done_of(told.reply.result) != LockTurnDone::Absent) {
+        requests_.note_room(lane, room_of(told.reply.result));
+      }
       return take_entry(told);
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
@@ -217,11 +220,20 @@ Status ResidentRows::apply(const ToldSlot& told) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, row.leader);
   }
   if (row.absent) {
+    note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
     return {};
   }
   const std::uint64_t own = service_.state_hash(shard);
   counts_.compared += kind == ToldKind::Command ? 1 : 0;
   return own == told.reply.result.word[0] ? Status{} : difference(told, own);
+}
+
+void ResidentRows::note_use(ShardId shard, const locks::LockEntry& entry) {
+  const std::uint32_t lane = requests_.lane_of(shard);
+  if (entry.kind() != 0) {
+    use_.add(lane, shard, locks::demand_of(locks::command_of(entry)));
+  }
+  requests_.note_elsewhere(lane, use_.of_lane(lane));
 }
 
 ShardView ResidentRows::view(ShardId shard) const {
@@ -270,6 +282,8 @@ Result<bool> ResidentRows::install(ShardId shard,
   waiting_.erase(found);
   GCOORD_TRY_STATUS(service_.install(shard, state));
   rows_[shard.value].applied = index;
+  use_.measure(requests_.lane_of(shard), shard);
+  note_use(shard, {});
   for (const ToldSlot& told : waiting.entries) {
     GCOORD_TRY_STATUS(apply(told));
   }
@@ -353,8 +367,12 @@ void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry&
 
 void ResidentRows::set_absent(ShardId shard) {
   Row& row = rows_[shard.value];
-  counts_.absent += row.absent ? 0 : 1;
-  row.absent = true;
+  if (!row.absent) {
+    row.absent = true;
+    ++counts_.absent;
+    use_.measure(requests_.lane_of(shard), shard);
+    note_use(shard, {});
+  }
 }
 
 }  // namespace gcoord::server

@@ -14,6 +14,7 @@
 #include "server/engine_view.h"
 #include "server/resident_node.h"
 #include "server/resident_requests.h"
+#include "server/resident_use.h"
 #include "server/service.h"
 #include "server/told_commands.h"
 
@@ -125,6 +126,7 @@ class ResidentRows {
   Status take_entry(const ToldSlot& told);
   Status apply(const ToldSlot& told);
   void end_covered(const ToldSlot& told);
+  void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
@@ -132,6 +134,7 @@ class ResidentRows {
   Service& service_;
   ResidentRequests& requests_;
   ToldCommands commands_;
+  ResidentUse use_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   std::uint32_t leader_count_ = 0;

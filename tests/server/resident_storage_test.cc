@@ -220,6 +220,21 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
 }
 
+// By this the node falls silent while its disk stands still: it was counted from tick 0.
+TEST(ResidentStorage, ADiskThatStandsStillIsWaitedForSinceItWasAsked) {
+  Disks disks;
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  life.storage->set_time(Tick{1000});
+  EXPECT_EQ(life.storage->waits_since(Tick{1000}), 0u) << "nothing was asked for";
+  ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
+  EXPECT_EQ(life.storage->waits_since(Tick{1040}), 40u);
+  while (life.storage->advance()) {
+  }
+  EXPECT_EQ(life.storage->take_acks().value(), 1u);
+  EXPECT_EQ(life.storage->waits_since(Tick{1060}), 0u);
+}
+
 TEST(ResidentStorage, AFailedSyncIsTheEnd) {
   Disks disks;
   Life life(disks);

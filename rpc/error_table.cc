@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 150> kTable = {{
+constexpr std::array<ErrorEntry, 151> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",

@@ -1,0 +1,192 @@
+// The publication of a node: how the shards' heads get into the cluster log, and how the nodes come
+// to vouch for it.
+//
+//   publisher: heads of changed shards -> pages to all -> a majority agrees -> entry in shard 0
+//   every node: entry applied -> leaves (from the pages, else from a peer, with a proof) -> each
+//   compared with the own tree -> {size, root} durable -> signature to all -> majority: published
+//
+// The leader of shard 0 is the publisher; the log of shard 0 orders the rounds
+// (publication_entry.h), so it does not matter if two believe to be it. A node signs only a log
+// whose every head it has compared with its own trees, as far as they reach back. Whose own root
+// differs from an ordered head is in the minority (publication_round.h): it names the entry
+// (history_hunt.h), signs nothing more, and hands the shard over to be quarantined and repaired.
+//
+// A machine without clocks, threads and disks: it is told the time and what happened, and does what
+// it does through PublicationPort. Work of one call is bounded; a call of advance() by the time
+// next_due_ms() says keeps it going. Messages come from outside: what does not fit is dropped and
+// counted. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/metrics.h"
+#include "common/status.h"
+#include "server/head_review.h"
+#include "server/history_hunt.h"
+#include "server/publication_entry.h"
+#include "server/publication_message.h"
+#include "server/publication_port.h"
+#include "server/publication_round.h"
+#include "server/published_heads.h"
+#include "server/signature_set.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+struct PublicationOptions {
+  NodeId self;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too, ascending.
+  std::uint32_t shard_count = 0;
+  Incarnation incarnation;  // Numbers of batches rise with it.
+  LedgerKey key{};          // That this node signs with.
+  // A round begins at most so often, and right behind a full one. Half of the second within which
+  // an entry is to be published is left for the round itself.
+  std::uint64_t interval_ms = 250;
+  std::size_t round_heads_max = kHeadsPerRoundMax;
+};
+
+struct PublicationView {
+  std::uint64_t round = 0;         // The last one that is ordered.
+  std::uint64_t ordered_size = 0;  // Of the cluster log.
+  std::uint64_t size = 0;          // Of what this node has of it.
+  std::uint64_t signed_size = 0;   // 0: this node has not signed since it started.
+  std::uint64_t published_size = 0;
+  bool publisher = false;
+  Status refusal;  // Why this node does not sign.
+};
+
+class Publication {
+ public:
+  // The longest time from one call of advance() to the next while something is under way.
+  static constexpr std::uint64_t kStepMs = 20;
+  // What may have been lost is said again so often.
+  static constexpr std::uint64_t kRepeatMs = 500;
+
+  // The port outlives it.
+  Publication(PublicationOptions options, PublicationPort& port, MetricsRegistry& metrics);
+
+  // Once, before anything else: reads the leaves that this node keeps, newest heads first of all.
+  Status start();
+
+  // A shard has that many decided entries, of which the last is not a publication entry.
+  void touch(ShardId shard, std::uint64_t size) { heads_.touch(shard, size); }
+
+  // What the entries of shard 0 come to by now.
+  void on_state(const PublicationState& state);
+
+  // Whether this node leads shard 0.
+  void on_role(bool publisher);
+
+  // The entry that was proposed last will not be applied.
+  void on_proposal_lost() { proposed_ms_ = 0; }
+
+  // Bytes whose first one is kPublicationKind.
+  void on_message(NodeId from, std::span<const std::byte> bytes, std::uint64_t now_ms);
+
+  // now_ms only grows and is above 0.
+  void advance(std::uint64_t now_ms);
+
+  // When to call advance() again, at the latest.
+  std::uint64_t next_due_ms() const { return due_ms_; }
+
+  PublicationView view() const;
+
+  PublishedHead head(ShardId shard) const { return heads_.at(shard); }
+
+ private:
+  struct Counters {
+    explicit Counters(MetricsRegistry& registry);
+
+    Counter& dropped;  // Messages.
+    Counter& rounds;   // Proposed here.
+    Counter& rounds_split;
+    Counter& heads_compared;
+    Counter& heads_unknown;
+    Counter& heads_different;
+    Counter& leaves_fetched;
+    Counter& leaves_refused;
+    Counter& signatures;
+    Counter& signatures_refused;  // Of others, that are not genuine.
+    Gauge& size;
+    Gauge& published;
+    Gauge& signing;
+  };
+
+  // Messages by kind (publication_messages.cc). False: dropped.
+  bool on(NodeId from, PageMessage& message);
+  bool on(NodeId from, const VerdictMessage& message);
+  bool on(NodeId from, const SignatureMessage& message);
+  bool on(NodeId from, const LeavesQuery& message);
+  bool on(NodeId from, const LeavesMessage& message);
+  bool on(NodeId from, const HashQuery& message);
+  bool on(NodeId from, const HashMessage& message);
+  bool on(NodeId from, const KeyMessage& message);
+  bool on(NodeId from, const AlarmMessage& message);
+
+  void send(NodeId to, const PublicationMessage& message);
+  void send_all(const PublicationMessage& message);
+
+  // publication.cc: every node.
+  void answer_pages();
+  void catch_up();
+  bool take_round();
+  void fetch();
+  bool append(std::span<const ledger::ShardHead> leaves);
+  void compare();
+  bool compare_leaf(const ledger::ShardHead& head);
+  void vouch();
+  void refuse(const Status& why);
+  void publish();
+  void repeat();
+  void hunt();
+  void fail(const Status& why);
+
+  // publication_lead.cc: the publisher.
+  void lead();
+  void begin_round();
+  std::vector<ledger::ShardHead> collect();
+  void settle_round();
+  void drop_disputed();
+  void propose_round();
+  void propose_key();
+
+  bool up_to_date() const;
+
+  PublicationOptions options_;
+  PublicationPort& port_;
+  Counters counters_;
+  PublishedHeads heads_;
+  HeadReview review_;
+  HistoryHunt hunt_;
+  SignatureSet signatures_;
+  PublicationState state_;
+  std::map<NodeId, LedgerKey> announced_;  // Keys that nodes say they sign with.
+  std::optional<PublicationRound> round_;
+  std::map<ShardId, std::uint64_t> held_until_ms_;  // Shards that no majority agreed on.
+  std::uint64_t batch_ = 0;
+  std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
+  std::uint64_t published_ = 0;
+  std::optional<SignatureMessage> signed_;
+  std::optional<RoundEntry> refused_;  // The round that refusal_ is about.
+  Status refusal_;
+  bool publisher_ = false;
+  bool failed_ = false;
+  bool quarantined_ = false;
+  std::size_t peer_ = 0;  // Asked for leaves last.
+  std::uint32_t cursor_ = 0;
+  std::uint64_t now_ms_ = 0;
+  std::uint64_t due_ms_ = 0;
+  std::uint64_t fetch_ms_ = 0;
+  std::uint64_t repeat_ms_ = 0;
+  std::uint64_t next_round_ms_ = 0;
+  std::uint64_t proposed_ms_ = 0;
+  std::uint64_t key_ms_ = 0;
+};
+
+}  // namespace gcoord::server

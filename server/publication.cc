@@ -134,14 +134,32 @@ void Publication::answer_pages() {
 
 // Takes what is ordered: from the pages that came before, or from a peer.
 void Publication::catch_up() {
-  const RoundEntry& last = state_.last();
-  if (port_.cluster_log().size() >= last.size) {
+  if (port_.cluster_log().size() >= state_.last().size) {
     fetch_ms_ = 0;
-    return;
-  }
-  if (!take_round()) {
+  } else if (!take_round()) {
     fetch();
   }
+  trust();
+}
+
+// What is kept here is held against the order before anything else is held against it: a cluster
+// log that rotted must not accuse a shard.
+void Publication::trust() {
+  const RoundEntry& last = state_.last();
+  if (last.size <= trusted_ || port_.cluster_log().size() < last.size) {
+    return;
+  }
+  const auto root = ledger::root_at(port_.cluster_log(), last.size);
+  if (!root.ok()) {
+    return fail(root.status());
+  }
+  if (root.value() != last.root) {
+    return fail(Status{StatusCode::DataLoss,
+                       "what this node keeps of the cluster log is not what was ordered" +
+                           std::string(ledger::kRotAdvice),
+                       ledger::kClusterLogRot});
+  }
+  trusted_ = last.size;
 }
 
 bool Publication::take_round() {
@@ -158,7 +176,7 @@ bool Publication::take_round() {
   if (!batch) {
     return false;
   }
-  const bool compared = batch->agreed && compared_ == last.old_size;
+  const bool compared = batch->agreed && compared_ == last.old_size && trusted_ == last.old_size;
   if (append(batch->heads) && compared) {
     compared_ = last.size;
     counters_.heads_compared.add(batch->heads.size());
@@ -197,7 +215,7 @@ bool Publication::append(std::span<const ledger::ShardHead> leaves) {
 // for.
 void Publication::compare() {
   const ledger::TreeReader& log = port_.cluster_log();
-  const std::uint64_t end = std::min(log.size(), state_.last().size);
+  const std::uint64_t end = trusted_;
   for (std::size_t done = 0; compared_ < end && done < kComparedAtOnce && !failed_;) {
     const auto count =
         static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, end - compared_));
@@ -247,19 +265,11 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
 // Signs what is ordered, here, and compared.
 void Publication::vouch() {
   const RoundEntry& last = state_.last();
-  const bool whole = last.size != 0 && up_to_date() && compared_ == last.size && hunt_.empty();
+  const bool compared = up_to_date() && trusted_ == last.size && compared_ == last.size;
+  const bool whole = last.size != 0 && compared && hunt_.empty();
   const bool done = (signed_ && signed_->size >= last.size) || (refused_ && *refused_ == last);
   if (!whole || done || failed_) {
     return;
-  }
-  const auto root = ledger::root_at(port_.cluster_log(), last.size);
-  if (!root.ok()) {
-    return fail(root.status());
-  }
-  if (root.value() != last.root) {
-    return fail(Status{StatusCode::DataLoss,
-                       "what this node keeps of the cluster log is not what was ordered",
-                       ledger::kClusterLogRot});
   }
   const auto signature = port_.sign(last.size, last.root);
   if (!signature.ok()) {
@@ -315,7 +325,7 @@ void Publication::hunt() {
     send(question->to, question->query);
   }
   // All that the ordered log shows is found before anything is repaired.
-  if (hunt_.busy() || compared_ < std::min(state_.last().size, port_.cluster_log().size())) {
+  if (hunt_.busy() || compared_ < trusted_) {
     return;
   }
   quarantined_ = true;

@@ -137,6 +137,7 @@ class Publication {
   void catch_up();
   bool take_round();
   void fetch();
+  void trust();
   bool append(std::span<const ledger::ShardHead> leaves);
   void compare();
   bool compare_leaf(const ledger::ShardHead& head);
@@ -170,6 +171,7 @@ class Publication {
   std::optional<PublicationRound> round_;
   std::map<ShardId, std::uint64_t> held_until_ms_;  // Shards that no majority agreed on.
   std::uint64_t batch_ = 0;
+  std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
   std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
   std::uint64_t published_ = 0;
   std::optional<SignatureMessage> signed_;

@@ -112,7 +112,9 @@ bool Publication::on(NodeId, const LeavesMessage& message) {
     return false;
   }
   counters_.leaves_fetched.add(message.leaves.size());
-  append(message.leaves);
+  if (append(message.leaves)) {
+    trusted_ = std::max(trusted_, message.from + message.leaves.size());
+  }
   return true;
 }
 

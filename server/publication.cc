@@ -68,7 +68,8 @@ Publication::Publication(PublicationOptions options,
 
 Status Publication::start() {
   const ledger::TreeReader& log = port_.cluster_log();
-  for (std::uint64_t at = log.first(); at < log.size();) {
+  const std::uint64_t oldest = log.size() > kScannedMax ? log.size() - kScannedMax : 0;
+  for (std::uint64_t at = std::max(log.first(), oldest); at < log.size();) {
     const auto count =
         static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, log.size() - at));
     GCOORD_TRY(const auto entries, log.entries(at, count));
@@ -77,9 +78,8 @@ Status Publication::start() {
       heads_.on_leaf(at++, head);
     }
   }
-  // What was signed in an earlier life is compared again: it costs little, and finds what has
-  // changed on the disk since.
-  compared_ = log.first();
+  const std::uint64_t known = std::min(options_.signed_size, log.size());
+  compared_ = std::max(log.first(), known > kComparedAgain ? known - kComparedAgain : 0);
   counters_.size.set(static_cast<std::int64_t>(log.size()));
   return Status{};
 }

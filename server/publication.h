@@ -43,8 +43,9 @@ struct PublicationOptions {
   NodeId self;
   std::vector<NodeId> nodes;  // All of the cluster, this one too, ascending.
   std::uint32_t shard_count = 0;
-  Incarnation incarnation;  // Numbers of batches rise with it.
-  LedgerKey key{};          // That this node signs with.
+  Incarnation incarnation;        // Numbers of batches rise with it.
+  LedgerKey key{};                // That this node signs with.
+  std::uint64_t signed_size = 0;  // Of the cluster log that this node signed in an earlier life.
   // A round begins at most so often, and right behind a full one. Half of the second within which
   // an entry is to be published is left for the round itself.
   std::uint64_t interval_ms = 250;
@@ -71,7 +72,13 @@ class Publication {
   // The port outlives it.
   Publication(PublicationOptions options, PublicationPort& port, MetricsRegistry& metrics);
 
-  // Once, before anything else: reads the leaves that this node keeps, newest heads first of all.
+  // Leaves that are read at start; heads of shards that are not among them are published again.
+  static constexpr std::uint64_t kScannedMax = std::uint64_t{4} << 20;
+  // Leaves below what was signed that are compared again at start: what has changed on the disk
+  // since is found where it is likely to be asked for.
+  static constexpr std::uint64_t kComparedAgain = 4096;
+
+  // Once, before anything else: reads the newest leaves that this node keeps.
   Status start();
 
   // A shard has that many decided entries, of which the last is not a publication entry.

@@ -71,6 +71,7 @@ class PublicationWorld {
                              .shard_count = world_.options_.shard_count,
                              .incarnation = Incarnation{life_},
                              .key = key(),
+                             .signed_size = last_signed.size,
                              .round_heads_max = world_.options_.round_heads_max},
           *this,
           *registry_);

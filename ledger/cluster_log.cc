@@ -126,7 +126,7 @@ Status ClusterLog::load_tail(std::uint64_t leaf_count, std::uint64_t durable_siz
       }
     }
   }
-  return size_ < durable_size ? rot(size_) : Status{};
+  return size_ < std::min(durable_size, leaf_count) ? rot(size_) : Status{};
 }
 
 void ClusterLog::push_tile(const MerkleHash& root) {

@@ -9,8 +9,9 @@
 //
 // What is appended is decided already, and can be had from the other nodes; so an append is durable
 // at the next sync() only, and what is torn behind the last one is dropped at open. What was synced
-// is never dropped: if it is damaged, reading it fails with DataLoss (kClusterLogRot). Appending
-// and syncing are for one thread, reading is thread-safe.
+// is never dropped: if it is damaged, opening or reading it fails with DataLoss (kClusterLogRot).
+// Files that are shorter than that come from a backup, and grow again. Appending and syncing are
+// for one thread, reading is thread-safe.
 #pragma once
 
 #include "ledger/disk.h"
@@ -28,8 +29,9 @@ namespace gcoord::ledger {
 
 class ClusterLog final : public TreeReader {
  public:
-  // Opens or creates the log; the disk outlives it. At least `durable_size` leaves are there and
-  // whole (signer_state.h knows), otherwise DataLoss (kClusterLogRot).
+  // Opens or creates the log; the disk outlives it. The first `durable_size` leaves were synced
+  // (signer_state.h knows): as far as they are there they are whole, or it is DataLoss
+  // (kClusterLogRot).
   static Result<std::unique_ptr<ClusterLog>> open(Disk& disk, std::uint64_t durable_size);
 
   // Failures are the disk's, and final.

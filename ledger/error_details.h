@@ -101,7 +101,8 @@ inline constexpr const char* kRotAdvice =
 // disk that cannot be read or written now.
 constexpr bool is_rot(std::uint32_t detail) {
   return detail == kDirectoryIdentity || detail == kWalRot || detail == kWalSegmentMissing ||
-         detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot;
+         detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot ||
+         detail == kClusterLogRot || detail == kSignerState || detail == kHistoryRepair;
 }
 
 }  // namespace gcoord::ledger

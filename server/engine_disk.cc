@@ -57,6 +57,10 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
                                                      MetricsRegistry& metrics) {
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
+  if (!options.repaired_shards.empty()) {
+    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
+    recovery.repair(options.repaired_shards);
+  }
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
   const bool memory = options.durability == consensus::Durability::Memory;
   disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();

@@ -88,6 +88,11 @@ void Publication::on_state(const PublicationState& state) {
   if (state.last() != state_.last()) {
     proposed_ms_ = 0;
   }
+  if (state.keys() != state_.keys()) {
+    // Some may be by a key that counts no more; their owners say them again soon.
+    signatures_.clear();
+    signed_.reset();
+  }
   state_ = state;
   due_ms_ = 0;
 }
@@ -266,7 +271,10 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
 void Publication::vouch() {
   const RoundEntry& last = state_.last();
   const bool compared = up_to_date() && trusted_ == last.size && compared_ == last.size;
-  const bool whole = last.size != 0 && compared && hunt_.empty();
+  // A signature counts once the log has the key.
+  const auto key = state_.keys().find(options_.self);
+  const bool keyed = key != state_.keys().end() && key->second == options_.key;
+  const bool whole = last.size != 0 && keyed && compared && hunt_.empty();
   const bool done = (signed_ && signed_->size >= last.size) || (refused_ && *refused_ == last);
   if (!whole || done || failed_) {
     return;

@@ -80,6 +80,18 @@ inline constexpr std::uint32_t kLedgerFaults = 8045;            // A check found
 // History (tree_reader.h). 8101 to 8119.
 inline constexpr std::uint32_t kLedgerPruned = 8101;  // Below the horizon of what is kept.
 
+// Publication (shard_head.h, signer_state.h, cluster_log.h; server/publication.h). 8201 to 8229.
+inline constexpr std::uint32_t kShardHeadMalformed =
+    8201;  // A leaf of the cluster log that is no head.
+inline constexpr std::uint32_t kHistoryDiffers = 8202;       // A replica differs from a majority.
+inline constexpr std::uint32_t kHistoryUndecided = 8203;     // No majority has one history.
+inline constexpr std::uint32_t kSignerBehind = 8204;         // The log is behind what was signed.
+inline constexpr std::uint32_t kSignerContradiction = 8205;  // Another log than was signed.
+inline constexpr std::uint32_t kSignerState = 8206;          // What was signed last is unreadable.
+inline constexpr std::uint32_t kLedgerKey = 8207;            // The node's key file is unusable.
+inline constexpr std::uint32_t kClusterLogRot = 8208;        // The stored cluster log is damaged.
+inline constexpr std::uint32_t kHistoryRepair = 8209;        // Shards are to be repaired.
+
 // What to do about rot; the end of every message that reports it.
 inline constexpr const char* kRotAdvice =
     "; this node must not vote: start it with --rejoin, which moves the directory aside and takes "

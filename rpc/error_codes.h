@@ -170,6 +170,16 @@ enum class ErrorCode : std::uint32_t {
   LedgerFaults = 8045,
 
   LedgerPruned = 8101,
+
+  ShardHeadMalformed = 8201,
+  HistoryDiffers = 8202,
+  HistoryUndecided = 8203,
+  SignerBehind = 8204,
+  SignerContradiction = 8205,
+  SignerState = 8206,
+  LedgerKey = 8207,
+  ClusterLogRot = 8208,
+  HistoryRepair = 8209,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

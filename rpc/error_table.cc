@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 141> kTable = {{
+constexpr std::array<ErrorEntry, 150> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -443,6 +443,33 @@ constexpr std::array<ErrorEntry, 141> kTable = {{
     {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
      "the entry was compacted away",
      "Read at or above the shard's first entry; older proofs that were kept still verify"},
+    {ErrorCode::ShardHeadMalformed, "ShardHeadMalformed", StatusCode::InvalidArgument, ExitCode::Negative,
+     "a leaf of the cluster log is not a shard head",
+     "Get it again, from another node"},
+    {ErrorCode::HistoryDiffers, "HistoryDiffers", StatusCode::DataLoss, ExitCode::Negative,
+     "a replica's history of a shard differs from the majority's",
+     "Nothing at once: it does not vote until it is repaired from the others; look at the disk and the memory of its node"},
+    {ErrorCode::HistoryUndecided, "HistoryUndecided", StatusCode::DataLoss, ExitCode::Negative,
+     "no majority of nodes has one history of a shard",
+     "Stop writing to it, keep the data directories as evidence, and find the last checkpoint that all agree with"},
+    {ErrorCode::SignerBehind, "SignerBehind", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "this node has signed a larger cluster log than there is: something was restored from a backup",
+     "Bring back the newer data, or start a new cluster from the backup; until then this node signs nothing"},
+    {ErrorCode::SignerContradiction, "SignerContradiction", StatusCode::DataLoss, ExitCode::Negative,
+     "this node has signed another cluster log than there is",
+     "Keep both checkpoints as evidence: history was rewritten; this node signs nothing"},
+    {ErrorCode::SignerState, "SignerState", StatusCode::DataLoss, ExitCode::Negative,
+     "the record of what this node signed last is damaged",
+     "Restore the file, or give the node a new data directory with --rejoin: it gets a new key"},
+    {ErrorCode::LedgerKey, "LedgerKey", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "the node's ledger key cannot be used",
+     "Restore the file with mode 0600, or give the node a new data directory with --rejoin: it gets a new key"},
+    {ErrorCode::ClusterLogRot, "ClusterLogRot", StatusCode::DataLoss, ExitCode::Negative,
+     "the stored cluster log is damaged",
+     "Start the node with --rejoin, which takes it from the other nodes"},
+    {ErrorCode::HistoryRepair, "HistoryRepair", StatusCode::Aborted, ExitCode::Negative,
+     "shards of this node are repaired from the other nodes",
+     "Nothing: the node opens again by itself"},
 }};
 // clang-format on
 

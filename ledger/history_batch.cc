@@ -87,7 +87,7 @@ std::optional<ShardId> head_place(std::string_view key) {
   return ShardId{get_high_first<std::uint32_t>(key.substr(1))};
 }
 
-std::optional<HistoryHead> decode_head(ShardId shard, std::span<const std::byte> value) {
+std::optional<HistoryHead> decode_history_head(ShardId shard, std::span<const std::byte> value) {
   constexpr std::size_t kFixedBytes = kCrcBytes + 3 * sizeof(std::uint64_t);
   if (value.size() < kFixedBytes || (value.size() - kFixedBytes) % kMerkleHashBytes != 0) {
     return std::nullopt;

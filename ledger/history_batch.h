@@ -54,7 +54,7 @@ std::optional<TilePlace> tile_place(std::string_view key);
 std::optional<ShardId> head_place(std::string_view key);
 
 // Nothing for a value that is damaged or of another shard.
-std::optional<HistoryHead> decode_head(ShardId shard, std::span<const std::byte> value);
+std::optional<HistoryHead> decode_history_head(ShardId shard, std::span<const std::byte> value);
 std::optional<MerkleHash> decode_peak(std::string_view key, std::span<const std::byte> value);
 
 // The things of a fragment one after the other.

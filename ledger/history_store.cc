@@ -7,14 +7,13 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/db.h>
-#include <rocksdb/experimental.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <array>
 #include <atomic>
-#include <deque>
+#include <thread>
 
 namespace gcoord::ledger {
 namespace {
@@ -115,6 +114,10 @@ class RocksHistoryStore final : public HistoryStore {
   explicit RocksHistoryStore(std::uint32_t shard_count) : filter_(shard_count) {}
 
   ~RocksHistoryStore() override {
+    stopping_ = true;
+    if (reclaimer_.joinable()) {
+      reclaimer_.join();
+    }
     if (db_ != nullptr) {
       db_->Close().PermitUncheckedError();  // What was written is durable already.
     }
@@ -149,9 +152,8 @@ class RocksHistoryStore final : public HistoryStore {
       const HistoryBatch::Change change = batch.change(k);
       const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),
                                  change.value.size()};
-      GCOORD_TRY_STATUS(status_of(change.value.empty()
-                                      ? writes.Delete(slice_of(change.key))
-                                      : writes.Put(slice_of(change.key), value)));
+      GCOORD_TRY_STATUS(status_of(change.value.empty() ? writes.Delete(slice_of(change.key))
+                                                       : writes.Put(slice_of(change.key), value)));
     }
     return commit(writes);
   }
@@ -189,9 +191,23 @@ class RocksHistoryStore final : public HistoryStore {
 
   void set_horizon(ShardId shard, std::uint64_t first) override { filter_.set(shard, first); }
 
-  // Tables that are not merged with others in their time keep what lies below horizons.
+  // Tables that nothing is merged into keep what lies below horizons until they are rewritten.
   void reclaim() override {
-    rocksdb::experimental::SuggestCompactRange(db_.get(), nullptr, nullptr).PermitUncheckedError();
+    if (reclaiming_.exchange(true)) {
+      return;
+    }
+    if (reclaimer_.joinable()) {
+      reclaimer_.join();
+    }
+    reclaimer_ = std::thread([this] {
+      rocksdb::CompactRangeOptions options;
+      options.exclusive_manual_compaction = false;
+      options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+      options.canceled = &stopping_;
+      // A failure shows in the next write.
+      db_->CompactRange(options, nullptr, nullptr).PermitUncheckedError();
+      reclaiming_ = false;
+    });
   }
 
   std::uint64_t disk_bytes() const override {
@@ -219,6 +235,9 @@ class RocksHistoryStore final : public HistoryStore {
   }
 
   HorizonFilter filter_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> reclaiming_{false};
+  std::thread reclaimer_;
   std::unique_ptr<rocksdb::DB> db_;
 };
 

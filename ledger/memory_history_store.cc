@@ -54,8 +54,7 @@ class MemoryHistoryStore final : public HistoryStore {
   void reclaim() override {
     std::erase_if(medium_.values, [this](const auto& each) {
       const auto place = tile_place(each.first);
-      const auto horizon =
-          place ? horizons_.find(place->shard.value) : horizons_.end();
+      const auto horizon = place ? horizons_.find(place->shard.value) : horizons_.end();
       return horizon != horizons_.end() && is_below(*place, horizon->second);
     });
   }

@@ -53,14 +53,4 @@ inline MerkleHash root_of(const MerkleFrontier& frontier) {
   return root;
 }
 
-// A leaf more: the tree that has `leaf` behind all others.
-inline void append_leaf(MerkleFrontier& frontier, MerkleHash leaf) {
-  for (std::uint64_t bit = 1; (frontier.size & bit) != 0; bit <<= 1) {
-    leaf = hash_node(frontier.peaks.back(), leaf);
-    frontier.peaks.pop_back();
-  }
-  frontier.peaks.push_back(leaf);
-  ++frontier.size;
-}
-
 }  // namespace gcoord::ledger

@@ -247,8 +247,7 @@ Status MerkleTrees::restore(std::span<const std::uint32_t> shards,
     return device_->copy_in(turn_.table.size, sizes_.data(), sizes_.size() * sizeof sizes_[0]);
   }
   for (const std::uint32_t shard : shards) {
-    GCOORD_TRY_STATUS(
-        device_->copy_in(&turn_.table.size[shard], &sizes_[shard], sizeof sizes_[0]));
+    GCOORD_TRY_STATUS(device_->copy_in(&turn_.table.size[shard], &sizes_[shard], sizeof sizes_[0]));
   }
   return {};
 }

@@ -78,7 +78,11 @@ inline constexpr std::uint32_t kWatchState = 8044;              // What was seen
 inline constexpr std::uint32_t kLedgerFaults = 8045;            // A check found faults.
 
 // History (tree_reader.h). 8101 to 8119.
-inline constexpr std::uint32_t kLedgerPruned = 8101;  // Below the horizon of what is kept.
+inline constexpr std::uint32_t kLedgerPruned = 8101;   // Below the horizon of what is kept.
+inline constexpr std::uint32_t kHistoryGap = 8102;     // Lacks entries that were applied.
+inline constexpr std::uint32_t kHistoryRot = 8103;     // A kept entry or hash is damaged.
+inline constexpr std::uint32_t kHistoryFailed = 8104;  // The store failed.
+inline constexpr std::uint32_t kHistoryFormat = 8105;  // Written by another release.
 
 // Publication (shard_head.h, signer_state.h, cluster_log.h; server/publication.h). 8201 to 8229.
 inline constexpr std::uint32_t kShardHeadMalformed =
@@ -102,7 +106,8 @@ inline constexpr const char* kRotAdvice =
 constexpr bool is_rot(std::uint32_t detail) {
   return detail == kDirectoryIdentity || detail == kWalRot || detail == kWalSegmentMissing ||
          detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot ||
-         detail == kClusterLogRot || detail == kSignerState || detail == kHistoryRepair;
+         detail == kHistoryGap || detail == kHistoryRot || detail == kClusterLogRot ||
+         detail == kSignerState || detail == kHistoryRepair;
 }
 
 }  // namespace gcoord::ledger

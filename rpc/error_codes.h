@@ -170,6 +170,10 @@ enum class ErrorCode : std::uint32_t {
   LedgerFaults = 8045,
 
   LedgerPruned = 8101,
+  HistoryGap = 8102,
+  HistoryRot = 8103,
+  HistoryFailed = 8104,
+  HistoryFormat = 8105,
 
   ShardHeadMalformed = 8201,
   HistoryDiffers = 8202,

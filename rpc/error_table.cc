@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 151> kTable = {{
+constexpr auto kTable = std::to_array<ErrorEntry>({
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -443,6 +443,16 @@ constexpr std::array<ErrorEntry, 151> kTable = {{
     {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
      "the entry was compacted away",
      "Read at or above the shard's first entry; older proofs that were kept still verify"},
+    {ErrorCode::HistoryGap, "HistoryGap", StatusCode::DataLoss, ExitCode::Negative,
+     "the history of a shard lacks entries that its checkpoint covers",
+     "Restore the whole data directory of one moment, or start the node with --rejoin"},
+    {ErrorCode::HistoryRot, "HistoryRot", StatusCode::DataLoss, ExitCode::Negative,
+     "an entry or a hash of the history is damaged",
+     "Check the disk, then start the node with --rejoin; the other nodes have the entries"},
+    {ErrorCode::HistoryFailed, "HistoryFailed", StatusCode::Unavailable, ExitCode::Negative,
+     "the history store failed", "Read the message of the store that follows"},
+    {ErrorCode::HistoryFormat, "HistoryFormat", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the history was written by a newer release", "Run that release or a later one"},
     {ErrorCode::ShardHeadMalformed, "ShardHeadMalformed", StatusCode::InvalidArgument, ExitCode::Negative,
      "a leaf of the cluster log is not a shard head",
      "Get it again, from another node"},
@@ -470,7 +480,7 @@ constexpr std::array<ErrorEntry, 151> kTable = {{
     {ErrorCode::HistoryRepair, "HistoryRepair", StatusCode::Aborted, ExitCode::Negative,
      "shards of this node are repaired from the other nodes",
      "Nothing: the node opens again by itself"},
-}};
+});
 // clang-format on
 
 }  // namespace

@@ -57,6 +57,11 @@ LockServiceOptions service_options(const NodeOptions& options) {
     result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
   }
   result.index_seed = draw_random();
+  result.wall_ms = [] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+    return ms > 0 ? static_cast<std::uint64_t>(ms) : 0;
+  };
   return result;
 }
 

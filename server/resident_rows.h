@@ -110,6 +110,10 @@ class ResidentRows {
   void take_refusal(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
   Status apply(const ToldSlot& told);
+  AppliedEntry entry_of(ShardId shard,
+                        LogIndex index,
+                        const locks::LockEntry& entry,
+                        ToldKind kind);
   void end_covered(const ToldSlot& told);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
@@ -122,7 +126,8 @@ class ResidentRows {
   std::uint32_t leader_count_ = 0;
   std::uint32_t unled_count_ = 0;
   ResidentRowCounts counts_;
-  std::vector<std::byte> bytes_;  // Kept warm.
+  std::vector<std::byte> bytes_;  // Kept warm, as the next.
+  std::vector<std::byte> record_;
 };
 
 }  // namespace gcoord::server

@@ -26,7 +26,11 @@ struct AppliedEntry {
   LogIndex index;
   Term term;
   consensus::EntryKind kind = consensus::EntryKind::Command;
-  std::span<const std::byte> payload;  // Empty for a no-op; a Configuration otherwise as encoded.
+  // Empty for a no-op; a Configuration as encoded; a command behind its header (log_record.h).
+  std::span<const std::byte> payload;
+  // What history keeps of the entry where the log holds something else than the payload: that of a
+  // device (locks/lock_entry.h). Empty: the payload (ledger_service.h).
+  std::span<const std::byte> leaf;
   // The cookie of the proposal if it was proposed on this node in this life and term, else 0.
   std::uint64_t cookie = 0;
   bool leader = false;  // This replica leads the shard now.

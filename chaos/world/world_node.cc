@@ -45,6 +45,7 @@ server::LockServiceOptions WorldNode::service_options() const {
   result.limits = {options_.shard_count, options_.tick_ms * 2, rpc::kTtlMsMax};
   result.caps = {4096, 4096, 4096, 16384};
   result.index_seed = random64(options_.seed, id_.value, life_count_);
+  result.wall_ms = [this] { return clock_.at(now_us_) / 1000; };
   return result;
 }
 

@@ -99,38 +99,39 @@ bool HeadReview::waiting() const {
   });
 }
 
-std::optional<HeadReview::Batch> HeadReview::whole(const Candidate& candidate) {
-  Batch batch{.heads = {}, .agreed = true};
-  for (const std::optional<Page>& page : candidate.pages) {
-    if (!page) {
-      return std::nullopt;
+bool HeadReview::agreed(const Candidate& candidate,
+                        std::uint64_t first,
+                        std::span<const ledger::ShardHead> heads) {
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    const std::uint64_t at = first + k;
+    const std::uint64_t number = at / kHeadsPerPage;
+    if (number >= candidate.pages.size() || !candidate.pages[number]) {
+      return false;
     }
-    batch.heads.insert(batch.heads.end(), page->heads.begin(), page->heads.end());
-    batch.agreed &= page->answered && page->exceptions.empty();
+    const Page& page = *candidate.pages[number];
+    const std::size_t place = at % kHeadsPerPage;
+    const bool equal = place < page.heads.size() && page.heads[place] == heads[k];
+    if (!equal || !page.answered || !page.exceptions.empty()) {
+      return false;
+    }
   }
-  return batch;
+  return true;
 }
 
-std::optional<HeadReview::Batch> HeadReview::take(const RoundEntry& round) {
-  std::optional<Batch> found;
-  for (const auto& [from, candidate] : candidates_) {
-    if (candidate.old_size != round.old_size) {
-      continue;
-    }
-    std::optional<Batch> batch = whole(candidate);
-    if (batch && batch->heads.size() == round.size - round.old_size &&
-        digest_of(batch->heads) == round.digest) {
-      found = std::move(batch);
-      break;
-    }
-  }
-  // What others would have put in the same place, or before it, will not be ordered any more.
+bool HeadReview::agreed(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const {
+  return std::ranges::any_of(candidates_, [&](const auto& each) {
+    const Candidate& candidate = each.second;
+    return candidate.old_size <= old_size &&
+           agreed(candidate, old_size - candidate.old_size, heads);
+  });
+}
+
+void HeadReview::forget_below(std::uint64_t size) {
   for (auto& [from, candidate] : candidates_) {
-    if (candidate.old_size <= round.old_size) {
+    if (candidate.old_size + candidate.pages.size() * kHeadsPerPage <= size) {
       candidate.pages.clear();
     }
   }
-  return found;
 }
 
 }  // namespace gcoord::server

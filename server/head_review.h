@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gcoord::server {
@@ -53,13 +54,12 @@ class HeadReview {
   // Whether advance() waits for this node's own trees.
   bool waiting() const;
 
-  struct Batch {
-    std::vector<ledger::ShardHead> heads;
-    bool agreed = false;  // This node's own trees say the same of each of them.
-  };
+  // Whether these heads came in pages of a batch that begins the cluster log at its old size, and
+  // this node's own trees said the same of each page that they are in.
+  bool agreed(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const;
 
-  // The heads of a round, if they came here; they and what is no newer are forgotten then.
-  std::optional<Batch> take(const RoundEntry& round);
+  // The cluster log has grown to that size: what was to come before is of no use any more.
+  void forget_below(std::uint64_t size);
 
  private:
   struct Page {
@@ -78,7 +78,9 @@ class HeadReview {
 
   void review(Page& page) const;
   static bool any_behind(const Page& page);
-  static std::optional<Batch> whole(const Candidate& candidate);
+  static bool agreed(const Candidate& candidate,
+                     std::uint64_t first,
+                     std::span<const ledger::ShardHead> heads);
 
   TreeOf tree_of_;
   std::map<NodeId, Candidate> candidates_;

@@ -97,7 +97,7 @@ Result<std::string> LedgerNotary::checkpoint() const {
   return note_;
 }
 
-Result<std::string> LedgerNotary::shard_checkpoint(ShardId shard) const {
+Result<LedgerNotary::PlacedHead> LedgerNotary::placed_head(ShardId shard) const {
   std::uint64_t after_leaf = 0;
   std::uint64_t size = 0;
   {
@@ -110,8 +110,18 @@ Result<std::string> LedgerNotary::shard_checkpoint(ShardId shard) const {
   }
   GCOORD_TRY(const auto leaves, log_.entries(after_leaf - 1, 1));
   GCOORD_TRY(const auto head, ledger::decode_head(leaves.front()));
-  const std::string text = ledger::checkpoint_text(
-      ledger::shard_checkpoint(cluster_.value, head, {after_leaf - 1, size}));
+  return PlacedHead{head, {after_leaf - 1, size}};
+}
+
+Result<ledger::ShardHead> LedgerNotary::head(ShardId shard) const {
+  GCOORD_TRY(const PlacedHead placed, placed_head(shard));
+  return placed.head;
+}
+
+Result<std::string> LedgerNotary::shard_checkpoint(ShardId shard) const {
+  GCOORD_TRY(const PlacedHead placed, placed_head(shard));
+  const std::string text =
+      ledger::checkpoint_text(ledger::shard_checkpoint(cluster_.value, placed.head, placed.place));
   return ledger::print_note({text, {ledger::sign_note(signer_, text)}});
 }
 

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "ledger/note_key.h"
 #include "ledger/shard_head.h"
+#include "ledger/shard_note.h"
 #include "ledger/signed_note.h"
 #include "ledger/tree_reader.h"
 #include "server/publication_entry.h"
@@ -50,6 +51,7 @@ class LedgerNotary {
 
   // Any thread's. NotFound (kLedgerAbsent) before there is one.
   Result<std::string> checkpoint() const;
+  Result<ledger::ShardHead> head(ShardId shard) const;
   Result<std::string> shard_checkpoint(ShardId shard) const;
   std::vector<std::string> keys() const;
 
@@ -59,6 +61,12 @@ class LedgerNotary {
     std::uint64_t after_leaf = 0;
   };
 
+  struct PlacedHead {
+    ledger::ShardHead head;
+    ledger::ClusterPlace place;
+  };
+
+  Result<PlacedHead> placed_head(ShardId shard) const;
   std::string text_of(std::uint64_t size, const ledger::MerkleHash& root) const;
   Status note_heads(std::uint64_t size);
 

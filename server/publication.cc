@@ -15,6 +15,8 @@ constexpr std::size_t kLeavesAtOnce = 256;  // As a TreeReader gives them.
 // Heads compared in one call: some milliseconds of reading.
 constexpr std::size_t kComparedAtOnce = 16 * kLeavesAtOnce;
 constexpr std::uint64_t kFetchAgainMs = 100;
+// Syncs of a signature are worth it so often; what is ordered in between is under the next one.
+constexpr std::uint64_t kSignAgainMs = 50;
 
 MetricName plain(std::string_view name, std::string_view help) {
   return {.name = "gcoord_server_publication_" + std::string(name), .help = std::string(help)};
@@ -84,17 +86,41 @@ Status Publication::start() {
   return Status{};
 }
 
-void Publication::on_state(const PublicationState& state) {
-  if (state.last() != state_.last()) {
-    proposed_ms_ = 0;
+void Publication::touch(ShardId shard, std::uint64_t size) {
+  heads_.touch(shard, size);
+  if (publisher_ && !round_) {
+    due_ms_ = std::min(due_ms_, next_round_ms_);
   }
+}
+
+void Publication::on_round(const RoundEntry& round) {
+  const std::uint64_t size = port_.cluster_log().size();
+  if (failed_ || size < round.old_size || size >= round.size()) {
+    return;  // Has it already, or a gap before it, which is fetched.
+  }
+  const auto known = static_cast<std::size_t>(size - round.old_size);
+  const bool own = round_ && round_->holds(round.old_size, round.heads);
+  const bool agreed = own || review_.agreed(round.old_size, round.heads);
+  if (append(std::span(round.heads).subspan(known)) && agreed && compared_ == size) {
+    compared_ = round.size();
+    counters_.heads_compared.add(round.heads.size() - known);
+  }
+}
+
+void Publication::on_state(const PublicationState& state) {
   if (state.keys() != state_.keys()) {
     // Some may be by a key that counts no more; their owners say them again soon.
     signatures_.clear();
     signed_.reset();
   }
   state_ = state;
+  review_.forget_below(state_.size());
   due_ms_ = 0;
+}
+
+void Publication::on_proposal_lost() {
+  proposed_ms_ = 0;
+  entries_proposed_ = entries_ordered_;
 }
 
 void Publication::on_role(bool publisher) {
@@ -106,7 +132,7 @@ void Publication::on_role(bool publisher) {
 }
 
 bool Publication::up_to_date() const {
-  return port_.cluster_log().size() == state_.last().size;
+  return port_.cluster_log().size() == state_.size();
 }
 
 void Publication::advance(std::uint64_t now_ms) {
@@ -126,9 +152,10 @@ void Publication::advance(std::uint64_t now_ms) {
     lead();
   }
   repeat();
-  const bool waits = review_.waiting() || round_ || compared_ < state_.last().size ||
+  const bool news = publisher_ && heads_.next_changed(0) < heads_.shard_count();
+  const bool waits = review_.waiting() || round_ || news || compared_ < state_.size() ||
                      hunt_.busy() || !up_to_date();
-  due_ms_ = now_ms + (waits || publisher_ ? kStepMs : kRepeatMs);
+  due_ms_ = now_ms + (waits ? kStepMs : kRepeatMs);
 }
 
 void Publication::answer_pages() {
@@ -137,12 +164,11 @@ void Publication::answer_pages() {
   }
 }
 
-// Takes what is ordered: from the pages that came before, or from a peer.
 void Publication::catch_up() {
-  if (port_.cluster_log().size() >= state_.last().size) {
-    fetch_ms_ = 0;
-  } else if (!take_round()) {
+  if (port_.cluster_log().size() < state_.size()) {
     fetch();
+  } else {
+    fetch_ms_ = 0;
   }
   trust();
 }
@@ -150,43 +176,20 @@ void Publication::catch_up() {
 // What is kept here is held against the order before anything else is held against it: a cluster
 // log that rotted must not accuse a shard.
 void Publication::trust() {
-  const RoundEntry& last = state_.last();
-  if (last.size <= trusted_ || port_.cluster_log().size() < last.size) {
+  if (state_.size() <= trusted_ || port_.cluster_log().size() < state_.size()) {
     return;
   }
-  const auto root = ledger::root_at(port_.cluster_log(), last.size);
+  const auto root = ledger::root_at(port_.cluster_log(), state_.size());
   if (!root.ok()) {
     return fail(root.status());
   }
-  if (root.value() != last.root) {
+  if (root.value() != state_.root()) {
     return fail(Status{StatusCode::DataLoss,
                        "what this node keeps of the cluster log is not what was ordered" +
                            std::string(ledger::kRotAdvice),
                        ledger::kClusterLogRot});
   }
-  trusted_ = last.size;
-}
-
-bool Publication::take_round() {
-  const RoundEntry& last = state_.last();
-  if (port_.cluster_log().size() != last.old_size) {
-    return false;
-  }
-  std::optional<HeadReview::Batch> batch = review_.take(last);
-  if (round_ && round_->options().old_size == last.old_size &&
-      digest_of(round_->heads()) == last.digest) {
-    // This node's own round: its heads are this node's own roots.
-    batch = HeadReview::Batch{.heads = round_->heads(), .agreed = true};
-  }
-  if (!batch) {
-    return false;
-  }
-  const bool compared = batch->agreed && compared_ == last.old_size && trusted_ == last.old_size;
-  if (append(batch->heads) && compared) {
-    compared_ = last.size;
-    counters_.heads_compared.add(batch->heads.size());
-  }
-  return true;
+  trusted_ = state_.size();
 }
 
 void Publication::fetch() {
@@ -198,7 +201,7 @@ void Publication::fetch() {
   if (options_.nodes[peer_] == options_.self) {
     peer_ = (peer_ + 1) % options_.nodes.size();
   }
-  send(options_.nodes[peer_], LeavesQuery{port_.cluster_log().size(), state_.last().size});
+  send(options_.nodes[peer_], LeavesQuery{port_.cluster_log().size(), state_.size()});
 }
 
 bool Publication::append(std::span<const ledger::ShardHead> leaves) {
@@ -267,26 +270,27 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
   return true;
 }
 
-// Signs what is ordered, here, and compared.
+// Signs what is ordered, here, and compared; of a run of rounds the last one, or some.
 void Publication::vouch() {
-  const RoundEntry& last = state_.last();
-  const bool compared = up_to_date() && trusted_ == last.size && compared_ == last.size;
+  const std::uint64_t size = state_.size();
+  const bool compared = up_to_date() && trusted_ == size && compared_ == size;
   // A signature counts once the log has the key.
   const auto key = state_.keys().find(options_.self);
   const bool keyed = key != state_.keys().end() && key->second == options_.key;
-  const bool whole = last.size != 0 && keyed && compared && hunt_.empty();
-  const bool done = (signed_ && signed_->size >= last.size) || (refused_ && *refused_ == last);
-  if (!whole || done || failed_) {
+  const bool whole = size != 0 && keyed && compared && hunt_.empty();
+  const bool done = (signed_ && signed_->size >= size) || refused_ == size;
+  if (!whole || done || failed_ || now_ms_ < sign_ms_) {
     return;
   }
-  const auto signature = port_.sign(last.size, last.root);
+  sign_ms_ = now_ms_ + kSignAgainMs;
+  const auto signature = port_.sign(size, state_.root());
   if (!signature.ok()) {
-    refused_ = last;
+    refused_ = size;
     return refuse(signature.status());
   }
   refuse(Status{});
   counters_.signatures.add();
-  signed_ = SignatureMessage{last.size, last.root, signature.value()};
+  signed_ = SignatureMessage{size, state_.root(), signature.value()};
   signatures_.add(options_.self, *signed_);
   send_all(*signed_);
 }
@@ -308,7 +312,7 @@ void Publication::refuse(const Status& why) {
 void Publication::publish() {
   const ledger::TreeReader& log = port_.cluster_log();
   const auto root_of = [&](std::uint64_t size) -> std::optional<ledger::MerkleHash> {
-    if (size <= published_ || size > std::min(log.size(), state_.last().size)) {
+    if (size <= published_ || size > trusted_) {
       return std::nullopt;
     }
     const auto root = ledger::root_at(log, size);
@@ -370,8 +374,8 @@ void Publication::fail(const Status& why) {
 }
 
 PublicationView Publication::view() const {
-  return {.round = state_.last().round,
-          .ordered_size = state_.last().size,
+  return {.round = state_.round(),
+          .ordered_size = state_.size(),
           .size = port_.cluster_log().size(),
           .signed_size = signed_ ? signed_->size : 0,
           .published_size = published_,

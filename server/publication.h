@@ -1,9 +1,11 @@
 // The publication of a node: how the shards' heads get into the cluster log, and how the nodes come
 // to vouch for it.
 //
-//   publisher: heads of changed shards -> pages to all -> a majority agrees -> entry in shard 0
-//   every node: entry applied -> leaves (from the pages, else from a peer, with a proof) -> each
-//   compared with the own tree -> {size, root} durable -> signature to all -> majority: published
+//   publisher: heads of changed shards -> pages to all -> a majority agrees -> entries in shard 0
+//   every node: entry applied -> its leaves, each compared with the own tree -> {size, root}
+//   durable -> signature to all -> majority: published
+//
+// Who gets shard 0 by a snapshot asks the others for the leaves in between, with a proof.
 //
 // The leader of shard 0 is the publisher; the log of shard 0 orders the rounds
 // (publication_entry.h), so it does not matter if two believe to be it. A node signs only a log
@@ -82,7 +84,10 @@ class Publication {
   Status start();
 
   // A shard has that many decided entries, of which the last is not a publication entry.
-  void touch(ShardId shard, std::uint64_t size) { heads_.touch(shard, size); }
+  void touch(ShardId shard, std::uint64_t size);
+
+  // Entries of shard 0 that were taken, in their order; on_state() follows.
+  void on_round(const RoundEntry& round);
 
   // What the entries of shard 0 come to by now.
   void on_state(const PublicationState& state);
@@ -90,8 +95,8 @@ class Publication {
   // Whether this node leads shard 0.
   void on_role(bool publisher);
 
-  // The entry that was proposed last will not be applied.
-  void on_proposal_lost() { proposed_ms_ = 0; }
+  // An entry that was proposed will not be applied.
+  void on_proposal_lost();
 
   // Bytes whose first one is kPublicationKind.
   void on_message(NodeId from, std::span<const std::byte> bytes, std::uint64_t now_ms);
@@ -142,7 +147,6 @@ class Publication {
   // publication.cc: every node.
   void answer_pages();
   void catch_up();
-  bool take_round();
   void fetch();
   void trust();
   bool append(std::span<const ledger::ShardHead> leaves);
@@ -161,7 +165,9 @@ class Publication {
   std::vector<ledger::ShardHead> collect();
   void settle_round();
   void drop_disputed();
-  void propose_round();
+  bool follow_round();
+  Status plan_entries();
+  void propose_entries();
   void propose_key();
 
   bool up_to_date() const;
@@ -182,7 +188,11 @@ class Publication {
   std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
   std::uint64_t published_ = 0;
   std::optional<SignatureMessage> signed_;
-  std::optional<RoundEntry> refused_;  // The round that refusal_ is about.
+  // Roots after each entry of round_, and before the first one; empty until a majority has agreed.
+  std::vector<ledger::MerkleHash> entry_roots_;
+  std::size_t entries_ordered_ = 0;   // Of them.
+  std::size_t entries_proposed_ = 0;  // Of which nothing was heard yet, and those ordered.
+  std::uint64_t refused_ = 0;         // The size that refusal_ is about.
   Status refusal_;
   bool publisher_ = false;
   bool failed_ = false;
@@ -196,6 +206,7 @@ class Publication {
   std::uint64_t next_round_ms_ = 0;
   std::uint64_t proposed_ms_ = 0;
   std::uint64_t key_ms_ = 0;
+  std::uint64_t sign_ms_ = 0;
 };
 
 }  // namespace gcoord::server

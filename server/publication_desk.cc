@@ -23,6 +23,7 @@ std::size_t PublicationDesk::put(PublicationInput&& input) {
   {
     const std::lock_guard lock(mutex_);
     move_behind(input_.applied, std::move(input.applied));
+    move_behind(input_.rounds, std::move(input.rounds));
     if (input.state) {
       input_.state = std::move(input.state);
     }

@@ -29,13 +29,14 @@ struct PublicationInput {
   };
 
   std::vector<std::pair<ShardId, std::uint64_t>> applied;  // Shard and size.
-  std::optional<PublicationState> state;
+  std::vector<RoundEntry> rounds;
+  std::optional<PublicationState> state;  // After them.
   std::optional<bool> publisher;
   bool lost = false;  // The proposal.
   std::vector<Message> messages;
 
   bool empty() const {
-    return applied.empty() && !state && !publisher && !lost && messages.empty();
+    return applied.empty() && rounds.empty() && !state && !publisher && !lost && messages.empty();
   }
 };
 

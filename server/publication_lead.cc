@@ -1,10 +1,10 @@
 // The publisher's part: rounds of heads, from the changed shards to an entry in the log of shard 0.
 #include "common/assert.h"
-#include "ledger/error_details.h"
-#include "ledger/tree_frontier.h"
+#include "ledger/frontier_growth.h"
 #include "ledger/tree_proof.h"
 #include "server/publication.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
@@ -13,6 +13,8 @@ namespace {
 // A proposal of which nothing was heard is made again: long beside any election, short beside an
 // operator's patience. Twice the same round does no harm, the log takes one.
 constexpr std::uint64_t kProposeAgainMs = 2000;
+// Entries that may be undecided at once: 64 KB of shard 0's log, beside what clients have there.
+constexpr std::size_t kEntriesUnderWay = 32;
 // A shard that no majority agreed on is left alone for so long.
 constexpr std::uint64_t kHoldMs = 1000;
 
@@ -20,12 +22,13 @@ constexpr std::uint64_t kHoldMs = 1000;
 
 void Publication::lead() {
   propose_key();
-  if (round_ && round_->options().old_size != state_.last().size) {
-    round_.reset();  // It was ordered, or another one in its place.
+  if (round_ && !follow_round()) {
+    round_.reset();  // It was ordered, or something else in its place.
+    entry_roots_.clear();
   }
   if (round_) {
     settle_round();
-  } else if (now_ms_ >= next_round_ms_ && up_to_date() && compared_ == state_.last().size &&
+  } else if (now_ms_ >= next_round_ms_ && up_to_date() && compared_ == state_.size() &&
              hunt_.empty()) {
     begin_round();
   }
@@ -41,10 +44,12 @@ void Publication::begin_round() {
   round_.emplace(PublicationRoundOptions{.self = options_.self,
                                          .nodes = options_.nodes,
                                          .batch = ++batch_,
-                                         .old_size = state_.last().size,
+                                         .old_size = state_.size(),
                                          .begin_ms = now_ms_},
                  std::move(heads));
-  proposed_ms_ = 0;
+  entry_roots_.clear();
+  entries_ordered_ = 0;
+  on_proposal_lost();
   settle_round();
 }
 
@@ -69,6 +74,9 @@ std::vector<ledger::ShardHead> Publication::collect() {
     const ShardId id{shard};
     const auto held = held_until_ms_.find(id);
     const bool waits = held != held_until_ms_.end() && now_ms_ < held->second;
+    if (held != held_until_ms_.end() && !waits) {
+      held_until_ms_.erase(held);
+    }
     const auto tree = waits ? nullptr : port_.tree(id);
     const std::uint64_t size = tree == nullptr ? 0 : tree->size();
     if (size > heads_.at(id).size) {
@@ -87,6 +95,9 @@ std::vector<ledger::ShardHead> Publication::collect() {
 
 void Publication::settle_round() {
   GCOORD_ASSERT(round_);
+  if (!entry_roots_.empty()) {
+    return propose_entries();
+  }
   round_->send(now_ms_, [this](NodeId to, std::vector<std::byte> message) {
     port_.send(to, std::move(message));
   });
@@ -94,7 +105,10 @@ void Publication::settle_round() {
     case PublicationRound::Outcome::Pending:
       return;
     case PublicationRound::Outcome::Agreed:
-      return propose_round();
+      if (const Status status = plan_entries(); !status.ok()) {
+        return fail(status);
+      }
+      return propose_entries();
     case PublicationRound::Outcome::Split:
       return drop_disputed();
   }
@@ -116,25 +130,57 @@ void Publication::drop_disputed() {
   next_round_ms_ = now_ms_;
 }
 
-void Publication::propose_round() {
-  if (proposed_ms_ != 0 && now_ms_ < proposed_ms_ + kProposeAgainMs) {
-    return;
+// The roots between the entries that the round is cut into: which tell its entries from others.
+Status Publication::plan_entries() {
+  const std::vector<ledger::ShardHead>& heads = round_->heads();
+  GCOORD_TRY(auto frontier, ledger::frontier_at(port_.cluster_log(), round_->options().old_size));
+  entry_roots_.push_back(ledger::root_of(frontier));
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    ledger::append_leaf(frontier, ledger::hash_leaf(ledger::encode_head(heads[k])));
+    if ((k + 1) % kHeadsPerEntryMax == 0 || k + 1 == heads.size()) {
+      entry_roots_.push_back(ledger::root_of(frontier));
+    }
   }
-  const RoundEntry& last = state_.last();
-  auto frontier = ledger::TreeFrontier::at(port_.cluster_log(), last.size);
-  if (!frontier.ok()) {
-    return fail(frontier.status());
+  return Status{};
+}
+
+// Whether what is ordered is a part of this round, and something of it is left.
+bool Publication::follow_round() {
+  const std::uint64_t base = round_->options().old_size;
+  if (entry_roots_.empty()) {
+    return state_.size() == base;
   }
-  for (const ledger::ShardHead& head : round_->heads()) {
-    frontier.value().append(ledger::hash_leaf(ledger::encode_head(head)));
+  const std::uint64_t heads = state_.size() - std::min(state_.size(), base);
+  const std::uint64_t done = (heads + kHeadsPerEntryMax - 1) / kHeadsPerEntryMax;
+  const bool ours = state_.size() >= base && done + 1 < entry_roots_.size() &&
+                    heads % kHeadsPerEntryMax == 0 && state_.root() == entry_roots_[done];
+  if (ours && done != entries_ordered_) {
+    entries_ordered_ = done;
+    entries_proposed_ = std::max(entries_proposed_, entries_ordered_);
+    proposed_ms_ = now_ms_;
   }
-  proposed_ms_ = now_ms_;
-  counters_.rounds.add();
-  port_.propose(encode(PublicationEntry{RoundEntry{.round = last.round + 1,
-                                                   .old_size = last.size,
-                                                   .size = frontier.value().size(),
-                                                   .root = frontier.value().root(),
-                                                   .digest = digest_of(round_->heads())}}));
+  return ours;
+}
+
+void Publication::propose_entries() {
+  if (now_ms_ >= proposed_ms_ + kProposeAgainMs) {
+    on_proposal_lost();
+  }
+  const std::vector<ledger::ShardHead>& heads = round_->heads();
+  const std::size_t end = std::min(entry_roots_.size() - 1, entries_ordered_ + kEntriesUnderWay);
+  for (; entries_proposed_ < end; ++entries_proposed_) {
+    const std::size_t first = entries_proposed_ * kHeadsPerEntryMax;
+    const std::size_t last = std::min(first + kHeadsPerEntryMax, heads.size());
+    RoundEntry entry{.round = state_.round() + 1 + (entries_proposed_ - entries_ordered_),
+                     .old_size = round_->options().old_size + first,
+                     .root = entry_roots_[entries_proposed_ + 1],
+                     .heads = {}};
+    entry.heads.assign(heads.begin() + static_cast<std::ptrdiff_t>(first),
+                       heads.begin() + static_cast<std::ptrdiff_t>(last));
+    proposed_ms_ = now_ms_;
+    counters_.rounds.add();
+    port_.propose(encode(PublicationEntry{std::move(entry)}));
+  }
 }
 
 // Keys that nodes announce and the log does not know, one at a time.

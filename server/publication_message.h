@@ -25,6 +25,9 @@ namespace gcoord::server {
 // First byte of the peer message; device_links.h owns 4. Never renumber.
 inline constexpr std::byte kPublicationKind{5};
 
+// Heads that a publisher has compared at once: 2.9 MB.
+inline constexpr std::size_t kHeadsPerRoundMax = std::size_t{1} << 16;
+
 inline constexpr std::size_t kHeadsPerPage = 700;     // 30,800 bytes of the 32 KiB.
 inline constexpr std::size_t kLeavesPerAnswer = 640;  // With a proof, 30,240 bytes.
 inline constexpr std::size_t kHashesPerAnswer = 256;

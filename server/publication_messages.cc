@@ -1,7 +1,7 @@
 // What the other nodes say to a publication. Nothing of it is trusted but what is proved: leaves by
 // the ordered root, signatures by keys in the log.
+#include "ledger/frontier_growth.h"
 #include "ledger/merkle_proof.h"
-#include "ledger/tree_frontier.h"
 #include "ledger/tree_proof.h"
 #include "server/publication.h"
 
@@ -90,22 +90,21 @@ bool Publication::on(NodeId from, const LeavesQuery& message) {
 
 bool Publication::on(NodeId, const LeavesMessage& message) {
   const ledger::TreeReader& log = port_.cluster_log();
-  const RoundEntry& last = state_.last();
-  if (message.from != log.size() || message.target != last.size) {
+  if (message.from != log.size() || message.target != state_.size()) {
     return true;  // Asked for before something else brought them.
   }
-  auto frontier = ledger::TreeFrontier::at(log, message.from);
+  auto frontier = ledger::frontier_at(log, message.from);
   if (!frontier.ok()) {
     fail(frontier.status());
     return true;
   }
   for (const ledger::ShardHead& head : message.leaves) {
-    frontier.value().append(ledger::hash_leaf(ledger::encode_head(head)));
+    ledger::append_leaf(frontier.value(), ledger::hash_leaf(ledger::encode_head(head)));
   }
-  const Status proved = ledger::verify_consistency({.old_size = frontier.value().size(),
-                                                    .size = last.size,
-                                                    .old_root = frontier.value().root(),
-                                                    .root = last.root},
+  const Status proved = ledger::verify_consistency({.old_size = frontier.value().size,
+                                                    .size = state_.size(),
+                                                    .old_root = ledger::root_of(frontier.value()),
+                                                    .root = state_.root()},
                                                    message.proof);
   if (!proved.ok()) {
     counters_.leaves_refused.add();

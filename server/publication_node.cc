@@ -104,6 +104,9 @@ void PublicationNode::take(PublicationInput&& input, std::uint64_t now) {
   if (input.lost) {
     publication_->on_proposal_lost();
   }
+  for (const RoundEntry& round : input.rounds) {
+    publication_->on_round(round);
+  }
   if (input.state) {
     state_ = *std::move(input.state);
     notary_->set_keys(state_.keys());
@@ -157,6 +160,10 @@ void PublicationNode::on_applied(ShardId shard, std::uint64_t size) {
   } else {
     gathered_.applied.emplace_back(shard, size);
   }
+}
+
+void PublicationNode::on_publication_round(const RoundEntry& round) {
+  gathered_.rounds.push_back(round);
 }
 
 void PublicationNode::on_publication_state(const PublicationState& state) {

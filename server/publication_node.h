@@ -72,6 +72,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
 
   // PublicationListener.
   void on_applied(ShardId shard, std::uint64_t size) override;
+  void on_publication_round(const RoundEntry& round) override;
   void on_publication_state(const PublicationState& state) override;
   void on_publisher(bool publisher) override;
   void on_publication_lost() override;

@@ -80,6 +80,14 @@ std::size_t PublicationRound::agreeing(std::size_t head) const {
   return page_answers_[head / kHeadsPerPage] - others;
 }
 
+bool PublicationRound::holds(std::uint64_t old_size,
+                             std::span<const ledger::ShardHead> heads) const {
+  const std::uint64_t first = old_size - options_.old_size;
+  return old_size >= options_.old_size && first <= heads_.size() &&
+         heads.size() <= heads_.size() - first &&
+         std::ranges::equal(std::span(heads_).subspan(first, heads.size()), heads);
+}
+
 PublicationRound::Outcome PublicationRound::outcome(std::uint64_t now_ms) const {
   const bool answered = std::ranges::all_of(
       page_answers_, [this](std::size_t answers) { return answers >= majority(); });

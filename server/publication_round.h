@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gcoord::server {
@@ -61,6 +62,9 @@ class PublicationRound {
   };
 
   std::vector<Dispute> disputes() const;
+
+  // Whether these are heads of this round, at that size of the cluster log.
+  bool holds(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const;
 
   const std::vector<ledger::ShardHead>& heads() const { return heads_; }
 

@@ -59,8 +59,17 @@ std::vector<std::byte> publication_record(std::span<const std::byte> entry, std:
 void PublicationService::set_listener(PublicationListener* listener) {
   listener_ = listener;
   if (listener_ != nullptr) {
+    for (const RoundEntry& round : std::exchange(kept_, {})) {
+      listener_->on_publication_round(round);
+    }
     listener_->on_publication_state(state_);
     listener_->on_publisher(publisher_);
+  }
+}
+
+void PublicationService::tell_state() {
+  if (listener_ != nullptr) {
+    listener_->on_publication_state(state_);
   }
 }
 
@@ -69,10 +78,14 @@ void PublicationService::apply(const AppliedEntry& entry) {
   passed.cookie = entry.cookie == kPublicationCookie ? 0 : entry.cookie;
   inner_.apply(passed);
   if (const auto publication = publication_of(entry)) {
-    state_.apply(*publication);
-    if (listener_ != nullptr) {
-      listener_->on_publication_state(state_);
+    const bool taken = state_.apply(*publication);
+    const auto* round = std::get_if<RoundEntry>(&*publication);
+    if (taken && round != nullptr && listener_ != nullptr) {
+      listener_->on_publication_round(*round);
+    } else if (taken && round != nullptr) {
+      kept_.push_back(*round);
     }
+    tell_state();
   } else if (listener_ != nullptr) {
     listener_->on_applied(entry.shard, entry.index.value);
   }
@@ -106,6 +119,12 @@ void PublicationService::on_role(ShardId shard, consensus::Role role, Term term,
 void PublicationService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
   const std::size_t begin = bytes.size();
   inner_.serialize(shard, bytes);
+  add_state(shard, begin, bytes);
+}
+
+void PublicationService::add_state(ShardId shard,
+                                   std::size_t begin,
+                                   std::vector<std::byte>& bytes) const {
   if (shard != kPublicationShard || (bytes.size() == begin && state_ == PublicationState{})) {
     return;
   }
@@ -128,9 +147,8 @@ Status PublicationService::install(ShardId shard, std::span<const std::byte> byt
   }
   GCOORD_TRY_STATUS(inner_.install(shard, parts->inner));
   state_ = std::move(parts->state);
-  if (listener_ != nullptr) {
-    listener_->on_publication_state(state_);
-  }
+  kept_.clear();
+  tell_state();
   return Status{};
 }
 

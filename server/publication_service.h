@@ -5,7 +5,7 @@
 // Every call is passed on. Publication entries (RecordKind::Publication in the log of shard 0) are
 // taken here, too, and change a state that is part of shard 0's: it is in its snapshots and its
 // digest. The bytes of shard 0: what is passed on gives, the publication's, their length u32; an
-// empty state of both is empty. What was learned is told to a listener, which may be set once the
+// empty state of both is empty. What was learned is told to a listener, which is set once the
 // engine is open; until then it is kept.
 //
 // One thread, the engine's; the listener is called in its calls and must not block.
@@ -28,6 +28,8 @@ class PublicationListener {
 
   // The shard has `size` decided entries, of which the last is worth publishing.
   virtual void on_applied(ShardId shard, std::uint64_t size) = 0;
+  // A round that was taken; the state follows.
+  virtual void on_publication_round(const RoundEntry& round) = 0;
   virtual void on_publication_state(const PublicationState& state) = 0;
   virtual void on_publisher(bool publisher) = 0;
   virtual void on_publication_lost() = 0;
@@ -65,7 +67,11 @@ class PublicationService final : public Service {
  private:
   Service& inner_;
   PublicationListener* listener_ = nullptr;
+  void tell_state();
+  void add_state(ShardId shard, std::size_t begin, std::vector<std::byte>& bytes) const;
+
   PublicationState state_;
+  std::vector<RoundEntry> kept_;  // Rounds that were taken before there was a listener.
   bool publisher_ = false;
 };
 

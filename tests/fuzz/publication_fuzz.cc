@@ -77,7 +77,9 @@ void tell(std::span<const std::byte> message, std::uint64_t now_ms) {
                           metrics);
   GCOORD_ASSERT(publication.start().ok());
   PublicationState state;
-  state.apply(RoundEntry{.round = 1, .old_size = 0, .size = 9});
+  const ledger::ShardHead head{ShardId{1}, 1, {}};
+  const auto leaf = ledger::hash_leaf(ledger::encode_head(head));
+  GCOORD_ASSERT(state.apply(RoundEntry{1, 0, leaf, {head}}));
   publication.on_state(state);
   publication.touch(ShardId{3}, 300);
   publication.on_role(true);
@@ -136,6 +138,6 @@ std::vector<FuzzInput> fuzz_seeds() {
           input_of(encode(PublicationMessage{HashMessage{ShardId{1}, {0, 0, 2}, hashes}})),
           input_of(encode(PublicationMessage{KeyMessage{}})),
           input_of(encode(PublicationMessage{AlarmMessage{ShardId{1}, 3}})),
-          input_of(encode(PublicationEntry{RoundEntry{1, 0, 9, {}, {}}})),
+          input_of(encode(PublicationEntry{RoundEntry{1, 0, {}, {{}}}})),
           input_of(encode(PublicationEntry{KeyEntry{NodeId{3}, {}}}))};
 }

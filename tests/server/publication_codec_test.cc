@@ -1,4 +1,5 @@
 #include "ledger/memory_tree.h"
+#include "ledger/tree_proof.h"
 #include "server/publication_entry.h"
 #include "server/publication_message.h"
 #include "server/publication_round.h"
@@ -62,24 +63,53 @@ TEST(PublicationMessage, EveryFlippedBitAndEveryCutIsFound) {
   }
 }
 
-TEST(PublicationState, TakesOnlyRoundsThatContinueIt) {
+RoundEntry round_of(std::uint64_t round, const ledger::MemoryTree& log, std::size_t count) {
+  ledger::MemoryTree grown;
+  for (std::uint64_t at = 0; at < log.size(); ++at) {
+    grown.append(log.entries(at, 1).value().front());
+  }
+  RoundEntry entry{.round = round, .old_size = log.size()};
+  for (std::size_t k = 0; k < count; ++k) {
+    entry.heads.push_back({ShardId{static_cast<std::uint32_t>(k)}, round, hash_of(1)});
+    grown.append(ledger::encode_head(entry.heads.back()));
+  }
+  entry.root = ledger::root_at(grown, grown.size()).value();
+  return entry;
+}
+
+TEST(PublicationState, TakesOnlyRoundsThatContinueItAndAddUp) {
+  ledger::MemoryTree log;
+  const RoundEntry first = round_of(1, log, 3);
   PublicationState state;
-  const RoundEntry first{1, 0, 3, hash_of(1), hash_of(2)};
-  EXPECT_FALSE(state.apply(RoundEntry{2, 0, 3, {}, {}}));
-  EXPECT_FALSE(state.apply(RoundEntry{1, 1, 3, {}, {}}));
-  EXPECT_FALSE(state.apply(RoundEntry{1, 0, 0, {}, {}}));
-  EXPECT_FALSE(state.apply(RoundEntry{1, 0, kHeadsPerRoundMax + 1, {}, {}}));
+  RoundEntry wrong = first;
+  wrong.round = 2;
+  EXPECT_FALSE(state.apply(wrong));
+  wrong = first;
+  wrong.old_size = 1;
+  EXPECT_FALSE(state.apply(wrong));
+  wrong = first;
+  wrong.root[3] ^= std::byte{1};
+  EXPECT_FALSE(state.apply(wrong));
+  wrong = first;
+  wrong.heads[1].size ^= 1;
+  EXPECT_FALSE(state.apply(wrong));
+  wrong = first;
+  wrong.heads.clear();
+  EXPECT_FALSE(state.apply(wrong));
   EXPECT_EQ(state, PublicationState{});
   EXPECT_TRUE(state.apply(first));
   EXPECT_FALSE(state.apply(first));
-  EXPECT_FALSE(state.apply(RoundEntry{2, 3, 3, {}, {}}));
-  EXPECT_TRUE(state.apply(RoundEntry{2, 3, 4, {}, {}}));
-  EXPECT_EQ(state.last().size, 4u);
+  EXPECT_EQ(state.size(), 3u);
+  EXPECT_EQ(state.root(), first.root);
+  for (const ledger::ShardHead& head : first.heads) {
+    log.append(ledger::encode_head(head));
+  }
+  EXPECT_TRUE(state.apply(round_of(2, log, kHeadsPerEntryMax)));
 }
 
 TEST(PublicationState, ComesBackFromItsBytes) {
   PublicationState state;
-  ASSERT_TRUE(state.apply(RoundEntry{1, 0, 3, hash_of(1), hash_of(2)}));
+  ASSERT_TRUE(state.apply(round_of(1, {}, 7)));
   ASSERT_TRUE(state.apply(KeyEntry{NodeId{2}, {}}));
   ASSERT_TRUE(state.apply(KeyEntry{NodeId{1}, {}}));
   EXPECT_FALSE(state.apply(KeyEntry{NodeId{0}, {}}));
@@ -92,12 +122,15 @@ TEST(PublicationState, ComesBackFromItsBytes) {
 }
 
 TEST(PublicationEntry, ComesBackAsItWasWritten) {
-  for (const PublicationEntry& entry :
-       {PublicationEntry{RoundEntry{1, 2, 3, hash_of(1), hash_of(2)}},
-        PublicationEntry{KeyEntry{NodeId{9}, {}}}}) {
+  for (const PublicationEntry& entry : {PublicationEntry{round_of(1, {}, 1)},
+                                        PublicationEntry{round_of(2, {}, kHeadsPerEntryMax)},
+                                        PublicationEntry{KeyEntry{NodeId{9}, {}}}}) {
     const auto bytes = encode(entry);
     EXPECT_EQ(decode_publication_entry(bytes), entry);
-    EXPECT_FALSE(decode_publication_entry(std::span(bytes).first(bytes.size() - 1)));
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      const auto cut = decode_publication_entry(std::span(bytes).first(length));
+      ASSERT_TRUE(!cut || !PublicationState{}.apply(*cut)) << length;
+    }
   }
   EXPECT_FALSE(decode_publication_entry(std::vector<std::byte>{std::byte{9}}));
 }

@@ -227,6 +227,20 @@ class PublicationWorld {
 
   void mend(std::uint32_t id) { cut_.erase(id); }
 
+  // The node stops, and comes back with what another one has come to, but for the cluster log.
+  void take_snapshot(std::uint32_t id, std::uint32_t from) {
+    node(id).stop();
+    for (std::uint32_t shard = 0; shard < decided_.size(); ++shard) {
+      auto tree = std::make_shared<ledger::MemoryTree>();
+      for (std::uint64_t at = 0; at < node(from).trees[shard]->size(); ++at) {
+        tree->append(node(from).trees[shard]->entries(at, 1).value().front());
+      }
+      node(id).trees[shard] = std::move(tree);
+    }
+    node(id).state = node(from).state;
+    node(id).start();
+  }
+
   // Flips one bit of every message of so many.
   void flip_messages(std::uint64_t count) { flips_ = count; }
 
@@ -349,7 +363,10 @@ class PublicationWorld {
         if (!entry.publication) {
           node.publication->touch(ShardId{shard}, index + 1);
         } else if (const auto decoded = decode_publication_entry(entry.payload)) {
-          node.state.apply(*decoded);
+          const auto* round = std::get_if<RoundEntry>(&*decoded);
+          if (node.state.apply(*decoded) && round != nullptr) {
+            node.publication->on_round(*round);
+          }
           node.publication->on_state(node.state);
         }
       }

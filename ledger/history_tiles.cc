@@ -83,7 +83,9 @@ Result<TileEntries> History::tile_entries(ShardId shard, std::uint64_t tile) con
     TileTaker taker(shard, 0, tile);
     GCOORD_TRY_STATUS(taker.take(store_));
     for (std::size_t k = 0; k < entries.size(); ++k) {
-      entries[k] = entries[k] ? std::move(entries[k]) : std::move(taker.things()[k]);
+      if (!entries[k]) {
+        entries[k] = std::move(taker.things()[k]);
+      }
     }
   }
   std::for_each(entries.begin() + there, entries.end(), [](auto& each) { each.reset(); });

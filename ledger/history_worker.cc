@@ -56,7 +56,7 @@ void HistoryWorker::submit(Task task) {
   queued_bytes_ += task.bytes;
   tasks_.push_back(std::move(task));
   if (options_.driver == StorageDriver::Owner) {
-    do_task(lock);
+    work_on(lock);
   } else {
     lock.unlock();
     wake_.notify_one();
@@ -77,10 +77,13 @@ void HistoryWorker::append(std::shared_ptr<const HistoryEntries> batch) {
           bytes});
 }
 
-void HistoryWorker::begin_at(ShardId shard, MerkleFrontier frontier) {
+std::uint64_t HistoryWorker::begin_at(ShardId shard, MerkleFrontier frontier) {
   submit({[this, shard, frontier = std::move(frontier)] {
-    return history_->begin_at(shard, frontier);
+    GCOORD_TRY_STATUS(history_->begin_at(shard, frontier));
+    begun_.fetch_add(1, std::memory_order_release);
+    return Status{};
   }});
+  return ++begin_count_;
 }
 
 void HistoryWorker::align(std::vector<std::uint64_t> applied) {
@@ -100,6 +103,7 @@ Status HistoryWorker::settle() {
   std::future<Status> flushed = done->get_future();
   submit({[this, done = std::move(done)] {
     const Status status = history_->flush();
+    fail(status);  // Before whoever waits may look.
     done->set_value(status);
     return status;
   }});
@@ -111,6 +115,11 @@ Status HistoryWorker::settle() {
     return {
         StatusCode::Aborted, "the history was closed before all of it was kept", kHistoryFailed};
   }
+}
+
+void HistoryWorker::fail(const Status& status) {
+  const std::lock_guard lock(mutex_);
+  failure_ = failure_.ok() ? status : failure_;
 }
 
 Status HistoryWorker::failure() const {
@@ -128,7 +137,7 @@ Status HistoryWorker::prune_some() {
 }
 
 // Called and left with the lock, which it gives up while it works.
-void HistoryWorker::do_task(std::unique_lock<std::mutex>& lock) {
+void HistoryWorker::work_on(std::unique_lock<std::mutex>& lock) {
   Task task = std::move(tasks_.front());
   tasks_.pop_front();
   Status status;
@@ -154,7 +163,7 @@ void HistoryWorker::run() {
       return stopping_ || !tasks_.empty();
     });
     if (!stopping_ && !tasks_.empty()) {
-      do_task(lock);
+      work_on(lock);
     }
     const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
     // Clocks may be set back.

@@ -53,7 +53,8 @@ class HistoryWorker {
   // --- One thread, the node's loop; as in history.h, in the order of the calls.
 
   void append(std::shared_ptr<const HistoryEntries> batch);
-  void begin_at(ShardId shard, MerkleFrontier frontier);
+  // How many calls there were of it.
+  std::uint64_t begin_at(ShardId shard, MerkleFrontier frontier);
   void align(std::vector<std::uint64_t> applied);
   void forget(ShardId shard);
   // Prunes a bounded number of shards, as the thread does about once a second.
@@ -68,6 +69,9 @@ class HistoryWorker {
 
   // Calls of append() whose batch is hashed.
   std::uint64_t appended() const { return appended_.load(std::memory_order_acquire); }
+
+  // Calls of begin_at() that are done.
+  std::uint64_t begun() const { return begun_.load(std::memory_order_acquire); }
 
   // Entries that were handed over and are not hashed.
   std::uint64_t lag_entries() const { return queued_entries_.load(std::memory_order_relaxed); }
@@ -84,7 +88,8 @@ class HistoryWorker {
 
   void submit(Task task);
   void run();
-  void do_task(std::unique_lock<std::mutex>& lock);
+  void fail(const Status& status);
+  void work_on(std::unique_lock<std::mutex>& lock);
   Status flush_when_due();
   Status prune_some();
   void tell_metrics();
@@ -93,7 +98,9 @@ class HistoryWorker {
   HistoryWorkerOptions options_;
   HistoryKeeper keeper_;
   std::atomic<std::uint64_t> appended_{0};
+  std::atomic<std::uint64_t> begun_{0};
   std::atomic<std::uint64_t> queued_entries_{0};
+  std::uint64_t begin_count_ = 0;
   Counter* hashed_ = nullptr;
   Counter* pruned_ = nullptr;
   Gauge* disk_bytes_ = nullptr;

@@ -16,6 +16,9 @@ class MemoryHistoryStore final : public HistoryStore {
     if (medium_.power != nullptr && !medium_.power->spend(DiskOperation::History)) {
       return Status{StatusCode::Aborted, "the disk lost its power", kHistoryFailed};
     }
+    if (medium_.full) {
+      return Status{StatusCode::ResourceExhausted, "no space for the history", kDiskFull};
+    }
     if (medium_.writes_fail) {
       return Status{StatusCode::Unavailable, "the history store failed", kHistoryFailed};
     }

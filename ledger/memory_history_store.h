@@ -19,6 +19,7 @@ namespace gcoord::ledger {
 struct HistoryMedium {
   std::map<std::string, std::vector<std::byte>> values;
   bool writes_fail = false;
+  bool full = false;
   // What feeds it, where that may go: each write is one operation.
   std::shared_ptr<PowerSupply> power;
 

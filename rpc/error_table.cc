@@ -1,14 +1,12 @@
 // The table itself, one entry per line as docs/errors.md has it.
 #include "rpc/error_codes.h"
 
-#include <array>
-
 namespace gcoord::rpc {
 namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr auto kTable = std::to_array<ErrorEntry>({
+constexpr ErrorEntry kTable[] = {
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -480,7 +478,7 @@ constexpr auto kTable = std::to_array<ErrorEntry>({
     {ErrorCode::HistoryRepair, "HistoryRepair", StatusCode::Aborted, ExitCode::Negative,
      "shards of this node are repaired from the other nodes",
      "Nothing: the node opens again by itself"},
-});
+};
 // clang-format on
 
 }  // namespace

@@ -74,7 +74,9 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
     GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
   }
   disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
-      *disk->store_, disk->writer_.get(), &metrics, options.storage_driver);
+      *disk->store_,
+      disk->writer_.get(),
+      ledger::CheckpointerOptions{&metrics, options.storage_driver, options.before_checkpoint});
   return disk;
 }
 
@@ -99,6 +101,9 @@ Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t ra
     checkpoint_path = directory_->checkpoint_path();
   }
   first_boot_ = !identity_->in_use();
+  if (options.on_directory) {
+    GCOORD_TRY_STATUS(options.on_directory());
+  }
   GCOORD_TRY(store_,
              options.open_checkpoint_store ? options.open_checkpoint_store()
                                            : ledger::CheckpointStore::open(checkpoint_path));

@@ -50,6 +50,12 @@ struct EngineOptions {
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
   std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
+  // Called once the data directory is open and locked, before anything is recovered from it; a
+  // failure is the engine's. Empty: nothing else lies there.
+  std::function<Status()> on_directory;
+  // Called before every write to the checkpoint store, by the thread that writes: what else has to
+  // be durable before it. A failure is the checkpoint's.
+  std::function<Status()> before_checkpoint;
   // Owner: nothing is written but in ReplicaEngine::advance_storage.
   ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
   // Entries of the log are those of the resident turn (resident_storage.h), in the directory for

@@ -9,6 +9,7 @@
 #include "server/leader_balance.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
+#include "server/node_history.h"
 #include "server/node_log.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
@@ -43,6 +44,25 @@ std::vector<NodeId> all_nodes(const NodeOptions& options) {
   return nodes;
 }
 
+std::uint64_t wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  return ms > 0 ? static_cast<std::uint64_t>(ms) : 0;
+}
+
+NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
+  NodeHistoryOptions result;
+  result.shard_count = options.shards;
+  result.durable = options.durability == Durability::Durable;
+  result.entries_say_when = options.turn == TurnOption::Host;
+  // Beside a kernel that stays on its device nothing else comes to run there (docs/adr/0030).
+  result.device = options.turn == TurnOption::Host ? options.device : DeviceChoice{};
+  result.keep = options.ledger_keep;
+  result.wall_ms = wall_ms;
+  result.metrics = &metrics;
+  return result;
+}
+
 LockServiceOptions service_options(const NodeOptions& options) {
   LockServiceOptions result;
   result.node = options.node;
@@ -57,11 +77,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
     result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
   }
   result.index_seed = draw_random();
-  result.wall_ms = [] {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-    return ms > 0 ? static_cast<std::uint64_t>(ms) : 0;
-  };
+  result.wall_ms = wall_ms;
   return result;
 }
 
@@ -139,6 +155,7 @@ class Node::Impl {
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
         service_(service_options(options), frontend_, metrics_),
+        history_(history_options(options, metrics_), service_),
         signals_(context_),
         leader_transfers_(metrics_.counter({"gcoord_server_leader_transfers_total",
                                             "Leaderships handed to the node that should have them.",
@@ -164,11 +181,13 @@ class Node::Impl {
     }
     set_time();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
+    history_.recovered();
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
                       engine_.get(),
                       &service_,
+                      &history_.worker(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return (boot_time_us() - started_us_) / 1000; },
                       [this](NodeId peer) { return link_text(peer); }});
@@ -214,14 +233,23 @@ class Node::Impl {
   }
 
  private:
+  Status open_history() {
+    GCOORD_TRY(auto store,
+               ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+    return history_.open(std::move(store));
+  }
+
   Status open_engine(EngineOptions engine) {
+    engine.on_directory = [this] { return open_history(); };
+    engine.before_checkpoint = [this] { return history_.settle(); };
+    Service& service = history_.service();
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
                  ResidentEngine::open(
-                     {std::move(engine), options_.locks_max, draw_random()}, service_, metrics_));
+                     {std::move(engine), options_.locks_max, draw_random()}, service, metrics_));
       return Status{};
     }
-    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service_, metrics_));
+    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service, metrics_));
     engine_ = std::make_unique<EnginePort>(std::move(host));
     return Status{};
   }
@@ -240,6 +268,7 @@ class Node::Impl {
     sweep(before_us / 1000);
     const std::size_t done = engine_->turn();
     GCOORD_TRY_STATUS(engine_->failure());
+    GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     turns_.add();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
@@ -379,6 +408,7 @@ class Node::Impl {
   rpc::Welcome welcome_;
   FrontEnd frontend_;
   LockService service_;
+  NodeHistory history_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;

@@ -122,6 +122,12 @@ void PublicationService::serialize(ShardId shard, std::vector<std::byte>& bytes)
   add_state(shard, begin, bytes);
 }
 
+void PublicationService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
+  const std::size_t begin = bytes.size();
+  inner_.checkpoint(shard, bytes);
+  add_state(shard, begin, bytes);
+}
+
 void PublicationService::add_state(ShardId shard,
                                    std::size_t begin,
                                    std::vector<std::byte>& bytes) const {

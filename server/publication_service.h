@@ -50,7 +50,7 @@ class PublicationService final : public Service {
   // Tells it what is known by now. nullptr: nobody listens any more.
   void set_listener(PublicationListener* listener);
 
-  const PublicationState& state() const { return state_; }
+  const PublicationState& publication() const { return state_; }
 
   // server/service.h
   void apply(const AppliedEntry& entry) override;
@@ -58,6 +58,10 @@ class PublicationService final : public Service {
   void on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) override;
   void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) override;
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override;
+  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override;
+
+  void state(ShardId shard, std::vector<std::byte>& bytes) override { inner_.state(shard, bytes); }
+
   Status install(ShardId shard, std::span<const std::byte> bytes) override;
   bool plausible(ShardId shard, std::span<const std::byte> bytes) const override;
   std::uint64_t state_hash(ShardId shard) const override;

@@ -129,7 +129,7 @@ Status ResidentEngine::open_directory() {
             "promised; the rest of its cluster goes on without it");
   }
   identity_ = &directory_->identity();
-  return {};
+  return options.on_directory ? options.on_directory() : Status{};
 }
 
 // Rows, log pages and lock tables as storage has them. Whoever has promised something does not wait

@@ -282,7 +282,7 @@ StoredHead head_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void ResidentRows::encode(ShardId shard, std::vector<std::byte>& bytes) const {
+void ResidentRows::encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const {
   const ToldCommands::Pieces pieces = commands_.pieces(shard);
   const StoredHead head{.index = rows_[shard.value].applied.value,
                         .pieces_next = pieces.next.value,
@@ -292,7 +292,11 @@ void ResidentRows::encode(ShardId shard, std::vector<std::byte>& bytes) const {
   };
   add(std::as_bytes(std::span{&head, 1}));
   add(std::as_bytes(std::span{pieces.entries}));
-  service_.serialize(shard, bytes);
+  if (purpose == StoredFor::Checkpoint) {
+    service_.checkpoint(shard, bytes);
+  } else {
+    service_.serialize(shard, bytes);
+  }
 }
 
 bool ResidentRows::well_formed(std::span<const std::byte> bytes) {

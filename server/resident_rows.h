@@ -32,6 +32,9 @@ struct ResidentRowCounts {
   std::uint64_t absent = 0;    // Rows that the host applies alone.
 };
 
+// Which bytes of the service a stored state has: serialize()'s or checkpoint()'s.
+enum class StoredFor : std::uint8_t { Snapshot, Checkpoint };
+
 class ResidentRows {
  public:
   static constexpr std::size_t kWaitingMax = 4096;
@@ -74,7 +77,7 @@ class ResidentRows {
   // --- What stable storage keeps of a shard
 
   // Appends the host's state, its index, and the pieces of a name that is on its way.
-  void encode(ShardId shard, std::vector<std::byte>& bytes) const;
+  void encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const;
   // Takes such bytes in place of the shard's state; empty ones are the initial state.
   Status decode(ShardId shard, std::span<const std::byte> bytes);
   static bool well_formed(std::span<const std::byte> bytes);

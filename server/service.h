@@ -68,6 +68,13 @@ class Service {
   // give equal bytes on every node. An empty result stands for the initial state.
   virtual void serialize(ShardId shard, std::vector<std::byte>& bytes) = 0;
 
+  // The same for this node's own checkpoint, which may leave out what the node keeps elsewhere, and
+  // durably by then (EngineOptions::before_checkpoint). install() takes both.
+  virtual void checkpoint(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
+
+  // The state alone, as the commands left it: what the tables of a device are filled from.
+  virtual void state(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
+
   // Replaces the shard's state by what serialize() gave, here or on another node; empty bytes are
   // the initial state. A failure stops the node: the bytes passed their checksums.
   virtual Status install(ShardId shard, std::span<const std::byte> bytes) = 0;

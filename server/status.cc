@@ -44,6 +44,17 @@ ordered_json device_json(const consensus::StepperReport& stepper) {
           {"sweep_looks", stepper.sweep_looks}};
 }
 
+ordered_json ledger_json(const ledger::HistoryWorker& worker) {
+  const ledger::History& history = *worker.history();
+  const ledger::HistoryCounts counts = history.counts();
+  return {{"hashed", std::to_string(counts.hashed)},
+          {"lag", std::to_string(worker.lag_entries())},
+          {"pending_bytes", std::to_string(history.pending_bytes())},
+          {"disk_bytes", std::to_string(history.disk_bytes())},
+          {"pruned", std::to_string(counts.pruned)},
+          {"keep", ledger::keep_policy_text(worker.policy())}};
+}
+
 ordered_json configuration_json(const consensus::Configuration& configuration) {
   ordered_json members = ordered_json::array();
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
@@ -121,6 +132,7 @@ std::string StatusReports::node_status() const {
                        {"checkpoint",
                         {{"lsn", std::to_string(view.checkpoint_lsn.value)},
                          {"count", std::to_string(view.checkpoint_count)}}},
+                       {"ledger", ledger_json(*sources_.history)},
                        {"entry_bytes", std::to_string(view.entry_bytes)},
                        {"peers", peers}};
   if (view.readmits) {

@@ -192,6 +192,14 @@ void MutantService::apply(const server::AppliedEntry& entry) {
     changed.payload = payload;
     return service_.apply(changed);
   }
+  if (mutant_ == Mutant::HistoryRewritten && command && node_ == NodeId{2} &&
+      entry.index.value % 7 == 0 && entry.payload.size() >= server::kRecordHeaderBytes) {
+    std::vector<std::byte> payload(entry.payload.begin(), entry.payload.end());
+    payload[server::kRecordHeaderBytes - 1] ^= std::byte{1};
+    server::AppliedEntry changed = entry;
+    changed.payload = payload;
+    return service_.apply(changed);
+  }
   service_.apply(entry);
 }
 

@@ -354,7 +354,7 @@ TEST(PublicationService, CarriesTheStateInTheBytesOfShardZero) {
   const auto record = publication_record(encode(PublicationEntry{KeyEntry{NodeId{2}, {}}}), 9);
   service.apply({.shard = kPublicationShard, .index = LogIndex{1}, .payload = record});
   service.apply({.shard = ShardId{1}, .index = LogIndex{1}, .payload = record});
-  EXPECT_EQ(service.state().keys().size(), 1u);
+  EXPECT_EQ(service.publication().keys().size(), 1u);
   EXPECT_NE(service.state_hash(kPublicationShard), hash);
   std::vector<std::byte> bytes;
   service.serialize(kPublicationShard, bytes);
@@ -362,14 +362,14 @@ TEST(PublicationService, CarriesTheStateInTheBytesOfShardZero) {
   PublicationService other(other_inner);
   ASSERT_TRUE(other.plausible(kPublicationShard, bytes));
   ASSERT_TRUE(other.install(kPublicationShard, bytes).ok());
-  EXPECT_EQ(other.state(), service.state());
+  EXPECT_EQ(other.publication(), service.publication());
   EXPECT_EQ(other.state_hash(kPublicationShard), service.state_hash(kPublicationShard));
   EXPECT_EQ(other_inner.counts[0], 1u);
   for (std::size_t length = 1; length < bytes.size(); ++length) {
     EXPECT_FALSE(other.plausible(kPublicationShard, std::span(bytes).first(length))) << length;
   }
   ASSERT_TRUE(other.install(kPublicationShard, {}).ok());
-  EXPECT_EQ(other.state(), PublicationState{});
+  EXPECT_EQ(other.publication(), PublicationState{});
 }
 
 }  // namespace

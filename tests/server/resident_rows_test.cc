@@ -31,7 +31,8 @@ class CopyService final : public Service {
     }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    const auto reply = locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
+    const auto reply =
+        locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
     if (entry.cookie != 0) {
       applied[entry.cookie] = reply.code;
     }

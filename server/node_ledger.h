@@ -67,6 +67,9 @@ class NodeLedger final : public LedgerView {
 
   Status sweep(ReplicaPort& engine);
 
+  // Before a checkpoint is written, by its thread (EngineOptions::before_checkpoint).
+  Status settle() { return publication_ == nullptr ? Status{} : publication_->settle(); }
+
   NodeLedgerStatus status() const;
 
   // LedgerView, after start().

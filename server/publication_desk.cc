@@ -1,5 +1,6 @@
 #include "server/publication_desk.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace gcoord::server {
@@ -31,6 +32,7 @@ std::size_t PublicationDesk::put(PublicationInput&& input) {
       input_.publisher = input.publisher;
     }
     input_.lost |= input.lost;
+    input_.settle = std::max(input_.settle, input.settle);
     for (PublicationInput::Message& message : input.messages) {
       if (input_.messages.size() < kMessagesMax) {
         input_.messages.push_back(std::move(message));

@@ -87,10 +87,12 @@ void PublicationNode::run() {
   std::uint64_t wait_ms = 0;
   while (auto input = desk_.wait(wait_ms)) {
     const std::uint64_t now = now_ms();
+    const std::uint64_t settle = input->settle;
     take(*std::move(input), now);
     if (now >= publication_->next_due_ms()) {
       publication_->advance(now);
     }
+    answer_settle(settle);
     hand_over();
     const std::uint64_t due = publication_->next_due_ms();
     wait_ms = due > now ? due - now : 0;
@@ -148,6 +150,27 @@ Result<PublicationNews> PublicationNode::exchange(ReplicaPort& engine, std::uint
       std::move(output.alarms), std::move(output.quarantine), std::move(output.refusal)};
 }
 
+Status PublicationNode::settle() {
+  std::unique_lock lock(settle_mutex_);
+  const std::uint64_t number = ++settle_asked_;
+  PublicationInput input;
+  input.settle = number;
+  desk_.put(std::move(input));
+  settled_.wait(lock, [&] { return settle_done_ >= number; });
+  return settle_status_;
+}
+
+void PublicationNode::answer_settle(std::uint64_t number) {
+  if (number == 0) {
+    return;
+  }
+  Status status = log_->sync();
+  const std::lock_guard lock(settle_mutex_);
+  settle_done_ = number;
+  settle_status_ = std::move(status);
+  settled_.notify_all();
+}
+
 PublicationView PublicationNode::view() const {
   const std::lock_guard lock(view_mutex_);
   return view_;
@@ -163,7 +186,10 @@ void PublicationNode::on_applied(ShardId shard, std::uint64_t size) {
 }
 
 void PublicationNode::on_publication_round(const RoundEntry& round) {
-  gathered_.rounds.push_back(round);
+  // At once: a checkpoint that holds it may be written before the loop comes round.
+  PublicationInput input;
+  input.rounds.push_back(round);
+  desk_.put(std::move(input));
 }
 
 void PublicationNode::on_publication_state(const PublicationState& state) {

@@ -20,6 +20,7 @@
 #include "server/publication_service.h"
 #include "server/replica_port.h"
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -64,6 +65,10 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   // Once per pass of the loop. unix_ms: for records. A failure ends the node.
   Result<PublicationNews> exchange(ReplicaPort& engine, std::uint64_t unix_ms);
 
+  // Returns when the leaves of every round that was told before are durable, or why they are not.
+  // For any thread but this one's own: a checkpoint of shard 0 must not come before them.
+  Status settle();
+
   PublicationView view() const;
 
   const LedgerNotary& notary() const { return *notary_; }
@@ -86,6 +91,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void run();
   void take(PublicationInput&& input, std::uint64_t now_ms);
   void hand_over();
+  void answer_settle(std::uint64_t number);
 
   // PublicationPort, on the thread.
   void send(NodeId to, std::vector<std::byte> message) override;
@@ -112,6 +118,11 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   PublicationOutput output_;   // The thread's, as all below but view_.
   std::unique_ptr<Publication> publication_;
   PublicationState state_;
+  std::mutex settle_mutex_;  // Of the next four.
+  std::condition_variable settled_;
+  std::uint64_t settle_asked_ = 0;
+  std::uint64_t settle_done_ = 0;
+  Status settle_status_;
   mutable std::mutex view_mutex_;
   PublicationView view_;
   std::thread thread_;

@@ -89,8 +89,8 @@ Result<std::unique_ptr<ClusterLog>> ClusterLog::open(Disk& disk, std::uint64_t d
   return log;
 }
 
-// Tiles whose leaves were synced, as far as they are whole themselves; what follows is made from its
-// leaves again: a tile may have reached the disk before them.
+// Tiles whose leaves were synced, as far as they are whole themselves; what follows is made from
+// its leaves again: a tile may have reached the disk before them.
 Status ClusterLog::load_tiles(std::uint64_t leaf_count) {
   GCOORD_TRY(const auto bytes, read_all(*tiles_));
   const std::uint64_t count =

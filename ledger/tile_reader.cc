@@ -154,7 +154,7 @@ Result<std::vector<MerkleHash>> TileReader::hashes(std::uint32_t level,
   return found;
 }
 
-Result<std::vector<std::vector<std::byte>>> TileReader::checked_bundle(
+Result<std::vector<std::vector<std::byte>>> TileReader::read_bundle(
     std::uint64_t tile_index) const {
   const TilePath path = path_of(TilePath::Kind::Entries, 0, tile_index);
   std::uint32_t width = 0;
@@ -166,16 +166,38 @@ Result<std::vector<std::vector<std::byte>>> TileReader::checked_bundle(
   if (!entries.ok()) {
     return at_path(path, entries.status());
   }
+  entries.value().resize(path.width);
+  return entries;
+}
+
+Result<std::vector<std::uint64_t>> TileReader::wrong_entries(std::uint64_t tile_index) const {
+  if (tile_index * kTileWidth >= size_) {
+    return beyond(tile_index, 1);
+  }
+  GCOORD_TRY(const auto entries, read_bundle(tile_index));
   GCOORD_TRY(const Tile leaves, checked_tile(0, tile_index));
-  for (std::size_t i = 0; i < path.width; ++i) {
-    if (hash_leaf(entries.value()[i]) != leaves->at(i)) {
+  std::vector<std::uint64_t> wrong;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (hash_leaf(entries[i]) != leaves->at(i)) {
+      wrong.push_back(tile_index * kTileWidth + i);
+    }
+  }
+  return wrong;
+}
+
+Result<std::vector<std::vector<std::byte>>> TileReader::checked_bundle(
+    std::uint64_t tile_index) const {
+  GCOORD_TRY(auto entries, read_bundle(tile_index));
+  GCOORD_TRY(const Tile leaves, checked_tile(0, tile_index));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (hash_leaf(entries[i]) != leaves->at(i)) {
       return Status{StatusCode::DataLoss,
                     "entry " + std::to_string(tile_index * kTileWidth + i) + " in " +
-                        to_string(path) + " is not the one that was hashed",
+                        to_string(path_of(TilePath::Kind::Entries, 0, tile_index)) +
+                        " is not the one that was hashed",
                     kEntryHash};
     }
   }
-  entries.value().resize(path.width);
   return entries;
 }
 

@@ -3,8 +3,6 @@
 #include "common/assert.h"
 #include "ledger/frontier_growth.h"
 #include "rpc/byte_codec.h"
-#include "server/engine_options.h"
-#include "server/log_record.h"
 #include "server/publication_bytes.h"
 
 #include <algorithm>
@@ -19,8 +17,8 @@ constexpr std::uint8_t kRound = 1;
 constexpr std::uint8_t kKey = 2;
 
 constexpr std::size_t kRoundHeadBytes = 1 + 8 + 8 + ledger::kMerkleHashBytes;
-static_assert(kRecordHeaderBytes + kRoundHeadBytes + kHeadsPerEntryMax * ledger::kShardHeadBytes <=
-              kCommandBytesMax);
+static_assert(kRoundHeadBytes + kHeadsPerEntryMax * ledger::kShardHeadBytes ==
+              kPublicationEntryBytesMax);
 
 // A cluster has at most as many nodes as a shard has replicas; keys of more are damage.
 constexpr std::uint32_t kKeysMax = 64;

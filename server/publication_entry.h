@@ -33,6 +33,8 @@ inline constexpr ShardId kPublicationShard{0};
 
 // As many as fit a command (kCommandBytesMax).
 inline constexpr std::size_t kHeadsPerEntryMax = 44;
+inline constexpr std::size_t kPublicationEntryBytesMax =
+    1 + 8 + 8 + ledger::kMerkleHashBytes + kHeadsPerEntryMax * ledger::kShardHeadBytes;
 
 // A public Ed25519 key.
 inline constexpr std::size_t kLedgerKeyBytes = 32;

@@ -4,6 +4,7 @@
 #include "common/random.h"
 #include "ledger/byte_order.h"
 #include "server/engine_errors.h"
+#include "server/engine_options.h"
 #include "server/log_record.h"
 #include "server/publication_message.h"
 
@@ -14,6 +15,8 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
+
+static_assert(kRecordHeaderBytes + kPublicationEntryBytesMax <= kCommandBytesMax);
 
 // The bytes of shard 0 in their two parts.
 struct Parts {

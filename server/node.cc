@@ -47,12 +47,6 @@ std::vector<NodeId> all_nodes(const NodeOptions& options) {
   return nodes;
 }
 
-std::uint64_t wall_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return ms > 0 ? static_cast<std::uint64_t>(ms) : 0;
-}
-
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
   NodeHistoryOptions result;
   result.shard_count = options.shards;
@@ -71,7 +65,8 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .node = options.node,
           .nodes = all_nodes(options),
           .shard_count = options.shards,
-          .data_directory = options.data_dir};
+          .data_directory = options.data_dir,
+          .publishes = options.turn == TurnOption::Host};
 }
 
 LockServiceOptions service_options(const NodeOptions& options) {
@@ -193,13 +188,15 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
-    if (options_.turn == TurnOption::Host) {
-      GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
-      engine.repaired_shards = ledger_->repaired_shards();
-    }
+    GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+    engine.repaired_shards = ledger_->repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
-    GCOORD_TRY_STATUS(start_ledger());
+    GCOORD_TRY_STATUS(ledger_->start(
+        engine_->incarnation(),
+        publication_,
+        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
+        [this] { asio::post(context_, [] {}); }));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
@@ -256,35 +253,19 @@ class Node::Impl {
     GCOORD_TRY(auto store,
                ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
     GCOORD_TRY_STATUS(history_.open(std::move(store)));
-    if (ledger_ != nullptr) {
-      for (const ShardId shard : ledger_->repaired_shards()) {
-        history_.worker().forget(shard);
-      }
+    for (const ShardId shard : ledger_->repaired_shards()) {
+      history_.worker().forget(shard);
     }
     return Status{};
-  }
-
-  Status start_ledger() {
-    if (ledger_ == nullptr) {
-      return Status{};
-    }
-    return ledger_->start(
-        engine_->incarnation(),
-        publication_,
-        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
-        [this] { asio::post(context_, [] {}); });
   }
 
   // What must be durable before a checkpoint; the checkpoints' thread asks.
   Status settle() {
     GCOORD_TRY_STATUS(history_.settle());
-    return ledger_ == nullptr ? Status{} : ledger_->settle();
+    return ledger_->settle();
   }
 
   Status pass_ledger() {
-    if (ledger_ == nullptr) {
-      return Status{};
-    }
     const Status status = ledger_->pass(*engine_, wall_ms());
     if (status.detail() == ledger::kHistoryRepair) {
       engine_->turn();  // Tells the others.
@@ -376,9 +357,7 @@ class Node::Impl {
       if (!stopping_ && engine_->transfers()) {
         leader_transfers_.add(balance_.sweep(view));
       }
-      if (ledger_ != nullptr) {
-        return ledger_->sweep(*engine_);
-      }
+      return ledger_->sweep(*engine_);
     }
     return Status{};
   }
@@ -468,7 +447,7 @@ class Node::Impl {
   LockService service_;
   NodeHistory history_;
   PublicationService publication_;
-  std::unique_ptr<NodeLedger> ledger_;  // None with the resident turn, whose log has no records.
+  std::unique_ptr<NodeLedger> ledger_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;

@@ -35,6 +35,9 @@ NodeLedger::NodeLedger(NodeLedgerOptions options, MetricsRegistry& metrics)
 Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
                                                      MetricsRegistry& metrics) {
   std::unique_ptr<NodeLedger> node{new NodeLedger(std::move(options), metrics)};
+  if (!node->publishes()) {
+    return node;
+  }
   // The engine makes the data directory otherwise, and this comes before it.
   GCOORD_TRY(const auto parent, ledger::PosixDisk::open_directory(node->options_.data_directory));
   GCOORD_TRY(node->disk_,
@@ -56,6 +59,9 @@ Status NodeLedger::start(Incarnation incarnation,
                          PublicationService& service,
                          TreeOf tree_of,
                          std::function<void()> wake) {
+  if (!publishes()) {
+    return Status{};
+  }
   tree_of_ = std::move(tree_of);
   GCOORD_TRY(publication_,
              PublicationNode::open({.cluster = options_.cluster,
@@ -76,6 +82,9 @@ Status NodeLedger::start(Incarnation incarnation,
 }
 
 Status NodeLedger::pass(ReplicaPort& engine, std::uint64_t unix_ms) {
+  if (!publishes()) {
+    return Status{};
+  }
   GCOORD_TRY(const PublicationNews news, publication_->exchange(engine, unix_ms));
   for (const HistoryAlarm& alarm : news.alarms) {
     on_alarm(alarm);

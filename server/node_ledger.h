@@ -33,6 +33,7 @@ struct NodeLedgerOptions {
   std::vector<NodeId> nodes;  // Of the cluster, ascending.
   std::uint32_t shard_count = 0;
   std::string data_directory;
+  bool publishes = true;  // False: the log has no records (docs/adr/0032), nothing is done.
 };
 
 // For status reports.
@@ -69,6 +70,8 @@ class NodeLedger final : public LedgerView {
 
   // Before a checkpoint is written, by its thread (EngineOptions::before_checkpoint).
   Status settle() { return publication_ == nullptr ? Status{} : publication_->settle(); }
+
+  bool publishes() const { return options_.publishes; }
 
   NodeLedgerStatus status() const;
 

@@ -46,7 +46,10 @@ Publication::Counters::Counters(MetricsRegistry& registry)
       size(registry.gauge(plain("size", "Leaves of the cluster log on this node"))),
       published(registry.gauge(
           plain("published_size", "Leaves of the cluster log that a majority has signed"))),
-      signing(registry.gauge(plain("signing", "1 while this node signs, 0 while it refuses"))) {
+      signing(registry.gauge(plain("signing", "1 while this node signs, 0 while it refuses"))),
+      duration(registry.histogram(
+          plain("duration_us",
+                "From the first entry of a publisher's round to a majority's signatures"))) {
   signing.set(1);
 }
 
@@ -86,8 +89,9 @@ Status Publication::start() {
   return Status{};
 }
 
-void Publication::touch(ShardId shard, std::uint64_t size) {
+void Publication::touch(ShardId shard, std::uint64_t size, std::uint64_t now_ms) {
   heads_.touch(shard, size);
+  news_ms_ = news_ms_ == 0 ? now_ms : news_ms_;
   if (publisher_ && !round_) {
     due_ms_ = std::min(due_ms_, next_round_ms_);
   }
@@ -128,6 +132,7 @@ void Publication::on_role(bool publisher) {
   due_ms_ = 0;
   if (!publisher) {
     round_.reset();
+    under_way_.clear();
   }
 }
 
@@ -324,6 +329,13 @@ void Publication::publish() {
     return;
   }
   published_ = published->size;
+  std::erase_if(under_way_, [&](const UnderWay& each) {
+    const bool done = each.size <= published_;
+    if (done) {
+      counters_.duration.observe_us((now_ms_ - each.news_ms) * 1000);
+    }
+    return done;
+  });
   signatures_.forget_below(published_);
   counters_.published.set(static_cast<std::int64_t>(published_));
   port_.on_published(*published);

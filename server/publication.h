@@ -84,7 +84,7 @@ class Publication {
   Status start();
 
   // A shard has that many decided entries, of which the last is not a publication entry.
-  void touch(ShardId shard, std::uint64_t size);
+  void touch(ShardId shard, std::uint64_t size, std::uint64_t now_ms);
 
   // Entries of shard 0 that were taken, in their order; on_state() follows.
   void on_round(const RoundEntry& round);
@@ -128,6 +128,7 @@ class Publication {
     Gauge& size;
     Gauge& published;
     Gauge& signing;
+    Histogram& duration;  // Of rounds of this publisher.
   };
 
   // Messages by kind (publication_messages.cc). False: dropped.
@@ -162,6 +163,7 @@ class Publication {
   // publication_lead.cc: the publisher.
   void lead();
   void begin_round();
+  void give_up_round();
   std::vector<ledger::ShardHead> collect();
   void settle_round();
   void drop_disputed();
@@ -206,6 +208,15 @@ class Publication {
   std::uint64_t next_round_ms_ = 0;
   std::uint64_t proposed_ms_ = 0;
   std::uint64_t key_ms_ = 0;
+  std::uint64_t news_ms_ = 0;  // When the first news came that no round has collected; 0: none.
+
+  // A round of this publisher on its way to a majority's signatures.
+  struct UnderWay {
+    std::uint64_t news_ms = 0;
+    std::uint64_t size = 0;
+  };
+
+  std::vector<UnderWay> under_way_;
   std::uint64_t sign_ms_ = 0;
 };
 

@@ -23,7 +23,12 @@ constexpr std::uint64_t kHoldMs = 1000;
 void Publication::lead() {
   propose_key();
   if (round_ && !follow_round()) {
-    round_.reset();  // It was ordered, or something else in its place.
+    const bool ordered = !entry_roots_.empty() && state_.root() == entry_roots_.back();
+    if (ordered) {
+      round_.reset();
+    } else {
+      give_up_round();  // Something else was ordered in its place.
+    }
     entry_roots_.clear();
   }
   if (round_) {
@@ -34,12 +39,24 @@ void Publication::lead() {
   }
 }
 
+// What is in it will be collected again.
+void Publication::give_up_round() {
+  const std::uint64_t size = round_->options().old_size + round_->heads().size();
+  if (!under_way_.empty() && under_way_.back().size == size) {
+    news_ms_ = under_way_.back().news_ms;
+    under_way_.pop_back();
+  }
+  round_.reset();
+}
+
 void Publication::begin_round() {
   std::vector<ledger::ShardHead> heads = collect();
   if (heads.empty()) {
     return;
   }
   const bool full = heads.size() == options_.round_heads_max;
+  under_way_.push_back({news_ms_, state_.size() + heads.size()});
+  news_ms_ = full ? news_ms_ : 0;
   next_round_ms_ = now_ms_ + (full ? 0 : options_.interval_ms);
   round_.emplace(PublicationRoundOptions{.self = options_.self,
                                          .nodes = options_.nodes,
@@ -126,7 +143,7 @@ void Publication::drop_disputed() {
       port_.on_alarm({.node = NodeId{0}, .shard = shard, .size = dispute.head.size});
     }
   }
-  round_.reset();
+  give_up_round();
   next_round_ms_ = now_ms_;
 }
 

@@ -76,7 +76,7 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
   // What was applied while the node recovered.
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     const auto tree = options_.tree_of(ShardId{shard});
-    publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size());
+    publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size(), now_ms());
   }
   view_ = publication_->view();
   thread_ = std::thread([this] { run(); });
@@ -101,7 +101,7 @@ void PublicationNode::run() {
 
 void PublicationNode::take(PublicationInput&& input, std::uint64_t now) {
   for (const auto& [shard, size] : input.applied) {
-    publication_->touch(shard, size);
+    publication_->touch(shard, size, now);
   }
   if (input.lost) {
     publication_->on_proposal_lost();

@@ -165,7 +165,7 @@ std::string StatusReports::node_status() const {
                        {"ledger", ledger_json(*sources_.history)},
                        {"entry_bytes", std::to_string(view.entry_bytes)},
                        {"peers", peers}};
-  if (sources_.ledger != nullptr) {
+  if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
   }
   if (view.readmits) {

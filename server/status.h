@@ -35,7 +35,7 @@ struct StatusSources {
   const ReplicaPort* engine = nullptr;
   const LockService* service = nullptr;
   const ledger::HistoryWorker* history = nullptr;
-  const NodeLedger* ledger = nullptr;  // nullptr: this node publishes nothing.
+  const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
   std::function<std::string(NodeId)> device_link;  // By what way shards' messages go, or could go.

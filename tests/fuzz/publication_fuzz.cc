@@ -81,7 +81,7 @@ void tell(std::span<const std::byte> message, std::uint64_t now_ms) {
   const auto leaf = ledger::hash_leaf(ledger::encode_head(head));
   GCOORD_ASSERT(state.apply(RoundEntry{1, 0, leaf, {head}}));
   publication.on_state(state);
-  publication.touch(ShardId{3}, 300);
+  publication.touch(ShardId{3}, 300, now_ms);
   publication.on_role(true);
   for (const std::uint64_t at : {now_ms, now_ms + 200}) {
     publication.on_message(NodeId{2}, message, at);

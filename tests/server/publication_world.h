@@ -77,7 +77,7 @@ class PublicationWorld {
           *registry_);
       ASSERT_TRUE(publication->start().ok());
       for (std::uint32_t shard = 0; shard < trees.size(); ++shard) {
-        publication->touch(ShardId{shard}, trees[shard]->size());
+        publication->touch(ShardId{shard}, trees[shard]->size(), world_.now_ms() + 1);
       }
       publication->on_state(state);
       publication->on_role(leads);
@@ -361,7 +361,7 @@ class PublicationWorld {
         node.trees[shard]->append(other != node.applies_instead.end() ? other->second
                                                                       : entry.payload);
         if (!entry.publication) {
-          node.publication->touch(ShardId{shard}, index + 1);
+          node.publication->touch(ShardId{shard}, index + 1, now_ms_);
         } else if (const auto decoded = decode_publication_entry(entry.payload)) {
           const auto* round = std::get_if<RoundEntry>(&*decoded);
           if (node.state.apply(*decoded) && round != nullptr) {

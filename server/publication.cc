@@ -15,6 +15,8 @@ constexpr std::size_t kLeavesAtOnce = 256;  // As a TreeReader gives them.
 // Heads compared in one call: some milliseconds of reading.
 constexpr std::size_t kComparedAtOnce = 16 * kLeavesAtOnce;
 constexpr std::uint64_t kFetchAgainMs = 100;
+// A leader that has too much to decide is left alone for so long.
+constexpr std::uint64_t kProposeLaterMs = 50;
 // Syncs of a signature are worth it so often; what is ordered in between is under the next one.
 constexpr std::uint64_t kSignAgainMs = 50;
 
@@ -123,8 +125,8 @@ void Publication::on_state(const PublicationState& state) {
 }
 
 void Publication::on_proposal_lost() {
-  proposed_ms_ = 0;
   entries_proposed_ = entries_ordered_;
+  propose_ms_ = now_ms_ + kProposeLaterMs;
 }
 
 void Publication::on_role(bool publisher) {
@@ -158,8 +160,9 @@ void Publication::advance(std::uint64_t now_ms) {
   }
   repeat();
   const bool news = publisher_ && heads_.next_changed(0) < heads_.shard_count();
-  const bool waits = review_.waiting() || round_ || news || compared_ < state_.size() ||
-                     hunt_.busy() || !up_to_date();
+  const std::uint64_t done = std::max(refused_, signed_ ? signed_->size : 0);
+  const bool waits =
+      review_.waiting() || round_ || news || done < state_.size() || hunt_.busy() || !up_to_date();
   due_ms_ = now_ms + (waits ? kStepMs : kRepeatMs);
 }
 

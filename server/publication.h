@@ -95,7 +95,8 @@ class Publication {
   // Whether this node leads shard 0.
   void on_role(bool publisher);
 
-  // An entry that was proposed will not be applied.
+  // An entry that was proposed will not be applied: what is not ordered is proposed again, a little
+  // later.
   void on_proposal_lost();
 
   // Bytes whose first one is kPublicationKind.
@@ -207,6 +208,7 @@ class Publication {
   std::uint64_t repeat_ms_ = 0;
   std::uint64_t next_round_ms_ = 0;
   std::uint64_t proposed_ms_ = 0;
+  std::uint64_t propose_ms_ = 0;  // Nothing is proposed before.
   std::uint64_t key_ms_ = 0;
   std::uint64_t news_ms_ = 0;  // When the first news came that no round has collected; 0: none.
 

@@ -66,7 +66,7 @@ void Publication::begin_round() {
                  std::move(heads));
   entry_roots_.clear();
   entries_ordered_ = 0;
-  on_proposal_lost();
+  entries_proposed_ = 0;
   settle_round();
 }
 
@@ -180,8 +180,12 @@ bool Publication::follow_round() {
 }
 
 void Publication::propose_entries() {
-  if (now_ms_ >= proposed_ms_ + kProposeAgainMs) {
-    on_proposal_lost();
+  const bool waits = entries_proposed_ > entries_ordered_;
+  if (waits && now_ms_ >= proposed_ms_ + kProposeAgainMs) {
+    entries_proposed_ = entries_ordered_;
+  }
+  if (now_ms_ < propose_ms_) {
+    return;
   }
   const std::vector<ledger::ShardHead>& heads = round_->heads();
   const std::size_t end = std::min(entry_roots_.size() - 1, entries_ordered_ + kEntriesUnderWay);

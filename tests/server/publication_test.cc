@@ -147,6 +147,7 @@ TEST(Publication, AReplicaWithAnotherEntryIsNamedByShardAndIndexAndSignsNothing)
     world.node(2).start();
     world.decide(1, "after");
     ASSERT_TRUE(world.settle(kLongMs));
+    world.run(200);
     EXPECT_EQ(world.node(2).last_signed.size, world.reference().size());
     EXPECT_TRUE(world.node(2).quarantined.empty());
   }
@@ -233,6 +234,7 @@ TEST(Publication, ANodeThatGotASnapshotTakesTheLeavesWithAProof) {
   world.mend(3);
   world.decide(7, "last");
   ASSERT_TRUE(world.settle(kLongMs));
+  world.run(200);
   EXPECT_GT(world.node(3).counter("leaves_fetched_total"), 2000u);
   EXPECT_EQ(world.node(3).counter("leaves_refused_total"), 0u);
   EXPECT_EQ(world.node(3).last_signed.size, world.reference().size());

@@ -156,6 +156,7 @@ class PublicationWorld {
     SignedLog last_signed;
     PublicationState state;
     bool leads = false;
+    bool told_lost = false;
     PublishedLog newest;
     Status refusal;
     Status failure;
@@ -314,6 +315,8 @@ class PublicationWorld {
     if (!lost && (anybody_proposes_ || from.value == leader_)) {
       note_round(entry);
       decided_[0].push_back({std::move(entry), true});
+    } else if (draw(8) != 0) {
+      node(from.value).told_lost = true;  // Else nobody hears of it.
     }
   }
 
@@ -345,6 +348,9 @@ class PublicationWorld {
     }
     deliver();
     for (auto& each : all_) {
+      if (each->publication && std::exchange(each->told_lost, false)) {
+        each->publication->on_proposal_lost();
+      }
       if (each->publication && now_ms_ >= each->publication->next_due_ms()) {
         each->publication->advance(now_ms_);
         judge(*each);

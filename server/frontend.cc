@@ -148,6 +148,11 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   here.connection->start();
 }
 
+RecordOrigin FrontEnd::origin(ConnectionId connection) const {
+  const Connection* const found = find(connection);
+  return found != nullptr && found->local() ? RecordOrigin::Loopback : RecordOrigin::Remote;
+}
+
 Connection* FrontEnd::find(ConnectionId id) const {
   const auto place = static_cast<std::uint32_t>(id.value) - 1u;
   if (place >= places_.size() || make_id(place, places_[place].generation) != id) {

@@ -63,6 +63,7 @@ class FrontEnd final : public ReplySink {
   void reply(ConnectionId connection,
              const rpc::ReplySlot& slot,
              std::span<const std::byte> payload) override;
+  RecordOrigin origin(ConnectionId connection) const override;
 
   // Sends the replies of a turn. Returns whether there were any.
   bool flush();

@@ -238,8 +238,16 @@ void LockService::propose(ShardId shard,
                           const locks::LockCommand& command,
                           const Pending& pending) {
   command_.clear();
+  put_record_header(command_, record_header(pending));
   locks::encode(command, command_);
   engine_->propose(shard, command_, pending_.add(pending));
+}
+
+RecordHeader LockService::record_header(const Pending& pending) const {
+  const bool asked = pending.kind == PendingKind::Request || pending.kind == PendingKind::Close;
+  return {RecordKind::LockCommand,
+          asked ? replies_.origin(pending.connection) : RecordOrigin::System,
+          options_.wall_ms ? options_.wall_ms() : 0};
 }
 
 void LockService::submit(ConnectionId connection,
@@ -394,6 +402,7 @@ void LockService::on_close_session(ConnectionId connection, const rpc::RequestSl
   for (const ShardId shard : shards) {
     Pending pending;
     pending.kind = PendingKind::Close;
+    pending.connection = connection;
     pending.group = close_last_;
     // The sequence is not part of the window: a session is closed once, and closing it again is
     // the same.

@@ -127,7 +127,7 @@ Status ResidentEngine::open_directory() {
              ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
   identity_ = &directory_->identity();
   has_promised_ = identity_->in_use();
-  return {};
+  return options.on_directory ? options.on_directory() : Status{};
 }
 
 // What the rows of an earlier life promised ended with it.

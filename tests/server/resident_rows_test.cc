@@ -5,6 +5,7 @@
 #include "common/device_errors.h"
 #include "locks/lock_snapshot.h"
 #include "resident_world.h"
+#include "server/log_record.h"
 #include "server/resident_probe.h"
 #include "server/resident_states.h"
 #include "server/resident_use.h"
@@ -26,9 +27,13 @@ constexpr std::uint32_t kLanes = 3;
 class CopyService final : public Service {
  public:
   void apply(const AppliedEntry& entry) override {
+    if (entry.payload.empty()) {
+      return;
+    }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    const auto reply = locks.apply_bytes(entry.shard, entry.index, entry.payload, Tick{1}, events);
+    const auto reply =
+        locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
     if (entry.cookie != 0) {
       applied[entry.cookie] = reply.code;
     }

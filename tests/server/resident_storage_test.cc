@@ -7,6 +7,7 @@
 #include "ledger/memory_disk.h"
 #include "resident_world.h"
 #include "server/device_turn_store.h"
+#include "server/log_record.h"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +22,12 @@ constexpr ShardId kShard{3};
 class TablesService final : public Service {
  public:
   void apply(const AppliedEntry& entry) override {
+    if (entry.payload.empty()) {
+      return;
+    }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    locks.apply_bytes(entry.shard, entry.index, entry.payload, Tick{1}, events);
+    locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
   }
 
   void on_proposal_failed(std::uint64_t, const Status&, NodeId) override {}

@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 118> kTable = {{
+constexpr auto kTable = std::to_array<ErrorEntry>({
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -318,6 +318,9 @@ constexpr std::array<ErrorEntry, 118> kTable = {{
     {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node remembers as many requests as it allows",
      "Close sessions that are done, or raise the node's limit"},
+    // Elections.
+    {ErrorCode::ElectionVacant, "ElectionVacant", StatusCode::NotFound, ExitCode::Negative,
+     "nobody leads in this election", "Campaign in it, or ask again later"},
     // Devices.
     {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
      "this build has no CUDA",
@@ -371,7 +374,7 @@ constexpr std::array<ErrorEntry, 118> kTable = {{
     {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
      "the entry was compacted away",
      "Read at or above the shard's first entry; older proofs that were kept still verify"},
-}};
+});
 // clang-format on
 
 }  // namespace

@@ -1,0 +1,11 @@
+#include "client/future.h"
+
+#include "client/failure.h"
+
+namespace gcoord::client {
+
+Status blocked_in_callback() {
+  return failure(rpc::ErrorCode::BlockedCallback);
+}
+
+}  // namespace gcoord::client

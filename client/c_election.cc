@@ -41,6 +41,27 @@ gcoord_status gcoord_election_campaign(gcoord_election* election,
   });
 }
 
+gcoord_status gcoord_election_campaign_async(gcoord_election* election,
+                                             int64_t wait_ms,
+                                             gcoord_campaign_callback callback,
+                                             void* user,
+                                             gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given =
+        required({{election, "election"}, {reinterpret_cast<const void*>(callback), "callback"}});
+    const auto how = wait_of(wait_ms);
+    if (!given.ok() || !how.ok()) {
+      return given.ok() ? how.status() : given;
+    }
+    election->election.campaign_async(how.value()).then([callback, user](const Status& status) {
+      gcoord_error why{};
+      report(status, &why);
+      callback(user, status.ok() ? nullptr : &why);
+    });
+    return {};
+  });
+}
+
 const char* gcoord_election_name(const gcoord_election* election) {
   return election != nullptr ? election->election.name().c_str() : "";
 }

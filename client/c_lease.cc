@@ -34,6 +34,45 @@ gcoord_status gcoord_lease_take(gcoord_client* client,
   });
 }
 
+gcoord_status gcoord_lease_take_async(gcoord_client* client,
+                                      const char* name,
+                                      int64_t ttl_ms,
+                                      int64_t wait_ms,
+                                      gcoord_event_callback on_event,
+                                      void* event_user,
+                                      gcoord_lease_callback callback,
+                                      void* user,
+                                      gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"},
+                             {name, "name"},
+                             {reinterpret_cast<const void*>(callback), "callback"}});
+    const auto how = wait_of(wait_ms);
+    if (!given.ok() || !how.ok()) {
+      return given.ok() ? how.status() : given;
+    }
+    auto gate = gate_of(on_event, event_user);
+    const LeaseOptions options{.ttl = std::chrono::milliseconds{ttl_ms},
+                               .wait = how.value().wait,
+                               .on_event = events_through(gate)};
+    client->client.take_lease_async(name, options)
+        .then([callback, user, gate](Result<Lease> taken) {
+          gcoord_error why{};
+          gcoord_lease* handle = nullptr;
+          const gcoord_status status = guarded(&why, [&]() -> Status {
+            if (!taken.ok()) {
+              shut(gate);
+              return taken.status();
+            }
+            handle = new gcoord_lease{std::move(taken).value(), gate};
+            return {};
+          });
+          callback(user, handle, status == GCOORD_OK ? nullptr : &why);
+        });
+    return {};
+  });
+}
+
 void gcoord_lease_free(gcoord_lease* lease) {
   if (lease != nullptr) {
     shut(lease->gate);

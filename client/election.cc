@@ -2,7 +2,7 @@
 
 #include "client/blocking.h"
 #include "client/candidate.h"
-#include "client/future.h"
+#include "client/future_of.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "client/future.h"
+#include "gcoord/future.h"
 
 #include "client/failure.h"
 

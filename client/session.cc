@@ -3,7 +3,7 @@
 #include "client/blocking.h"
 #include "client/candidate.h"
 #include "client/failure.h"
-#include "client/future.h"
+#include "client/future_of.h"
 #include "client/session_impl.h"
 
 #include <utility>

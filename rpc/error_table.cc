@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr auto kTable = std::to_array<ErrorEntry>({
+constexpr std::array<ErrorEntry, 119> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -374,7 +374,7 @@ constexpr auto kTable = std::to_array<ErrorEntry>({
     {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
      "the entry was compacted away",
      "Read at or above the shard's first entry; older proofs that were kept still verify"},
-});
+}};
 // clang-format on
 
 }  // namespace

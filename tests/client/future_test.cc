@@ -32,20 +32,20 @@ class Routine {
     void unhandled_exception() { std::terminate(); }
   };
 
-  explicit Routine(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  explicit Routine(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
 
-  Routine(Routine&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Routine(Routine&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
 
   ~Routine() {
-    if (handle_) {
-      handle_.destroy();
+    if (frame_) {
+      frame_.destroy();
     }
   }
 
   Routine& operator=(Routine&&) = delete;
 
  private:
-  std::coroutine_handle<promise_type> handle_;
+  std::coroutine_handle<promise_type> frame_;
 };
 
 class FutureTest : public ClientTest {

@@ -230,6 +230,21 @@ GCOORD_API gcoord_status gcoord_lease_take(gcoord_client* client,
                                            gcoord_lease** lease,
                                            gcoord_error* error);
 
+// Either `lease`, which is the callee's to free, or `error`, which lives during the callback.
+typedef void (*gcoord_lease_callback)(void* user, gcoord_lease* lease, const gcoord_error* error);
+
+// When this returns GCOORD_OK `callback` runs once, else never; on_event and event_user are as in
+// gcoord_lease_take, and may be called before `callback` is.
+GCOORD_API gcoord_status gcoord_lease_take_async(gcoord_client* client,
+                                                 const char* name,
+                                                 int64_t ttl_ms,
+                                                 int64_t wait_ms,
+                                                 gcoord_event_callback on_event,
+                                                 void* event_user,
+                                                 gcoord_lease_callback callback,
+                                                 void* user,
+                                                 gcoord_error* error);
+
 // Gives it back, if it is held, without waiting for the answers; gcoord_lease_release waits.
 GCOORD_API void gcoord_lease_free(gcoord_lease* lease);
 GCOORD_API gcoord_status gcoord_lease_release(gcoord_lease* lease, gcoord_error* error);
@@ -263,6 +278,16 @@ GCOORD_API gcoord_status gcoord_election_resign(gcoord_election* election, gcoor
 GCOORD_API gcoord_status gcoord_election_campaign(gcoord_election* election,
                                                   int64_t wait_ms,
                                                   gcoord_error* error);
+
+// `error` is NULL when it leads, and lives during the callback.
+typedef void (*gcoord_campaign_callback)(void* user, const gcoord_error* error);
+
+// When this returns GCOORD_OK the callback runs once, else never; also when the handle was freed.
+GCOORD_API gcoord_status gcoord_election_campaign_async(gcoord_election* election,
+                                                        int64_t wait_ms,
+                                                        gcoord_campaign_callback callback,
+                                                        void* user,
+                                                        gcoord_error* error);
 
 GCOORD_API const char* gcoord_election_name(const gcoord_election* election);
 GCOORD_API bool gcoord_election_is_leader(const gcoord_election* election);

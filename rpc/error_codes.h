@@ -127,6 +127,8 @@ enum class ErrorCode : std::uint32_t {
   SessionWindowFull = 6020,
   RepliesExhausted = 6021,
 
+  ElectionVacant = 6101,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -316,6 +316,9 @@ constexpr ErrorEntry kTable[] = {
     {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node remembers as many requests as it allows",
      "Close sessions that are done, or raise the node's limit"},
+    // Elections.
+    {ErrorCode::ElectionVacant, "ElectionVacant", StatusCode::NotFound, ExitCode::Negative,
+     "nobody leads in this election", "Campaign in it, or ask again later"},
     // Devices.
     {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
      "this build has no CUDA",

@@ -4,6 +4,7 @@
 #include "client/calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"
+#include "client/save_snapshot.h"
 #include "client/session_impl.h"
 
 #include <algorithm>
@@ -31,6 +32,10 @@ namespace {
 
 // How long a list waits for nodes that neither answer nor refuse; without them it is not complete.
 constexpr std::chrono::milliseconds kListPatience{1000};
+
+// Connections that may be lost in a row while one piece of a snapshot is asked for.
+constexpr int kLostPiecesMax = 3;
+constexpr auto kDetailConnectionLost = static_cast<std::uint32_t>(rpc::ErrorCode::ConnectionLost);
 
 // "2:rest": whose cursor it is, and the node's own part.
 struct ListPosition {
@@ -310,6 +315,37 @@ Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::
   return await<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
     client::leader_map(*impl_->core(), first, count, std::move(callback));
   });
+}
+
+Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes) {
+  Core& core = *impl_->core();
+  const NodeId node{node_id};
+  const auto save = await<Result<std::uint64_t>>(
+      core, [&](auto callback) { open_snapshot(core, node, std::move(callback)); });
+  if (!save.ok()) {
+    return save.status();
+  }
+  rpc::SnapshotRead read{save.value(), 0};
+  int lost = 0;
+  for (bool last = false; !last;) {
+    const auto piece = await<Result<SnapshotBytes>>(
+        core, [&](auto callback) { client::read_snapshot(core, node, read, std::move(callback)); });
+    // The node keeps the piece; a node that is gone refuses the next connection.
+    const bool again = piece.status().detail() == kDetailConnectionLost && ++lost <= kLostPiecesMax;
+    if (!piece.ok() && again) {
+      continue;
+    }
+    if (!piece.ok()) {
+      return piece.status();
+    }
+    lost = 0;
+    if (Status taken = on_bytes(piece.value().bytes); !taken.ok()) {
+      return taken;
+    }
+    read.offset += piece.value().bytes.size();
+    last = piece.value().last;
+  }
+  return {};
 }
 
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {

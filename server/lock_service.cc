@@ -205,7 +205,9 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LeaderMap:
       return on_shard_range(connection, request, payload);
     case RequestKind::Hello:
-      break;  // The front end's; a second one is a mistake of the client.
+    case RequestKind::SnapshotOpen:
+    case RequestKind::SnapshotRead:
+      break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);
 }

@@ -15,9 +15,11 @@
 #include "server/node_log.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
+#include "server/snapshot_saves.h"
 #include "server/status.h"
 #include "server/system_random.h"
 #include "server/trace_file.h"
+#include "server/version.h"
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -173,7 +175,8 @@ class Node::Impl {
         turns_(metrics_.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
 
   ~Impl() {
-    // The engine calls the service until its threads are joined.
+    // Saves read what the engine keeps, and it calls the service until its threads are joined.
+    saves_.reset();
     engine_.reset();
     publication_.set_listener(nullptr);
     for (auto& descriptor : descriptors_) {
@@ -208,9 +211,14 @@ class Node::Impl {
                       [this] { return (boot_time_us() - started_us_) / 1000; },
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
+    open_saves();
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
-          service_.on_request(connection, request, payload);
+          if (SnapshotSaves::is_request(request.kind)) {
+            saves_->on_request(connection, request, payload);
+          } else {
+            service_.on_request(connection, request, payload);
+          }
         },
         [this] { set_time(); });
     GCOORD_TRY_STATUS(frontend_.listen());
@@ -288,6 +296,31 @@ class Node::Impl {
     return Status{};
   }
 
+  void open_saves() {
+    saves_ = std::make_unique<SnapshotSaves>(
+        SnapshotSaves::Parts{.engine = *engine_,
+                             .replies = frontend_,
+                             .make_header = [this] { return snapshot_header(); },
+                             .wake = [this] { asio::post(context_, [] {}); }});
+  }
+
+  ledger::SnapshotHeader snapshot_header() const {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wall).count();
+    ledger::SnapshotHeader header{.cluster = options_.cluster,
+                                  .time_ms = static_cast<std::uint64_t>(wall_ms),
+                                  .node = options_.node,
+                                  .shard_count = options_.shards,
+                                  .durable = options_.durability == Durability::Durable,
+                                  .nodes = {{options_.node, engine_->incarnation()}},
+                                  .release = std::string(kVersion)};
+    for (const NodePeerView& peer : engine_->view().peers) {
+      header.nodes.push_back({peer.link.id, peer.link.incarnation});
+    }
+    std::ranges::sort(header.nodes, {}, &ledger::SnapshotNode::node);
+    return header;
+  }
+
   // By what way shards' messages reach a peer, or could.
   std::string link_text(NodeId peer) const {
     const std::string channel = engine_->shard_channel(peer);
@@ -305,6 +338,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     turns_.add();
+    saves_->advance(before_us / 1000);
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       idle_ = false;
@@ -452,6 +486,7 @@ class Node::Impl {
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
+  std::unique_ptr<SnapshotSaves> saves_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::vector<asio::posix::stream_descriptor> descriptors_;
   std::vector<asio::posix::stream_descriptor*> unwatched_;

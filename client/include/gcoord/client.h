@@ -25,6 +25,7 @@
 #include "gcoord/status.h"
 #include "gcoord/types.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,7 @@ namespace gcoord::client {
 class GCOORD_API Client {
  public:
   using CheckCallback = std::function<void(Result<Verdict>)>;
+  using SnapshotSink = std::function<Status(std::span<const std::byte>)>;
 
   // Returns when one node has welcomed us; the others are connected to in the background. When all
   // endpoints have failed, fails at once with GC3001 (see ClientOptions::wait_for_cluster).
@@ -92,6 +94,12 @@ class GCOORD_API Client {
   // The leader's node id for each of count shards from `first`, as one node believes; 0: not known.
   // The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
+
+  // Reads a snapshot of what one node holds, in the bytes of its file (docs/snapshot_format.md).
+  // on_bytes is called on this thread, piece by piece in order; a failure of its own ends the
+  // reading. Each piece may take as long as a request; a node that is still preparing one says so.
+  // Whether the whole is right, its reader finds out: nothing is checked here.
+  Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
 
   // Returns when every node of the cluster is connected, or GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);

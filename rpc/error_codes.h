@@ -127,6 +127,8 @@ enum class ErrorCode : std::uint32_t {
   SessionWindowFull = 6020,
   RepliesExhausted = 6021,
 
+  ElectionVacant = 6101,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,
@@ -170,6 +172,10 @@ enum class ErrorCode : std::uint32_t {
   LedgerFaults = 8045,
 
   LedgerPruned = 8101,
+  HistoryGap = 8102,
+  HistoryRot = 8103,
+  HistoryFailed = 8104,
+  HistoryFormat = 8105,
 
   ShardHeadMalformed = 8201,
   HistoryDiffers = 8202,
@@ -180,6 +186,21 @@ enum class ErrorCode : std::uint32_t {
   LedgerKey = 8207,
   ClusterLogRot = 8208,
   HistoryRepair = 8209,
+
+  SnapshotForeign = 8301,
+  SnapshotFormat = 8302,
+  SnapshotCut = 8303,
+  SnapshotRot = 8304,
+  SnapshotTrailing = 8305,
+  SnapshotImpossible = 8306,
+  SnapshotUnreadable = 8307,
+  SnapshotUnwritten = 8308,
+  SnapshotBusy = 8309,
+  SnapshotGone = 8310,
+  RestoreNotEmpty = 8311,
+  RestoreUnfinished = 8312,
+  RestoreRefused = 8313,
+  SnapshotNotServed = 8314,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

@@ -1,14 +1,12 @@
 // The table itself, one entry per line as docs/errors.md has it.
 #include "rpc/error_codes.h"
 
-#include <array>
-
 namespace gcoord::rpc {
 namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 151> kTable = {{
+constexpr ErrorEntry kTable[] = {
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -318,6 +316,9 @@ constexpr std::array<ErrorEntry, 151> kTable = {{
     {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node remembers as many requests as it allows",
      "Close sessions that are done, or raise the node's limit"},
+    // Elections.
+    {ErrorCode::ElectionVacant, "ElectionVacant", StatusCode::NotFound, ExitCode::Negative,
+     "nobody leads in this election", "Campaign in it, or ask again later"},
     // Devices.
     {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
      "this build has no CUDA",
@@ -443,6 +444,16 @@ constexpr std::array<ErrorEntry, 151> kTable = {{
     {ErrorCode::LedgerPruned, "LedgerPruned", StatusCode::OutOfRange, ExitCode::Negative,
      "the entry was compacted away",
      "Read at or above the shard's first entry; older proofs that were kept still verify"},
+    {ErrorCode::HistoryGap, "HistoryGap", StatusCode::DataLoss, ExitCode::Negative,
+     "the history of a shard lacks entries that its checkpoint covers",
+     "Restore the whole data directory of one moment, or start the node with --rejoin"},
+    {ErrorCode::HistoryRot, "HistoryRot", StatusCode::DataLoss, ExitCode::Negative,
+     "an entry or a hash of the history is damaged",
+     "Check the disk, then start the node with --rejoin; the other nodes have the entries"},
+    {ErrorCode::HistoryFailed, "HistoryFailed", StatusCode::Unavailable, ExitCode::Negative,
+     "the history store failed", "Read the message of the store that follows"},
+    {ErrorCode::HistoryFormat, "HistoryFormat", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the history was written by a newer release", "Run that release or a later one"},
     {ErrorCode::ShardHeadMalformed, "ShardHeadMalformed", StatusCode::InvalidArgument, ExitCode::Negative,
      "a leaf of the cluster log is not a shard head",
      "Get it again, from another node"},
@@ -470,7 +481,50 @@ constexpr std::array<ErrorEntry, 151> kTable = {{
     {ErrorCode::HistoryRepair, "HistoryRepair", StatusCode::Aborted, ExitCode::Negative,
      "shards of this node are repaired from the other nodes",
      "Nothing: the node opens again by itself"},
-}};
+    // Snapshots.
+    {ErrorCode::SnapshotForeign, "SnapshotForeign", StatusCode::DataLoss, ExitCode::Negative,
+     "the file is not a gcoord snapshot",
+     "Name the file that gcoordctl snapshot save wrote"},
+    {ErrorCode::SnapshotFormat, "SnapshotFormat", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "the snapshot was written by a newer release",
+     "Use the release that wrote it, or a newer one"},
+    {ErrorCode::SnapshotCut, "SnapshotCut", StatusCode::DataLoss, ExitCode::Negative,
+     "the snapshot ends too early",
+     "Copy the file again, or take an older snapshot; what was cut off is in no other place"},
+    {ErrorCode::SnapshotRot, "SnapshotRot", StatusCode::DataLoss, ExitCode::Negative,
+     "the snapshot is damaged",
+     "Copy the file again from where it was saved, or take an older snapshot"},
+    {ErrorCode::SnapshotTrailing, "SnapshotTrailing", StatusCode::DataLoss, ExitCode::Negative,
+     "something follows the end of the snapshot",
+     "Copy the file again; nothing may be appended to it"},
+    {ErrorCode::SnapshotImpossible, "SnapshotImpossible", StatusCode::DataLoss, ExitCode::Negative,
+     "the snapshot holds what no node saves, though its checksums are right",
+     "Do not use it: somebody made it or changed it on purpose"},
+    {ErrorCode::SnapshotUnreadable, "SnapshotUnreadable", StatusCode::NotFound, ExitCode::Negative,
+     "the snapshot file cannot be read",
+     "Check the name and the permissions"},
+    {ErrorCode::SnapshotUnwritten, "SnapshotUnwritten", StatusCode::Unavailable, ExitCode::Negative,
+     "the snapshot file cannot be written",
+     "Check space and permissions, then save again; an older file of that name is untouched"},
+    {ErrorCode::SnapshotBusy, "SnapshotBusy", StatusCode::ResourceExhausted, ExitCode::Unavailable,
+     "the node sends as many snapshots as it allows at once",
+     "Wait for the other saves, or save from another node with --node"},
+    {ErrorCode::SnapshotGone, "SnapshotGone", StatusCode::Aborted, ExitCode::Unavailable,
+     "the node no longer knows of this save",
+     "Save again; the node was started anew, or the save stood still for too long"},
+    {ErrorCode::RestoreNotEmpty, "RestoreNotEmpty", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "the data directory is not empty",
+     "Name a directory that is empty or does not exist"},
+    {ErrorCode::RestoreUnfinished, "RestoreUnfinished", StatusCode::FailedPrecondition, ExitCode::Negative,
+     "a restore into the data directory was interrupted",
+     "Remove the directory and restore again"},
+    {ErrorCode::RestoreRefused, "RestoreRefused", StatusCode::InvalidArgument, ExitCode::Usage,
+     "the snapshot cannot be restored so",
+     "Correct the options"},
+    {ErrorCode::SnapshotNotServed, "SnapshotNotServed", StatusCode::Unimplemented, ExitCode::Usage,
+     "nodes with --turn resident save no snapshots",
+     "Start the cluster with --turn host to save one"},
+};
 // clang-format on
 
 }  // namespace

@@ -35,6 +35,7 @@ class EngineCluster {
         wal_disk};  // Syncs of the log stand still while its gate is closed.
     std::unique_ptr<ToyService> service;
     std::unique_ptr<MetricsRegistry> metrics;
+    std::shared_ptr<void> beside;           // What between() made; ends after the engine.
     std::unique_ptr<ReplicaEngine> engine;  // nullptr: the node is down.
   };
 
@@ -57,6 +58,12 @@ class EngineCluster {
 
   // Changes the options of nodes that are started later.
   std::function<void(EngineOptions&)> tune = [](EngineOptions&) {};
+
+  // What stands between engine and service of nodes that are started later.
+  std::function<Service&(Node&, EngineOptions&)> between =
+      [](Node& node, EngineOptions&) -> Service& { return *node.service; };
+  // After each turn of a node.
+  std::function<void(Node&)> after_turn = [](Node&) {};
 
   Node& node(std::uint32_t id) { return *nodes_[id - 1]; }
 
@@ -93,9 +100,12 @@ class EngineCluster {
 
   Status try_start(std::uint32_t id) {
     Node& target = node(id);
+    target.beside = nullptr;
     target.service = std::make_unique<ToyService>();
     target.metrics = std::make_unique<MetricsRegistry>();
-    auto opened = ReplicaEngine::open(options_of(id), *target.service, *target.metrics);
+    EngineOptions options = options_of(id);
+    Service& service = between(target, options);
+    auto opened = ReplicaEngine::open(std::move(options), service, *target.metrics);
     if (!opened.ok()) {
       return opened.status();
     }
@@ -158,6 +168,7 @@ class EngineCluster {
     for (const auto& each : nodes_) {
       if (each->engine) {
         each->engine->turn();
+        after_turn(*each);
       }
     }
   }
@@ -167,7 +178,7 @@ class EngineCluster {
     for (bool busy = true; busy;) {
       busy = false;
       for (const auto& each : nodes_) {
-        busy |= each->engine && turn(*each->engine);
+        busy |= each->engine && turn(*each);
       }
     }
   }
@@ -312,8 +323,11 @@ class EngineCluster {
 
   static std::uint16_t port_of(NodeId id) { return static_cast<std::uint16_t>(7000 + id.value); }
 
-  static bool turn(ReplicaEngine& engine) {
-    if (engine.turn() > 0) {
+  bool turn(Node& node) {
+    ReplicaEngine& engine = *node.engine;
+    const std::size_t done = engine.turn();
+    after_turn(node);
+    if (done > 0) {
       return true;
     }
     if (!engine.failure().ok()) {

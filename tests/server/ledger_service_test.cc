@@ -128,7 +128,9 @@ TEST(LedgerService, WhatIsNoSnapshotIsRefusedWhateverItSays) {
   source.service().serialize(ShardId{1}, bytes);
   ledger::HistoryMedium other_medium;
   Kept other(other_medium);
-  for (std::size_t length = 1; length < bytes.size(); ++length) {
+  std::vector<std::byte> state;
+  source.toy.serialize(ShardId{1}, state);
+  for (std::size_t length = 1; length < bytes.size() - state.size(); ++length) {
     EXPECT_FALSE(other.service().plausible(ShardId{1}, std::span{bytes}.first(length))) << length;
   }
   for (std::uint64_t choice = 0; choice < 2000; ++choice) {
@@ -252,7 +254,8 @@ TEST(LedgerService, NodesThatWereKilledBetweenHistoryAndCheckpointHaveTheSameTre
   cluster.run_until([&] { return cluster.all_agreed(); });
   kept.expect_equal(0);
   kept.expect_equal(1);
-  EXPECT_EQ(kept.history(3).worker().history()->first(ShardId{1}), 0u);
+  // Who leads has all of it; another may have been given a snapshot after the restart.
+  EXPECT_EQ(kept.history(cluster.leader_of(1)).worker().history()->first(ShardId{1}), 0u);
 }
 
 TEST(LedgerService, AFollowerThatGotASnapshotHasTheSameTreeFromThereOn) {
@@ -266,17 +269,11 @@ TEST(LedgerService, AFollowerThatGotASnapshotHasTheSameTreeFromThereOn) {
   cluster.run_until([&] { return cluster.all_agreed(); });
   const std::uint32_t lagging = cluster.leader_of(0) % 3 + 1;
   cluster.stop(lagging);
-  cluster.run_until([&] { return cluster.leader_of(0) != 0; });
-  propose_all(cluster, 0, 10, 700);
-  for (std::uint32_t id = 1; id <= 3; ++id) {
-    if (id != lagging) {
-      cluster.engine(id).request_checkpoint();
-    }
-  }
   cluster.run_ms(5000);
+  propose_all(cluster, 0, 10, 700);
   kept.start(lagging);
   cluster.run_until([&] { return cluster.all_agreed(); });
-  EXPECT_GT(cluster.count(lagging, "gcoord_server_snapshots_installed_total"), 0u);
+  EXPECT_GT(cluster.service(lagging).install_count, 0);
   propose_all(cluster, 0, 710, 20);
   cluster.run_until([&] { return cluster.all_agreed(); });
   kept.expect_equal(0);

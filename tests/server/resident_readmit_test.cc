@@ -143,7 +143,8 @@ TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
   world.work(12);
 }
 
-// Found on a GPU: rows whose log was compacted stayed as they were until somebody asked for something.
+// Found on a GPU: rows whose log was compacted stayed as they were until somebody asked for
+// something.
 TEST(ResidentReadmit, ARowWhoseLogWasCompactedComesBackByASnapshot) {
   for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
     ForgetfulWorld world(40 + victim);

@@ -37,6 +37,8 @@ Result<Verdict> verdict_of(std::uint64_t number) {
   return static_cast<Verdict>(number);
 }
 
+}  // namespace
+
 OperationPtr node_operation(const Core& core, rpc::RequestKind kind, NodeId node) {
   auto operation = std::make_unique<Operation>();
   operation->slot.kind = kind;
@@ -45,8 +47,6 @@ OperationPtr node_operation(const Core& core, rpc::RequestKind kind, NodeId node
   operation->deadline = core.request_deadline();
   return operation;
 }
-
-}  // namespace
 
 ShardId shard_of_name(const Core& core, std::string_view name) {
   return shard_of(hash_name(name), core.shard_count());

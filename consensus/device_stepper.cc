@@ -274,11 +274,24 @@ class DeviceStepper final : public Stepper {
     return row == table_.row_count ? Status{} : look_at(row);
   }
 
-  // Has the device show a row that has changed: whoever would step it is shown it.
+  // Has the device show a row that has changed: whoever would step it is shown it. It is asked for
+  // with a digest that it does not have, because a difference may have passed in the meantime, and
+  // a row must not be stepped by an input that means nothing.
   Status look_at(std::uint32_t row) {
     const Inbox nothing;
-    GCOORD_TRY_STATUS(device_->step(stage({&row, 1}, {&nothing, 1}, StepInput{})));
+    const StepCall call = stage({&row, 1}, {&nothing, 1}, StepInput{});
+    staged_rows_[0].digest = other_digest(check_.digest(row));
+    std::memcpy(memory_.staged_host +
+                    (reinterpret_cast<const std::byte*>(call.batch.rows) - memory_.staged_device),
+                staged_rows_.data(),
+                sizeof(StagedRow));
+    GCOORD_TRY_STATUS(device_->step(call));
     return check_.altered(row, stepped_at(0), wide_at(0), ShardRef(mirror_, row));
+  }
+
+  // Not 0, which is no digest at all.
+  static std::uint64_t other_digest(std::uint64_t digest) {
+    return ~digest != 0 ? ~digest : std::uint64_t{1};
   }
 
   // Where the columns of wide rows begin among what is pushed.

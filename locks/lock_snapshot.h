@@ -78,6 +78,16 @@ std::vector<std::byte> write_snapshot(const LockTables& tables, ShardId shard);
 // DataLoss with the reason when the bytes are not a snapshot that write_snapshot() could have made.
 Result<LockSnapshot> parse_snapshot(std::span<const std::byte> bytes);
 
+// What becomes of a shard's sessions, and with them of its locks and waiters.
+enum class SnapshotSessions : std::uint8_t { Keep, Drop };
+
+// The state of a shard in which so many more tokens were granted, so that no token that is granted
+// on it was granted before by whoever went on from the same snapshot. Empty bytes are the initial
+// state. DataLoss as from parse_snapshot(); OutOfRange when there are not so many tokens left.
+Result<std::vector<std::byte>> raise_snapshot(std::span<const std::byte> bytes,
+                                              std::uint64_t token_count,
+                                              SnapshotSessions sessions);
+
 // The rows that install_snapshot() takes.
 LockDemand demand_of(const LockSnapshot& snapshot);
 

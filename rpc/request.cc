@@ -34,6 +34,10 @@ std::string_view request_kind_name(RequestKind kind) {
       return "shard_show";
     case RequestKind::LeaderMap:
       return "leader_map";
+    case RequestKind::SnapshotOpen:
+      return "snapshot_open";
+    case RequestKind::SnapshotRead:
+      return "snapshot_read";
   }
   return "unknown";
 }

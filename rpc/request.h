@@ -35,6 +35,8 @@ enum class RequestKind : std::uint16_t {
   ShardList = 33,       // Payload: ShardRange. Reply payload: JSON.
   ShardShow = 34,       // shard. Reply payload: JSON.
   LeaderMap = 35,       // Payload: ShardRange. Reply payload: LeaderMap.
+  SnapshotOpen = 48,    // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,    // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -59,6 +61,8 @@ enum class ReplyFlag : std::uint8_t {
   // not
   // confirm that it does.
   Partial = 2,
+  // SnapshotRead: nothing follows these bytes. Without it an empty payload says "not yet".
+  Last = 4,
 };
 
 // In RequestSlot::shard of CloseSession: every shard that the asked node leads.

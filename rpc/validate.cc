@@ -114,6 +114,8 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::ShardList:
     case RequestKind::ShardShow:
     case RequestKind::LeaderMap:
+    case RequestKind::SnapshotOpen:
+    case RequestKind::SnapshotRead:
       return ErrorCode::None;
   }
   return ErrorCode::KindUnknown;

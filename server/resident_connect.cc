@@ -135,7 +135,7 @@ Result<std::size_t> ResidentEngine::connect_found() {
     if (contradicts && !running_) {
       return connected;
     }
-    join_->seek(found->peer);
+    peer->joined_ms = now_ms();  // Sought again when it says that it is there (on_ready).
   }
   if (running_) {
     GCOORD_TRY_STATUS(node_->go_on());

@@ -2,6 +2,7 @@
 
 #include "server/device_choice.h"
 #include "server/engine_errors.h"
+#include "server/log_record.h"
 
 #include <algorithm>
 #include <string>
@@ -93,7 +94,7 @@ void ResidentEngine::propose(ShardId shard,
                              std::span<const std::byte> command,
                              std::uint64_t cookie) {
   const ShardView row = rows_->view(shard);
-  const auto decoded = locks::decode(command);
+  const auto decoded = locks::decode(record_body(command));
   GCOORD_ASSERT(decoded.ok());  // The service encoded it.
   if (row.role != consensus::Role::Leader) {
     refuse(cookie, false, StatusCode::FailedPrecondition, kNotLeader, row.leader);
@@ -363,6 +364,7 @@ NodeView ResidentEngine::view() const {
   node.leader_count = rows_->leader_count();
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
   node.durability = options_.engine.durability;
+  node.established = identity_->established();
   node.readmits = !is_durable();
   node.voting_count = running_ ? rows_->voting_count() : 0;
   node.forgotten_count = rows_->forgotten_count();

@@ -149,6 +149,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
   Result<std::unique_ptr<netcore::MemorySource>> open_memory();
+  Result<std::unique_ptr<netcore::MemorySource>> open_gpu_memory();
   // resident_connect.cc
   Status begin();
   Result<std::size_t> prepare();

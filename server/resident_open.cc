@@ -1,7 +1,9 @@
 // How a resident engine comes to life: options, directory, memory, network, and then its peers.
+#include "common/device_errors.h"
 #include "netcore/gpu_device.h"
 #include "server/boot_time.h"
 #include "server/device_choice.h"
+#include "server/device_patience.h"
 #include "server/device_turn_row.h"
 #include "server/engine_errors.h"
 #include "server/resident_engine.h"
@@ -125,7 +127,7 @@ Status ResidentEngine::open_directory() {
              ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
   identity_ = &directory_->identity();
   has_promised_ = identity_->in_use();
-  return {};
+  return options.on_directory ? options.on_directory() : Status{};
 }
 
 // What the rows of an earlier life promised ended with it.
@@ -172,14 +174,23 @@ Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
   if (device.kind == DeviceChoice::Kind::Cpu) {
     return netcore::make_host_memory();
   }
-  auto facts = netcore::gpu_facts(device.index);
+  return open_patiently(device_patience(), [this] { return open_gpu_memory(); });
+}
+
+Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_gpu_memory() {
+  const std::uint32_t index = options_.engine.device.index;
+  auto facts = netcore::gpu_facts(index);
+  if (!facts.ok() && facts.status().detail() == kDeviceBusy) {
+    return explain_device(facts.status());
+  }
   if (!facts.ok()) {
     const auto code =
         has_device_turn() ? rpc::ErrorCode::DeviceAbsent : rpc::ErrorCode::DeviceBuild;
     return rpc::make_error(code, facts.status().message());
   }
   product_ = facts.value().name;
-  return netcore::make_gpu_memory(device.index);
+  auto memory = netcore::make_gpu_memory(index);
+  return memory.ok() ? std::move(memory) : explain_device(memory.status());
 }
 
 Status ResidentEngine::open_node() {

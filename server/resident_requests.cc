@@ -43,7 +43,8 @@ bool ResidentRequests::may_take(ShardId shard, const locks::LockCommand& command
   // What ends something takes at most a request row: half of what is kept is for that.
   const std::uint32_t kept = takes ? 2 * kRoomKept : kRoomKept;
   const bool needs_nothing = !takes && demand.requests == 0;
-  return lane.weight + weight <= kLaneWeightMax && (needs_nothing || lane.room >= kept + weight);
+  const bool has_room = lane.room >= lane.elsewhere + kept + weight;
+  return lane.weight + weight <= kLaneWeightMax && (needs_nothing || has_room);
 }
 
 void ResidentRequests::enqueue(ShardId shard,

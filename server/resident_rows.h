@@ -14,6 +14,7 @@
 #include "server/engine_view.h"
 #include "server/resident_node.h"
 #include "server/resident_requests.h"
+#include "server/resident_use.h"
 #include "server/service.h"
 #include "server/told_commands.h"
 
@@ -31,6 +32,9 @@ struct ResidentRowCounts {
   std::uint64_t compared = 0;  // Commands after which both sides had the same state.
   std::uint64_t absent = 0;    // Rows that the host applies alone.
 };
+
+// Which bytes of the service a stored state has: serialize()'s or checkpoint()'s.
+enum class StoredFor : std::uint8_t { Snapshot, Checkpoint };
 
 class ResidentRows {
  public:
@@ -85,7 +89,7 @@ class ResidentRows {
   // --- What stable storage keeps of a shard
 
   // Appends the host's state, its index, and the pieces of a name that is on its way.
-  void encode(ShardId shard, std::vector<std::byte>& bytes) const;
+  void encode(ShardId shard, StoredFor purpose, std::vector<std::byte>& bytes) const;
   // Takes such bytes in place of the shard's state; empty ones are the initial state.
   Status decode(ShardId shard, std::span<const std::byte> bytes);
   static bool well_formed(std::span<const std::byte> bytes);
@@ -124,7 +128,12 @@ class ResidentRows {
   void take_refusal(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
   Status apply(const ToldSlot& told);
+  AppliedEntry entry_of(ShardId shard,
+                        LogIndex index,
+                        const locks::LockEntry& entry,
+                        ToldKind kind);
   void end_covered(const ToldSlot& told);
+  void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
@@ -132,6 +141,7 @@ class ResidentRows {
   Service& service_;
   ResidentRequests& requests_;
   ToldCommands commands_;
+  ResidentUse use_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   std::uint32_t leader_count_ = 0;
@@ -139,7 +149,8 @@ class ResidentRows {
   std::uint32_t voting_count_ = 0;
   std::uint32_t forgotten_count_ = 0;
   ResidentRowCounts counts_;
-  std::vector<std::byte> bytes_;  // Kept warm.
+  std::vector<std::byte> bytes_;  // Kept warm, as the next.
+  std::vector<std::byte> record_;
 };
 
 }  // namespace gcoord::server

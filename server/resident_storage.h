@@ -44,7 +44,11 @@ class StoredService final : public Service {
   void on_role(ShardId, consensus::Role, Term, NodeId) override {}
 
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    rows_.encode(shard, bytes);
+    rows_.encode(shard, StoredFor::Snapshot, bytes);
+  }
+
+  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
+    rows_.encode(shard, StoredFor::Checkpoint, bytes);
   }
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {

@@ -16,13 +16,14 @@ constexpr std::uint32_t kShards = 48;
 
 class ResidentProcessTest : public testing::Test {
  protected:
-  explicit ResidentProcessTest(const std::string& durability = "memory") {
+  explicit ResidentProcessTest(const std::string& durability = "memory",
+                               const std::string& election_ms = "500") {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
     options.shards = kShards;
     options.node_arguments = {"--election-ms",
-                              "500",
+                              election_ms,
                               "--heartbeat-ms",
                               "50",
                               "--turn",
@@ -49,8 +50,8 @@ class ResidentProcessTest : public testing::Test {
 
   // Asks again and again; the patience only bounds a failure.
   template <typename Condition>
-  static void wait_for(const Condition& holds) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
+  static void wait_for(const Condition& holds, std::chrono::milliseconds patience = kPatience) {
+    const auto until = std::chrono::steady_clock::now() + patience;
     bool held = holds();
     while (!held && std::chrono::steady_clock::now() < until) {
       held = holds();
@@ -166,6 +167,29 @@ TEST_F(ResidentProcessTest, ANodeThatWasStoppedAndResumedServesAgain) {
   for (std::uint32_t node = 1; node <= 3; ++node) {
     EXPECT_TRUE(cluster_->running(node)) << node;
   }
+}
+
+// Nobody could miss a node within the test's patience.
+class ResidentHandOverTest : public ResidentProcessTest {
+ protected:
+  ResidentHandOverTest() : ResidentProcessTest("memory", "60000") {}
+};
+
+TEST_F(ResidentHandOverTest, ANodeThatStopsHandsItsShardsOver) {
+  const auto grant = acquire("a");
+  ::kill(cluster_->pid(3), SIGTERM);
+  EXPECT_EQ(cluster_->wait_exit(3, kPatience), 0);
+  wait_for(
+      [this] {
+        const auto status = (*ctl_)({"-o", "json", "status"}).json();  // 3: not all of them answer.
+        std::uint32_t led = 0;
+        for (const auto& node : status["nodes"]) {
+          led += node.value("leaders", 0u);
+        }
+        return led == kShards;
+      },
+      kPatience / 2);
+  EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
 }
 
 class ResidentDurableTest : public ResidentProcessTest {

@@ -11,6 +11,7 @@
 #include "rpc/hello.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
+#include "rpc/snapshot_messages.h"
 #include "rpc/validate.h"
 
 #include <algorithm>
@@ -77,6 +78,7 @@ void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_check_batch, encode_check_batch);
   round_trip(payload, decode_list_query, encode_list_query);
   round_trip(payload, decode_shard_range, encode_shard_range);
+  round_trip(payload, decode_snapshot_read, encode_snapshot_read);
 }
 
 void judge_reply_payload(std::span<const std::byte> payload) {
@@ -168,6 +170,7 @@ std::vector<FuzzInput> fuzz_seeds() {
           frame_of(slot_of(RequestKind::LockCheckBatch), encode_check_batch(checks)),
           frame_of(slot_of(RequestKind::LockList), encode_list_query({.prefix = "jobs/"})),
           frame_of(slot_of(RequestKind::LeaderMap), encode_shard_range({ShardId{1}, 2})),
+          frame_of(slot_of(RequestKind::SnapshotRead), encode_snapshot_read({3, 512})),
           frame_of(slot_of(RequestKind::Hello), encode(welcome)),
           frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
           frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),

@@ -2,6 +2,7 @@
 #include "rpc/hello.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
+#include "rpc/snapshot_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -218,6 +219,15 @@ TEST(LeaderMap, ComesBackAsItWasSent) {
   EXPECT_EQ(decoded.value().leaders, map.leaders);
   expect_hardened(encode_leader_map(map), decode_leader_map);
   expect_hardened(encode_shard_range({.first = ShardId{1}, .count = 2}), decode_shard_range);
+}
+
+TEST(SnapshotRead, ComesBackAsItWasSent) {
+  const SnapshotRead read{.save = 7, .offset = std::uint64_t{1} << 40};
+  const auto decoded = decode_snapshot_read(encode_snapshot_read(read));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded.value().save, read.save);
+  EXPECT_EQ(decoded.value().offset, read.offset);
+  expect_hardened(encode_snapshot_read(read), decode_snapshot_read);
 }
 
 TEST(RequestKind, NamesAreKnownForEveryKindAndForNoOther) {

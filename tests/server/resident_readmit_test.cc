@@ -75,6 +75,13 @@ struct ForgetfulWorld : ResidentWorld {
     ADD_FAILURE() << "shard " << shard.value << " is led by nobody";
   }
 
+  // Asks whoever leads a shard, if anybody does, to hand it over.
+  void hand_over(ShardId shard, NodeId to) {
+    if (const std::uint32_t n = leader_of(shard); n < kTurnNodes) {
+      push_transfer(n, shard, to);
+    }
+  }
+
   std::uint32_t led_by(std::uint32_t n) const {
     std::uint32_t led = 0;
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
@@ -183,6 +190,35 @@ TEST(ResidentReadmit, AMajorityThatForgotStaysSilent) {
     EXPECT_EQ(world.nodes[0].told[shard], LogIndex{}) << "decided by nobody who remembers";
   }
   EXPECT_EQ(later, decided);
+}
+
+// One node at a time forgets, at any moment, while clients ask, nodes pause, hosts stand still and
+// leaders hand over.
+TEST(ResidentReadmit, RestartsAtRandomMomentsLoseNothingThatWasDecided) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    ForgetfulWorld world(300 + seed);
+    std::uint64_t draws = 0;
+    const auto draw = [&draws, seed](std::uint64_t bound) {
+      return static_cast<std::uint32_t>(mix64(seed << 32 | ++draws) % bound);
+    };
+    for (std::uint32_t round = 0; round < 6; ++round) {
+      world.work(1 + draw(6));
+      const std::uint32_t victim = draw(kTurnNodes);
+      world.forget(victim);
+      for (std::uint32_t k = 0; k < 12; ++k) {
+        const std::uint32_t other = draw(kTurnNodes);
+        world.paused = draw(4) == 0 ? other : kTurnNodes;
+        world.stalled = draw(4) == 0 ? other : kTurnNodes;
+        world.hand_over(ShardId{draw(kShards)}, NodeId{1 + draw(kTurnNodes)});
+        world.turns(draw(600));
+      }
+      world.paused = kTurnNodes;
+      world.stalled = kTurnNodes;
+      world.heal();
+    }
+    world.work(12);
+  }
 }
 
 // An entry that says it is a configuration, and none in the log: a client's, and a peer's.

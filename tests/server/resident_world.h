@@ -61,6 +61,7 @@ struct ResidentWorld {
                      .wide_count = 64};
     options.sizes = sizes;
     options.timing.tick_ns = kWorldTickNs;
+    options.timing.host_patience_ns = 50 * kWorldTickNs;
     options.timing.limits = {
         .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
     options.ring_slots = 256;
@@ -136,6 +137,7 @@ struct ResidentWorld {
       now_ns += kWorldTickNs / 10;
       const auto n = static_cast<std::uint32_t>(++turned_ % kTurnNodes);
       if (paused != n) {
+        EXPECT_TRUE(stalled == n || nodes[n].memory->tell_alive().ok());
         const auto any = nodes[n].turn->turn(now_ns);
         EXPECT_TRUE(any.ok()) << any.status().to_string();
         if (reads_) {
@@ -254,6 +256,16 @@ struct ResidentWorld {
     return tag_last_;
   }
 
+  // What the host asks of a row beside its clients' requests.
+  void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {
+    TurnRequest request;
+    request.shard = shard;
+    request.tag = kTransferTag;
+    request.word[0] = to.value;
+    const std::uint32_t lane = stripe_of(nodes[n].memory->options().shape, shard);
+    EXPECT_TRUE(nodes[n].memory->push(lane, &request, 1));
+  }
+
   // Asks the shard's leader and waits for the answer.
   Answer ask(ShardId shard, const locks::LockCommand& command) {
     return ask(shard, locks::entries_of(command));
@@ -280,7 +292,8 @@ struct ResidentWorld {
   // What was decided, by shard and index, whoever told of it.
   std::map<std::uint64_t, locks::LockEntry> history[kShards];
   std::uint64_t now_ns = 1'000'000;
-  std::uint32_t paused = kTurnNodes;  // A node that is not turned.
+  std::uint32_t paused = kTurnNodes;   // A node that is not turned.
+  std::uint32_t stalled = kTurnNodes;  // A node whose host does not work, though its device turns.
 
  private:
   std::uint64_t seed_;

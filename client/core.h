@@ -60,6 +60,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   bool on_own_thread() const { return std::this_thread::get_id() == thread_id_.load(); }
 
+  std::thread::id thread_id() const { return thread_id_.load(); }
+
   const ClientOptions& options() const { return options_; }
 
   Clock& clock() const { return *options_.clock; }

@@ -1,7 +1,7 @@
 // One request on its way from a caller to an answer, through any number of nodes and tries.
 #pragma once
 
-#include "client/lease.h"
+#include "client/session_lease.h"
 #include "client/session_record.h"
 #include "common/ids.h"
 #include "gcoord/status.h"

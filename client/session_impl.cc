@@ -21,14 +21,17 @@ rpc::ErrorCode check_ttl(std::uint32_t ttl_ms) {
   return rpc::check_ttl(ttl_ms, rpc::RequestLimits{});
 }
 
-std::unique_ptr<Lease> make_lease(Core& core, const SessionRecord& record, TimePoint opened_at) {
+std::unique_ptr<SessionLease> make_lease(Core& core,
+                                         const SessionRecord& record,
+                                         TimePoint opened_at) {
   const TimePoint ttl = milliseconds{record.ttl_ms};
   const rpc::Welcome* cluster = core.nodes().cluster();
   const std::size_t node_count = cluster != nullptr ? cluster->nodes.size() : 1;
-  return std::make_unique<Lease>(LeaseOptions{.ttl = ttl,
-                                              .margin = lease_margin(ttl, core.options()),
-                                              .node_count = std::max<std::size_t>(node_count, 1),
-                                              .opened_at = opened_at});
+  return std::make_unique<SessionLease>(
+      SessionLeaseOptions{.ttl = ttl,
+                          .margin = lease_margin(ttl, core.options()),
+                          .node_count = std::max<std::size_t>(node_count, 1),
+                          .opened_at = opened_at});
 }
 
 Grant grant_of(const rpc::ReplySlot& slot) {
@@ -91,7 +94,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   if (options.keep_alive) {
     const bool posted = core->post([core, record, attached_at = core->clock().now()] {
       const TimePoint ttl = milliseconds{record->ttl_ms};
-      record->lease = std::make_unique<Lease>(LeaseOptions{
+      record->lease = std::make_unique<SessionLease>(SessionLeaseOptions{
           .ttl = ttl,
           .margin = lease_margin(ttl, core->options()),
           .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
@@ -243,6 +246,11 @@ void SessionImpl::detach() {
     core->keeper().forget(record);
     record->certain_until_ns.store(0, std::memory_order_relaxed);
   }));
+}
+
+TimePoint SessionImpl::certain_until() const {
+  const TimePoint until{record_->certain_until_ns.load(std::memory_order_relaxed)};
+  return record_->ended.load(std::memory_order_relaxed) ? TimePoint{} : until;
 }
 
 bool SessionImpl::alive() const {

@@ -2,8 +2,8 @@
 // the client's own thread.
 #pragma once
 
-#include "client/lease.h"
 #include "client/sequence_window.h"
+#include "client/session_lease.h"
 #include "common/ids.h"
 #include "gcoord/clock.h"
 #include "gcoord/options.h"
@@ -32,7 +32,7 @@ struct SessionRecord {
 
   // Of the client's thread from here on.
   rpc::ErrorCode end_reason = rpc::ErrorCode::None;
-  std::unique_ptr<Lease> lease;  // None when it is not kept alive from here.
+  std::unique_ptr<SessionLease> lease;  // None when it is not kept alive from here.
 
   struct ShardWindow {
     SequenceWindow numbers;

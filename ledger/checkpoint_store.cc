@@ -24,7 +24,8 @@ constexpr std::string_view kFormatKey = ".format";
 // alone fill sooner than there are this many: a gap is always among those that are kept.
 constexpr std::string_view kBatchPrefix = ".batch";
 constexpr std::uint64_t kBatchesKept = 65'536;
-constexpr std::uint64_t kFormat = 2;  // 1: without numbers of batches.
+// 1: without numbers of batches. 2: of entries without headers, and states without a history.
+constexpr std::uint64_t kFormat = 3;
 constexpr std::size_t kColumnCount = 3;
 constexpr std::array<const char*, kColumnCount> kColumnNames = {"hard", "service", "meta"};
 
@@ -413,7 +414,7 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string
 
   // 0: a store that was never written.
   GCOORD_TRY(const std::uint64_t format, database->number(CheckpointColumn::Meta, kFormatKey));
-  if (format > kFormat) {
+  if (format != kFormat && format != 0) {
     return Status{StatusCode::FailedPrecondition,
                   "the checkpoint store has format " + std::to_string(format) +
                       "; start the release that wrote it",

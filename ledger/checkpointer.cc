@@ -9,20 +9,17 @@
 
 namespace gcoord::ledger {
 
-Checkpointer::Checkpointer(CheckpointStore& store,
-                           WalWriter* writer,
-                           MetricsRegistry* metrics,
-                           StorageDriver driver)
-    : store_(store), writer_(writer) {
-  if (metrics != nullptr) {
-    written_ = &metrics->counter(
+Checkpointer::Checkpointer(CheckpointStore& store, WalWriter* writer, CheckpointerOptions options)
+    : store_(store), writer_(writer), before_write_(std::move(options.before_write)) {
+  if (options.metrics != nullptr) {
+    written_ = &options.metrics->counter(
         {"gcoord_ledger_checkpoint_writes_total", "Checkpoint batches persisted.", "", ""});
-    written_bytes_ = &metrics->counter(
+    written_bytes_ = &options.metrics->counter(
         {"gcoord_ledger_checkpoint_bytes_total", "Bytes of these batches.", "", ""});
   }
   event_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   GCOORD_ASSERT(event_fd_ >= 0);
-  if (driver == StorageDriver::Thread) {
+  if (options.driver == StorageDriver::Thread) {
     thread_ = std::thread{[this] { run(); }};
   }
 }
@@ -101,6 +98,9 @@ bool Checkpointer::busy() {
 }
 
 Status Checkpointer::persist() {
+  if (before_write_) {
+    GCOORD_TRY_STATUS(before_write_());
+  }
   GCOORD_TRY_STATUS(store_.write(batch_));
   if (written_ != nullptr) {
     written_->add();

@@ -13,20 +13,24 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 namespace gcoord::ledger {
 
+struct CheckpointerOptions {
+  MetricsRegistry* metrics = nullptr;  // Else gcoord_ledger_checkpoint_* is registered.
+  StorageDriver driver = StorageDriver::Thread;
+  // Called before each write: what has to be durable before it. Empty: nothing.
+  std::function<Status()> before_write;
+};
+
 class Checkpointer {
  public:
-  // Both must outlive it. `writer` is nullptr where there is no log to cover, `metrics` may be;
-  // else gcoord_ledger_checkpoint_* is registered.
-  Checkpointer(CheckpointStore& store,
-               WalWriter* writer,
-               MetricsRegistry* metrics,
-               StorageDriver driver = StorageDriver::Thread);
+  // Both must outlive it. `writer` is nullptr where there is no log to cover.
+  Checkpointer(CheckpointStore& store, WalWriter* writer, CheckpointerOptions options);
 
   // Finishes the batch in hand and joins the thread.
   ~Checkpointer();
@@ -57,6 +61,7 @@ class Checkpointer {
 
   CheckpointStore& store_;
   WalWriter* writer_;
+  std::function<Status()> before_write_;
   Counter* written_ = nullptr;
   Counter* written_bytes_ = nullptr;
   int event_fd_ = -1;

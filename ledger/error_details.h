@@ -50,8 +50,51 @@ inline constexpr std::uint32_t kProofOldRoot = 8006;    // Leads to another old 
 inline constexpr std::uint32_t kProofBackwards = 8007;  // The new tree is smaller than the old one.
 inline constexpr std::uint32_t kProofSplit = 8008;      // Two roots for one size.
 
+// Notes, tiles, proof files and where they are read (signed_note.h, checkpoint_note.h,
+// tlog_tiles.h, proof_file.h, ledger_source.h). 8009 to 8049.
+inline constexpr std::uint32_t kLedgerBeyond = 8009;        // The log has no such tree or entry.
+inline constexpr std::uint32_t kNoteMalformed = 8010;       // Not a C2SP signed note.
+inline constexpr std::uint32_t kNoteOversized = 8011;       // Larger than a note may be.
+inline constexpr std::uint32_t kNoteKey = 8012;             // Not a C2SP verifier or signer key.
+inline constexpr std::uint32_t kNoteForeign = 8013;         // Signed by none of the known keys.
+inline constexpr std::uint32_t kNoteSignature = 8014;       // A known key's signature is wrong.
+inline constexpr std::uint32_t kNoteQuorum = 8015;          // Fewer keys signed than are needed.
+inline constexpr std::uint32_t kHeadMalformed = 8016;       // The note's text is no checkpoint.
+inline constexpr std::uint32_t kHeadOrigin = 8017;          // Another log's checkpoint.
+inline constexpr std::uint32_t kTilePath = 8020;            // Not a path of tlog-tiles.
+inline constexpr std::uint32_t kTileLength = 8021;          // Not as many hashes as its path says.
+inline constexpr std::uint32_t kTileHash = 8022;            // Does not hash to what is above it.
+inline constexpr std::uint32_t kBundleMalformed = 8023;     // Lengths that do not fit.
+inline constexpr std::uint32_t kEntryHash = 8024;           // An entry that its leaf is not of.
+inline constexpr std::uint32_t kEntryMalformed = 8025;      // Bytes that say nothing.
+inline constexpr std::uint32_t kProofFileMalformed = 8030;  // Not a proof file.
+inline constexpr std::uint32_t kProofFileOversized = 8031;  // Larger than any proof file.
+inline constexpr std::uint32_t kProofFileContradiction = 8032;  // Its parts disagree.
+inline constexpr std::uint32_t kLedgerUnreachable = 8040;       // A URL or directory failed.
+inline constexpr std::uint32_t kLedgerAbsent = 8041;            // No such file there.
+inline constexpr std::uint32_t kLedgerOversized = 8042;         // More than was asked for.
+inline constexpr std::uint32_t kExportForeign = 8043;           // A directory of another log.
+inline constexpr std::uint32_t kWatchState = 8044;              // What was seen last is damaged.
+inline constexpr std::uint32_t kLedgerFaults = 8045;            // A check found faults.
+
 // History (tree_reader.h). 8101 to 8119.
-inline constexpr std::uint32_t kLedgerPruned = 8101;  // Below the horizon of what is kept.
+inline constexpr std::uint32_t kLedgerPruned = 8101;   // Below the horizon of what is kept.
+inline constexpr std::uint32_t kHistoryGap = 8102;     // Lacks entries that were applied.
+inline constexpr std::uint32_t kHistoryRot = 8103;     // A kept entry or hash is damaged.
+inline constexpr std::uint32_t kHistoryFailed = 8104;  // The store failed.
+inline constexpr std::uint32_t kHistoryFormat = 8105;  // Written by another release.
+
+// Publication (shard_head.h, signer_state.h, cluster_log.h; server/publication.h). 8201 to 8229.
+inline constexpr std::uint32_t kShardHeadMalformed =
+    8201;  // A leaf of the cluster log that is no head.
+inline constexpr std::uint32_t kHistoryDiffers = 8202;       // A replica differs from a majority.
+inline constexpr std::uint32_t kHistoryUndecided = 8203;     // No majority has one history.
+inline constexpr std::uint32_t kSignerBehind = 8204;         // The log is behind what was signed.
+inline constexpr std::uint32_t kSignerContradiction = 8205;  // Another log than was signed.
+inline constexpr std::uint32_t kSignerState = 8206;          // What was signed last is unreadable.
+inline constexpr std::uint32_t kLedgerKey = 8207;            // The node's key file is unusable.
+inline constexpr std::uint32_t kClusterLogRot = 8208;        // The stored cluster log is damaged.
+inline constexpr std::uint32_t kHistoryRepair = 8209;        // Shards are to be repaired.
 
 // Snapshots in files (snapshot_decoder.h, snapshot_file.h) and directories made of them. 8301 to
 // 8319.
@@ -76,7 +119,9 @@ inline constexpr const char* kRotAdvice =
 // disk that cannot be read or written now.
 constexpr bool is_rot(std::uint32_t detail) {
   return detail == kDirectoryIdentity || detail == kWalRot || detail == kWalSegmentMissing ||
-         detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot;
+         detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot ||
+         detail == kHistoryGap || detail == kHistoryRot || detail == kClusterLogRot ||
+         detail == kSignerState || detail == kHistoryRepair;
 }
 
 }  // namespace gcoord::ledger

@@ -115,6 +115,18 @@ Status IdentityFile::read_file() {
 }
 
 Status IdentityFile::take_over(Incarnation known, std::uint64_t random_id) {
+  GCOORD_TRY_STATUS(rise_above(known, random_id));
+  established_ = true;
+  rejoining_ = true;
+  return persist();
+}
+
+Status IdentityFile::begin_generation(std::uint64_t random_id) {
+  GCOORD_TRY_STATUS(rise_above(incarnation_, random_id));
+  return persist();
+}
+
+Status IdentityFile::rise_above(Incarnation known, std::uint64_t random_id) {
   GCOORD_ASSERT(random_id != 0);
   const std::uint32_t generation = std::max(generation_of(known), generation_of(incarnation_)) + 1;
   if (generation > kGenerationMax) {
@@ -122,9 +134,7 @@ Status IdentityFile::take_over(Incarnation known, std::uint64_t random_id) {
   }
   incarnation_ = incarnation_of(generation, std::max(start_of(known), start_of(incarnation_)));
   directory_id_ = random_id;
-  established_ = true;
-  rejoining_ = true;
-  return persist();
+  return Status{};
 }
 
 Status IdentityFile::succeed(const IdentityFile& damaged, std::uint64_t random_id) {

@@ -94,6 +94,12 @@ class IdentityFile {
   // open. random_id as for open. Failures: FailedPrecondition with kDirectoryUsedUp, the disk's.
   Status take_over(Incarnation known, std::uint64_t random_id);
 
+  // Makes this directory the next generation of itself, at once: some of what it keeps is to be
+  // taken from the others again, and counts as forgotten with its promises; the rest counts as
+  // before. Durable on return; before anything is said to a peer. random_id as for open. Failures:
+  // FailedPrecondition with kDirectoryUsedUp, the disk's.
+  Status begin_generation(std::uint64_t random_id);
+
   // The same for a new directory whose predecessor on this disk is damaged but could be read: its
   // peers are remembered.
   Status succeed(const IdentityFile& damaged, std::uint64_t random_id);
@@ -123,6 +129,7 @@ class IdentityFile {
   Status read_file();
   Status decode(std::span<const std::byte> bytes);
   Status check(const NodeIdentity& expected) const;
+  Status rise_above(Incarnation known, std::uint64_t random_id);
   Status persist();
 
   Disk& disk_;

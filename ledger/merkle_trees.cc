@@ -1,6 +1,9 @@
 #include "ledger/merkle_trees.h"
 
+#include "common/assert.h"
+
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <tuple>
 
@@ -168,6 +171,85 @@ Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
     }
   }
   return hashes;
+}
+
+// Of many shards whole columns are moved: a copy costs a call, on a GPU much more than that.
+bool MerkleTrees::by_columns(std::size_t shard_count) const {
+  return shard_count * 16 >= limits_.shard_count;
+}
+
+Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::uint32_t> shards) {
+  std::vector<MerkleFrontier> frontiers(shards.size());
+  std::uint64_t levels = 0;  // A bit for each that some tree has a peak at.
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    frontiers[k].size = sizes_[shards[k]];
+    frontiers[k].peaks.reserve(static_cast<std::size_t>(std::popcount(frontiers[k].size)));
+    levels |= frontiers[k].size;
+  }
+  const bool whole = by_columns(shards.size());
+  std::vector<Sha256Words> column(whole ? limits_.shard_count : 1);
+  for (std::uint32_t level = limits_.levels; level-- > 0;) {
+    if ((levels >> level & 1) == 0) {
+      continue;
+    }
+    if (whole) {
+      GCOORD_TRY_STATUS(device_->copy_out(
+          column.data(), &turn_.table.peak_of(level, 0), column.size() * sizeof(Sha256Words)));
+    }
+    for (std::size_t k = 0; k < shards.size(); ++k) {
+      if ((frontiers[k].size >> level & 1) == 0) {
+        continue;
+      }
+      if (!whole) {
+        GCOORD_TRY_STATUS(device_->copy_out(
+            column.data(), &turn_.table.peak_of(level, shards[k]), sizeof(Sha256Words)));
+      }
+      frontiers[k].peaks.push_back(hash_of_words(column[whole ? shards[k] : 0]));
+    }
+  }
+  return frontiers;
+}
+
+Status MerkleTrees::restore(std::span<const std::uint32_t> shards,
+                            std::span<const MerkleFrontier> frontiers) {
+  std::uint64_t levels = 0;
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    GCOORD_ASSERT(frontiers[k].sane() && frontiers[k].size >> limits_.levels == 0);
+    sizes_[shards[k]] = frontiers[k].size;
+    levels |= frontiers[k].size;
+  }
+  const bool whole = by_columns(shards.size());
+  std::vector<Sha256Words> column(whole ? limits_.shard_count : 1);
+  std::vector<std::size_t> peak(shards.size());  // The next of each frontier.
+  for (std::uint32_t level = limits_.levels; level-- > 0;) {
+    if ((levels >> level & 1) == 0) {
+      continue;
+    }
+    const std::size_t bytes = column.size() * sizeof(Sha256Words);
+    if (whole) {
+      GCOORD_TRY_STATUS(device_->copy_out(column.data(), &turn_.table.peak_of(level, 0), bytes));
+    }
+    for (std::size_t k = 0; k < shards.size(); ++k) {
+      if ((frontiers[k].size >> level & 1) == 0) {
+        continue;
+      }
+      column[whole ? shards[k] : 0] = words_of_hash(frontiers[k].peaks[peak[k]++]);
+      if (!whole) {
+        GCOORD_TRY_STATUS(
+            device_->copy_in(&turn_.table.peak_of(level, shards[k]), column.data(), bytes));
+      }
+    }
+    if (whole) {
+      GCOORD_TRY_STATUS(device_->copy_in(&turn_.table.peak_of(level, 0), column.data(), bytes));
+    }
+  }
+  if (whole) {
+    return device_->copy_in(turn_.table.size, sizes_.data(), sizes_.size() * sizeof sizes_[0]);
+  }
+  for (const std::uint32_t shard : shards) {
+    GCOORD_TRY_STATUS(device_->copy_in(&turn_.table.size[shard], &sizes_[shard], sizeof sizes_[0]));
+  }
+  return {};
 }
 
 Result<std::vector<KeptNode>> MerkleTrees::kept() {

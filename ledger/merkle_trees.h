@@ -15,6 +15,7 @@
 #include "common/region_arena.h"
 #include "common/status.h"
 #include "ledger/merkle_device.h"
+#include "ledger/merkle_frontier.h"
 #include "ledger/merkle_turn.h"
 
 #include <cstddef>
@@ -61,6 +62,11 @@ class MerkleTrees {
   Result<std::vector<Sha256Words>> leaf_hashes();
   Result<std::vector<KeptNode>> kept();
 
+  // What the trees of some shards can be gone on from, and the same put in place of what they are.
+  // The frontiers are sane and have less than 2^levels leaves; no shard is named twice.
+  Result<std::vector<MerkleFrontier>> frontiers(std::span<const std::uint32_t> shards);
+  Status restore(std::span<const std::uint32_t> shards, std::span<const MerkleFrontier> frontiers);
+
   // Leaves of a shard's tree.
   std::uint64_t size(std::uint32_t shard) const { return sizes_[shard]; }
 
@@ -72,6 +78,7 @@ class MerkleTrees {
 
   Status allocate();
   Status check(const MerkleRuns& runs);
+  bool by_columns(std::size_t shard_count) const;
   Status check_run(const MerkleRuns& runs, std::uint32_t run) const;
 
   std::unique_ptr<MerkleDevice> device_;

@@ -15,6 +15,7 @@ enum class DiskOperation : std::uint8_t {
   Sync = 1,
   SyncDirectory = 2,
   Checkpoint = 3,  // A batch of the checkpoint store, which is one operation here.
+  History = 4,     // A batch of the history store, the same.
 };
 
 class PowerSupply {

@@ -44,7 +44,8 @@
 
 namespace gcoord::ledger {
 
-inline constexpr std::uint32_t kWalFormatVersion = 1;
+// 1: commands without a header of their own (server/log_record.h).
+inline constexpr std::uint32_t kWalFormatVersion = 2;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::uint64_t kIdentifierPageOffset = kPageBytes;
 inline constexpr std::uint64_t kRecordsOffset = 2 * kPageBytes;

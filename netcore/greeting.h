@@ -19,7 +19,7 @@
 namespace gcoord::netcore {
 
 // Raised when the meaning of frames changes; nodes of different protocols refuse each other.
-inline constexpr std::uint32_t kPeerProtocol = 1;
+inline constexpr std::uint32_t kPeerProtocol = 2;
 
 inline constexpr std::size_t kRefusalTextBytesMax = 512;
 

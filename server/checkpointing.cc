@@ -176,7 +176,7 @@ void Checkpointing::write_row(std::uint32_t row) {
                                        : EntryView{block->kind, block->payload()});
   }
   service_.clear();
-  parts_.service.serialize(shard, service_);
+  parts_.service.checkpoint(shard, service_);
   batch_.put(ledger::CheckpointColumn::Hard, shard, hard_);
   batch_.put(ledger::CheckpointColumn::Service, shard, service_);
   parts_.metrics.checkpoint_shards.add();

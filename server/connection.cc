@@ -13,6 +13,8 @@ Connection::Connection(ConnectionId id, asio::ip::tcp::socket socket, const Even
   // Replies of a turn leave in one write; waiting for more would only add latency.
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
+  const asio::ip::tcp::endpoint client = socket_.remote_endpoint(ignored);
+  local_ = !ignored && client.address().is_loopback();
 }
 
 void Connection::start() {

@@ -77,6 +77,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool open() const { return socket_.is_open(); }
 
+  // Whether the client is on this host, as far as its address says.
+  bool local() const { return local_; }
+
   bool welcomed() const { return welcomed_; }
 
   void set_welcomed() { welcomed_ = true; }
@@ -118,6 +121,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t out_begin_ = 0;
   std::size_t outstanding_ = 0;  // At most kOutstandingMax.
   std::size_t parked_ = 0;
+  bool local_ = false;
   bool welcomed_ = false;
   bool reading_ = false;
   bool taking_frames_ = false;

@@ -41,6 +41,10 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
                                                      MetricsRegistry& metrics) {
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
+  if (!options.repaired_shards.empty()) {
+    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
+    recovery.repair(options.repaired_shards);
+  }
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
   const bool memory = options.durability == consensus::Durability::Memory;
   disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();
@@ -54,7 +58,9 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
     GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
   }
   disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
-      *disk->store_, disk->writer_.get(), &metrics, options.storage_driver);
+      *disk->store_,
+      disk->writer_.get(),
+      ledger::CheckpointerOptions{&metrics, options.storage_driver, options.before_checkpoint});
   return disk;
 }
 
@@ -79,6 +85,9 @@ Status EngineDisk::open_directory(const EngineOptions& options, std::uint64_t ra
     checkpoint_path = directory_->checkpoint_path();
   }
   first_boot_ = !identity_->in_use();
+  if (options.on_directory) {
+    GCOORD_TRY_STATUS(options.on_directory());
+  }
   GCOORD_TRY(store_,
              options.open_checkpoint_store ? options.open_checkpoint_store()
                                            : ledger::CheckpointStore::open(checkpoint_path));

@@ -50,6 +50,12 @@ struct EngineOptions {
   ledger::Disk* identity_disk = nullptr;
   ledger::Disk* wal_disk = nullptr;
   std::function<Result<std::unique_ptr<ledger::CheckpointStore>>()> open_checkpoint_store;
+  // Called once the data directory is open and locked, before anything is recovered from it; a
+  // failure is the engine's. Empty: nothing else lies there.
+  std::function<Status()> on_directory;
+  // Called before every write to the checkpoint store, by the thread that writes: what else has to
+  // be durable before it. A failure is the checkpoint's.
+  std::function<Status()> before_checkpoint;
   // Owner: nothing is written but in ReplicaEngine::advance_storage.
   ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
   // Entries of the log are those of the resident turn (resident_storage.h), in the directory for
@@ -66,6 +72,11 @@ struct EngineOptions {
   // directory the next generation, and the engine fails with kDirectoryTakenOver, to be opened
   // anew.
   bool rejoin = false;
+
+  // Shards whose history here is not the others' (docs/adr/0032): what is kept of them is ignored,
+  // and their replicas come back as forgetful ones of a directory of the next generation. To be
+  // given at every opening until none of them is forgetful and a checkpoint was written since.
+  std::vector<ShardId> repaired_shards;
 
   // Length of a tick in milliseconds, and the timing of consensus in ticks.
   std::uint32_t tick_ms = 10;

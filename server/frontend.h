@@ -63,6 +63,7 @@ class FrontEnd final : public ReplySink {
   void reply(ConnectionId connection,
              const rpc::ReplySlot& slot,
              std::span<const std::byte> payload) override;
+  RecordOrigin origin(ConnectionId connection) const override;
 
   // Sends the replies of a turn. Returns whether there were any.
   bool flush();
@@ -82,6 +83,7 @@ class FrontEnd final : public ReplySink {
   };
 
   void accept();
+  void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
   void on_request(Connection& connection,
                   const rpc::RequestSlot& request,

@@ -240,8 +240,16 @@ void LockService::propose(ShardId shard,
                           const locks::LockCommand& command,
                           const Pending& pending) {
   command_.clear();
+  put_record_header(command_, record_header(pending));
   locks::encode(command, command_);
   engine_->propose(shard, command_, pending_.add(pending));
+}
+
+RecordHeader LockService::record_header(const Pending& pending) const {
+  const bool asked = pending.kind == PendingKind::Request || pending.kind == PendingKind::Close;
+  return {RecordKind::LockCommand,
+          asked ? replies_.origin(pending.connection) : RecordOrigin::System,
+          options_.wall_ms ? options_.wall_ms() : 0};
 }
 
 void LockService::submit(ConnectionId connection,
@@ -302,9 +310,14 @@ void LockService::on_cancel(ConnectionId connection,
 // Whether a majority of the nodes has admitted this life of the node, and so remembers its number.
 // The ids of sessions are made of it: a directory that is empty, or comes back from the past, has
 // numbers that were used, and does not know it before its peers refuse it. Only a heartbeat proves
-// an admission: on the called side a channel is up before the caller has judged the answer.
+// an admission: on the called side a channel is up before the caller has judged the answer. This
+// node is one of the majority only if its directory is no new one: one that takes the place of
+// another remembers nothing of it.
 bool LockService::admitted() const {
   const NodeView node = engine_->view();
+  if (!node.established) {
+    return false;
+  }
   const auto heard = std::ranges::count_if(
       node.peers, [](const NodePeerView& peer) { return peer.heard.value != 0; });
   return static_cast<std::size_t>(heard) + 1 > (node.peers.size() + 1) / 2;
@@ -391,6 +404,7 @@ void LockService::on_close_session(ConnectionId connection, const rpc::RequestSl
   for (const ShardId shard : shards) {
     Pending pending;
     pending.kind = PendingKind::Close;
+    pending.connection = connection;
     pending.group = close_last_;
     // The sequence is not part of the window: a session is closed once, and closing it again is
     // the same.

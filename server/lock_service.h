@@ -20,6 +20,7 @@
 #include "rpc/validate.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
+#include "server/log_record.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
 #include "server/replica_port.h"
@@ -51,6 +52,8 @@ struct LockServiceOptions {
   rpc::RequestLimits limits;  // Of requests; shard_count is the cluster's.
   locks::LockLimits caps;     // Of the tables.
   std::uint64_t index_seed = 0;
+  // Unix milliseconds, for the records in the log; empty: they say no time.
+  std::function<std::uint64_t()> wall_ms;
 };
 
 class LockService final : public Service {
@@ -160,6 +163,7 @@ class LockService final : public Service {
               ShardId shard,
               const locks::LockCommand& command);
   void propose(ShardId shard, const locks::LockCommand& command, const Pending& pending);
+  RecordHeader record_header(const Pending& pending) const;
 
   // Outcomes.
   void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);

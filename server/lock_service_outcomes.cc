@@ -22,13 +22,16 @@ std::uint32_t LockService::ttl_left_ms(ShardId shard, SessionId session) const {
 }
 
 void LockService::apply(const AppliedEntry& entry) {
-  if (entry.kind != consensus::EntryKind::Command) {
+  const auto header = decode_record_header(entry.payload);
+  const bool told = entry.kind == consensus::EntryKind::Command && header.has_value() &&
+                    header->kind == RecordKind::LockCommand;
+  if (!told) {
     GCOORD_ASSERT(entry.cookie == 0);
     return;
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
   const locks::LockReply decision =
-      locks_.apply_bytes(entry.shard, entry.index, entry.payload, now_, events);
+      locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
   metrics_.sessions->set(locks_.tables().sessions.used());
   metrics_.locks->set(locks_.tables().locks.used());
   if (entry.cookie != 0) {

@@ -1,5 +1,6 @@
 #include "server/node.h"
 
+#include "ledger/error_details.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
 #include "server/client_address.h"
@@ -9,6 +10,8 @@
 #include "server/leader_balance.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
+#include "server/node_history.h"
+#include "server/node_ledger.h"
 #include "server/node_log.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
@@ -46,6 +49,28 @@ std::vector<NodeId> all_nodes(const NodeOptions& options) {
   return nodes;
 }
 
+NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
+  NodeHistoryOptions result;
+  result.shard_count = options.shards;
+  result.durable = options.durability == Durability::Durable;
+  result.entries_say_when = options.turn == TurnOption::Host;
+  // Beside a kernel that stays on its device nothing else comes to run there (docs/adr/0030).
+  result.device = options.turn == TurnOption::Host ? options.device : DeviceChoice{};
+  result.keep = options.ledger_keep;
+  result.wall_ms = wall_ms;
+  result.metrics = &metrics;
+  return result;
+}
+
+NodeLedgerOptions ledger_options(const NodeOptions& options) {
+  return {.cluster = options.cluster,
+          .node = options.node,
+          .nodes = all_nodes(options),
+          .shard_count = options.shards,
+          .data_directory = options.data_dir,
+          .publishes = options.turn == TurnOption::Host};
+}
+
 LockServiceOptions service_options(const NodeOptions& options) {
   LockServiceOptions result;
   result.node = options.node;
@@ -60,6 +85,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
     result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
   }
   result.index_seed = draw_random();
+  result.wall_ms = wall_ms;
   return result;
 }
 
@@ -137,6 +163,8 @@ class Node::Impl {
       : options_(options),
         frontend_(context_, frontend_options(options), metrics_),
         service_(service_options(options), frontend_, metrics_),
+        history_(history_options(options, metrics_), service_),
+        publication_(history_.service()),
         signals_(context_),
         leader_transfers_(metrics_.counter({"gcoord_server_leader_transfers_total",
                                             "Leaderships handed to the node that should have them.",
@@ -150,6 +178,7 @@ class Node::Impl {
     // Saves read what the engine keeps, and it calls the service until its threads are joined.
     saves_.reset();
     engine_.reset();
+    publication_.set_listener(nullptr);
     for (auto& descriptor : descriptors_) {
       descriptor.release();
     }
@@ -162,12 +191,22 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
+    GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+    engine.repaired_shards = ledger_->repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
+    history_.recovered();
+    GCOORD_TRY_STATUS(ledger_->start(
+        engine_->incarnation(),
+        publication_,
+        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
+        [this] { asio::post(context_, [] {}); }));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
                       engine_.get(),
                       &service_,
+                      &history_.worker(),
+                      ledger_.get(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return (boot_time_us() - started_us_) / 1000; },
                       [this](NodeId peer) { return link_text(peer); }});
@@ -218,14 +257,41 @@ class Node::Impl {
   }
 
  private:
+  Status open_history() {
+    GCOORD_TRY(auto store,
+               ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
+    GCOORD_TRY_STATUS(history_.open(std::move(store)));
+    for (const ShardId shard : ledger_->repaired_shards()) {
+      history_.worker().forget(shard);
+    }
+    return Status{};
+  }
+
+  // What must be durable before a checkpoint; the checkpoints' thread asks.
+  Status settle() {
+    GCOORD_TRY_STATUS(history_.settle());
+    return ledger_->settle();
+  }
+
+  Status pass_ledger() {
+    const Status status = ledger_->pass(*engine_, wall_ms());
+    if (status.detail() == ledger::kHistoryRepair) {
+      engine_->turn();  // Tells the others.
+    }
+    return status;
+  }
+
   Status open_engine(EngineOptions engine) {
+    engine.on_directory = [this] { return open_history(); };
+    engine.before_checkpoint = [this] { return settle(); };
+    Service& service = publication_;
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
                  ResidentEngine::open(
-                     {std::move(engine), options_.locks_max, draw_random()}, service_, metrics_));
+                     {std::move(engine), options_.locks_max, draw_random()}, service, metrics_));
       return Status{};
     }
-    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service_, metrics_));
+    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service, metrics_));
     engine_ = std::make_unique<EnginePort>(std::move(host));
     return Status{};
   }
@@ -266,9 +332,11 @@ class Node::Impl {
     context_.poll();
     const std::uint64_t before_us = set_time();
     service_.on_tick();
-    sweep(before_us / 1000);
+    GCOORD_TRY_STATUS(sweep(before_us / 1000));
+    GCOORD_TRY_STATUS(pass_ledger());
     const std::size_t done = engine_->turn();
     GCOORD_TRY_STATUS(engine_->failure());
+    GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     turns_.add();
     saves_->advance(before_us / 1000);
     const bool replied = frontend_.flush();
@@ -311,7 +379,7 @@ class Node::Impl {
     return now_us;
   }
 
-  void sweep(std::uint64_t now_ms) {
+  Status sweep(std::uint64_t now_ms) {
     if (now_ms >= next_sweep_ms_) {
       next_sweep_ms_ = now_ms + kSweepMs;
       frontend_.sweep(now_ms);
@@ -323,7 +391,9 @@ class Node::Impl {
       if (!stopping_ && engine_->transfers()) {
         leader_transfers_.add(balance_.sweep(view));
       }
+      return ledger_->sweep(*engine_);
     }
+    return Status{};
   }
 
   // After an election of a million shards, most of what the heap grew by is free but still held.
@@ -409,6 +479,9 @@ class Node::Impl {
   rpc::Welcome welcome_;
   FrontEnd frontend_;
   LockService service_;
+  NodeHistory history_;
+  PublicationService publication_;
+  std::unique_ptr<NodeLedger> ledger_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;

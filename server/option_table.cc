@@ -111,6 +111,11 @@ Status cluster_id(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status ledger_keep(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_keep, ledger::parse_keep_policy(text));
+  return Status{};
+}
+
 Status peer(const std::string& text, NodeOptions& options) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) {
@@ -239,6 +244,13 @@ constexpr std::array kTable = {
               "TIME",
               "how often changed shards are checkpointed, 1s to 24h (default 30s)",
               &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
+    OptionRow{
+        "ledger-keep",
+        OptionShape::Value,
+        "all|BOUND,...",
+        "how much history each shard keeps, oldest let go first in steps of 256 entries: all, "
+        "or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d) (default all)",
+        &ledger_keep},
     OptionRow{"cluster-name",
               OptionShape::Value,
               "NAME",

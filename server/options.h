@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "consensus/inbox.h"
+#include "ledger/history_keeping.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
 
@@ -76,7 +77,8 @@ struct NodeOptions {
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
-  std::string trace_file;  // Empty: no trace.
+  ledger::KeepPolicy ledger_keep;  // Of each shard's history; all of it by default.
+  std::string trace_file;          // Empty: no trace.
   std::string log_level = "info";
 };
 

@@ -212,6 +212,7 @@ NodeView ReplicaEngine::Core::view() const {
                 .checkpoint_count = metrics_.checkpoints.value(),
                 .entry_bytes = pool_.used_bytes(),
                 .stepper = stepper_->report(),
+                .established = disk_->identity().established(),
                 .stepper_why = stepper_why_,
                 .durability = options_.durability,
                 .rejoining = disk_->identity().rejoining(),

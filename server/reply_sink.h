@@ -6,6 +6,7 @@
 
 #include "common/strong_id.h"
 #include "rpc/request.h"
+#include "server/log_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,12 @@ class ReplySink {
   virtual void reply(ConnectionId connection,
                      const rpc::ReplySlot& slot,
                      std::span<const std::byte> payload) = 0;
+
+  // Whether the connection's other end is on this host; for what the log says of who asked.
+  virtual RecordOrigin origin(ConnectionId connection) const {
+    static_cast<void>(connection);
+    return RecordOrigin::Loopback;
+  }
 };
 
 }  // namespace gcoord::server

@@ -133,7 +133,7 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
 // False: the stripe's pools have no room for the shard's state, or it is none.
 bool ResidentStorage::fill_locks(const ResidentView& view, ShardId shard) {
   bytes_.clear();
-  service_.serialize(shard, bytes_);
+  service_.state(shard, bytes_);
   const auto snapshot = locks::parse_snapshot(bytes_);
   if (!snapshot.ok()) {
     return false;
@@ -190,7 +190,7 @@ void ResidentStorage::store_names(const TurnReply& head) {
     hot.term = head.term;
     hot.vote = head.leader;
   }
-  disk_->expect_ack(head.shard.value, head.term, head.leader, Tick{});
+  disk_->expect_ack(head.shard.value, head.term, head.leader, now_);
   checkpointing_->mark(head.shard);
 }
 

@@ -44,7 +44,11 @@ class StoredService final : public Service {
   void on_role(ShardId, consensus::Role, Term, NodeId) override {}
 
   void serialize(ShardId shard, std::vector<std::byte>& bytes) override {
-    rows_.encode(shard, bytes);
+    rows_.encode(shard, StoredFor::Snapshot, bytes);
+  }
+
+  void checkpoint(ShardId shard, std::vector<std::byte>& bytes) override {
+    rows_.encode(shard, StoredFor::Checkpoint, bytes);
   }
 
   Status install(ShardId shard, std::span<const std::byte> bytes) override {
@@ -82,6 +86,12 @@ class ResidentStorage {
 
   // Whether this directory was ever part of a cluster: its rows may have promised something.
   bool has_promised() const { return has_promised_; }
+
+  // The time of what is taken next.
+  void set_time(Tick now) { now_ = now; }
+
+  // For how many ticks the disk has owed the oldest acknowledgement.
+  std::uint64_t waits_since(Tick now) const { return disk_->waits_since(now); }
 
   // A Store that the node told. Internal: it cannot be.
   Status take(const ToldSlot& told);
@@ -137,6 +147,7 @@ class ResidentStorage {
   std::unique_ptr<Checkpointing> checkpointing_;
   std::unordered_map<std::uint32_t, TurnReply> waiting_;  // Snapshots without a state, by shard.
   bool has_promised_ = false;
+  Tick now_;
   std::vector<std::byte> bytes_;  // Kept warm.
 };
 

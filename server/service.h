@@ -26,7 +26,11 @@ struct AppliedEntry {
   LogIndex index;
   Term term;
   consensus::EntryKind kind = consensus::EntryKind::Command;
-  std::span<const std::byte> payload;  // Empty for a no-op; a Configuration otherwise as encoded.
+  // Empty for a no-op; a Configuration as encoded; a command behind its header (log_record.h).
+  std::span<const std::byte> payload;
+  // What history keeps of the entry where the log holds something else than the payload: that of a
+  // device (locks/lock_entry.h). Empty: the payload (ledger_service.h).
+  std::span<const std::byte> leaf;
   // The cookie of the proposal if it was proposed on this node in this life and term, else 0.
   std::uint64_t cookie = 0;
   bool leader = false;  // This replica leads the shard now.
@@ -63,6 +67,13 @@ class Service {
   // Appends the shard's whole state to `bytes`, as of the newest apply() or install(). Equal states
   // give equal bytes on every node. An empty result stands for the initial state.
   virtual void serialize(ShardId shard, std::vector<std::byte>& bytes) = 0;
+
+  // The same for this node's own checkpoint, which may leave out what the node keeps elsewhere, and
+  // durably by then (EngineOptions::before_checkpoint). install() takes both.
+  virtual void checkpoint(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
+
+  // The state alone, as the commands left it: what the tables of a device are filled from.
+  virtual void state(ShardId shard, std::vector<std::byte>& bytes) { serialize(shard, bytes); }
 
   // Replaces the shard's state by what serialize() gave, here or on another node; empty bytes are
   // the initial state. A failure stops the node: the bytes passed their checksums.

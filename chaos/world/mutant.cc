@@ -40,6 +40,7 @@ constexpr std::array<Words, kMutantCount> kWords = {{
     {"client_lease_from_receipt", "a client counts its TTL from when the answer came"},
     {"client_outlives_its_lease", "a client goes on after its session ran out"},
     {"client_renumbers_retries", "a client repeats requests under new numbers"},
+    {"history_rewritten", "one node's history says another time of an entry than was decided"},
 }};
 
 }  // namespace

@@ -47,9 +47,11 @@ enum class Mutant : std::uint8_t {
   ClientLeaseFromReceipt,
   ClientOutlivesItsLease,
   ClientRenumbersRetries,
+  // Of the ledger.
+  HistoryRewritten,
 };
 
-inline constexpr std::size_t kMutantCount = 29;
+inline constexpr std::size_t kMutantCount = 30;
 
 // "acknowledged_before_durable".
 const char* mutant_name(Mutant mutant);

@@ -1,6 +1,7 @@
 #include "chaos/world/mutant_seams.h"
 
 #include "locks/lock_command.h"
+#include "server/log_record.h"
 
 #include <utility>
 
@@ -150,7 +151,7 @@ class MutantStore final : public ledger::CheckpointStore {
 // The command under a number that was never used, so that no repetition is seen.
 std::vector<std::byte> renumbered(std::span<const std::byte> payload, LogIndex index) {
   std::vector<std::byte> bytes(payload.begin(), payload.end());
-  auto decoded = locks::decode(bytes);
+  auto decoded = locks::decode(server::record_body(bytes));
   if (!decoded.ok()) {
     return bytes;
   }
@@ -162,7 +163,8 @@ std::vector<std::byte> renumbered(std::span<const std::byte> payload, LogIndex i
     return bytes;
   }
   command.sequence = command.acked_below = RequestSequence{index.value};
-  std::vector<std::byte> encoded;
+  std::vector<std::byte> encoded(bytes.begin(),
+                                 bytes.begin() + std::ptrdiff_t{server::kRecordHeaderBytes});
   locks::encode(command, encoded);
   return encoded;
 }
@@ -186,6 +188,14 @@ void MutantService::apply(const server::AppliedEntry& entry) {
   }
   if (mutant_ == Mutant::DuplicateNotSeen && command) {
     const std::vector<std::byte> payload = renumbered(entry.payload, entry.index);
+    server::AppliedEntry changed = entry;
+    changed.payload = payload;
+    return service_.apply(changed);
+  }
+  if (mutant_ == Mutant::HistoryRewritten && command && node_ == NodeId{2} &&
+      entry.index.value % 7 == 0 && entry.payload.size() >= server::kRecordHeaderBytes) {
+    std::vector<std::byte> payload(entry.payload.begin(), entry.payload.end());
+    payload[server::kRecordHeaderBytes - 1] ^= std::byte{1};
     server::AppliedEntry changed = entry;
     changed.payload = payload;
     return service_.apply(changed);

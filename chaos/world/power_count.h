@@ -16,11 +16,12 @@ enum class PowerCount : std::uint8_t {
   BeforeSync,
   BeforeDirectorySync,
   BeforeCheckpoint,
+  BeforeHistory,
   InRecovery,      // Of the above: while the node recovered from the loss before.
   ShardsCompared,  // With what their nodes had said to be durable.
 };
 
-inline constexpr std::size_t kPowerCountCount = 8;
+inline constexpr std::size_t kPowerCountCount = 9;
 
 using PowerCounts = std::array<std::uint64_t, kPowerCountCount>;
 
@@ -31,6 +32,7 @@ inline constexpr std::array<const char*, kPowerCountCount> kPowerCountNames = {
     "before_sync",
     "before_directory_sync",
     "before_checkpoint",
+    "before_history",
     "in_recovery",
     "shards_compared"};
 

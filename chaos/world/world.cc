@@ -1,5 +1,6 @@
 #include "chaos/world/world.h"
 
+#include "chaos/world/history_audit.h"
 #include "chaos/world/nemesis.h"
 #include "common/assert.h"
 
@@ -248,11 +249,21 @@ void World::end_in_peace() {
       return;
     }
     if (led && converged()) {
-      return;
+      return audit_history();
     }
   }
   judge_.report("L1: not converged " + std::to_string(kConvergedTimeouts) +
                 " election timeouts after healing: " + why_not_converged());
+}
+
+void World::audit_history() {
+  std::vector<WorldNode*> nodes;
+  for (const auto& node : nodes_) {
+    nodes.push_back(node.get());
+  }
+  if (const std::string wrong = audit_histories(options_, nodes); !wrong.empty()) {
+    judge_.report(wrong);
+  }
 }
 
 void World::load_for(std::uint64_t ms) {

@@ -88,6 +88,7 @@ class World {
   bool converged();
   bool shard_converged(ShardId shard);
   void end_in_peace();
+  void audit_history();
   std::string why_not_converged();
 
   WorldOptions options_;

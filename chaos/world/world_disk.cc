@@ -23,12 +23,16 @@ std::unique_ptr<WorldDisk> WorldDisk::copy() const {
   twin->checkpoints = checkpoints;
   twin->checkpoints.power = nullptr;
   twin->checkpoints.full = twin->checkpoints.writes_fail = false;
+  twin->history = history;
+  twin->history.power = nullptr;
+  twin->history.full = twin->history.writes_fail = false;
   return twin;
 }
 
 void WorldDisk::set_full(bool full) {
   log.set_capacity_bytes(full ? 0 : ~std::uint64_t{0});
   checkpoints.full = full;
+  history.full = full;
 }
 
 bool WorldDisk::flip_bit(std::uint64_t choice) {

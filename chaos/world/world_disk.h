@@ -4,6 +4,7 @@
 
 #include "ledger/memory_checkpoint_store.h"
 #include "ledger/memory_disk.h"
+#include "ledger/memory_history_store.h"
 #include "ledger/power_supply.h"
 
 #include <cstdint>
@@ -18,11 +19,13 @@ struct WorldDisk {
     identity.set_power(power);
     log.set_power(power);
     checkpoints.power = power;
+    history.power = power;
   }
 
   ledger::MemoryDisk identity;
   ledger::MemoryDisk log;
   ledger::CheckpointMedium checkpoints;
+  ledger::HistoryMedium history;
   std::string rocksdb_directory;  // In place of `checkpoints` where not empty: a real store.
 
   // What is readable now, on a disk without faults.
@@ -43,6 +46,7 @@ struct WorldDisk {
   void fail_writes(bool fail) {
     log.fail_writes(fail);
     checkpoints.writes_fail = fail;
+    history.writes_fail = fail;
   }
 
   // No room for anything more, or room again.

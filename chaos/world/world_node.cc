@@ -45,6 +45,17 @@ server::LockServiceOptions WorldNode::service_options() const {
   result.limits = {options_.shard_count, options_.tick_ms * 2, rpc::kTtlMsMax};
   result.caps = {4096, 4096, 4096, 16384};
   result.index_seed = random64(options_.seed, id_.value, life_count_);
+  result.wall_ms = [this] { return clock_.at(now_us_) / 1000; };
+  return result;
+}
+
+locks::LockOptions WorldNode::lock_options() const {
+  const server::LockServiceOptions service = service_options();
+  locks::LockOptions result;
+  result.shard_count = options_.shard_count;
+  result.limits = service.caps;
+  result.clock.tick_ms = service.tick_ms;
+  result.index_seed = service.index_seed;
   return result;
 }
 
@@ -132,7 +143,6 @@ std::uint64_t WorldNode::steps_checked() const {
 
 void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
   const Mutant mutant = options_.mutant;
-  life.mutant_service = std::make_unique<MutantService>(mutant, id_, life.service);
   if (mutant == Mutant::IdentityNotSynced) {
     life.mutant_identity = make_mutant_disk(mutant, disk_->identity);
     engine.identity_disk = life.mutant_identity.get();
@@ -146,6 +156,33 @@ void WorldNode::plant_mistakes(Life& life, server::EngineOptions& engine) {
   };
 }
 
+// What the engine calls. A mistake is the lock service's, but where it is one of history.
+server::Service& WorldNode::open_services(Life& life, server::EngineOptions& engine) {
+  const Mutant mutant = options_.mutant;
+  if (mutant != Mutant::None) {
+    plant_mistakes(life, engine);
+  }
+  server::Service* inner = &life.service;
+  if (mutant != Mutant::None && mutant != Mutant::HistoryRewritten) {
+    life.mutant_service = std::make_unique<MutantService>(mutant, id_, *inner);
+    inner = life.mutant_service.get();
+  }
+  server::NodeHistoryOptions options;
+  options.shard_count = options_.shard_count;
+  options.durable = options_.durability == consensus::Durability::Durable;
+  options.driver = ledger::StorageDriver::Owner;
+  life.history = std::make_unique<server::NodeHistory>(std::move(options), *inner);
+  engine.on_directory = [this, history = life.history.get()] {
+    return history->open(ledger::open_memory_history_store(disk_->history));
+  };
+  engine.before_checkpoint = [history = life.history.get()] { return history->settle(); };
+  if (mutant == Mutant::HistoryRewritten) {
+    life.mutant_service = std::make_unique<MutantService>(mutant, id_, life.history->service());
+    return *life.mutant_service;
+  }
+  return life.history->service();
+}
+
 Status WorldNode::start(std::uint64_t now_us) {
   GCOORD_ASSERT(!running());
   now_us_ = now_us;
@@ -156,13 +193,10 @@ Status WorldNode::start(std::uint64_t now_us) {
   auto life = std::make_unique<Life>(service_options(), replies);
   life->service.set_time(clock_.at(now_us_));
   server::EngineOptions engine = engine_options();
-  server::Service* service = &life->service;
-  if (options_.mutant != Mutant::None) {
-    plant_mistakes(*life, engine);
-    service = life->mutant_service.get();
-  }
-  GCOORD_TRY(auto opened, server::ReplicaEngine::open(std::move(engine), *service, life->metrics));
+  server::Service& service = open_services(*life, engine);
+  GCOORD_TRY(auto opened, server::ReplicaEngine::open(std::move(engine), service, life->metrics));
   life->engine = opened.get();
+  life->history->recovered();
   life->port = std::make_unique<server::EnginePort>(std::move(opened));
   life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
@@ -291,7 +325,9 @@ void WorldNode::pass(std::uint64_t now_us) {
     serve_requests();
     life_->service.on_tick();
     done = life_->engine->turn();
-    if (const Status failure = life_->engine->failure(); !failure.ok()) {
+    const Status kept = life_->history->end_turn(true);
+    const Status turned = life_->engine->failure();
+    if (const Status failure = turned.ok() ? kept : turned; !failure.ok()) {
       doors_.on_failing(id_);
       stop();
       failure_ = failure;

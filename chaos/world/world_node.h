@@ -15,6 +15,7 @@
 #include "netcore/simulated_network.h"
 #include "server/engine_port.h"
 #include "server/lock_service.h"
+#include "server/node_history.h"
 #include "server/replica_engine.h"
 
 #include <cstdint>
@@ -74,6 +75,11 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
 
   const server::LockService& service() const { return life_->service; }
 
+  server::NodeHistory& history() { return *life_->history; }
+
+  // Tables as this node's begin, for whoever replays what they were told.
+  locks::LockOptions lock_options() const;
+
   // Of the machine.
   WorldClock& clock() { return clock_; }
 
@@ -106,6 +112,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
     server::LockService service;
     // Only where a mistake is planted.
     std::unique_ptr<MutantService> mutant_service;
+    std::unique_ptr<server::NodeHistory> history;
     std::unique_ptr<ledger::Disk> mutant_identity;
     std::unique_ptr<ledger::Disk> mutant_log;
     std::unique_ptr<server::EnginePort> port;
@@ -139,6 +146,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,
                                                                   std::uint32_t slots);
   void plant_mistakes(Life& life, server::EngineOptions& engine);
+  server::Service& open_services(Life& life, server::EngineOptions& engine);
   void serve_requests();
   bool due(std::uint64_t now_us) const;
   void advance_disk();

@@ -27,7 +27,7 @@ TEST(Checkpointer, WritesTheBatchAndThenDropsTheSegmentsItCovers) {
     append_synced(*opened, 1, 100, 2000);
     WalWriter writer{std::move(opened.wal).value(), {}};
     MetricsRegistry registry;
-    Checkpointer checkpointer{*store, &writer, &registry};
+    Checkpointer checkpointer{*store, &writer, {&registry}};
     CheckpointBatch batch;
     batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("state"));
     batch.covers(Lsn{99});
@@ -54,7 +54,7 @@ TEST(Checkpointer, ItsEndFinishesTheBatchInHand) {
   Opened opened{disk};
   WalWriter writer{std::move(opened.wal).value(), {}};
   {
-    Checkpointer checkpointer{*store, &writer, nullptr};
+    Checkpointer checkpointer{*store, &writer, {}};
     CheckpointBatch batch;
     batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("state"));
     ASSERT_TRUE(checkpointer.submit(std::move(batch)));

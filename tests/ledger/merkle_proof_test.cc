@@ -1,59 +1,17 @@
 #include "ledger/merkle_proof.h"
 
 #include "ledger/error_details.h"
+#include "tree_definition.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace gcoord::ledger {
 namespace {
-
-using Hashes = std::vector<MerkleHash>;
-
-// The largest power of two below n; n > 1.
-std::uint64_t left_size(std::uint64_t n) {
-  return std::bit_floor(n - 1);
-}
-
-// RFC 6962, section 2.1, word for word: MTH, PATH and SUBPROOF over leaves [begin, end).
-MerkleHash root_of(const Hashes& leaves, std::size_t begin, std::size_t end) {
-  if (begin == end) {
-    return empty_root();
-  }
-  if (end - begin == 1) {
-    return leaves[begin];
-  }
-  const std::size_t split = begin + left_size(end - begin);
-  return hash_node(root_of(leaves, begin, split), root_of(leaves, split, end));
-}
-
-Hashes path(const Hashes& leaves, std::size_t leaf, std::size_t begin, std::size_t end) {
-  if (end - begin == 1) {
-    return {};
-  }
-  const std::size_t split = begin + left_size(end - begin);
-  const bool left = leaf < split;
-  Hashes proof = left ? path(leaves, leaf, begin, split) : path(leaves, leaf, split, end);
-  proof.push_back(left ? root_of(leaves, split, end) : root_of(leaves, begin, split));
-  return proof;
-}
-
-Hashes subproof(const Hashes& leaves, std::size_t old_end, std::size_t begin, std::size_t end) {
-  if (old_end == end) {
-    return begin == 0 ? Hashes{} : Hashes{root_of(leaves, begin, end)};
-  }
-  const std::size_t split = begin + left_size(end - begin);
-  const bool left = old_end <= split;
-  Hashes proof =
-      left ? subproof(leaves, old_end, begin, split) : subproof(leaves, old_end, split, end);
-  proof.push_back(left ? root_of(leaves, split, end) : root_of(leaves, begin, split));
-  return proof;
-}
 
 Hashes numbered_leaves(std::size_t count) {
   Hashes leaves;

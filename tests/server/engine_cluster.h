@@ -58,6 +58,10 @@ class EngineCluster {
   // Changes the options of nodes that are started later.
   std::function<void(EngineOptions&)> tune = [](EngineOptions&) {};
 
+  // What stands between a node's engine and its service, from its next start on.
+  std::function<Service&(std::uint32_t id, Service& inner)> around =
+      [](std::uint32_t, Service& inner) -> Service& { return inner; };
+
   Node& node(std::uint32_t id) { return *nodes_[id - 1]; }
 
   ReplicaEngine& engine(std::uint32_t id) { return *node(id).engine; }
@@ -95,7 +99,7 @@ class EngineCluster {
     Node& target = node(id);
     target.service = std::make_unique<ToyService>();
     target.metrics = std::make_unique<MetricsRegistry>();
-    auto opened = ReplicaEngine::open(options_of(id), *target.service, *target.metrics);
+    auto opened = ReplicaEngine::open(options_of(id), around(id, *target.service), *target.metrics);
     if (!opened.ok()) {
       return opened.status();
     }

@@ -217,6 +217,19 @@ TEST(LockServiceTest, ANodeThatItsPeersMayStillRefuseOpensNoSession) {
   EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.code, StatusCode::Ok);
 }
 
+// The peers that met the life before may be others than those that met this one.
+TEST(LockServiceTest, ADirectoryThatNotAllHaveMetOpensNoSession) {
+  LockBench bench;
+  bench.engine.node.peers.resize(2);
+  bench.engine.node.peers[0].heard = Tick{1};
+  bench.engine.node.established = false;
+  rpc::RequestSlot open = bench.slot(RequestKind::OpenSession);
+  open.ttl_ms = 1000;
+  EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.detail, number(ErrorCode::NotReady));
+  bench.engine.node.established = true;
+  EXPECT_EQ(bench.sink.take(bench.send(open, "")).slot.code, StatusCode::Ok);
+}
+
 TEST(LockServiceTest, MalformedRequestsAreRefusedWithTheirNumber) {
   LockBench bench;
   bench.lead_all();

@@ -7,6 +7,7 @@
 #include "ledger/memory_disk.h"
 #include "resident_world.h"
 #include "server/device_turn_store.h"
+#include "server/log_record.h"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +22,12 @@ constexpr ShardId kShard{3};
 class TablesService final : public Service {
  public:
   void apply(const AppliedEntry& entry) override {
+    if (entry.payload.empty()) {
+      return;
+    }
     std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
     locks::LockEvents events{room.data(), locks::kLockEventsPerCommandMax};
-    locks.apply_bytes(entry.shard, entry.index, entry.payload, Tick{1}, events);
+    locks.apply_bytes(entry.shard, entry.index, record_body(entry.payload), Tick{1}, events);
   }
 
   void on_proposal_failed(std::uint64_t, const Status&, NodeId) override {}
@@ -74,7 +78,7 @@ struct Life {
     node.ring_slots = 256;
     ResidentWorld::open(host, node);
     requests = std::make_unique<ResidentRequests>(*host.memory);
-    rows = std::make_unique<ResidentRows>(ResidentWorld::kShards, service, *requests);
+    rows = std::make_unique<ResidentRows>(NodeId{1}, ResidentWorld::kShards, service, *requests);
     EngineOptions options;
     options.cluster = ClusterId{9};
     options.node = NodeId{1};
@@ -218,6 +222,21 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
   Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
+}
+
+// By this the node falls silent while its disk stands still: it was counted from tick 0.
+TEST(ResidentStorage, ADiskThatStandsStillIsWaitedForSinceItWasAsked) {
+  Disks disks;
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  life.storage->set_time(Tick{1000});
+  EXPECT_EQ(life.storage->waits_since(Tick{1000}), 0u) << "nothing was asked for";
+  ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
+  EXPECT_EQ(life.storage->waits_since(Tick{1040}), 40u);
+  while (life.storage->advance()) {
+  }
+  EXPECT_EQ(life.storage->take_acks().value(), 1u);
+  EXPECT_EQ(life.storage->waits_since(Tick{1060}), 0u);
 }
 
 TEST(ResidentStorage, AFailedSyncIsTheEnd) {

@@ -11,6 +11,10 @@
 // Functions may be called from any thread; the objects themselves are moved and destroyed by one.
 #pragma once
 
+#include "gcoord/api.h"
+#include "gcoord/clock.h"
+#include "gcoord/election.h"
+#include "gcoord/future.h"
 #include "gcoord/options.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
@@ -27,7 +31,7 @@ namespace gcoord::client {
 class SessionImpl;
 
 // A held lock; released when it is destroyed.
-class Lock {
+class GCOORD_API Lock {
  public:
   Lock() = default;
 
@@ -49,14 +53,23 @@ class Lock {
   // False once released, or when the session's lease has run out by the local clock.
   bool valid() const;
 
+  bool valid(TimePoint now) const { return now < certain_until(); }
+
+  // Until when valid() stays true if nothing more is heard; the past when it is false.
+  TimePoint certain_until() const;
+
   // Ok when the lock was released now or had been by an earlier try of this call.
   Status release();
+
+  // The same without waiting; this object does not hold the lock any more.
+  Future<Status> release_async();
 
   // Leaves the lock held; it lives with its session.
   void detach();
 
  private:
   friend class Session;
+  friend class Client;
   Lock(std::shared_ptr<SessionImpl> session, std::string name, Grant grant);
 
   std::shared_ptr<SessionImpl> session_;
@@ -64,7 +77,7 @@ class Lock {
   Grant grant_;
 };
 
-class Session {
+class GCOORD_API Session {
  public:
   using GrantCallback = std::function<void(Result<Grant>)>;
   using StatusCallback = std::function<void(Status)>;
@@ -80,6 +93,10 @@ class Session {
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
 
+  // With a future: to wait for, to ask, or to co_await (gcoord/future.h).
+  Future<Result<Lock>> acquire_async(std::string_view name, AcquireOptions options = {});
+  Future<Status> release_async(std::string_view name, std::uint64_t token);
+
   // The cheap forms. The callback runs once, on the client's thread.
   void acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback);
   void release_async(std::string_view name, std::uint64_t token, StatusCallback callback);
@@ -87,12 +104,19 @@ class Session {
   // By token, for a lock that has no Lock object here. GC6003 when the token is of the past.
   Status release(std::string_view name, std::uint64_t token);
 
+  // This session's candidacy in the election of this name. Asks nobody. The name of an election is
+  // a name of a lock: who holds one leads in the other.
+  Election election(std::string_view name);
+
   std::uint64_t id() const;
   std::chrono::milliseconds ttl() const;
 
   // How long the session is certain to live by the local clock; 0 when it is lost. Without
   // keep-alives from here (see AttachOptions) nothing is certain: 0.
   std::chrono::milliseconds remaining() const;
+
+  // The same as a moment of the client's clock; the past when it is lost.
+  TimePoint certain_until() const;
 
   // Keeps it alive now, and returns when a majority of the nodes has acknowledged that: the session
   // lives for a whole TTL from the call on, whatever becomes of this program.

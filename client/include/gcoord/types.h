@@ -46,6 +46,14 @@ struct LockDescription {
   std::vector<Waiter> waiters;  // In queue order, when asked for.
 };
 
+// Who leads in an election.
+struct Leader {
+  std::uint64_t session_id = 0;
+  std::uint64_t epoch = 0;  // Fencing token of this term of office.
+  std::chrono::milliseconds ttl_left{0};
+  std::uint32_t candidates_waiting = 0;  // In line behind the leader.
+};
+
 struct ListOptions {
   std::string prefix;
   std::string cursor;  // Of the last page; empty: from the beginning.

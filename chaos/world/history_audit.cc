@@ -1,0 +1,102 @@
+#include "chaos/world/history_audit.h"
+
+#include "chaos/world/world_node.h"
+#include "chaos/world/world_options.h"
+#include "ledger/tree_proof.h"
+#include "server/log_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gcoord::chaos {
+namespace {
+
+constexpr std::size_t kEntriesPerRead = 256;
+
+// Applies what the leaves say, as a node would have from its log.
+class Replay {
+ public:
+  Replay(const locks::LockOptions& options, ShardId shard)
+      : locks_(options), shard_(shard), events_(locks::kLockEventsPerCommandMax) {}
+
+  void take(LogIndex index, std::span<const std::byte> leaf) {
+    const auto header = server::decode_record_header(leaf);
+    if (header && header->kind == server::RecordKind::LockCommand) {
+      locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
+      locks_.apply_bytes(shard_, index, server::record_body(leaf), Tick{1}, events);
+    }
+  }
+
+  std::uint64_t state_hash() const { return locks_.state_hash(shard_); }
+
+ private:
+  locks::LockCpu locks_;
+  ShardId shard_;
+  std::vector<locks::LockEvent> events_;
+};
+
+std::string audit_state(const WorldNode& node,
+                        ShardId shard,
+                        const ledger::TreeReader& reader,
+                        const std::string& name) {
+  Replay replay(node.lock_options(), shard);
+  for (std::uint64_t index = 0; index < reader.size(); index += kEntriesPerRead) {
+    const auto count = std::min<std::uint64_t>(reader.size() - index, kEntriesPerRead);
+    const auto entries = reader.entries(index, count);
+    if (!entries.ok()) {
+      return "I15: " + name + ": " + entries.status().message();
+    }
+    for (std::size_t k = 0; k < entries.value().size(); ++k) {
+      replay.take(LogIndex{index + k + 1}, entries.value()[k]);
+    }
+  }
+  return replay.state_hash() == node.service().state_hash(shard)
+             ? std::string{}
+             : "I15: " + name + ": its entries do not lead to the state that answers";
+}
+
+// The node's own tree: over what it kept, and of what it applied.
+std::string audit_node(WorldNode& node, ShardId shard, ledger::ShardHead& head) {
+  const std::string name =
+      fmt::format("the history of shard {} on node {}", shard.value, node.id().value);
+  const ledger::History& history = *node.history().worker().history();
+  const auto heads = history.heads({&shard, 1});
+  const std::uint64_t applied = node.engine().view(shard).applied.value;
+  if (!heads.ok() || heads.value().front().size != applied) {
+    return fmt::format("I15: {} has {} entries of {}", name, history.size(shard), applied);
+  }
+  head = heads.value().front();
+  const auto reader = history.reader(shard);
+  const auto root = ledger::root_at(*reader, head.size);
+  if (!root.ok() || root.value() != head.root) {
+    return "I15: " + name + " does not hash to its root: " + root.status().message();
+  }
+  return reader->first() == 0 ? audit_state(node, shard, *reader, name) : std::string{};
+}
+
+}  // namespace
+
+std::string audit_histories(const WorldOptions& options, const std::vector<WorldNode*>& nodes) {
+  for (std::uint32_t number = 0; number < options.shard_count; ++number) {
+    const ShardId shard{number};
+    ledger::ShardHead first;
+    for (WorldNode* node : nodes) {
+      ledger::ShardHead head;
+      if (std::string wrong = audit_node(*node, shard, head); !wrong.empty()) {
+        return wrong;
+      }
+      if (node != nodes.front() && head.size == first.size && head.root != first.root) {
+        return fmt::format("I15: nodes {} and {} have {} entries of shard {} and different roots",
+                           nodes.front()->id().value,
+                           node->id().value,
+                           head.size,
+                           number);
+      }
+      first = node == nodes.front() ? head : first;
+    }
+  }
+  return {};
+}
+
+}  // namespace gcoord::chaos

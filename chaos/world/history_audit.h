@@ -1,0 +1,20 @@
+// What nodes' histories say of each other and of themselves, when a world has come to rest.
+//
+// Three questions for each shard (FAULTS.md I15). Have trees of one size one root, on every node?
+// Is a node's tree the one over the entries that it kept: do they hash to the root that its trees
+// say? And is everything in it: do the entries of a history from the beginning, applied to empty
+// tables, lead to the state that answered the clients? One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+
+class WorldNode;
+struct WorldOptions;
+
+// Of nodes that run and have applied the same. Empty, or what is wrong with the first that is.
+std::string audit_histories(const WorldOptions& options, const std::vector<WorldNode*>& nodes);
+
+}  // namespace gcoord::chaos

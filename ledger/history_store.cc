@@ -1,0 +1,253 @@
+#include "ledger/history_store.h"
+
+#include "common/assert.h"
+#include "ledger/byte_order.h"
+#include "ledger/error_details.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+namespace gcoord::ledger {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+// Before all others: none of history_batch.h's kinds.
+constexpr const char* kFormatKey = "format";
+constexpr std::size_t kBlockCacheBytes = std::size_t{16} << 20;
+// Larger than what one flush of history.h writes at a time, so that a write is one table.
+constexpr std::size_t kMemtableBytes = std::size_t{64} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{16} << 10;
+
+rocksdb::Slice slice_of(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+std::span<const std::byte> bytes_in(const rocksdb::Slice& slice) {
+  return std::as_bytes(std::span{slice.data(), slice.size()});
+}
+
+Status damaged(const std::string& what) {
+  return Status{
+      StatusCode::DataLoss, "the history store is damaged: " + what + kRotAdvice, kHistoryRot};
+}
+
+Status status_of(const rocksdb::Status& status) {
+  if (status.ok()) {
+    return Status{};
+  }
+  if (status.IsCorruption()) {
+    return damaged(status.ToString());
+  }
+  if (status.IsNoSpace()) {
+    return Status{StatusCode::ResourceExhausted,
+                  "no space for the history: " + status.ToString() +
+                      "; free space there and start the node again",
+                  kDiskFull};
+  }
+  return Status{StatusCode::Unavailable,
+                "the history store failed: " + status.ToString() +
+                    "; check the disk and the kernel log, then start the node again",
+                kHistoryFailed};
+}
+
+using Horizons = std::vector<std::atomic<std::uint64_t>>;
+
+// Called by RocksDB's threads as they merge tables.
+class HorizonFilter final : public rocksdb::CompactionFilter {
+ public:
+  explicit HorizonFilter(std::uint32_t shard_count) : horizons_(shard_count) {}
+
+  bool Filter(int /*level*/,
+              const rocksdb::Slice& key,
+              const rocksdb::Slice& /*existing*/,
+              std::string* /*changed*/,
+              bool* /*is_changed*/) const override {
+    const auto place = tile_place({key.data(), key.size()});
+    return place && place->shard.value < horizons_.size() &&
+           is_below(*place, horizons_[place->shard.value].load(std::memory_order_relaxed));
+  }
+
+  const char* Name() const override { return "gcoord.history.horizon"; }
+
+  // Relaxed: what is kept a little longer harms nobody.
+  void set(ShardId shard, std::uint64_t first) {
+    horizons_[shard.value].store(first, std::memory_order_relaxed);
+  }
+
+ private:
+  Horizons horizons_;
+};
+
+rocksdb::Options options_of(const HorizonFilter& filter) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
+  table.cache_index_and_filter_blocks = true;
+  table.block_size = kBlockBytes;
+  table.format_version = 5;
+  rocksdb::Options options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.create_if_missing = true;
+  options.paranoid_checks = true;
+  options.paranoid_file_checks = true;
+  options.write_buffer_size = kMemtableBytes;
+  options.max_write_buffer_number = 2;
+  options.compression = rocksdb::kNoCompression;
+  // Garbage is then a tenth of what lives, not as much again.
+  options.level_compaction_dynamic_level_bytes = true;
+  options.max_background_jobs = 2;
+  options.max_open_files = 64;
+  options.keep_log_file_num = 2;
+  options.compaction_filter = &filter;
+  return options;
+}
+
+class RocksHistoryStore final : public HistoryStore {
+ public:
+  explicit RocksHistoryStore(std::uint32_t shard_count) : filter_(shard_count) {}
+
+  ~RocksHistoryStore() override {
+    stopping_ = true;
+    if (reclaimer_.joinable()) {
+      reclaimer_.join();
+    }
+    if (db_ != nullptr) {
+      db_->Close().PermitUncheckedError();  // What was written is durable already.
+    }
+  }
+
+  Status open(const std::string& path) {
+    rocksdb::DB* db = nullptr;
+    GCOORD_TRY_STATUS(status_of(rocksdb::DB::Open(options_of(filter_), path, &db)));
+    db_.reset(db);
+    std::string stored;
+    const rocksdb::Status found = db_->Get(rocksdb::ReadOptions(), kFormatKey, &stored);
+    if (found.IsNotFound()) {
+      return put_format();
+    }
+    GCOORD_TRY_STATUS(status_of(found));
+    if (stored.size() != sizeof kFormat) {
+      return damaged("its format has the wrong size");
+    }
+    const auto format = load<std::uint64_t>(std::as_bytes(std::span{stored}).data());
+    if (format != kFormat) {
+      return Status{StatusCode::FailedPrecondition,
+                    "the history store has format " + std::to_string(format) +
+                        "; start the release that wrote it",
+                    kHistoryFormat};
+    }
+    return Status{};
+  }
+
+  Status write(const HistoryBatch& batch) override {
+    rocksdb::WriteBatch writes(batch.size_bytes() + 64 * batch.change_count());
+    for (std::size_t k = 0; k < batch.change_count(); ++k) {
+      const HistoryBatch::Change change = batch.change(k);
+      const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),
+                                 change.value.size()};
+      GCOORD_TRY_STATUS(status_of(change.value.empty() ? writes.Delete(slice_of(change.key))
+                                                       : writes.Put(slice_of(change.key), value)));
+    }
+    return commit(writes);
+  }
+
+  Status scan(const std::string& first,
+              const std::string& end,
+              const Visitor& visitor) const override {
+    rocksdb::ReadOptions options;
+    options.verify_checksums = true;
+    const rocksdb::Slice bound(end);
+    options.iterate_upper_bound = &bound;
+    const std::unique_ptr<rocksdb::Iterator> row{db_->NewIterator(options)};
+    for (row->Seek(first); row->Valid(); row->Next()) {
+      const rocksdb::Slice key = row->key();
+      if (!visitor({key.data(), key.size()}, bytes_in(row->value()))) {
+        return Status{};
+      }
+    }
+    return status_of(row->status());
+  }
+
+  Result<std::optional<std::vector<std::byte>>> get(const std::string& key) const override {
+    rocksdb::ReadOptions options;
+    options.verify_checksums = true;
+    rocksdb::PinnableSlice value;
+    const rocksdb::Status found =
+        db_->Get(options, db_->DefaultColumnFamily(), slice_of(key), &value);
+    if (found.IsNotFound()) {
+      return std::optional<std::vector<std::byte>>{};
+    }
+    GCOORD_TRY_STATUS(status_of(found));
+    const auto bytes = bytes_in(value);
+    return std::optional<std::vector<std::byte>>{std::in_place, bytes.begin(), bytes.end()};
+  }
+
+  void set_horizon(ShardId shard, std::uint64_t first) override { filter_.set(shard, first); }
+
+  // Tables that nothing is merged into keep what lies below horizons until they are rewritten.
+  void reclaim() override {
+    if (reclaiming_.exchange(true)) {
+      return;
+    }
+    if (reclaimer_.joinable()) {
+      reclaimer_.join();
+    }
+    reclaimer_ = std::thread([this] {
+      rocksdb::CompactRangeOptions options;
+      options.exclusive_manual_compaction = false;
+      options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+      options.canceled = &stopping_;
+      // A failure shows in the next write.
+      db_->CompactRange(options, nullptr, nullptr).PermitUncheckedError();
+      reclaiming_ = false;
+    });
+  }
+
+  std::uint64_t disk_bytes() const override {
+    std::uint64_t bytes = 0;
+    db_->GetIntProperty(rocksdb::DB::Properties::kTotalSstFilesSize, &bytes);
+    return bytes;
+  }
+
+ private:
+  Status put_format() {
+    std::array<char, sizeof kFormat> value{};
+    store(std::as_writable_bytes(std::span{value}).data(), kFormat);
+    rocksdb::WriteBatch writes;
+    GCOORD_TRY_STATUS(status_of(writes.Put(kFormatKey, {value.data(), value.size()})));
+    return commit(writes);
+  }
+
+  // Writes are few and large, and what they hold is in the node's log as long as they are not
+  // durable: a log of RocksDB's own would only write everything twice.
+  Status commit(rocksdb::WriteBatch& writes) {
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    GCOORD_TRY_STATUS(status_of(db_->Write(options, &writes)));
+    return status_of(db_->Flush(rocksdb::FlushOptions()));
+  }
+
+  HorizonFilter filter_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> reclaiming_{false};
+  std::thread reclaimer_;
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path,
+                                                         std::uint32_t shard_count) {
+  auto store = std::make_unique<RocksHistoryStore>(shard_count);
+  GCOORD_TRY_STATUS(store->open(path));
+  return std::unique_ptr<HistoryStore>{std::move(store)};
+}
+
+}  // namespace gcoord::ledger

@@ -1,0 +1,195 @@
+#include "ledger/history_worker.h"
+
+#include "ledger/error_details.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+namespace gcoord::ledger {
+namespace {
+
+constexpr std::uint64_t kKeepIntervalMs = 1000;
+
+}  // namespace
+
+HistoryWorker::HistoryWorker(std::shared_ptr<History> history, HistoryWorkerOptions options)
+    : history_(std::move(history)),
+      options_(std::move(options)),
+      keeper_(options_.keep, options_.clues) {
+  if (options_.metrics != nullptr) {
+    MetricsRegistry& metrics = *options_.metrics;
+    hashed_ = &metrics.counter(
+        {"gcoord_ledger_history_entries_total", "Entries hashed into shards' trees.", "", ""});
+    pruned_ = &metrics.counter(
+        {"gcoord_ledger_history_pruned_total", "Entries that history let go of.", "", ""});
+    disk_bytes_ = &metrics.gauge(
+        {"gcoord_ledger_history_disk_bytes", "What the history store takes on disk.", "", ""});
+    pending_bytes_ = &metrics.gauge({"gcoord_ledger_history_pending_bytes",
+                                     "History in memory that is not in the store yet.",
+                                     "",
+                                     ""});
+    lag_ = &metrics.gauge(
+        {"gcoord_ledger_history_lag_entries", "Entries applied and not hashed yet.", "", ""});
+  }
+  if (options_.driver == StorageDriver::Thread) {
+    thread_ = std::thread{[this] { run(); }};
+  }
+}
+
+HistoryWorker::~HistoryWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  room_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void HistoryWorker::submit(Task task) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock,
+             [this] { return queued_bytes_ < kQueuedBytesMax || !failure_.ok() || stopping_; });
+  queued_bytes_ += task.bytes;
+  tasks_.push_back(std::move(task));
+  if (options_.driver == StorageDriver::Owner) {
+    work_on(lock);
+  } else {
+    lock.unlock();
+    wake_.notify_one();
+  }
+}
+
+void HistoryWorker::append(std::shared_ptr<const HistoryEntries> batch) {
+  const std::size_t count = batch->entries.size();
+  const std::size_t bytes = batch->payload.size() + count * sizeof(HistoryEntry);
+  queued_entries_.fetch_add(count, std::memory_order_relaxed);
+  submit({[this, batch = std::move(batch), count] {
+            GCOORD_TRY_STATUS(history_->append(batch));
+            queued_entries_.fetch_sub(count, std::memory_order_relaxed);
+            // Release: pairs with appended(); the sizes say what was hashed by then.
+            appended_.fetch_add(1, std::memory_order_release);
+            return flush_when_due();
+          },
+          bytes});
+}
+
+std::uint64_t HistoryWorker::begin_at(ShardId shard, MerkleFrontier frontier) {
+  submit({[this, shard, frontier = std::move(frontier)] {
+    GCOORD_TRY_STATUS(history_->begin_at(shard, frontier));
+    begun_.fetch_add(1, std::memory_order_release);
+    return Status{};
+  }});
+  return ++begin_count_;
+}
+
+void HistoryWorker::align(std::vector<std::uint64_t> applied) {
+  submit({[this, applied = std::move(applied)] { return history_->align(applied); }});
+}
+
+void HistoryWorker::forget(ShardId shard) {
+  submit({[this, shard] { return history_->forget(shard); }});
+}
+
+void HistoryWorker::keep() {
+  submit({[this] { return prune_some(); }});
+}
+
+Status HistoryWorker::settle() {
+  auto done = std::make_shared<std::promise<Status>>();
+  std::future<Status> flushed = done->get_future();
+  submit({[this, done = std::move(done)] {
+    const Status status = history_->flush();
+    fail(status);  // Before whoever waits may look.
+    done->set_value(status);
+    return status;
+  }});
+  flushed.wait();
+  GCOORD_TRY_STATUS(failure());
+  try {
+    return flushed.get();
+  } catch (const std::future_error&) {
+    return {
+        StatusCode::Aborted, "the history was closed before all of it was kept", kHistoryFailed};
+  }
+}
+
+void HistoryWorker::fail(const Status& status) {
+  const std::lock_guard lock(mutex_);
+  failure_ = failure_.ok() ? status : failure_;
+}
+
+Status HistoryWorker::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+Status HistoryWorker::flush_when_due() {
+  return history_->flush_due() ? history_->flush() : Status{};
+}
+
+Status HistoryWorker::prune_some() {
+  tell_metrics();
+  return keeper_.advance(*history_, options_.wall_ms ? options_.wall_ms() : 0);
+}
+
+// Called and left with the lock, which it gives up while it works.
+void HistoryWorker::work_on(std::unique_lock<std::mutex>& lock) {
+  Task task = std::move(tasks_.front());
+  tasks_.pop_front();
+  Status status;
+  if (failure_.ok()) {
+    lock.unlock();
+    status = task.work();
+    lock.lock();
+  }
+  if (failure_.ok()) {
+    failure_ = status;
+  }
+  queued_bytes_ -= task.bytes;
+  room_.notify_all();
+  lock.unlock();
+  task.work = nullptr;  // What it held may be large; and a promise in it breaks.
+  lock.lock();
+}
+
+void HistoryWorker::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(lock, std::chrono::milliseconds(kKeepIntervalMs), [this] {
+      return stopping_ || !tasks_.empty();
+    });
+    if (!stopping_ && !tasks_.empty()) {
+      work_on(lock);
+    }
+    const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
+    // Clocks may be set back.
+    const bool due = now_ms - kept_ms_ >= kKeepIntervalMs;
+    if (!stopping_ && failure_.ok() && due) {
+      kept_ms_ = now_ms;
+      lock.unlock();
+      Status status = prune_some();
+      lock.lock();
+      failure_ = status;
+    }
+  }
+  tasks_.clear();
+}
+
+void HistoryWorker::tell_metrics() {
+  if (hashed_ == nullptr) {
+    return;
+  }
+  const HistoryCounts now = history_->counts();
+  hashed_->add(now.hashed - told_.hashed);
+  pruned_->add(now.pruned - told_.pruned);
+  disk_bytes_->set(static_cast<std::int64_t>(history_->disk_bytes()));
+  pending_bytes_->set(static_cast<std::int64_t>(history_->pending_bytes()));
+  lag_->set(static_cast<std::int64_t>(lag_entries()));
+  told_ = now;
+}
+
+}  // namespace gcoord::ledger

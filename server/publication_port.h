@@ -1,0 +1,78 @@
+// What the publication of a node needs of its surroundings (publication.h): trees, a store for the
+// cluster log, a signer, the log of shard 0, the other nodes, and somebody to be told.
+//
+// A real node implements it in publication_node.h, tests in memory. Calls come from the one thread
+// that drives the publication; none of them calls back into it.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/shard_head.h"
+#include "ledger/tree_reader.h"
+#include "server/publication_message.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// A cluster log that a majority vouches for.
+struct PublishedLog {
+  std::uint64_t size = 0;
+  ledger::MerkleHash root{};
+  std::map<NodeId, LedgerSignature> signatures;
+};
+
+// A replica's history that is not the majority's.
+struct HistoryAlarm {
+  NodeId node;  // Whose history it is; 0: no majority has one, so it cannot be said whose.
+  ShardId shard;
+  std::uint64_t size = 0;               // Entries of the tree whose root differs.
+  std::uint64_t index = kIndexUnknown;  // Of the first entry that differs.
+};
+
+class PublicationPort {
+ public:
+  virtual ~PublicationPort() = default;
+
+  // May be lost.
+  virtual void send(NodeId to, std::vector<std::byte> message) = 0;
+
+  // Proposes a publication entry for shard 0. May be lost.
+  virtual void propose(std::vector<std::byte> entry) = 0;
+
+  // This node's tree of a shard.
+  virtual std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) = 0;
+
+  // The cluster log as far as this node keeps it.
+  virtual const ledger::TreeReader& cluster_log() const = 0;
+  virtual Status append_leaves(std::span<const ledger::ShardHead> leaves) = 0;
+
+  // Makes the cluster log, and then {size, root}, durable and signs. FailedPrecondition
+  // (kSignerBehind) and DataLoss (kSignerContradiction): this node does not vouch for it. Anything
+  // else: the disk failed, and the node stops.
+  virtual Result<LedgerSignature> sign(std::uint64_t size, const ledger::MerkleHash& root) = 0;
+
+  // Whether the signature is the node's, by its key in the log.
+  virtual bool genuine(NodeId node, const SignatureMessage& message) = 0;
+
+  virtual void on_published(const PublishedLog& log) = 0;
+
+  // This node refuses to sign, for this reason; Ok: it does no longer.
+  virtual void on_refusal(const Status& why) = 0;
+
+  virtual void on_alarm(const HistoryAlarm& alarm) = 0;
+
+  // This node's replicas of these shards have another history than the majority: they must neither
+  // vote nor count, and be repaired.
+  virtual void quarantine(std::span<const HistoryAlarm> shards) = 0;
+
+  // The publication cannot go on: the node stops.
+  virtual void on_failure(const Status& why) = 0;
+};
+
+}  // namespace gcoord::server

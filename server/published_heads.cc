@@ -1,0 +1,33 @@
+#include "server/published_heads.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+
+void PublishedHeads::touch(ShardId shard, std::uint64_t size) {
+  Row& row = rows_[shard.value];
+  row.wanted = std::max(row.wanted, size);
+  look(shard.value);
+}
+
+void PublishedHeads::on_leaf(std::uint64_t index, const ledger::ShardHead& head) {
+  if (head.shard.value >= rows_.size()) {
+    return;  // Of a cluster with more shards; nothing here is published by it.
+  }
+  PublishedHead& known = rows_[head.shard.value].head;
+  if (head.size >= known.size) {
+    known = {.size = head.size, .leaf = index};
+  }
+  look(head.shard.value);
+}
+
+void PublishedHeads::look(std::uint32_t shard) {
+  const Row& row = rows_[shard];
+  if (row.wanted > row.head.size) {
+    changed_.set(shard);
+  } else {
+    changed_.reset(shard);
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,53 @@
+// Which heads are in the cluster log, and which shards have entries that are not.
+//
+// One row per shard, 24 bytes: a million shards take 24 MB. Publication entries in shard 0 are not
+// counted as news, because a round would always leave one behind: they are published with whatever
+// comes next. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "ledger/shard_head.h"
+#include "server/shard_bits.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::server {
+
+struct PublishedHead {
+  std::uint64_t size = 0;  // Of the newest head in the cluster log; 0: none.
+  std::uint64_t leaf = 0;  // Its index there.
+};
+
+class PublishedHeads {
+ public:
+  explicit PublishedHeads(std::uint32_t shard_count) : rows_(shard_count), changed_(shard_count) {}
+
+  std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
+
+  // The shard has at least `size` entries worth publishing.
+  void touch(ShardId shard, std::uint64_t size);
+
+  // A leaf of the cluster log; in the order of the log.
+  void on_leaf(std::uint64_t index, const ledger::ShardHead& head);
+
+  PublishedHead at(ShardId shard) const { return rows_[shard.value].head; }
+
+  // The first shard at or behind `from` that has news; shard_count() if there is none.
+  std::uint32_t next_changed(std::uint32_t from) const {
+    return changed_.next_in_either(changed_, from);
+  }
+
+ private:
+  struct Row {
+    std::uint64_t wanted = 0;
+    PublishedHead head;
+  };
+
+  void look(std::uint32_t shard);
+
+  std::vector<Row> rows_;
+  ShardBits changed_;
+};
+
+}  // namespace gcoord::server

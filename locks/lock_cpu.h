@@ -75,6 +75,8 @@ struct HeldLock {
   std::uint32_t waiter_count = 0;
   std::uint32_t holder_ttl_ms = 0;
   SessionRow holder_row;  // For clock().remaining_ticks() on the leader.
+  std::uint32_t hold_count = 1;
+  std::string note;  // What the holder left with it.
 };
 
 struct QueuedWaiter {

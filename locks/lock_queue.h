@@ -7,6 +7,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_table.h"
@@ -81,6 +82,9 @@ GCOORD_HD inline LockRow create_lock(const LockTables& tables,
 GCOORD_HD inline void remove_lock(const LockTables& tables, LockRow row) {
   LockRecord& lock = tables.locks[row];
   GCOORD_ASSERT(lock.waiter_count == 0);
+  if (is_marked(lock)) {
+    unmark(tables, row);
+  }
   tables.lock_index.erase(tables.lock_hash(lock.shard, lock.name_hash), row.value);
   release_name(tables, lock.name_first);
   --tables.shard(lock.shard).lock_count;
@@ -130,6 +134,7 @@ GCOORD_HD inline void dequeue_waiter(const LockTables& tables, RequestRow waiter
 }
 
 // Ends a wait: out of the queue, its reply stored as the session's newest, and told by an event.
+// Whoever grants to it has taken its note.
 GCOORD_HD inline void end_wait(const LockTables& tables,
                                RequestRow waiter_row,
                                LockCode code,
@@ -137,6 +142,10 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
                                LockEvents& events) {
   RequestRecord& waiter = tables.requests[waiter_row];
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);
+  if (waiter.holder.value != 0) {
+    release_note(tables, note_of(waiter));
+    waiter.holder = SessionId{};
+  }
   const LockRecord& lock = tables.locks[waiter.lock];
   LockEvent event;
   event.code = code;
@@ -154,6 +163,25 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
   events.push(event);
 }
 
+// Takes the lock from the holder that let go of a marked lock to the first waiter.
+template <typename Events>
+GCOORD_HD_APART void pass_marked_on(const LockTables& tables,
+                                    LockRow row,
+                                    LogIndex index,
+                                    Events& events) {
+  const LockRecord& lock = tables.locks[row];
+  const RequestRow waiter_row = lock.queue_first;
+  RequestRecord& waiter = tables.requests[waiter_row];
+  LockExtra extra = load_extra(tables, lock);
+  release_note(tables, extra.note_first);
+  extra.note_first = note_of(waiter);
+  extra.hold_count = 1;
+  waiter.holder = SessionId{};
+  store_extra(tables, lock, extra);
+  grant(tables, row, waiter.session_row, index);
+  end_wait(tables, waiter_row, LockCode::Granted, lock.token, events);
+}
+
 // The holder lets go: the first waiter becomes the holder, or the lock's record goes.
 GCOORD_HD inline void pass_on(const LockTables& tables,
                               LockRow row,
@@ -163,6 +191,10 @@ GCOORD_HD inline void pass_on(const LockTables& tables,
   const RequestRow waiter_row = tables.locks[row].queue_first;
   if (waiter_row.value == 0) {
     remove_lock(tables, row);
+    return;
+  }
+  if (is_marked(tables.locks[row])) {
+    pass_marked_on(tables, row, index, events);
     return;
   }
   grant(tables, row, tables.requests[waiter_row].session_row, index);

@@ -1,5 +1,6 @@
 // The reads of LockCpu: applied state only, nothing changes.
 #include "locks/lock_cpu.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 
 #include <array>
@@ -7,9 +8,15 @@
 namespace gcoord::locks {
 namespace {
 
-std::string name_of(const LockTables& tables, const LockRecord& lock) {
+std::string name_text(const LockTables& tables, const LockRecord& lock) {
   std::array<char, kNameBytesMax> bytes{};
-  return std::string(bytes.data(), load_name(tables, lock.name_first, bytes.data()));
+  return std::string(bytes.data(), load_name(tables, name_of(tables, lock), bytes.data()));
+}
+
+std::string note_text(const LockTables& tables, NameBlockRow first) {
+  std::array<char, kNameBytesMax> bytes{};
+  return first.value == 0 ? std::string{}
+                          : std::string(bytes.data(), load_name(tables, first, bytes.data()));
 }
 
 }  // namespace
@@ -29,7 +36,8 @@ bool LockCpu::registered(ShardId shard, SessionId session) const {
 HeldLock LockCpu::describe(LockRow row) const {
   const LockRecord& lock = tables_.locks[row];
   const SessionRecord& holder = tables_.sessions[lock.holder];
-  return {.name = name_of(tables_, lock),
+  const LockExtra extra = is_marked(lock) ? load_extra(tables_, lock) : LockExtra{};
+  return {.name = name_text(tables_, lock),
           .shard = lock.shard,
           .name_hash = lock.name_hash,
           .holder = holder.session,
@@ -37,7 +45,9 @@ HeldLock LockCpu::describe(LockRow row) const {
           .granted_at = lock.granted_at,
           .waiter_count = lock.waiter_count,
           .holder_ttl_ms = holder.ttl_ms,
-          .holder_row = lock.holder};
+          .holder_row = lock.holder,
+          .hold_count = extra.hold_count,
+          .note = note_text(tables_, extra.note_first)};
 }
 
 std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {

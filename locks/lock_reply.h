@@ -52,6 +52,10 @@ enum class LockCode : std::uint8_t {
   // Log entries that say nothing to this machine.
   Noop = 22,
   UnknownCommand = 23,  // Malformed, or of a later version: counted, no change.
+  // Answers to acquires and releases of locks that are held several times (lock_hold.h).
+  HeldAgain = 24,     // To Acquire: the holder has one hold more; token is the one that it has.
+  HoldReturned = 25,  // To Release: the holder has one hold less, and still holds the lock.
+  HoldLimit = 26,     // To Acquire: the holder has as many holds as it allows itself; no change.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

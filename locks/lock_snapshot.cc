@@ -2,6 +2,7 @@
 
 #include "locks/byte_codec.h"
 #include "locks/lock_command.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_requests.h"
@@ -19,88 +20,151 @@ struct RequestPlace {
   std::uint8_t request = 0;
 };
 
-using WaiterPlaces = std::unordered_map<std::uint32_t, RequestPlace>;  // By request row.
-
-void write_session(ByteWriter& writer, const SessionRecord& session) {
-  writer.integer(session.session.value);
-  writer.integer(session.acked_below.value);
-  writer.integer(session.forgotten_below.value);
-  writer.integer(session.serial);
-  writer.integer(session.ttl_ms);
-  writer.integer(static_cast<std::uint8_t>(session.phase));
-  writer.integer(session.request_count);
-  writer.integer(session.hold_count);
+// Whether version 1 cannot say the request.
+bool beyond_plain(const RequestRecord& request) {
+  const bool asks =
+      request.code == LockCode::Waiting && (request.token.value != 0 || request.holder.value != 0);
+  return asks || request.code >= LockCode::HeldAgain;
 }
 
-void write_request(ByteWriter& writer, const RequestRecord& request) {
-  writer.integer(request.sequence.value);
-  writer.integer(request.token.value);
-  writer.integer(request.holder.value);
-  writer.integer(request.enqueued_at.value);
-  writer.integer(request.argument_hash);
-  writer.integer(static_cast<std::uint8_t>(request.code));
-}
-
-void write_requests(ByteWriter& writer,
-                    const LockTables& tables,
-                    const SessionRecord& session,
-                    std::uint32_t session_place,
-                    WaiterPlaces& places) {
-  std::uint8_t place = 0;
-  for (RequestRow row = session.request_oldest; row.value != 0; row = tables.requests[row].next) {
-    write_request(writer, tables.requests[row]);
-    if (tables.requests[row].code == LockCode::Waiting) {
-      places[row.value] = RequestPlace{session_place, place};
+bool beyond_plain(const LockTables& tables, const SessionRecord& session) {
+  for (LockRow row = session.hold_first; row.value != 0; row = tables.locks[row].hold_next) {
+    if (is_marked(tables.locks[row])) {
+      return true;
     }
-    ++place;
   }
+  for (RequestRow row = session.request_oldest; row.value != 0; row = tables.requests[row].next) {
+    if (beyond_plain(tables.requests[row])) {
+      return true;
+    }
+  }
+  return false;
 }
 
-void write_lock(ByteWriter& writer,
-                const LockTables& tables,
-                const LockRecord& lock,
-                const WaiterPlaces& places) {
-  std::array<char, kNameBytesMax> name{};
-  const std::uint32_t name_bytes = load_name(tables, lock.name_first, name.data());
-  writer.integer(lock.token.value);
-  writer.integer(lock.granted_at.value);
-  writer.integer(lock.waiter_count);
-  writer.integer(static_cast<std::uint16_t>(name_bytes));
-  writer.bytes(name.data(), name_bytes);
-  for (RequestRow row = lock.queue_first; row.value != 0; row = tables.requests[row].queue_next) {
-    const RequestPlace place = places.at(row.value);
-    writer.integer(place.session);
-    writer.integer(place.request);
+// Writes the parts of one shard in their order.
+class ShardWriter {
+ public:
+  ShardWriter(const LockTables& tables, ShardId shard_id, std::vector<std::byte>& bytes)
+      : tables_(tables), shard_(tables.shard(shard_id)), writer_(bytes) {}
+
+  void write() {
+    each_session([this](const SessionRecord& session) {
+      holds_ = holds_ || beyond_plain(tables_, session);
+    });
+    write_header();
+    std::uint32_t session_place = 0;
+    each_session([&](const SessionRecord& session) {
+      write_session(session);
+      write_requests(session, session_place);
+      ++session_place;
+    });
+    each_session([this](const SessionRecord& session) {
+      LockRow row = session.hold_first;
+      for (; row.value != 0; row = tables_.locks[row].hold_next) {
+        write_lock(tables_.locks[row]);
+      }
+    });
   }
-}
+
+ private:
+  template <typename Visit>
+  void each_session(const Visit& visit) const {
+    SessionRow row = shard_.session_first;
+    for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+      visit(tables_.sessions[row]);
+    }
+  }
+
+  void write_header() {
+    writer_.integer(kLockSnapshotMagic);
+    writer_.integer(holds_ ? kLockSnapshotVersionHolds : kLockSnapshotVersion);
+    writer_.integer(shard_.token_last);
+    writer_.integer(shard_.state_hash);
+    writer_.integer(shard_.serial_last);
+    writer_.integer(shard_.session_count);
+  }
+
+  void write_session(const SessionRecord& session) {
+    writer_.integer(session.session.value);
+    writer_.integer(session.acked_below.value);
+    writer_.integer(session.forgotten_below.value);
+    writer_.integer(session.serial);
+    writer_.integer(session.ttl_ms);
+    writer_.integer(static_cast<std::uint8_t>(session.phase));
+    writer_.integer(session.request_count);
+    writer_.integer(session.hold_count);
+  }
+
+  void write_request(const RequestRecord& request) {
+    const bool waits = request.code == LockCode::Waiting;
+    writer_.integer(request.sequence.value);
+    writer_.integer(request.token.value);
+    writer_.integer(waits ? 0 : request.holder.value);
+    writer_.integer(request.enqueued_at.value);
+    writer_.integer(request.argument_hash);
+    writer_.integer(static_cast<std::uint8_t>(request.code));
+    if (waits && holds_) {
+      write_text(note_of(request));
+    }
+  }
+
+  void write_requests(const SessionRecord& session, std::uint32_t session_place) {
+    std::uint8_t place = 0;
+    RequestRow row = session.request_oldest;
+    for (; row.value != 0; row = tables_.requests[row].next) {
+      write_request(tables_.requests[row]);
+      if (tables_.requests[row].code == LockCode::Waiting) {
+        places_[row.value] = RequestPlace{session_place, place};
+      }
+      ++place;
+    }
+  }
+
+  // A name or a note; no block: an empty one.
+  void write_text(NameBlockRow first) {
+    std::array<char, kNameBytesMax> text{};
+    const std::uint32_t bytes = first.value == 0 ? 0 : load_name(tables_, first, text.data());
+    writer_.integer(static_cast<std::uint16_t>(bytes));
+    writer_.bytes(text.data(), bytes);
+  }
+
+  void write_lock(const LockRecord& lock) {
+    writer_.integer(lock.token.value);
+    writer_.integer(lock.granted_at.value);
+    writer_.integer(lock.waiter_count);
+    write_text(name_of(tables_, lock));
+    if (holds_) {
+      write_extra(lock);
+    }
+    RequestRow row = lock.queue_first;
+    for (; row.value != 0; row = tables_.requests[row].queue_next) {
+      const RequestPlace place = places_.at(row.value);
+      writer_.integer(place.session);
+      writer_.integer(place.request);
+    }
+  }
+
+  void write_extra(const LockRecord& lock) {
+    writer_.integer(static_cast<std::uint8_t>(is_marked(lock) ? 1 : 0));
+    if (is_marked(lock)) {
+      const LockExtra extra = load_extra(tables_, lock);
+      writer_.integer(extra.hold_count);
+      write_text(extra.note_first);
+    }
+  }
+
+  const LockTables& tables_;
+  const LockShardRow& shard_;
+  ByteWriter writer_;
+  bool holds_ = false;                                      // Something goes beyond plain holds.
+  std::unordered_map<std::uint32_t, RequestPlace> places_;  // Of waiters, by request row.
+};
 
 }  // namespace
 
 std::vector<std::byte> write_snapshot(const LockTables& tables, ShardId shard_id) {
-  const LockShardRow& shard = tables.shard(shard_id);
   std::vector<std::byte> bytes;
-  ByteWriter writer{bytes};
-  writer.integer(kLockSnapshotMagic);
-  writer.integer(kLockSnapshotVersion);
-  writer.integer(shard.token_last);
-  writer.integer(shard.state_hash);
-  writer.integer(shard.serial_last);
-  writer.integer(shard.session_count);
-  WaiterPlaces places;
-  std::uint32_t session_place = 0;
-  for (SessionRow row = shard.session_first; row.value != 0;
-       row = tables.sessions[row].shard_next) {
-    write_session(writer, tables.sessions[row]);
-    write_requests(writer, tables, tables.sessions[row], session_place, places);
-    ++session_place;
-  }
-  for (SessionRow row = shard.session_first; row.value != 0;
-       row = tables.sessions[row].shard_next) {
-    const SessionRecord& session = tables.sessions[row];
-    for (LockRow lock = session.hold_first; lock.value != 0; lock = tables.locks[lock].hold_next) {
-      write_lock(writer, tables, tables.locks[lock], places);
-    }
-  }
+  ShardWriter{tables, shard_id, bytes}.write();
   return bytes;
 }
 
@@ -122,6 +186,10 @@ SessionRow install_session(const LockTables& tables,
   return row;
 }
 
+NameBlockRow install_text(const LockTables& tables, std::string_view text) {
+  return store_note(tables, text.data(), static_cast<std::uint32_t>(text.size()));
+}
+
 RequestRow install_request(const LockTables& tables,
                            SessionRow session_row,
                            const LockSnapshot::Request& source) {
@@ -134,6 +202,9 @@ RequestRow install_request(const LockTables& tables,
   request.session_row = session_row;
   request.argument_hash = source.argument_hash;
   request.code = source.code;
+  if (source.code == LockCode::Waiting) {
+    keep_ask(tables, row, unpack_ask(source.token.value), install_text(tables, source.note));
+  }
   link_request(tables, row);
   return row;
 }
@@ -152,6 +223,13 @@ void install_lock(const LockTables& tables,
   tables.locks[row].token = source.token;
   tables.locks[row].granted_at = source.granted_at;
   link_holder(tables, row, holder);
+  if (source.marked) {
+    mark(tables, row);
+    LockExtra extra = load_extra(tables, tables.locks[row]);
+    extra.hold_count = source.hold_count;
+    extra.note_first = install_text(tables, source.note);
+    store_extra(tables, tables.locks[row], extra);
+  }
   for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
     enqueue_waiter(tables, row, request_rows[snapshot.waiters[source.waiter_first + i]]);
   }
@@ -168,6 +246,9 @@ void drop_session(const LockTables& tables, SessionRow session_row) {
     remove_lock(tables, row);
   }
   for (RequestRow row = session.request_oldest; row.value != 0; row = session.request_oldest) {
+    if (tables.requests[row].code == LockCode::Waiting) {
+      release_note(tables, note_of(tables.requests[row]));
+    }
     unlink_request(tables, row);
     tables.requests.give_back(row);
   }
@@ -181,8 +262,14 @@ LockDemand demand_of(const LockSnapshot& snapshot) {
   demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
   demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
   demand.requests = static_cast<std::uint32_t>(snapshot.requests.size());
+  const auto blocks = [](std::string_view text) {
+    return name_block_count(static_cast<std::uint32_t>(text.size()));
+  };
   for (const LockSnapshot::Lock& lock : snapshot.locks) {
-    demand.name_blocks += name_block_count(static_cast<std::uint32_t>(lock.name.size()));
+    demand.name_blocks += blocks(lock.name) + (lock.marked ? 1 : 0) + blocks(lock.note);
+  }
+  for (const LockSnapshot::Request& request : snapshot.requests) {
+    demand.name_blocks += blocks(request.note);
   }
   return demand;
 }

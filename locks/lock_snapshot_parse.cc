@@ -14,8 +14,10 @@ Status lost(const char* what) {
 }
 
 // Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
-bool code_storable(LockCode code) {
-  return code > LockCode::None && code < LockCode::NotWaiting;
+bool code_storable(LockCode code, std::uint16_t version) {
+  const bool beyond_plain = code >= LockCode::HeldAgain && code <= LockCode::HoldLimit;
+  return (code > LockCode::None && code < LockCode::NotWaiting) ||
+         (version == kLockSnapshotVersionHolds && beyond_plain);
 }
 
 // Reads the parts in their order and checks each on its own; the first fault ends it. Vectors grow
@@ -42,7 +44,7 @@ class Parser {
  private:
   Status read_header() {
     const auto magic = reader_.integer<std::uint32_t>();
-    const auto version = reader_.integer<std::uint16_t>();
+    snapshot_.version = reader_.integer<std::uint16_t>();
     snapshot_.token_last = reader_.integer<std::uint64_t>();
     snapshot_.state_hash = reader_.integer<std::uint64_t>();
     snapshot_.serial_last = reader_.integer<std::uint32_t>();
@@ -50,7 +52,8 @@ class Parser {
     if (!reader_.ok() || magic != kLockSnapshotMagic) {
       return lost("not a lock snapshot");
     }
-    return version == kLockSnapshotVersion ? Status{} : lost("unknown version");
+    const bool known = snapshot_.version == kLockSnapshotVersion || holds();
+    return known ? Status{} : lost("unknown version");
   }
 
   Status read_session() {
@@ -114,8 +117,11 @@ class Parser {
     if (!reader_.ok()) {
       return lost("truncated request");
     }
-    if (request.sequence.value == 0 || !code_storable(request.code)) {
+    if (request.sequence.value == 0 || !code_storable(request.code, snapshot_.version)) {
       return lost("impossible request");
+    }
+    if (request.code == LockCode::Waiting) {
+      GCOORD_TRY_STATUS(read_ask(request));
     }
     for (std::size_t i = session_first; i < snapshot_.requests.size(); ++i) {
       if (snapshot_.requests[i].sequence == request.sequence) {
@@ -124,6 +130,36 @@ class Parser {
     }
     snapshot_.requests.push_back(request);
     return {};
+  }
+
+  bool holds() const { return snapshot_.version == kLockSnapshotVersionHolds; }
+
+  Status read_note(std::string_view& note) {
+    note = reader_.text(reader_.integer<std::uint16_t>());
+    return reader_.ok() && note.size() <= kNoteBytesMax ? Status{} : lost("impossible note");
+  }
+
+  // What a waiter asks for.
+  Status read_ask(LockSnapshot::Request& request) {
+    if (holds()) {
+      GCOORD_TRY_STATUS(read_note(request.note));
+    }
+    const HoldAsk ask = unpack_ask(request.token.value);
+    const bool sound = pack_ask(ask) == request.token.value && ask_sound(ask) &&
+                       (holds() || request.token.value == 0) && request.holder.value == 0;
+    return sound ? Status{} : lost("impossible wait");
+  }
+
+  // What a marked lock has beside the rest.
+  Status read_extra(LockSnapshot::Lock& lock) {
+    const auto marked = reader_.integer<std::uint8_t>();
+    lock.marked = marked == 1;
+    if (lock.marked) {
+      lock.hold_count = reader_.integer<std::uint32_t>();
+      GCOORD_TRY_STATUS(read_note(lock.note));
+    }
+    const bool sound = marked <= 1 && lock.hold_count > 0 && lock.hold_count <= 0xffffu;
+    return reader_.ok() && sound ? Status{} : lost("impossible hold");
   }
 
   Status read_lock() {
@@ -141,6 +177,9 @@ class Parser {
     }
     if (lock.token.value == 0 || lock.token.value > snapshot_.token_last) {
       return lost("token never granted");
+    }
+    if (holds()) {
+      GCOORD_TRY_STATUS(read_extra(lock));
     }
     lock.name_hash = hash_name(lock.name);
     snapshot_.locks.push_back(lock);
@@ -172,6 +211,10 @@ class Parser {
     if (!first && snapshot_.requests[place].enqueued_at <=
                       snapshot_.requests[snapshot_.waiters.back()].enqueued_at) {
       return lost("queue out of order");
+    }
+    const LockSnapshot::Request& request = snapshot_.requests[place];
+    if ((request.token.value != 0 || !request.note.empty()) && !snapshot_.locks.back().marked) {
+      return lost("wait for more than its lock says");
     }
     snapshot_.waiters.push_back(place);
     return {};

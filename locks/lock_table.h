@@ -132,6 +132,14 @@ struct alignas(16) NameBlock {
 
 static_assert(sizeof(NameBlock) == 32);
 
+// Bit of LockRecord::name_first: a block with more about the lock comes before its name
+// (lock_extra.h).
+inline constexpr std::uint32_t kNameMarked = 1u << 31;
+
+GCOORD_HD inline bool is_marked(const LockRecord& lock) {
+  return (lock.name_first.value & kNameMarked) != 0;
+}
+
 struct LockTables {
   LockShardRow* shards = nullptr;
   std::uint32_t shard_count = 0;

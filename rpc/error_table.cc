@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 118> kTable = {{
+constexpr std::array<ErrorEntry, 122> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -318,6 +318,18 @@ constexpr std::array<ErrorEntry, 118> kTable = {{
     {ErrorCode::RepliesExhausted, "RepliesExhausted", StatusCode::ResourceExhausted, ExitCode::Unavailable,
      "the node remembers as many requests as it allows",
      "Close sessions that are done, or raise the node's limit"},
+    {ErrorCode::HoldsExhausted, "HoldsExhausted", StatusCode::ResourceExhausted, ExitCode::Negative,
+     "the session holds the lock as many times as the acquire allows",
+     "Release it first, or allow more holds"},
+    {ErrorCode::HoldsUnsupported, "HoldsUnsupported", StatusCode::Unimplemented, ExitCode::Usage,
+     "the nodes serve plain locks only, because their turn runs on a device",
+     "Acquire the lock plainly, or start the nodes with --turn host"},
+    {ErrorCode::NoteTooLong, "NoteTooLong", StatusCode::InvalidArgument, ExitCode::Usage,
+     "the note is longer than 512 bytes",
+     "Leave a shorter note that says where the rest is"},
+    {ErrorCode::HoldInvalid, "HoldInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
+     "nobody can hold a lock in the way that the acquire asks for",
+     "Correct the options of the acquire"},
     // Devices.
     {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
      "this build has no CUDA",

@@ -28,9 +28,10 @@ enum class Feature : std::uint64_t {
   Locks = 1,
   CheckBatch = 2,
   LeaderMap = 4,
+  LockHolds = 8,  // LockAcquireHold, and RequestFlag::Details.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -101,6 +101,49 @@ TEST_F(GcoordctlTest, WaitersAreListedInQueueOrder) {
   EXPECT_EQ(granted["session"], held["waiters"][0]["session"]);
 }
 
+TEST_F(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
+  nlohmann::json locks;
+  do {
+    locks = ctl_.json({"lock", "list", "--waiters"})["locks"];
+  } while (locks[0]["waiters"].empty());
+  const auto& first = locks[0]["waiters"][0];
+  EXPECT_EQ(first["position"], 1);
+  EXPECT_TRUE(first["waited_ms"].is_number());
+  const Finished table = ctl_({"lock", "list", "--waiters"});
+  EXPECT_THAT(table.out, HasSubstr("WAITED_MS"));
+  EXPECT_THAT(table.out, HasSubstr(first["session"].get<std::string>()));
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(waiter.wait_for(kPatience), 0);
+}
+
+TEST_F(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
+  const auto grant =
+      ctl_.json({"lock", "acquire", "a", "--ttl", "60s", "--note", "build 7 on \xc3\xbc"});
+  const auto held = ctl_.json({"lock", "get", "a"});
+  EXPECT_EQ(held["note"], "build 7 on \xc3\xbc");
+  EXPECT_EQ(held["session"], grant["session"]);
+  EXPECT_EQ(held["token"], grant["token"]);
+  EXPECT_NE(held["acquired_index"], "0");
+  const auto error =
+      ctl_.json({"lock", "acquire", "b", "--note", std::string(513, 'n')}, 2)["error"];
+  EXPECT_EQ(error["code"], "GC6024");
+}
+
+TEST_F(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::vector<std::string> again = {
+      "lock", "acquire", "a", "--ttl", "60s", "--session", grant["session"], "--holds", "2"};
+  const auto second = ctl_.json(again);
+  EXPECT_EQ(second["token"], grant["token"]);
+  EXPECT_EQ(second["held_again"], true);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holds"], 2);
+  EXPECT_EQ(ctl_.json(again, 1)["error"]["code"], "GC6022");
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  ctl_.json({"lock", "get", "a"}, 1);
+}
+
 TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   const auto status = ctl_.json({"status"});
   EXPECT_EQ(status["shards"], 16);

@@ -110,6 +110,7 @@ class LockModel {
   struct Lock {
     std::uint64_t holder = 0;
     std::uint64_t token = 0;
+    std::uint32_t hold_count = 1;
     std::deque<std::pair<std::uint64_t, std::uint64_t>> queue;  // Session, sequence.
   };
 
@@ -159,7 +160,8 @@ class LockModel {
   static std::uint32_t arguments_of(const LockCommand& command) {
     const auto kind = static_cast<std::uint64_t>(command.kind);
     return static_cast<std::uint32_t>(command.name_hash.low * 31 + command.token.value * 7 +
-                                      kind * 3 + (command.flags & kAcquireWait));
+                                      kind * 3 + (command.flags & kAcquireWait) +
+                                      pack_ask(hold_ask(command)) * 13);
   }
 
   static void acknowledge(Session& session, std::uint64_t below) {
@@ -202,7 +204,7 @@ class LockModel {
     }
     Lock& lock = found->second;
     if (lock.holder == command.session.value) {
-      return {LockCode::AlreadyHeld, lock.token};
+      return acquire_again(lock, hold_ask(command));
     }
     if ((command.flags & kAcquireWait) == 0) {
       return {LockCode::Busy, lock.token, lock.holder};
@@ -211,17 +213,32 @@ class LockModel {
     return {LockCode::Waiting};
   }
 
+  static Answer acquire_again(Lock& lock, const HoldAsk& ask) {
+    if ((ask.flags & kHoldReentrant) == 0) {
+      return {LockCode::AlreadyHeld, lock.token};
+    }
+    if (lock.hold_count >= ask.limit) {
+      return {LockCode::HoldLimit, lock.token};
+    }
+    ++lock.hold_count;
+    return {LockCode::HeldAgain, lock.token};
+  }
+
   Answer release(const LockCommand& command) {
     const auto found = locks_.find(key(command.name_hash));
     if (found == locks_.end()) {
       return {LockCode::NotHeld};
     }
-    const Lock& lock = found->second;
+    Lock& lock = found->second;
     if (lock.holder != command.session.value) {
       return {LockCode::NotHolder, lock.token, lock.holder};
     }
     if (lock.token != command.token.value) {
       return {LockCode::StaleToken, lock.token};
+    }
+    if (lock.hold_count > 1 && (command.flags & kReleaseByToken) == 0) {
+      --lock.hold_count;
+      return {LockCode::HoldReturned, command.token.value};
     }
     pass_on(found->first);
     return {LockCode::Released, command.token.value};
@@ -230,6 +247,7 @@ class LockModel {
   Answer grant(Key name, std::uint64_t session) {
     Lock& lock = locks_[name];
     lock.holder = session;
+    lock.hold_count = 1;
     lock.token = ++token_last_;
     sessions_[session].holds.push_back(name);
     return {LockCode::Granted, lock.token};

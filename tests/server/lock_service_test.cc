@@ -82,6 +82,51 @@ TEST(LockServiceTest, ReleaseWithAnotherTokenIsRefused) {
   EXPECT_NE(other.slot.code, StatusCode::Ok);
 }
 
+TEST(LockServiceTest, L6HoldsAreCountedAndTheLimitHasItsOwnNumber) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold twice{.flags = 1, .limit = 2, .name = "a"};
+  const auto held = bench.decided(bench.acquire_hold(5, 1, twice));
+  const auto again = bench.decided(bench.acquire_hold(5, 2, twice));
+  EXPECT_TRUE(again.slot.has(rpc::ReplyFlag::HeldAgain));
+  EXPECT_EQ(again.slot.token, held.slot.token);
+  const auto over = bench.decided(bench.acquire_hold(5, 3, twice));
+  EXPECT_EQ(over.slot.detail, number(ErrorCode::HoldsExhausted));
+  const auto one = bench.decided(bench.release(5, 4, "a", held.slot.token));
+  EXPECT_EQ(one.slot.code, StatusCode::Ok);
+  EXPECT_TRUE(one.slot.has(rpc::ReplyFlag::StillHeld));
+  const auto last = bench.decided(bench.release(5, 5, "a", held.slot.token));
+  EXPECT_EQ(last.slot.code, StatusCode::Ok);
+  EXPECT_FALSE(last.slot.has(rpc::ReplyFlag::StillHeld));
+}
+
+TEST(LockServiceTest, L6CancellingAHoldThatWasCountedSaysWhichToGiveBack) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold hold{.flags = 1, .limit = 2, .name = "a"};
+  const auto held = bench.decided(bench.acquire_hold(5, 1, hold));
+  bench.decided(bench.acquire_hold(5, 2, hold));
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 5;
+  cancel.sequence = 2;
+  cancel.acked_below = 1;
+  const auto answer = bench.decided(bench.send(cancel, "a"));
+  EXPECT_EQ(answer.slot.detail, number(ErrorCode::AcquireGranted));
+  EXPECT_EQ(answer.slot.token, held.slot.token);
+  EXPECT_TRUE(answer.slot.has(rpc::ReplyFlag::HeldAgain));
+  EXPECT_FALSE(answer.slot.has(rpc::ReplyFlag::AlreadyHeld));
+}
+
+TEST(LockServiceTest, AnEngineThatTakesPlainHoldsOnlySaysSo) {
+  LockBench bench;
+  bench.lead_all();
+  bench.engine.holds = false;
+  const auto id = bench.acquire_hold(5, 1, {.name = "a", .note = "n"});
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::HoldsUnsupported));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  EXPECT_EQ(bench.decided(bench.acquire(5, 1, "a")).slot.code, StatusCode::Ok);
+}
+
 TEST(LockServiceTest, AReleaseByTokenLeavesTheOwnersNumbersAlone) {
   LockBench bench;
   bench.lead_all();

@@ -90,6 +90,15 @@ struct AttachOptions {
 struct AcquireOptions {
   // 0: do not wait (a held lock is the error GC6001); kForever; or up to a day (GC6005 after it).
   std::chrono::milliseconds wait = kForever;
+
+  // Left with the lock for others to read (LockDescription::note), as long as it is held so; up to
+  // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
+  std::string note;
+
+  // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
+  // under the same token, up to this many (GC6022), and as many releases free the lock. At most
+  // 65,535. 0: such an acquire changes nothing, and one release frees the lock.
+  std::uint32_t holds_max = 0;
 };
 
 }  // namespace gcoord::client

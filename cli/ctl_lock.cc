@@ -24,6 +24,10 @@ struct LockOptions {
   std::uint64_t session = 0;
   std::string note;
   std::uint32_t holds_max = 0;
+  bool shared = false;
+  bool downgrade = false;
+  std::uint32_t permits = 1;
+  std::uint32_t permits_max = 0;
   std::string prefix;
   std::uint32_t limit = 1000;
 };
@@ -62,6 +66,14 @@ std::string hexadecimal(std::string_view bytes) {
 Json details_json(const client::LockDescription& lock) {
   Json json = lock_json(lock);
   json["holds"] = lock.hold_count;
+  json["permits_max"] = lock.permits_max;
+  json["holders"] = Json::array();
+  for (const client::Holder& holder : lock.holders) {
+    json["holders"].push_back({{"session", std::to_string(holder.session_id)},
+                               {"token", std::to_string(holder.token)},
+                               {"acquired_index", std::to_string(holder.acquired_index)},
+                               {"permits", holder.permits}});
+  }
   if (utf8_well_formed(lock.note)) {
     json["note"] = lock.note;
   } else {
@@ -94,6 +106,10 @@ int acquire(Context& context, const LockOptions& options) {
   client::AcquireOptions how;
   how.note = options.note;
   how.holds_max = options.holds_max;
+  how.shared = options.shared || options.downgrade || options.permits_max != 0;
+  how.downgrade = options.downgrade;
+  how.permits = options.permits;
+  how.permits_max = options.permits_max;
   if (options.try_only) {
     how.wait = std::chrono::milliseconds(0);
   } else if (!options.wait.empty()) {
@@ -289,6 +305,21 @@ void add_token(CLI::App& app, LockOptions& options) {
       ->type_name("T");
 }
 
+void add_sharing(CLI::App& verb, LockOptions& options) {
+  verb.add_flag("--shared", options.shared, "as a reader, together with other readers");
+  verb.add_flag("--downgrade",
+                options.downgrade,
+                "with --session, which holds it alone: go on as a reader under the same token");
+  verb.add_option("--permits-max",
+                  options.permits_max,
+                  "as one of several who take up to N permits together")
+      ->check(CLI::Range(1u, 65'535u))
+      ->type_name("N");
+  verb.add_option("--permits", options.permits, "of --permits-max, how many (default 1)")
+      ->check(CLI::Range(1u, 255u))
+      ->type_name("N");
+}
+
 }  // namespace
 
 void add_lock_commands(CLI::App& app, Context& context) {
@@ -314,6 +345,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
                    "with --session: count one hold more of what it holds already, up to N")
       ->check(CLI::Range(1u, 65'535u))
       ->type_name("N");
+  add_sharing(*verb, *options);
   verb->add_option("--note", options->note, "left for others to read with lock get; to 512 bytes")
       ->type_name("TEXT");
 

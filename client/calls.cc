@@ -23,6 +23,11 @@ LockDescription description_of(const rpc::LockRow& row) {
   lock.waiter_count = row.waiter_count;
   lock.hold_count = row.hold_count;
   lock.note = row.note;
+  lock.permits_max = row.permits_limit;
+  for (const rpc::LockHolder& holder : row.holders) {
+    lock.holders.push_back(
+        {holder.session.value, holder.token.value, holder.acquired_index.value, holder.permits});
+  }
   for (const rpc::LockWaiter& waiter : row.waiters) {
     lock.waiters.push_back(
         {waiter.session.value, waiter.sequence.value, milliseconds{waiter.waited_ms}});

@@ -41,7 +41,8 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 
 // Whether the options ask for more than a plain hold.
 bool beyond_plain(const AcquireOptions& options) {
-  return options.holds_max != 0 || !options.note.empty();
+  return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
+         options.permits_max != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -49,6 +50,17 @@ rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
   if (options.holds_max != 0) {
     hold.flags = static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant);
     hold.limit = static_cast<std::uint16_t>(options.holds_max);
+  }
+  const auto add = [&hold](rpc::HoldFlag flag) {
+    hold.flags = static_cast<std::uint8_t>(hold.flags | static_cast<std::uint8_t>(flag));
+  };
+  if (options.shared) {
+    add(rpc::HoldFlag::Shared);
+    hold.permits = static_cast<std::uint8_t>(options.permits);
+    hold.limit = static_cast<std::uint16_t>(options.permits_max);
+  }
+  if (options.downgrade) {
+    add(rpc::HoldFlag::Downgrade);
   }
   hold.name = name;
   hold.note = options.note;
@@ -63,7 +75,10 @@ rpc::ErrorCode check_options(const Core& core,
     code = rpc::check_wait(protocol_ms(options.wait));
   }
   if (code == rpc::ErrorCode::None && beyond_plain(options)) {
-    const bool countable = options.holds_max <= 0xffffu;
+    const bool limited = options.shared || options.permits_max == 0;
+    const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
+                           options.permits_max <= 0xffffu &&
+                           !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
     if (code == rpc::ErrorCode::None && !core.has(rpc::Feature::LockHolds)) {
       code = rpc::ErrorCode::FeatureMissing;

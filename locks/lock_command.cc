@@ -46,7 +46,7 @@ bool has_ask(const LockCommand& command) {
 // The plain ask without a note has its own encoding, so one command has one.
 Status check_ask(const LockCommand& command) {
   const HoldAsk ask = hold_ask(command);
-  if (!ask_sound(ask) || (pack_ask(ask) == 0 && command.note_bytes == 0)) {
+  if (!ask_sound(ask, command.note_bytes != 0) || (pack_ask(ask) == 0 && command.note_bytes == 0)) {
     return bad("impossible hold");
   }
   return command.note_bytes <= kNoteBytesMax ? Status{} : bad("note above 512 bytes");
@@ -129,6 +129,7 @@ Status read_ask(ByteReader& reader, LockCommand& command) {
     return bad("note above 512 bytes");
   }
   command.hold_flags = ask.flags;
+  command.hold_permits = ask.permits;
   command.serial = ask.limit;
   command.note_bytes = static_cast<std::uint16_t>(note_bytes);
   return check_ask(command);
@@ -184,6 +185,7 @@ LockCommand make_acquire_hold(const HoldFields& fields) {
   const std::string_view note = fields.text.substr(command.name_bytes);
   command.flags = static_cast<std::uint8_t>(command.flags | kAcquireHold);
   command.hold_flags = fields.ask.flags;
+  command.hold_permits = fields.ask.permits;
   command.serial = fields.ask.limit;
   command.note_bytes = static_cast<std::uint16_t>(note.size());
   command.token = note_hash(note);

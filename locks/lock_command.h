@@ -69,7 +69,7 @@ struct LockCommand {
   // Of an acquire with kAcquireHold: see hold_ask(), and the bytes of the note, which stand right
   // behind the name's. Its token is the note's hash, so that whoever tells commands apart sees it.
   std::uint8_t hold_flags = 0;
-  std::uint8_t reserved = 0;
+  std::uint8_t hold_permits = 0;
   std::uint16_t note_bytes = 0;
   SessionId session;
   RequestSequence sequence;
@@ -108,7 +108,13 @@ LockCommand make_acquire_hold(const HoldFields& fields);
 GCOORD_HD constexpr HoldAsk hold_ask(const LockCommand& command) {
   const bool asks = command.kind == LockCommandKind::Acquire;
   return {.flags = command.hold_flags,
+          .permits = command.hold_permits,
           .limit = static_cast<std::uint16_t>(asks ? command.serial : 0)};
+}
+
+// Whether it is an acquire that is not plain.
+GCOORD_HD constexpr bool command_asks(const LockCommand& command) {
+  return command.kind == LockCommandKind::Acquire && (command.flags & kAcquireHold) != 0;
 }
 
 GCOORD_HD constexpr const char* note_start(const LockCommand& command) {

@@ -1,4 +1,5 @@
-// What only some locks have, beside the record that all have: a count of holds, a holder's note.
+// What only some locks have, beside the record that all have: a count of holds, a holder's note,
+// several holders (lock_share.h).
 //
 // Such a lock is marked: its record's name begins with a block that holds these words and says
 // where the name goes on. So a plain lock costs what it did, and whether a lock is marked is one
@@ -15,6 +16,7 @@
 #include "common/hd.h"
 #include "locks/lock_hold.h"
 #include "locks/lock_names.h"
+#include "locks/lock_reply.h"
 #include "locks/lock_table.h"
 
 #include <cstdint>
@@ -25,6 +27,11 @@ struct LockExtra {
   NameBlockRow name_first;
   std::uint32_t hold_count = 1;  // Of the holder.
   NameBlockRow note_first;       // The holder's; 0: none.
+  LockRow share_first;           // Of several holders, by their tokens.
+  LockRow share_last;
+  std::uint32_t share_count = 0;    // 0: it is held by one alone, or by nobody.
+  std::uint32_t permits_limit = 0;  // While it is held together; 0: by readers.
+  std::uint32_t permits_used = 0;
 };
 
 GCOORD_HD inline NameBlockRow extra_row(const LockRecord& lock) {
@@ -38,6 +45,11 @@ GCOORD_HD inline LockExtra load_extra(const LockTables& tables, const LockRecord
   extra.name_first = NameBlockRow{block.next};
   extra.hold_count = block.words[0];
   extra.note_first = NameBlockRow{block.words[1]};
+  extra.share_first = LockRow{block.words[2]};
+  extra.share_last = LockRow{block.words[3]};
+  extra.share_count = block.words[4];
+  extra.permits_limit = block.words[5];
+  extra.permits_used = block.words[6];
   return extra;
 }
 
@@ -48,6 +60,11 @@ GCOORD_HD inline void store_extra(const LockTables& tables,
   block.next = extra.name_first.value;
   block.words[0] = extra.hold_count;
   block.words[1] = extra.note_first.value;
+  block.words[2] = extra.share_first.value;
+  block.words[3] = extra.share_last.value;
+  block.words[4] = extra.share_count;
+  block.words[5] = extra.permits_limit;
+  block.words[6] = extra.permits_used;
   tables.name_blocks[extra_row(lock)] = block;
 }
 
@@ -60,7 +77,7 @@ GCOORD_HD inline void mark(const LockTables& tables, LockRow row) {
   LockExtra extra;
   extra.name_first = lock.name_first;
   const NameBlockRow block = tables.name_blocks.take();
-  GCOORD_ASSERT((block.value & kNameMarked) == 0);
+  GCOORD_ASSERT(block.value < kNameShare);
   lock.name_first = NameBlockRow{block.value | kNameMarked};
   store_extra(tables, lock, extra);
 }
@@ -89,20 +106,34 @@ GCOORD_HD inline NameBlockRow store_note(const LockTables& tables,
 }
 
 // What a waiter asks for is kept in its request, in words that say nothing while it waits: the ask
-// as token, the row of its note as holder. A wait that ends clears both.
+// as token, and as holder the row of its note, or of its share to be. A wait that ends clears both.
 GCOORD_HD inline void keep_ask(const LockTables& tables,
                                RequestRow row,
                                const HoldAsk& ask,
-                               NameBlockRow note_first) {
+                               std::uint32_t kept_row) {
   RequestRecord& waiter = tables.requests[row];
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);
   waiter.token = FencingToken{pack_ask(ask)};
-  waiter.holder = SessionId{note_first.value};
+  waiter.holder = SessionId{kept_row};
+}
+
+// Gives back what a waiter kept and will not need.
+GCOORD_HD inline void release_kept(const LockTables& tables, const RequestRecord& waiter) {
+  GCOORD_ASSERT(waiter.code == LockCode::Waiting);
+  const auto row = static_cast<std::uint32_t>(waiter.holder.value);
+  if ((unpack_ask(waiter.token.value).flags & kHoldShared) != 0) {
+    tables.locks.give_back(LockRow{row});
+  } else {
+    release_note(tables, NameBlockRow{row});
+  }
 }
 
 // The row of a waiter's note, or none.
 GCOORD_HD inline NameBlockRow note_of(const RequestRecord& waiter) {
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);
+  if ((unpack_ask(waiter.token.value).flags & kHoldShared) != 0) {
+    return NameBlockRow{};
+  }
   return NameBlockRow{static_cast<std::uint32_t>(waiter.holder.value)};
 }
 

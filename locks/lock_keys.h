@@ -32,7 +32,8 @@ GCOORD_HD constexpr bool names_lock(LockCommandKind kind) {
 
 // What of an acquire's ask and note its other words do not say; 0 when it is plain.
 GCOORD_HD constexpr std::uint64_t hold_word(const LockCommand& command) {
-  return std::uint64_t{command.hold_flags} << 16 | std::uint64_t{command.note_bytes} << 32;
+  return std::uint64_t{command.hold_flags} << 16 | std::uint64_t{command.hold_permits} << 24 |
+         std::uint64_t{command.note_bytes} << 32;
 }
 
 // Tells a retry from another request under the same sequence.

@@ -209,11 +209,6 @@ GCOORD_HD inline bool sequence_is_fresh(const LockWindow& window,
   return command.sequence > previous.sequence && command.acked_below >= previous.acked_below;
 }
 
-// Whether it is an acquire that is not plain.
-GCOORD_HD inline bool command_asks(const LockCommand& command) {
-  return command.kind == LockCommandKind::Acquire && (command.flags & kAcquireHold) != 0;
-}
-
 // Whether a window may hold the command at all.
 GCOORD_HD inline bool suits_window(const LockWindow& window,
                                    const WindowPlan& plan,

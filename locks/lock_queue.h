@@ -28,6 +28,10 @@ GCOORD_HD inline void link_holder(const LockTables& tables, LockRow row, Session
   ++session.hold_count;
 }
 
+GCOORD_HD inline FencingToken next_token(const LockTables& tables, ShardId shard) {
+  return FencingToken{++tables.shard(shard).token_last};
+}
+
 // Grants to the session, under the shard's next fencing token.
 GCOORD_HD inline void grant(const LockTables& tables,
                             LockRow row,
@@ -35,9 +39,7 @@ GCOORD_HD inline void grant(const LockTables& tables,
                             LogIndex index) {
   LockRecord& lock = tables.locks[row];
   GCOORD_ASSERT(tables.sessions[session_row].phase == SessionPhase::Live);
-  LockShardRow& shard = tables.shard(lock.shard);
-  ++shard.token_last;
-  lock.token = FencingToken{shard.token_last};
+  lock.token = next_token(tables, lock.shard);
   lock.granted_at = index;
   link_holder(tables, row, session_row);
 }
@@ -134,7 +136,7 @@ GCOORD_HD inline void dequeue_waiter(const LockTables& tables, RequestRow waiter
 }
 
 // Ends a wait: out of the queue, its reply stored as the session's newest, and told by an event.
-// Whoever grants to it has taken its note.
+// Whoever grants to it has taken what it kept.
 GCOORD_HD inline void end_wait(const LockTables& tables,
                                RequestRow waiter_row,
                                LockCode code,
@@ -143,7 +145,7 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
   RequestRecord& waiter = tables.requests[waiter_row];
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);
   if (waiter.holder.value != 0) {
-    release_note(tables, note_of(waiter));
+    release_kept(tables, waiter);
     waiter.holder = SessionId{};
   }
   const LockRecord& lock = tables.locks[waiter.lock];
@@ -163,38 +165,16 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
   events.push(event);
 }
 
-// Takes the lock from the holder that let go of a marked lock to the first waiter.
-template <typename Events>
-GCOORD_HD_APART void pass_marked_on(const LockTables& tables,
+// The holder lets go of a lock that is not marked: the first waiter becomes the holder, or the
+// lock's record goes.
+GCOORD_HD inline void pass_plain_on(const LockTables& tables,
                                     LockRow row,
                                     LogIndex index,
-                                    Events& events) {
-  const LockRecord& lock = tables.locks[row];
-  const RequestRow waiter_row = lock.queue_first;
-  RequestRecord& waiter = tables.requests[waiter_row];
-  LockExtra extra = load_extra(tables, lock);
-  release_note(tables, extra.note_first);
-  extra.note_first = note_of(waiter);
-  extra.hold_count = 1;
-  waiter.holder = SessionId{};
-  store_extra(tables, lock, extra);
-  grant(tables, row, waiter.session_row, index);
-  end_wait(tables, waiter_row, LockCode::Granted, lock.token, events);
-}
-
-// The holder lets go: the first waiter becomes the holder, or the lock's record goes.
-GCOORD_HD inline void pass_on(const LockTables& tables,
-                              LockRow row,
-                              LogIndex index,
-                              LockEvents& events) {
+                                    LockEvents& events) {
   unlink_holder(tables, row);
   const RequestRow waiter_row = tables.locks[row].queue_first;
   if (waiter_row.value == 0) {
     remove_lock(tables, row);
-    return;
-  }
-  if (is_marked(tables.locks[row])) {
-    pass_marked_on(tables, row, index, events);
     return;
   }
   grant(tables, row, tables.requests[waiter_row].session_row, index);

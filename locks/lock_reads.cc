@@ -2,6 +2,7 @@
 #include "locks/lock_cpu.h"
 #include "locks/lock_extra.h"
 #include "locks/lock_names.h"
+#include "locks/lock_share.h"
 
 #include <array>
 
@@ -17,6 +18,19 @@ std::string note_text(const LockTables& tables, NameBlockRow first) {
   std::array<char, kNameBytesMax> bytes{};
   return first.value == 0 ? std::string{}
                           : std::string(bytes.data(), load_name(tables, first, bytes.data()));
+}
+
+std::vector<HeldLock::Holder> holders_of(const LockTables& tables, const LockExtra& extra) {
+  std::vector<HeldLock::Holder> holders;
+  LockRow row = extra.share_first;
+  for (; row.value != 0; row = share_next(tables.locks[row])) {
+    const LockRecord& share = tables.locks[row];
+    holders.push_back({.session = tables.sessions[share.holder].session,
+                       .token = share.token,
+                       .granted_at = share.granted_at,
+                       .permits = share_permits(share)});
+  }
+  return holders;
 }
 
 }  // namespace
@@ -47,7 +61,9 @@ HeldLock LockCpu::describe(LockRow row) const {
           .holder_ttl_ms = holder.ttl_ms,
           .holder_row = lock.holder,
           .hold_count = extra.hold_count,
-          .note = note_text(tables_, extra.note_first)};
+          .note = note_text(tables_, extra.note_first),
+          .permits_limit = extra.share_count != 0 ? extra.permits_limit : 0,
+          .holders = holders_of(tables_, extra)};
 }
 
 std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {

@@ -7,8 +7,11 @@
 #include "locks/lock_queue.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_sessions.h"
+#include "locks/lock_share.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <unordered_map>
 
 namespace gcoord::locks {
@@ -61,7 +64,7 @@ class ShardWriter {
     each_session([this](const SessionRecord& session) {
       LockRow row = session.hold_first;
       for (; row.value != 0; row = tables_.locks[row].hold_next) {
-        write_lock(tables_.locks[row]);
+        write_hold(tables_.locks[row]);
       }
     });
   }
@@ -104,7 +107,7 @@ class ShardWriter {
     writer_.integer(request.argument_hash);
     writer_.integer(static_cast<std::uint8_t>(request.code));
     if (waits && holds_) {
-      write_text(note_of(request));
+      write_text(note_of(request));  // Who waits to share has none.
     }
   }
 
@@ -128,15 +131,21 @@ class ShardWriter {
     writer_.bytes(text.data(), bytes);
   }
 
-  void write_lock(const LockRecord& lock) {
-    writer_.integer(lock.token.value);
-    writer_.integer(lock.granted_at.value);
-    writer_.integer(lock.waiter_count);
+  // A lock, or somebody's share of one.
+  void write_hold(const LockRecord& hold) {
+    const LockRecord& lock = is_share(hold) ? tables_.locks[head_of(hold)] : hold;
+    // The queue of a lock follows its oldest share.
+    const bool queue = !is_share(hold) || share_previous(hold).value == 0;
+    writer_.integer(hold.token.value);
+    writer_.integer(hold.granted_at.value);
+    writer_.integer(queue ? lock.waiter_count : 0);
     write_text(name_of(tables_, lock));
-    if (holds_) {
+    if (is_share(hold)) {
+      write_share(hold, lock);
+    } else if (holds_) {
       write_extra(lock);
     }
-    RequestRow row = lock.queue_first;
+    RequestRow row = queue ? lock.queue_first : RequestRow{};
     for (; row.value != 0; row = tables_.requests[row].queue_next) {
       const RequestPlace place = places_.at(row.value);
       writer_.integer(place.session);
@@ -144,8 +153,19 @@ class ShardWriter {
     }
   }
 
+  void write_kind(SnapshotHold kind) { writer_.integer(static_cast<std::uint8_t>(kind)); }
+
+  void write_share(const LockRecord& share, const LockRecord& lock) {
+    const bool oldest = share_previous(share).value == 0;
+    write_kind(oldest ? SnapshotHold::OldestShare : SnapshotHold::Share);
+    writer_.integer(static_cast<std::uint8_t>(share_permits(share)));
+    if (oldest) {
+      writer_.integer(static_cast<std::uint16_t>(load_extra(tables_, lock).permits_limit));
+    }
+  }
+
   void write_extra(const LockRecord& lock) {
-    writer_.integer(static_cast<std::uint8_t>(is_marked(lock) ? 1 : 0));
+    write_kind(is_marked(lock) ? SnapshotHold::Marked : SnapshotHold::Plain);
     if (is_marked(lock)) {
       const LockExtra extra = load_extra(tables_, lock);
       writer_.integer(extra.hold_count);
@@ -203,51 +223,118 @@ RequestRow install_request(const LockTables& tables,
   request.argument_hash = source.argument_hash;
   request.code = source.code;
   if (source.code == LockCode::Waiting) {
-    keep_ask(tables, row, unpack_ask(source.token.value), install_text(tables, source.note));
+    const HoldAsk ask = unpack_ask(source.token.value);
+    const bool shares = (ask.flags & kHoldShared) != 0;
+    keep_ask(tables,
+             row,
+             ask,
+             shares ? tables.locks.take().value : install_text(tables, source.note).value);
   }
   link_request(tables, row);
   return row;
 }
 
-// A parsed lock is held by `holder`; its waiters are rows of installed requests.
-void install_lock(const LockTables& tables,
-                  SessionRow holder,
-                  const LockSnapshot& snapshot,
-                  const LockSnapshot::Lock& source,
-                  const std::vector<RequestRow>& request_rows) {
-  const LockName name{
-      source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
-  const ShardId shard_id = tables.sessions[holder].shard;
-  const LockRow row =
-      create_lock(tables, shard_id, name, tables.lock_hash(shard_id, source.name_hash));
-  tables.locks[row].token = source.token;
-  tables.locks[row].granted_at = source.granted_at;
-  link_holder(tables, row, holder);
-  if (source.marked) {
-    mark(tables, row);
-    LockExtra extra = load_extra(tables, tables.locks[row]);
-    extra.hold_count = source.hold_count;
-    extra.note_first = install_text(tables, source.note);
-    store_extra(tables, tables.locks[row], extra);
+// A share that has its holder and waits for its head.
+struct LooseShare {
+  const LockSnapshot::Lock* source = nullptr;
+  LockRow row;
+};
+
+// By the names of their locks.
+using LooseShares = std::map<std::string_view, std::vector<LooseShare>>;
+
+// Puts the parts of a shard together that a snapshot has taken apart. `request_rows` are those of
+// the snapshot's requests.
+class HoldInstaller {
+ public:
+  HoldInstaller(const LockTables& tables,
+                ShardId shard_id,
+                const LockSnapshot& snapshot,
+                const std::vector<RequestRow>& request_rows)
+      : tables_(tables), shard_id_(shard_id), snapshot_(snapshot), request_rows_(request_rows) {}
+
+  // The next hold of the session.
+  void install(SessionRow holder, const LockSnapshot::Lock& source) {
+    const LockRow row = source.shared() ? tables_.locks.take() : make_lock(source);
+    tables_.locks[row].token = source.token;
+    tables_.locks[row].granted_at = source.granted_at;
+    link_holder(tables_, row, holder);
+    if (source.shared()) {
+      shares_[source.name].push_back({&source, row});
+    }
   }
-  for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
-    enqueue_waiter(tables, row, request_rows[snapshot.waiters[source.waiter_first + i]]);
+
+  // After all holds: shares stand in the order of their tokens.
+  void attach_shares() {
+    for (auto& [name, shares] : shares_) {
+      std::ranges::sort(
+          shares, {}, [](const LooseShare& share) { return share.source->token.value; });
+      const LockSnapshot::Lock& oldest = *shares.front().source;
+      const LockRow head = make_lock(oldest);
+      for (const LooseShare& share : shares) {
+        attach_share(tables_,
+                     head,
+                     share.row,
+                     {.flags = kHoldShared,
+                      .permits = share.source->permits,
+                      .limit = oldest.permits_limit});
+      }
+    }
   }
+
+ private:
+  // A record for the lock with all that hangs on it but a holder.
+  LockRow make_lock(const LockSnapshot::Lock& source) {
+    const LockName name{
+        source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
+    const LockRow row =
+        create_lock(tables_, shard_id_, name, tables_.lock_hash(shard_id_, source.name_hash));
+    if (source.hold != SnapshotHold::Plain) {
+      mark(tables_, row);
+      LockExtra extra = load_extra(tables_, tables_.locks[row]);
+      extra.hold_count = source.hold_count;
+      extra.note_first = install_text(tables_, source.note);
+      store_extra(tables_, tables_.locks[row], extra);
+    }
+    for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
+      enqueue_waiter(tables_, row, request_rows_[snapshot_.waiters[source.waiter_first + i]]);
+    }
+    return row;
+  }
+
+  const LockTables& tables_;
+  ShardId shard_id_;
+  const LockSnapshot& snapshot_;
+  const std::vector<RequestRow>& request_rows_;
+  LooseShares shares_;
+};
+
+// Forgets a lock that nobody holds any more, with its queue.
+void drop_lock(const LockTables& tables, LockRow row) {
+  LockRecord& lock = tables.locks[row];
+  *tables.waiter_count -= lock.waiter_count;
+  lock.waiter_count = 0;
+  remove_lock(tables, row);
 }
 
 // Gives back one session with all that hangs on it; queues of the shard are going as a whole.
 void drop_session(const LockTables& tables, SessionRow session_row) {
   SessionRecord& session = tables.sessions[session_row];
   for (LockRow row = session.hold_first; row.value != 0; row = session.hold_first) {
-    LockRecord& lock = tables.locks[row];
-    *tables.waiter_count -= lock.waiter_count;
-    lock.waiter_count = 0;
-    unlink_holder(tables, row);
-    remove_lock(tables, row);
+    if (!is_share(tables.locks[row])) {
+      unlink_holder(tables, row);
+      drop_lock(tables, row);
+      continue;
+    }
+    const LockRow head = head_of(tables.locks[row]);
+    drop_share(tables, row);
+    if (tables.locks[head].holder.value == 0) {
+      drop_lock(tables, head);
+    }
   }
   for (RequestRow row = session.request_oldest; row.value != 0; row = session.request_oldest) {
     if (tables.requests[row].code == LockCode::Waiting) {
-      release_note(tables, note_of(tables.requests[row]));
+      release_kept(tables, tables.requests[row]);
     }
     unlink_request(tables, row);
     tables.requests.give_back(row);
@@ -266,10 +353,14 @@ LockDemand demand_of(const LockSnapshot& snapshot) {
     return name_block_count(static_cast<std::uint32_t>(text.size()));
   };
   for (const LockSnapshot::Lock& lock : snapshot.locks) {
-    demand.name_blocks += blocks(lock.name) + (lock.marked ? 1 : 0) + blocks(lock.note);
+    demand.locks += lock.hold == SnapshotHold::OldestShare ? 1 : 0;
+    demand.name_blocks += lock.hold == SnapshotHold::Share ? 0 : blocks(lock.name);
+    demand.name_blocks += lock.hold == SnapshotHold::Plain ? 0 : 1 + blocks(lock.note);
   }
   for (const LockSnapshot::Request& request : snapshot.requests) {
     demand.name_blocks += blocks(request.note);
+    const bool shares = (unpack_ask(request.token.value).flags & kHoldShared) != 0;
+    demand.locks += request.code == LockCode::Waiting && shares ? 1 : 0;
   }
   return demand;
 }
@@ -292,13 +383,15 @@ void install_snapshot(const LockTables& tables, ShardId shard_id, const LockSnap
       request_rows[i] = install_request(tables, session_rows[place], snapshot.requests[i]);
     }
   }
+  HoldInstaller holds{tables, shard_id, snapshot, request_rows};
   std::size_t lock_end = snapshot.locks.size();
   for (std::size_t place = snapshot.sessions.size(); place-- > 0;) {
     for (std::uint32_t i = 0; i < snapshot.sessions[place].hold_count; ++i) {
       --lock_end;
-      install_lock(tables, session_rows[place], snapshot, snapshot.locks[lock_end], request_rows);
+      holds.install(session_rows[place], snapshot.locks[lock_end]);
     }
   }
+  holds.attach_shares();
 }
 
 void drop_shard(const LockTables& tables, ShardId shard_id) {

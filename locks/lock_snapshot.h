@@ -16,7 +16,9 @@
 // right behind the fields above and before waiters:
 //
 //   request   of one that waits: its token is its ask, and a note (bytes 2, then they) follows
-//   lock      marked 1; if it is: holds 4, the holder's note
+//   lock      kind 1 (SnapshotHold); if Marked: holds 4, the holder's note; if it is a share:
+//             permits 1, and if it is the oldest one, limit 2. A lock that is held together stands
+//             once for each holder, with that one's token; its waiters follow the oldest share.
 //
 // Every other shard is still written as version 1, which older releases read too; they refuse a
 // version 2 with DATA_LOSS. Both are read here.
@@ -41,6 +43,14 @@ namespace gcoord::locks {
 inline constexpr std::uint32_t kLockSnapshotMagic = 0x534b4c47;  // "GLKS" in memory order.
 inline constexpr std::uint16_t kLockSnapshotVersion = 1;         // Of plain shards.
 inline constexpr std::uint16_t kLockSnapshotVersionHolds = 2;    // Of others.
+
+// What a lock's entry in a version 2 is. Never renumber.
+enum class SnapshotHold : std::uint8_t {
+  Plain = 0,
+  Marked = 1,
+  OldestShare = 2,
+  Share = 3,
+};
 
 // A parsed snapshot. Texts point into the bytes that it was parsed from.
 struct LockSnapshot {
@@ -73,9 +83,13 @@ struct LockSnapshot {
     std::string_view name;
     std::uint32_t waiter_first = 0;  // Place in `waiters`.
     std::uint32_t waiter_count = 0;
-    bool marked = false;
+    SnapshotHold hold = SnapshotHold::Plain;
     std::uint32_t hold_count = 1;
     std::string_view note;
+    std::uint8_t permits = 0;
+    std::uint16_t permits_limit = 0;
+
+    bool shared() const { return hold == SnapshotHold::OldestShare || hold == SnapshotHold::Share; }
   };
 
   std::uint16_t version = kLockSnapshotVersion;

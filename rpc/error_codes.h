@@ -130,6 +130,8 @@ enum class ErrorCode : std::uint32_t {
   HoldsUnsupported = 6023,
   NoteTooLong = 6024,
   HoldInvalid = 6025,
+  HoldConflict = 6026,
+  PermitsDiffer = 6027,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

@@ -8,7 +8,7 @@ namespace {
 
 // One entry is one row of a table, whatever its length.
 // clang-format off
-constexpr std::array<ErrorEntry, 122> kTable = {{
+constexpr std::array<ErrorEntry, 124> kTable = {{
     // Usage and configuration.
     {ErrorCode::OptionInvalid, "OptionInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "an option has a value that cannot be used",
@@ -330,6 +330,12 @@ constexpr std::array<ErrorEntry, 122> kTable = {{
     {ErrorCode::HoldInvalid, "HoldInvalid", StatusCode::InvalidArgument, ExitCode::Usage,
      "nobody can hold a lock in the way that the acquire asks for",
      "Correct the options of the acquire"},
+    {ErrorCode::HoldConflict, "HoldConflict", StatusCode::FailedPrecondition, ExitCode::Conflict,
+     "the session holds the lock in another way than it asks for",
+     "Release it first, then acquire it anew"},
+    {ErrorCode::PermitsDiffer, "PermitsDiffer", StatusCode::FailedPrecondition, ExitCode::Conflict,
+     "those who hold the lock share it under another limit of permits",
+     "Name the same limit everywhere, or try again when they are gone"},
     // Devices.
     {ErrorCode::DeviceBuild, "DeviceBuild", StatusCode::Unavailable, ExitCode::Usage,
      "this build has no CUDA",

@@ -7,7 +7,7 @@ namespace gcoord::rpc {
 
 namespace {
 
-// flags, zero, limit, zero, name bytes.
+// flags, permits, limit, zero, name bytes.
 constexpr std::size_t kHeadBytes = 1 + 1 + 2 + 4 + 2;
 
 }  // namespace
@@ -16,7 +16,7 @@ std::vector<std::byte> encode_hold(const LockHold& hold) {
   std::vector<std::byte> out;
   ByteWriter writer{out};
   writer.integer(hold.flags);
-  writer.integer(std::uint8_t{0});
+  writer.integer(hold.permits);
   writer.integer(hold.limit);
   writer.integer(std::uint32_t{0});
   writer.text(hold.name);
@@ -28,11 +28,11 @@ Result<LockHold> decode_hold(std::span<const std::byte> payload) {
   ByteReader reader{payload};
   LockHold hold;
   hold.flags = reader.integer<std::uint8_t>();
-  const auto zero = reader.integer<std::uint8_t>();
+  hold.permits = reader.integer<std::uint8_t>();
   hold.limit = reader.integer<std::uint16_t>();
   const auto zeros = reader.integer<std::uint32_t>();
   hold.name = reader.text(payload.size());
-  if (!reader.ok() || zero != 0 || zeros != 0) {
+  if (!reader.ok() || zeros != 0) {
     return make_error(ErrorCode::PayloadMalformed, "lock_acquire_hold");
   }
   hold.note = text_of(payload.subspan(kHeadBytes + hold.name.size()));

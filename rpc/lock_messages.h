@@ -36,15 +36,19 @@ struct LockAcquire {
 // Bits of LockHold::flags. Never renumber; the lock tables know the same numbers.
 enum class HoldFlag : std::uint8_t {
   Reentrant = 1,  // An acquire by the holder counts one hold more, up to `limit`.
+  Shared = 2,     // Together with others: readers with limit 0, else up to `limit` permits.
+  Downgrade = 4,  // With Shared: the session holds it alone and goes on as a reader.
 };
 
 // What an acquire asks for beyond a plain hold. Texts point into the payload.
 //
-// u8 flags, u8 zero, u16 limit, u32 zero, u16 name bytes, name, note (the rest, at most
+// u8 flags, u8 permits, u16 limit, u32 zero, u16 name bytes, name, note (the rest, at most
 // kNoteBytesMax)
 struct LockHold {
   std::uint8_t flags = 0;
-  std::uint16_t limit = 0;  // Of a reentrant hold: how many times it may be held, at least 1.
+  std::uint8_t permits = 0;  // Of a shared hold: at least 1, of a reader 1.
+  // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see Shared.
+  std::uint16_t limit = 0;
   std::string_view name;
   std::string_view note;
 

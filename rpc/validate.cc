@@ -148,16 +148,35 @@ ErrorCode check_name(std::string_view name) {
   return utf8_well_formed(name) ? ErrorCode::None : ErrorCode::NameNotUtf8;
 }
 
+namespace {
+
+// Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).
+bool hold_sound(const LockHold& hold) {
+  constexpr auto kKnown = static_cast<std::uint8_t>(static_cast<std::uint8_t>(HoldFlag::Reentrant) |
+                                                    static_cast<std::uint8_t>(HoldFlag::Shared) |
+                                                    static_cast<std::uint8_t>(HoldFlag::Downgrade));
+  if ((hold.flags & ~kKnown) != 0) {
+    return false;
+  }
+  const bool reentrant = hold.has(HoldFlag::Reentrant);
+  const bool downgrades = hold.has(HoldFlag::Downgrade);
+  if (!hold.has(HoldFlag::Shared)) {
+    return !downgrades && hold.permits == 0 && reentrant == (hold.limit != 0);
+  }
+  const bool reads = hold.limit == 0 && hold.permits == 1;
+  const bool counted = hold.limit != 0 && hold.permits >= 1 && hold.permits <= hold.limit;
+  return !reentrant && hold.note.empty() && (reads || (counted && !downgrades));
+}
+
+}  // namespace
+
 ErrorCode check_hold(const LockHold& hold) {
-  constexpr auto kKnown = static_cast<std::uint8_t>(HoldFlag::Reentrant);
   if (hold.note.size() > kNoteBytesMax) {
     return ErrorCode::NoteTooLong;
   }
-  const bool sound =
-      (hold.flags & ~kKnown) == 0 && hold.has(HoldFlag::Reentrant) == (hold.limit != 0);
   // The plain hold is asked for by LockAcquire.
-  return sound && (hold.flags != 0 || !hold.note.empty()) ? ErrorCode::None
-                                                          : ErrorCode::HoldInvalid;
+  const bool plain = hold.flags == 0 && hold.note.empty();
+  return hold_sound(hold) && !plain ? ErrorCode::None : ErrorCode::HoldInvalid;
 }
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits) {

@@ -307,6 +307,10 @@ rpc::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick
   row.waiter_count = lock.waiter_count;
   row.hold_count = lock.hold_count;
   row.note = lock.note;
+  row.permits_limit = lock.permits_limit;
+  for (const auto& holder : lock.holders) {
+    row.holders.push_back({holder.session, holder.token, holder.granted_at, holder.permits});
+  }
   const std::uint64_t left = locks_.clock().remaining_ticks(lock.holder_row, now);
   row.ttl_left_ms = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(left * options_.tick_ms, lock.holder_ttl_ms));

@@ -10,6 +10,7 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::Granted:
     case LockCode::AlreadyHeld:
     case LockCode::HeldAgain:
+    case LockCode::Downgraded:
     case LockCode::Released:
     case LockCode::HoldReturned:
     case LockCode::SessionRegistered:
@@ -48,6 +49,10 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::SessionWindowFull;
     case LockCode::HoldLimit:
       return ErrorCode::HoldsExhausted;
+    case LockCode::HoldConflict:
+      return ErrorCode::HoldConflict;
+    case LockCode::LimitDiffers:
+      return ErrorCode::PermitsDiffer;
     case LockCode::None:
     case LockCode::SerialStale:
     case LockCode::UnknownCommand:
@@ -88,7 +93,7 @@ rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request,
 namespace {
 
 void set_flags(LockCode code, rpc::ReplySlot& reply) {
-  if (code == LockCode::AlreadyHeld) {
+  if (code == LockCode::AlreadyHeld || code == LockCode::Downgraded) {
     reply.set(rpc::ReplyFlag::AlreadyHeld);
   } else if (code == LockCode::HeldAgain) {
     reply.set(rpc::ReplyFlag::HeldAgain);
@@ -119,6 +124,7 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
   switch (decision.code) {
     case LockCode::Granted:
     case LockCode::HeldAgain:
+    case LockCode::Downgraded:
     case LockCode::AlreadyHeld: {
       rpc::ReplySlot reply = error_reply(request, ErrorCode::AcquireGranted);
       reply.token = decision.token.value;

@@ -144,6 +144,33 @@ TEST_F(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) 
   ctl_.json({"lock", "get", "a"}, 1);
 }
 
+TEST_F(GcoordctlTest, L7ReadersShareALockAndAWriterGoesDownToOne) {
+  const auto writer = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--shared", "--try"}, 6)["error"]["code"], "GC6001");
+  const auto down = ctl_.json(
+      {"lock", "acquire", "a", "--downgrade", "--ttl", "60s", "--session", writer["session"]});
+  EXPECT_EQ(down["token"], writer["token"]);
+  const auto reader = ctl_.json({"lock", "acquire", "a", "--shared", "--ttl", "60s"});
+  EXPECT_NE(reader["token"], writer["token"]);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holders"].size(), 2u);
+  ctl_.json({"lock", "check", "a", "--token", writer["token"]});
+  ctl_.json({"lock", "check", "a", "--token", reader["token"]});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"]["code"], "GC6001");
+}
+
+TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
+  const std::vector<std::string> take = {
+      "lock", "acquire", "gpu", "--permits-max", "2", "--try", "--ttl", "60s"};
+  const auto first = ctl_.json(take);
+  ctl_.json(take);
+  EXPECT_EQ(ctl_.json(take, 6)["error"]["code"], "GC6001");
+  const std::vector<std::string> other = {"lock", "acquire", "gpu", "--permits-max", "3", "--try"};
+  EXPECT_EQ(ctl_.json(other, 6)["error"]["code"], "GC6027");
+  ctl_.json({"lock", "release", "gpu", "--token", first["token"], "--session", first["session"]});
+  ctl_.json(take);
+  EXPECT_EQ(ctl_.json({"lock", "get", "gpu"})["permits_max"], 2);
+}
+
 TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   const auto status = ctl_.json({"status"});
   EXPECT_EQ(status["shards"], 16);

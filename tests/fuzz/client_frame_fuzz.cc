@@ -63,7 +63,7 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
     const LockHold hold = decode_hold(payload).value();
     judge_command(locks::make_acquire_hold(
         {.acquire = {caller.session, caller.sequence, caller.acked_below, hold.name, true, 100},
-         .ask = {.flags = hold.flags, .limit = hold.limit},
+         .ask = {.flags = hold.flags, .permits = hold.permits, .limit = hold.limit},
          .text = {hold.name.data(), hold.name.size() + hold.note.size()}}));
   } else if (slot.kind == RequestKind::LockRelease) {
     judge_command(locks::make_release({caller.session,

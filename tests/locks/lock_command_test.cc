@@ -53,6 +53,7 @@ std::vector<LockCommand> one_of_each() {
           acquire_named("x", 0),
           hold_named("jobs/train on gpu7", 10, {.flags = kHoldReentrant, .limit = 3}),
           hold_named("jobs/train on gpu7", 10, {}),
+          hold_named("jobs/train", 10, {.flags = kHoldShared, .permits = 200, .limit = 4096}),
           hold_named("jobs/train", 10, {.flags = kHoldReentrant, .limit = 0xffff}),
           make_release({.session = SessionId{1},
                         .sequence = RequestSequence{2},
@@ -67,9 +68,9 @@ std::vector<LockCommand> one_of_each() {
 TEST(LockCommand, CommonCommandsFitOneCompressionOfTheirMerkleLeaf) {
   EXPECT_EQ(encoded(acquire_named("jobs/twenty-six-bytes-long")).size(), 52u);
   EXPECT_EQ(encoded(acquire_named("jobs/twenty-eight-bytes-long")).size(), 54u);
-  EXPECT_EQ(encoded(one_of_each()[5]).size(), 46u);
-  EXPECT_EQ(encoded(one_of_each()[6]).size(), 18u);
-  EXPECT_EQ(encoded(one_of_each()[8]).size(), 14u);
+  EXPECT_EQ(encoded(one_of_each()[6]).size(), 46u);
+  EXPECT_EQ(encoded(one_of_each()[7]).size(), 18u);
+  EXPECT_EQ(encoded(one_of_each()[9]).size(), 14u);
 }
 
 TEST(LockCommand, EveryKindComesBackAsItWas) {
@@ -105,30 +106,30 @@ TEST(LockCommand, TrailingBytesAreRefused) {
   for (const LockCommand& command : one_of_each()) {
     auto bytes = encoded(command);
     bytes.push_back(std::byte{0x80});
-    // They are no name; but a note is any bytes.
-    const bool asks =
-        (command.flags & kAcquireHold) != 0 && command.kind == LockCommandKind::Acquire;
-    EXPECT_EQ(decode(bytes).ok(), asks);
+    // They are no name; but a note is any bytes, where one may be.
+    const bool notes = command_asks(command) && (command.hold_flags & kHoldShared) == 0;
+    EXPECT_EQ(decode(bytes).ok(), notes);
   }
 }
 
 TEST(LockCommand, UnknownKindIsUnimplementedAndOddFieldsAreInvalid) {
-  auto bytes = encoded(one_of_each()[5]);
+  auto bytes = encoded(one_of_each()[6]);
   bytes[0] = std::byte{99};
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::Unimplemented);
-  bytes = encoded(one_of_each()[5]);
+  bytes = encoded(one_of_each()[6]);
   bytes[1] = std::byte{2};  // A release has one flag.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
-  bytes = encoded(one_of_each()[5]);
+  bytes = encoded(one_of_each()[6]);
   bytes[2] = std::byte{2};  // acked_below would be 0.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
-  bytes = encoded(one_of_each()[7]);
+  bytes = encoded(one_of_each()[8]);
   bytes[13] = std::byte{0xff};  // A TTL of months.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
 }
 
 TEST(LockCommand, AnAskThatNobodyCanMakeIsRefused) {
-  const auto whole = encoded(hold_named("jobs/train on gpu7", 10, {kHoldReentrant, 3}));
+  const auto whole =
+      encoded(hold_named("jobs/train on gpu7", 10, {.flags = kHoldReentrant, .limit = 3}));
   const std::size_t ask = 1 + 1 + 4 + 8 + 8 + 4;
   auto bytes = whole;
   bytes[ask] = std::byte{0x80};  // An unknown flag.

@@ -78,6 +78,9 @@ class World {
     if (kind < 8) {
       return hold_of(session, sequence, acked);
     }
+    if (kind < 16) {
+      return share_of(session, sequence, acked);
+    }
     if (kind < 48) {
       return make_acquire({.session = session,
                            .sequence = sequence,
@@ -121,6 +124,25 @@ class World {
                      .ttl_ms = 1000u},
          .ask = {.flags = limit == 0 ? std::uint8_t{0} : kHoldReentrant, .limit = limit},
          .text = name_});
+  }
+
+  // Readers, who go down to it at times, and two kinds of semaphores.
+  LockCommand share_of(SessionId session, RequestSequence sequence, RequestSequence acked) {
+    HoldAsk ask{.flags = kHoldShared, .permits = 1};
+    if (below(8) == 0) {
+      ask.flags = kHoldShared | kHoldDowngrade;
+    } else if (below(3) == 0) {
+      ask.limit = static_cast<std::uint16_t>(2 + below(2));
+      ask.permits = static_cast<std::uint8_t>(1 + below(2));
+    }
+    return make_acquire_hold({.acquire = {.session = session,
+                                          .sequence = sequence,
+                                          .acked_below = acked,
+                                          .name = name_,
+                                          .wait = below(3) != 0,
+                                          .ttl_ms = 1000u},
+                              .ask = ask,
+                              .text = name_});
   }
 
   LockCommand release_of(ShardId shard,

@@ -209,11 +209,13 @@ TEST(LockRow, DetailsComeBackAsTheyWereSent) {
 }
 
 TEST(LockHold, ComesBackAsItWasSentWithTheNoteBehindTheName) {
-  const LockHold hold{.flags = 1, .limit = 300, .name = "jobs/train", .note = "on gpu7"};
+  const LockHold hold{
+      .flags = 1, .permits = 7, .limit = 300, .name = "jobs/train", .note = "on gpu7"};
   const Bytes payload = encode_hold(hold);
   const auto decoded = decode_hold(payload);
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(decoded.value().flags, 1u);
+  EXPECT_EQ(decoded.value().permits, 7u);
   EXPECT_EQ(decoded.value().limit, 300u);
   EXPECT_EQ(decoded.value().name, "jobs/train");
   EXPECT_EQ(decoded.value().note, "on gpu7");
@@ -221,7 +223,7 @@ TEST(LockHold, ComesBackAsItWasSentWithTheNoteBehindTheName) {
   for (std::size_t size = 0; size < payload.size() - hold.note.size(); ++size) {
     EXPECT_FALSE(decode_hold(std::span{payload}.first(size)).ok()) << size;
   }
-  for (const std::size_t reserved : {1, 4, 5, 6, 7}) {
+  for (const std::size_t reserved : {4, 5, 6, 7}) {
     Bytes odd = payload;
     odd[reserved] = std::byte{1};
     EXPECT_FALSE(decode_hold(odd).ok()) << reserved;

@@ -60,6 +60,15 @@ TEST(Validate, AnAcquireThatAsksForMoreIsJudgedByWhatItAsks) {
   EXPECT_EQ(judged({.flags = 1, .name = "a"}), ErrorCode::HoldInvalid);
   EXPECT_EQ(judged({.limit = 1, .name = "a"}), ErrorCode::HoldInvalid);
   EXPECT_EQ(judged({.flags = 0x80, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 1, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 6, .permits = 1, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 2, .permits = 2, .limit = 2, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 2, .permits = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 3, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 3, .permits = 1, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 4, .permits = 1, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 1, .name = "a", .note = "n"}), ErrorCode::HoldInvalid);
   EXPECT_EQ(judged({.name = "", .note = "n"}), ErrorCode::NameEmpty);
   EXPECT_EQ(judged({.name = "a", .note = std::string(512, 'n')}), ErrorCode::None);
   EXPECT_EQ(judged({.name = "a", .note = std::string(513, 'n')}), ErrorCode::NoteTooLong);

@@ -117,6 +117,59 @@ TEST(LockServiceTest, L6CancellingAHoldThatWasCountedSaysWhichToGiveBack) {
   EXPECT_FALSE(answer.slot.has(rpc::ReplyFlag::AlreadyHeld));
 }
 
+TEST(LockServiceTest, L7ReadersShareAndAWriterWaitsForThem) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold read{.flags = 2, .permits = 1, .name = "a"};
+  const auto one = bench.decided(bench.acquire_hold(5, 1, read));
+  const auto two = bench.decided(bench.acquire_hold(6, 1, read));
+  EXPECT_EQ(two.slot.code, StatusCode::Ok);
+  EXPECT_GT(two.slot.token, one.slot.token);
+  const auto upgrade = bench.decided(bench.acquire(5, 2, "a"));
+  EXPECT_EQ(upgrade.slot.detail, number(ErrorCode::HoldConflict));
+  const auto writer = bench.acquire(7, 1, "a", rpc::kForeverMs);
+  const auto late = bench.acquire_hold(8, 1, read);
+  bench.decide();
+  bench.decided(bench.release(5, 3, "a", one.slot.token));
+  EXPECT_TRUE(bench.sink.replies.empty());
+  bench.decided(bench.release(6, 2, "a", two.slot.token));
+  const auto granted = bench.sink.take(writer);
+  EXPECT_GT(granted.slot.token, two.slot.token);
+  EXPECT_TRUE(bench.sink.replies.empty());
+  const rpc::LockHold down{.flags = 6, .permits = 1, .name = "a"};
+  const auto kept = bench.decided(bench.acquire_hold(7, 2, down));
+  EXPECT_EQ(kept.slot.token, granted.slot.token);
+  EXPECT_GT(bench.sink.take(late).slot.token, granted.slot.token);
+}
+
+TEST(LockServiceTest, L8PermitsHaveALimitThatAllNameAlike) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire_hold(5, 1, {.flags = 2, .permits = 2, .limit = 3, .name = "a"}));
+  const auto other =
+      bench.decided(bench.acquire_hold(6, 1, {.flags = 2, .permits = 1, .limit = 4, .name = "a"}));
+  EXPECT_EQ(other.slot.detail, number(ErrorCode::PermitsDiffer));
+  const auto waits = bench.acquire_hold(7, 1, {.flags = 2, .permits = 2, .limit = 3, .name = "a"});
+  bench.decide();
+  EXPECT_TRUE(bench.sink.replies.empty());
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
+  slot.set(rpc::RequestFlag::Details);
+  const auto id = bench.send(slot, "a");
+  bench.engine.confirm_reads(*bench.service);
+  const auto row = rpc::decode_lock_details(bench.sink.take(id).payload);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value().permits_limit, 3u);
+  ASSERT_EQ(row.value().holders.size(), 1u);
+  EXPECT_EQ(row.value().holders[0].session, SessionId{5});
+  EXPECT_EQ(row.value().holders[0].permits, 2u);
+  bench.pass_ms(1500);  // Session 5 is silent for longer than its TTL.
+  bench.decide();
+  bench.pass_ms(1500);
+  bench.decide();
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  static_cast<void>(waits);
+}
+
 TEST(LockServiceTest, AnEngineThatTakesPlainHoldsOnlySaysSo) {
   LockBench bench;
   bench.lead_all();

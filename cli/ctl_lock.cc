@@ -101,6 +101,13 @@ client::Result<client::Session> session_for(client::Client& client,
   return client.attach_session(attach);
 }
 
+// A session that was there before stays, with all that it holds.
+void leave_session(const LockOptions& options, client::Session& session) {
+  if (options.session != 0) {
+    session.detach();
+  }
+}
+
 int acquire(Context& context, const LockOptions& options) {
   const auto ttl = context.duration("--ttl", options.ttl);
   client::AcquireOptions how;
@@ -132,12 +139,14 @@ int acquire(Context& context, const LockOptions& options) {
   }
   auto lock = session.value().acquire(options.name, how);
   if (!lock.ok()) {
+    leave_session(options, session.value());
     return context.fail(*client, lock.status());
   }
   // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
   // not from some keep-alive during the wait.
   const client::Status renewed = session.value().renew();
   if (!renewed.ok() && !session.value().alive()) {
+    leave_session(options, session.value());
     return context.fail(*client, renewed);
   }
   // Without a majority to say so, only what is left of the last time is certain.

@@ -9,6 +9,7 @@
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
+#include "bench/proofs.h"
 #include "bench/report/machine.h"
 #include "bench/report/results_file.h"
 #include "bench/scale.h"
@@ -74,6 +75,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"merkle",
      "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",
      &bench_merkle,
+     kDefaultShards},
+    {"proofs",
+     "inclusion proofs and proof files verified per second on one core",
+     &bench_proofs,
      kDefaultShards},
     {"step",
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",

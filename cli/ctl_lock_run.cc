@@ -10,18 +10,17 @@
 // program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
 // first "--" is the command, byte for byte.
 #include "cli/command.h"
+#include "cli/wake_sources.h"
 #include "common/child_process.h"
 #include "rpc/error_codes.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <future>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -51,37 +50,10 @@ milliseconds kill_margin(milliseconds ttl) {
   return ttl / 6;
 }
 
-// Signals as a file descriptor: those that end a program, Ctrl-Z from elsewhere than the terminal,
-// and the news that the command stopped. Made before any thread starts, so all threads block them.
-class SignalFd {
- public:
-  SignalFd() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD}) {
-      sigaddset(&set, signal);
-    }
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-
-  ~SignalFd() { ::close(fd_); }
-
-  SignalFd(const SignalFd&) = delete;
-  SignalFd& operator=(const SignalFd&) = delete;
-
-  int fd() const { return fd_; }
-
-  // The signal that came in, or 0.
-  int take() const {
-    signalfd_siginfo arrived{};
-    const bool any = ::read(fd_, &arrived, sizeof(arrived)) == sizeof(arrived);
-    return any ? static_cast<int>(arrived.ssi_signo) : 0;
-  }
-
- private:
-  int fd_ = -1;
-};
+// Those that end a program, Ctrl-Z from elsewhere than the terminal, and the news that the command
+// stopped.
+constexpr std::initializer_list<int> kSignals = {
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 
 // The terminal on stdin, which is lent to the command's process group while the command runs.
 class Terminal {
@@ -118,48 +90,6 @@ class Terminal {
  private:
   bool lent_ = false;
 };
-
-// A pipe that a callback on the client's thread uses to wake the main thread.
-class Waker {
- public:
-  Waker() { ok_ = ::pipe2(fds_, O_CLOEXEC | O_NONBLOCK) == 0; }
-
-  ~Waker() {
-    if (ok_) {
-      ::close(fds_[0]);
-      ::close(fds_[1]);
-    }
-  }
-
-  Waker(const Waker&) = delete;
-  Waker& operator=(const Waker&) = delete;
-
-  int fd() const { return fds_[0]; }
-
-  void wake() const {
-    const char byte = 0;
-    [[maybe_unused]] const ssize_t written = ::write(fds_[1], &byte, 1);
-  }
-
-  void drain() const {
-    char bytes[64];
-    while (::read(fds_[0], bytes, sizeof(bytes)) > 0) {
-    }
-  }
-
- private:
-  int fds_[2] = {-1, -1};
-  bool ok_ = false;
-};
-
-bool wait_readable(std::vector<int> fds, milliseconds timeout) {
-  std::vector<pollfd> polled;
-  for (const int fd : fds) {
-    polled.push_back({fd, POLLIN, 0});
-  }
-  const auto ms = std::clamp<long long>(timeout.count(), 0, 1 << 30);
-  return ::poll(polled.data(), polled.size(), static_cast<int>(ms)) > 0;
-}
 
 // Waits for the grant, or for a signal that ends the wait; 0 is "granted".
 struct Waited {
@@ -319,7 +249,7 @@ int run(Context& context, const RunOptions& options) {
   if (!ttl.has_value()) {
     return context.exit_code();
   }
-  const SignalFd signals;
+  const SignalFd signals{kSignals};
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();

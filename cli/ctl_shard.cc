@@ -1,4 +1,5 @@
 // gcoordctl shard ls | show: replicas of shards as the nodes see them.
+#include "cli/any_node.h"
 #include "cli/command.h"
 #include "rpc/error_codes.h"
 
@@ -46,15 +47,6 @@ Table empty_table() {
   return {
       {"SHARD", "NODE", "ROLE", "TERM", "LEADER", "COMMIT", "APPLIED", "LAST", "LOCKS", "STATE"},
       {}};
-}
-
-std::uint32_t any_node(const client::Client& client) {
-  for (const client::NodeView& node : client.cluster().nodes) {
-    if (node.connected) {
-      return node.node_id;
-    }
-  }
-  return 0;
 }
 
 client::Status not_connected(const client::NodeView& node) {

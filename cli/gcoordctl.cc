@@ -121,7 +121,9 @@ int main_of(std::vector<std::string> arguments) {
   add_status_commands(app, context);
   add_shard_commands(app, context);
   add_lock_commands(app, context);
+  add_elect_commands(app, context);
   add_ledger_commands(app, context);
+  add_snapshot_commands(app, context);
   add_quorum_commands(app, context);
   add_bench_commands(app, context);
   add_version_command(app, context);

@@ -66,6 +66,9 @@ void refuse(Core& core, Callback<R> callback, Status status) {
 // The shard of a name in the connected cluster.
 ShardId shard_of_name(const Core& core, std::string_view name);
 
+// A request to one node and no other.
+OperationPtr node_operation(const Core& core, rpc::RequestKind kind, NodeId node);
+
 // A request about one name, to the leader of its shard.
 OperationPtr name_operation(const Core& core, rpc::RequestKind kind, std::string_view name);
 

@@ -2,6 +2,9 @@
 
 #include "client/blocking.h"
 #include "client/calls.h"
+#include "client/failure.h"
+#include "client/future_of.h"
+#include "client/save_snapshot.h"
 #include "client/session_impl.h"
 
 #include <algorithm>
@@ -29,6 +32,10 @@ namespace {
 
 // How long a list waits for nodes that neither answer nor refuse; without them it is not complete.
 constexpr std::chrono::milliseconds kListPatience{1000};
+
+// Connections that may be lost in a row while one piece of a snapshot is asked for.
+constexpr int kLostPiecesMax = 3;
+constexpr auto kDetailConnectionLost = static_cast<std::uint32_t>(rpc::ErrorCode::ConnectionLost);
 
 // "2:rest": whose cursor it is, and the node's own part.
 struct ListPosition {
@@ -72,6 +79,27 @@ Status wait_until(Core& core, WaitFor what, std::chrono::milliseconds timeout) {
             [&core, what, deadline, callback] { core.wait_for(what, deadline, callback); })) {
       callback(failure(rpc::ErrorCode::ClientClosed));
     }
+  });
+}
+
+Result<Leader> leader_of(const Result<LockDescription>& lock) {
+  const bool absent =
+      lock.status().detail() == static_cast<std::uint32_t>(rpc::ErrorCode::LockAbsent);
+  if (absent || (lock.ok() && lock.value().holder_session == 0)) {
+    return failure(rpc::ErrorCode::ElectionVacant);
+  }
+  if (!lock.ok()) {
+    return lock.status();
+  }
+  return Leader{.session_id = lock.value().holder_session,
+                .epoch = lock.value().token,
+                .ttl_left = lock.value().ttl_left,
+                .candidates_waiting = lock.value().waiter_count};
+}
+
+void find_leader(Core& core, std::string_view name, const Callback<Result<Leader>>& callback) {
+  client::get(core, name, false, [callback](const Result<LockDescription>& lock) {
+    callback(leader_of(lock));
   });
 }
 
@@ -127,6 +155,46 @@ Result<Session> Client::open_session(SessionOptions options) {
   return Session{std::move(opened).value()};
 }
 
+Future<Result<Session>> Client::open_session_async(SessionOptions options) {
+  return future_of<Result<Session>>(*impl_->core(), [&](auto callback) {
+    const auto opened = [callback](const Result<std::shared_ptr<SessionImpl>>& session) {
+      callback(session.ok() ? Result<Session>{Session{session.value()}}
+                            : Result<Session>{session.status()});
+    };
+    SessionImpl::open(impl_->core(), std::move(options), opened);
+  });
+}
+
+Result<Lease> Client::take_lease(std::string_view name, LeaseOptions options) {
+  if (impl_->core()->on_own_thread()) {
+    return failure(rpc::ErrorCode::BlockedCallback);
+  }
+  return take_lease_async(name, std::move(options)).get();
+}
+
+Future<Result<Lease>> Client::take_lease_async(std::string_view name, LeaseOptions options) {
+  return future_of<Result<Lease>>(*impl_->core(), [&](auto callback) {
+    const AcquireOptions how{.wait = options.wait};
+    const auto opened = [how, held = std::string{name}, callback](
+                            const Result<std::shared_ptr<SessionImpl>>& opening) {
+      if (!opening.ok()) {
+        return callback(opening.status());
+      }
+      // Closed again if it does not get the name.
+      const auto session = std::make_shared<Session>(Session{opening.value()});
+      const auto granted = [session, impl = opening.value(), held, callback](
+                               const Result<Grant>& grant) {
+        callback(grant.ok()
+                     ? Result<Lease>{Lease{std::move(*session), Lock{impl, held, grant.value()}}}
+                     : Result<Lease>{grant.status()});
+      };
+      opening.value()->acquire(held, how, granted);
+    };
+    SessionImpl::open(
+        impl_->core(), {.ttl = options.ttl, .on_event = std::move(options.on_event)}, opened);
+  });
+}
+
 Result<Session> Client::attach_session(AttachOptions options) {
   auto attached = SessionImpl::attach(impl_->core(), std::move(options));
   if (!attached.ok()) {
@@ -137,6 +205,12 @@ Result<Session> Client::attach_session(AttachOptions options) {
 
 Result<Verdict> Client::check(std::string_view name, std::uint64_t token) {
   return await<Result<Verdict>>(*impl_->core(), [&](auto callback) {
+    client::check(*impl_->core(), name, token, std::move(callback));
+  });
+}
+
+Future<Result<Verdict>> Client::check_async(std::string_view name, std::uint64_t token) {
+  return future_of<Result<Verdict>>(*impl_->core(), [&](auto callback) {
     client::check(*impl_->core(), name, token, std::move(callback));
   });
 }
@@ -154,6 +228,18 @@ Result<std::vector<Verdict>> Client::check_batch(std::span<const TokenCheck> che
 Result<LockDescription> Client::get(std::string_view name, bool waiters) {
   return await<Result<LockDescription>>(*impl_->core(), [&](auto callback) {
     client::get(*impl_->core(), name, waiters, std::move(callback));
+  });
+}
+
+Result<Leader> Client::leader(std::string_view name) {
+  return await<Result<Leader>>(*impl_->core(), [&](auto callback) {
+    find_leader(*impl_->core(), name, std::move(callback));
+  });
+}
+
+Future<Result<Leader>> Client::leader_async(std::string_view name) {
+  return future_of<Result<Leader>>(*impl_->core(), [&](auto callback) {
+    find_leader(*impl_->core(), name, std::move(callback));
   });
 }
 
@@ -231,8 +317,47 @@ Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::
   });
 }
 
+Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes) {
+  Core& core = *impl_->core();
+  const NodeId node{node_id};
+  const auto save = await<Result<std::uint64_t>>(
+      core, [&](auto callback) { open_snapshot(core, node, std::move(callback)); });
+  if (!save.ok()) {
+    return save.status();
+  }
+  rpc::SnapshotRead read{save.value(), 0};
+  int lost = 0;
+  for (bool last = false; !last;) {
+    const auto piece = await<Result<SnapshotBytes>>(
+        core, [&](auto callback) { client::read_snapshot(core, node, read, std::move(callback)); });
+    // The node keeps the piece; a node that is gone refuses the next connection.
+    const bool again = piece.status().detail() == kDetailConnectionLost && ++lost <= kLostPiecesMax;
+    if (!piece.ok() && again) {
+      continue;
+    }
+    if (!piece.ok()) {
+      return piece.status();
+    }
+    lost = 0;
+    if (Status taken = on_bytes(piece.value().bytes); !taken.ok()) {
+      return taken;
+    }
+    read.offset += piece.value().bytes.size();
+    last = piece.value().last;
+  }
+  return {};
+}
+
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {
   return wait_until(*impl_->core(), WaitFor::AllNodes, timeout);
+}
+
+bool Client::in_callback() const {
+  return impl_->core()->on_own_thread();
+}
+
+TimePoint Client::now() const {
+  return impl_->core()->clock().now();
 }
 
 ClusterView Client::cluster() const {

@@ -14,4 +14,8 @@ Status failure(rpc::ErrorCode code, std::string_view evidence = {});
 
 Status public_status(const gcoord::Status& status);
 
+// Whether a failed release is an answer of the lock service itself: the lock is not this session's
+// (any more), and asking again would change nothing.
+bool decides_release(const Status& status);
+
 }  // namespace gcoord::client

@@ -1,74 +1,35 @@
-#include "client/lease.h"
-
-#include "common/assert.h"
+#include "gcoord/lease.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gcoord::client {
 
-Lease::Lease(const LeaseOptions& options)
-    : options_(options), renewed_from_(options.opened_at), certain_(!options.attached) {
-  GCOORD_ASSERT(options.node_count > 0);
-  GCOORD_ASSERT(options.margin < options.ttl);
+Lease::Lease(Session session, Lock lock) : session_(std::move(session)), lock_(std::move(lock)) {}
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  // The old one is given back by the temporary's destructor, the lock before its session.
+  Lease taken{std::move(other)};
+  std::swap(session_, taken.session_);
+  std::swap(lock_, taken.lock_);
+  return *this;
 }
 
-void Lease::on_acknowledged(NodeId node, TimePoint sent_at) {
-  const auto known = std::ranges::find(acknowledged_, node, &std::pair<NodeId, TimePoint>::first);
-  if (known == acknowledged_.end()) {
-    acknowledged_.emplace_back(node, sent_at);
-  } else {
-    known->second = std::max(known->second, sent_at);
-  }
-  const std::size_t majority = options_.node_count / 2 + 1;
-  if (acknowledged_.size() < majority) {
-    return;
-  }
-  std::vector<TimePoint> moments;
-  for (const auto& [acknowledging, moment] : acknowledged_) {
-    moments.push_back(moment);
-  }
-  const auto reached = moments.begin() + static_cast<std::ptrdiff_t>(majority - 1);
-  std::ranges::nth_element(moments, reached, std::greater<>{});
-  renewed_from_ = std::max(renewed_from_, *reached);
-  certain_ = true;
+std::chrono::milliseconds Lease::remaining() const {
+  return valid() ? session_->remaining() : std::chrono::milliseconds{0};
 }
 
-std::optional<SessionEvent> Lease::advance(TimePoint now) {
-  if (expired_) {
-    return std::nullopt;
-  }
-  if (!lost_ && in_jeopardy_ && now < jeopardy_at()) {
-    in_jeopardy_ = false;
-    return SessionEvent::Safe;
-  }
-  // Jeopardy is told even if time jumped past the deadline, so that events always come in order.
-  if (!in_jeopardy_ && (lost_ || now >= std::min(jeopardy_at(), deadline()))) {
-    in_jeopardy_ = true;
-    return SessionEvent::Jeopardy;
-  }
-  if (lost_ || now >= deadline()) {
-    expired_ = true;
-    lost_ = true;
-    return SessionEvent::Expired;
-  }
-  return std::nullopt;
+Status Lease::release() {
+  Status released = lock_.release();
+  const Status closed = session_->close();
+  // A session that is closed holds nothing, whatever became of the release before.
+  const bool lost = released.detail() == kDetailSessionExpired;
+  return closed.ok() || lost ? Status{} : std::move(released);
 }
 
-TimePoint Lease::next_event() const {
-  if (expired_) {
-    return kTimeNever;
-  }
-  if (lost_) {
-    return TimePoint{};
-  }
-  return in_jeopardy_ ? deadline() : std::min(jeopardy_at(), deadline());
-}
-
-TimePoint lease_margin(TimePoint ttl, const ClientOptions& options) {
-  const TimePoint margin =
-      ttl / std::max<std::uint32_t>(options.drift_divisor, 1) + TimePoint{options.drift_margin};
-  // A margin as long as the lease would leave nothing; half is the most that is taken.
-  return std::min(margin, ttl / 2);
+void Lease::detach() {
+  lock_.detach();
+  session_->detach();
 }
 
 }  // namespace gcoord::client

@@ -8,7 +8,7 @@
 
 #include "client/backoff.h"
 #include "client/connection.h"
-#include "client/lease.h"
+#include "client/session_lease.h"
 #include "common/ids.h"
 #include "gcoord/options.h"
 #include "gcoord/types.h"

@@ -1,6 +1,9 @@
 #include "gcoord/session.h"
 
 #include "client/blocking.h"
+#include "client/candidate.h"
+#include "client/failure.h"
+#include "client/future_of.h"
 #include "client/session_impl.h"
 
 #include <utility>
@@ -12,21 +15,6 @@ using std::chrono::milliseconds;
 
 milliseconds whole_milliseconds(TimePoint duration) {
   return std::chrono::floor<milliseconds>(duration);
-}
-
-// The lock service itself refused: the lock is not this session's (any more).
-bool decided(const Status& status) {
-  switch (static_cast<rpc::ErrorCode>(status.detail())) {
-    case rpc::ErrorCode::LockNotHeld:
-    case rpc::ErrorCode::TokenStale:
-    case rpc::ErrorCode::HolderOther:
-    case rpc::ErrorCode::SessionExpired:
-    case rpc::ErrorCode::SessionUnknown:
-    case rpc::ErrorCode::SessionClosed:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -55,6 +43,10 @@ bool Lock::valid() const {
   return session_ != nullptr && session_->alive();
 }
 
+TimePoint Lock::certain_until() const {
+  return session_ != nullptr ? session_->certain_until() : TimePoint{};
+}
+
 Status Lock::release() {
   if (session_ == nullptr) {
     return {};
@@ -63,10 +55,23 @@ Status Lock::release() {
     session_->release(name_, grant_.token, std::move(callback));
   });
   // Without an answer it may still be held, so that the caller, or the destructor, tries again.
-  if (status.ok() || decided(status)) {
+  if (status.ok() || decides_release(status)) {
     session_.reset();
   }
   return status;
+}
+
+Future<Status> Lock::release_async() {
+  const auto session = std::exchange(session_, nullptr);
+  if (session == nullptr) {
+    // Nobody to ask, and nobody's thread to answer on.
+    auto state = std::make_shared<FutureState<Status>>(std::thread::id{});
+    state->set(Status{});
+    return Future<Status>{std::move(state)};
+  }
+  return future_of<Status>(session->core(), [&](auto callback) {
+    session->release(name_, grant_.token, std::move(callback));
+  });
 }
 
 void Lock::detach() {
@@ -102,6 +107,26 @@ Result<Lock> Session::try_acquire(std::string_view name) {
   return acquire(name, {.wait = milliseconds{0}});
 }
 
+Future<Result<Lock>> Session::acquire_async(std::string_view name, AcquireOptions options) {
+  return future_of<Result<Lock>>(impl_->core(), [&](auto callback) {
+    const auto granted =
+        [session = impl_, held = std::string{name}, callback](const Result<Grant>& grant) {
+          callback(grant.ok() ? Result<Lock>{Lock{session, held, grant.value()}}
+                              : Result<Lock>{grant.status()});
+        };
+    impl_->acquire(name, options, granted);
+  });
+}
+
+Future<Status> Session::release_async(std::string_view name, std::uint64_t token) {
+  return future_of<Status>(
+      impl_->core(), [&](auto callback) { impl_->release(name, token, std::move(callback)); });
+}
+
+Election Session::election(std::string_view name) {
+  return Election{std::make_shared<Candidate>(impl_, std::string{name})};
+}
+
 void Session::acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback) {
   impl_->acquire(name, options, std::move(callback));
 }
@@ -125,6 +150,10 @@ milliseconds Session::ttl() const {
 
 milliseconds Session::remaining() const {
   return whole_milliseconds(impl_->remaining());
+}
+
+TimePoint Session::certain_until() const {
+  return impl_->certain_until();
 }
 
 bool Session::alive() const {

@@ -21,21 +21,86 @@ rpc::ErrorCode check_ttl(std::uint32_t ttl_ms) {
   return rpc::check_ttl(ttl_ms, rpc::RequestLimits{});
 }
 
-std::unique_ptr<Lease> make_lease(Core& core, const SessionRecord& record, TimePoint opened_at) {
+std::unique_ptr<SessionLease> make_lease(Core& core,
+                                         const SessionRecord& record,
+                                         TimePoint opened_at) {
   const TimePoint ttl = milliseconds{record.ttl_ms};
   const rpc::Welcome* cluster = core.nodes().cluster();
   const std::size_t node_count = cluster != nullptr ? cluster->nodes.size() : 1;
-  return std::make_unique<Lease>(LeaseOptions{.ttl = ttl,
-                                              .margin = lease_margin(ttl, core.options()),
-                                              .node_count = std::max<std::size_t>(node_count, 1),
-                                              .opened_at = opened_at});
+  return std::make_unique<SessionLease>(
+      SessionLeaseOptions{.ttl = ttl,
+                          .margin = lease_margin(ttl, core.options()),
+                          .node_count = std::max<std::size_t>(node_count, 1),
+                          .opened_at = opened_at});
 }
 
 Grant grant_of(const rpc::ReplySlot& slot) {
   return {.token = slot.token,
           .epoch = slot.epoch,
           .ttl_left = milliseconds{slot.ttl_ms},
-          .already_held = slot.has(rpc::ReplyFlag::AlreadyHeld)};
+          .already_held = slot.has(rpc::ReplyFlag::AlreadyHeld),
+          .held_again = slot.has(rpc::ReplyFlag::HeldAgain)};
+}
+
+// Whether the options ask for more than a plain hold.
+bool beyond_plain(const AcquireOptions& options) {
+  return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
+         options.permits_max != 0;
+}
+
+rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
+  rpc::LockHold hold;
+  if (options.holds_max != 0) {
+    hold.flags = static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant);
+    hold.limit = static_cast<std::uint16_t>(options.holds_max);
+  }
+  const auto add = [&hold](rpc::HoldFlag flag) {
+    hold.flags = static_cast<std::uint8_t>(hold.flags | static_cast<std::uint8_t>(flag));
+  };
+  if (options.shared) {
+    add(rpc::HoldFlag::Shared);
+    hold.permits = static_cast<std::uint8_t>(options.permits);
+    hold.limit = static_cast<std::uint16_t>(options.permits_max);
+  }
+  if (options.downgrade) {
+    add(rpc::HoldFlag::Downgrade);
+  }
+  hold.name = name;
+  hold.note = options.note;
+  return hold;
+}
+
+rpc::ErrorCode check_options(const Core& core,
+                             std::string_view name,
+                             const AcquireOptions& options) {
+  rpc::ErrorCode code = rpc::check_name(name);
+  if (code == rpc::ErrorCode::None && options.wait != kForever) {
+    code = rpc::check_wait(protocol_ms(options.wait));
+  }
+  if (code == rpc::ErrorCode::None && beyond_plain(options)) {
+    const bool limited = options.shared || options.permits_max == 0;
+    const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
+                           options.permits_max <= 0xffffu &&
+                           !(options.shared && options.holds_max != 0);
+    code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
+    if (code == rpc::ErrorCode::None && !core.has(rpc::Feature::LockHolds)) {
+      code = rpc::ErrorCode::FeatureMissing;
+    }
+  }
+  return code;
+}
+
+// The acquire without its session and times.
+OperationPtr acquire_operation(const Core& core,
+                               std::string_view name,
+                               const AcquireOptions& options) {
+  OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
+  if (beyond_plain(options)) {
+    operation->slot.kind = rpc::RequestKind::LockAcquireHold;
+    operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
+    operation->counted = options.holds_max != 0;
+  }
+  return operation;
 }
 
 }  // namespace
@@ -91,7 +156,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   if (options.keep_alive) {
     const bool posted = core->post([core, record, attached_at = core->clock().now()] {
       const TimePoint ttl = milliseconds{record->ttl_ms};
-      record->lease = std::make_unique<Lease>(LeaseOptions{
+      record->lease = std::make_unique<SessionLease>(SessionLeaseOptions{
           .ttl = ttl,
           .margin = lease_margin(ttl, core->options()),
           .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
@@ -109,14 +174,14 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
 void SessionImpl::acquire(std::string_view name,
                           AcquireOptions options,
                           Session::GrantCallback callback) {
-  rpc::ErrorCode code = rpc::check_name(name);
-  if (code == rpc::ErrorCode::None && options.wait != kForever) {
-    code = rpc::check_wait(protocol_ms(options.wait));
-  }
+  const rpc::ErrorCode code = check_options(*core_, name, options);
   if (code != rpc::ErrorCode::None) {
     return refuse<Result<Grant>>(*core_, std::move(callback), failure(code));
   }
-  OperationPtr operation = name_operation(*core_, rpc::RequestKind::LockAcquire, name);
+  OperationPtr operation = acquire_operation(*core_, name, options);
+  if (operation->counted) {
+    record_->counts_holds.store(true, std::memory_order_relaxed);
+  }
   operation->slot.session = record_->id.value;
   operation->slot.ttl_ms = record_->ttl_ms;
   operation->session = record_;
@@ -153,6 +218,7 @@ void SessionImpl::release(std::string_view name,
   if (record_->attached) {
     operation->slot.set(rpc::RequestFlag::ByToken);
   }
+  operation->counted = record_->counts_holds.load(std::memory_order_relaxed);
   operation->session = record_;
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(answer.status);
@@ -243,6 +309,11 @@ void SessionImpl::detach() {
     core->keeper().forget(record);
     record->certain_until_ns.store(0, std::memory_order_relaxed);
   }));
+}
+
+TimePoint SessionImpl::certain_until() const {
+  const TimePoint until{record_->certain_until_ns.load(std::memory_order_relaxed)};
+  return record_->ended.load(std::memory_order_relaxed) ? TimePoint{} : until;
 }
 
 bool SessionImpl::alive() const {

@@ -43,6 +43,9 @@ class SessionImpl {
   const SessionRecord& record() const { return *record_; }
 
   bool alive() const;
+
+  // Of the client's clock; the past when nothing is certain.
+  TimePoint certain_until() const;
   TimePoint remaining() const;
 
  private:

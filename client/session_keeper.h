@@ -21,7 +21,7 @@ class SessionKeeper {
  public:
   SessionKeeper(const ClientOptions& options, NodeSet& nodes, Dispatcher& dispatcher);
 
-  // Begins to keep it; its Lease is set.
+  // Begins to keep it; its lease is set.
   void add(std::shared_ptr<SessionRecord> session);
 
   // Asks every connected node now. Ok once a majority of the cluster acknowledged; else why not.

@@ -2,8 +2,8 @@
 // the client's own thread.
 #pragma once
 
-#include "client/lease.h"
 #include "client/sequence_window.h"
+#include "client/session_lease.h"
 #include "common/ids.h"
 #include "gcoord/clock.h"
 #include "gcoord/options.h"
@@ -30,9 +30,12 @@ struct SessionRecord {
   std::atomic<std::int64_t> certain_until_ns{0};
   std::atomic<bool> ended{false};  // Lost or closed: nothing may be started in it.
 
+  // Somebody here holds a lock several times: a release may be one of many.
+  std::atomic<bool> counts_holds{false};
+
   // Of the client's thread from here on.
   rpc::ErrorCode end_reason = rpc::ErrorCode::None;
-  std::unique_ptr<Lease> lease;  // None when it is not kept alive from here.
+  std::unique_ptr<SessionLease> lease;  // None when it is not kept alive from here.
 
   struct ShardWindow {
     SequenceWindow numbers;

@@ -6,7 +6,7 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
-find_package(prometheus-cpp REQUIRED)
+find_package(prometheus-cpp REQUIRED)  # Brings civetweb::civetweb, which serves the ledger too.
 find_package(RocksDB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)

@@ -50,6 +50,14 @@ function(gcoord_library)
   endif()
 endfunction()
 
+# gcoord_packaged(<folders>): their objects also go into the shared library that others install (client/package.cmake).
+# It shows its interface only; hidden symbols also spare every other program the price of code that may lie anywhere.
+function(gcoord_packaged)
+  list(TRANSFORM ARGN PREPEND gcoord_ OUTPUT_VARIABLE targets)
+  set_target_properties(${targets} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 # gcoord_program(NAME <binary> SOURCES ... DEPS <folders> LINK ...)
 function(gcoord_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK" ${ARGN})

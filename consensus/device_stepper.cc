@@ -2,6 +2,7 @@
 
 #include "common/device_errors.h"
 #include "common/region_arena.h"
+#include "consensus/wide_places.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,6 +42,16 @@ std::size_t outgoing_bytes(std::size_t rows) {
   return rows * kOutboxMessages * sizeof(Message);
 }
 
+// One row in so many has room in the first pool: exceptional rows are few at rest.
+constexpr std::uint32_t kWideOneIn = 16;
+
+// Places of the first pool: every batch finds room for all of its rows.
+std::uint32_t first_pool(const DeviceStepperOptions& options, std::uint32_t batch) {
+  const std::uint32_t wide =
+      options.wide_count == 0 ? options.row_count / kWideOneIn : options.wide_count;
+  return std::min(wide + batch, options.row_count);
+}
+
 // The staged region as it fills: every part begins where the one before it ends.
 class Staging {
  public:
@@ -63,6 +74,7 @@ class Staging {
 
 class DeviceStepper final : public Stepper {
  public:
+  // `options.wide_count` is the size of the pool as it was allocated.
   DeviceStepper(std::unique_ptr<StepDevice> device,
                 const DeviceStepperOptions& options,
                 const StepMemorySizes& sizes,
@@ -70,16 +82,16 @@ class DeviceStepper final : public Stepper {
       : device_(std::move(device)),
         memory_(memory),
         device_bytes_(sizes.device_bytes()),
-        table_bytes_(sizes.table),
-        wide_count_(options.wide_count),
         batch_rows_(batch_rows_of(options.row_count)),
+        wide_(options.row_count),
         check_({.one_in = options.check_one_in,
                 .row_count = options.row_count,
                 .slot_count = options.slot_count}),
         mirror_arena_(shard_columns_bytes(options.row_count, options.slot_count)),
         mirror_(carve_shard_columns(mirror_arena_, options.row_count, options.slot_count)) {
-    RegionArena region(memory.table, sizes.table);
-    table_ = carve_packed_table(region, options.row_count, options.slot_count, wide_count_);
+    RegionArena rows(memory.rows, sizes.rows);
+    table_ = carve_packed_rows(rows, options.row_count, options.slot_count);
+    take_pool({memory.pool, sizes.pool}, options.wide_count);
   }
 
   Status step(std::span<const std::uint32_t> rows,
@@ -122,19 +134,101 @@ class DeviceStepper final : public Stepper {
   }
 
  private:
-  // Packs the mirror on the host, with a table of the same shape, and copies it over whole.
+  // Packs the mirror on the host, and copies it over whole.
   Status upload_columns() {
-    ColumnArena arena(table_bytes_);
-    const PackedTable packed =
-        carve_packed_table(arena, table_.row_count, table_.slot_count, wide_count_);
+    const std::size_t bytes = packed_rows_bytes(table_.row_count);
+    ColumnArena arena(bytes);
+    const PackedTable packed = carve_packed_rows(arena, table_.row_count, table_.slot_count);
     for (std::uint32_t row = 0; row < table_.row_count; ++row) {
-      if (!store_row(packed, row, kNotWide, ShardRef(mirror_, row))) {
-        return exhausted(row);
-      }
-      check_.remember(row, check_.on() ? stored_digest(packed, row) : 0);
+      pack_mirror(packed, row);
     }
-    return device_->upload(memory_.table, packed.deadline, table_bytes_);
+    GCOORD_TRY_STATUS(device_->upload(memory_.rows, packed.deadline, bytes));
+    return wide_.count() != 0 ? make_pool(room_needed(batch_rows_)) : Status{};
   }
+
+  void pack_mirror(const PackedTable& to, std::uint32_t row) {
+    const ShardRef mirror(mirror_, row);
+    PackedRow packed;
+    if (!pack(mirror, packed)) {
+      packed = PackedRow{};
+      name_place(packed, wide_.count(), mirror.hot().role);
+    }
+    store_packed(packed, to.packed[row]);
+    to.deadline[row] = mirror.hot().deadline;
+    remember(row, packed);
+  }
+
+  // --- The pool of wide rows
+
+  // Places that a batch of so many rows may need.
+  std::uint32_t room_needed(std::uint32_t batch) const {
+    return std::min(wide_.count() + batch, table_.row_count);
+  }
+
+  // Before a batch. The device takes places at once for all rows that become wide in it, and each
+  // of them finds one (claim_wide).
+  Status make_room(std::uint32_t batch) {
+    const std::uint32_t needed = room_needed(batch);
+    return needed <= table_.wide.row_count ? Status{} : make_pool(needed);
+  }
+
+  // Makes a pool with room for `needed` rows, twice the one so far if there is memory, and fills it
+  // from the mirror: what is wide keeps its place.
+  Status make_pool(std::uint32_t needed) {
+    const std::uint32_t wanted =
+        std::max(needed, std::min(2 * table_.wide.row_count, table_.row_count));
+    const PoolSizes sizes{.wanted = wide_pool_bytes(table_.slot_count, wanted),
+                          .needed = wide_pool_bytes(table_.slot_count, needed)};
+    Result<PoolRegion> made = device_->replace_pool(sizes);
+    if (made.status().detail() == kDeviceMemory) {
+      return {StatusCode::ResourceExhausted,
+              std::to_string(wide_.count()) +
+                  " shards do not fit 128 bytes: " + made.status().message(),
+              kDeviceExhausted};
+    }
+    GCOORD_TRY_STATUS(made.status());
+    device_bytes_ = device_bytes_ - pool_.bytes + made.value().bytes;
+    take_pool(made.value(), made.value().bytes == sizes.wanted ? wanted : needed);
+    return fill_pool();
+  }
+
+  void take_pool(const PoolRegion& pool, std::uint32_t wide_count) {
+    pool_ = pool;
+    RegionArena region(pool.start, pool.bytes);
+    carve_wide_pool(region, table_, wide_count);
+  }
+
+  Status fill_pool() {
+    ColumnArena arena(pool_.bytes);
+    PackedTable image = table_;
+    carve_wide_pool(arena, image, table_.wide.row_count);
+    for (std::uint32_t row = 0; row < table_.row_count; ++row) {
+      const std::uint32_t place = wide_.place_of(row);
+      if (place != kNotWide) {
+        copy_row(ShardRef(mirror_, row), ShardRef(image.wide, place));
+        relaxed_set(image.wide_taken[place / kWordBits], 1u << place % kWordBits);
+      }
+    }
+    return device_->upload(pool_.start, image.wide.hot, pool_.bytes);
+  }
+
+  // What the table holds of a row from now on; the mirror has its columns.
+  void remember(std::uint32_t row, const PackedRow& packed) {
+    wide_.note(row, is_wide(packed) ? static_cast<std::uint32_t>(packed.term) : kNotWide);
+    check_.remember(row, check_.on() ? digest_of(row, packed) : 0);
+  }
+
+  std::uint64_t digest_of(std::uint32_t row, const PackedRow& packed) const {
+    const Tick deadline = mirror_.hot[row].deadline;
+    if (!is_wide(packed)) {
+      return packed_digest(packed, deadline);
+    }
+    RowCopy wide = copy_of(ShardRef(mirror_, row));
+    const ShardId place{static_cast<std::uint32_t>(packed.term)};
+    return wide_digest(packed, deadline, ref_of(wide, place, mirror_.slot_count));
+  }
+
+  // --- Batches
 
   Status step_batch(std::span<const std::uint32_t> rows,
                     std::span<const Inbox> in,
@@ -144,6 +238,7 @@ class DeviceStepper final : public Stepper {
       GCOORD_TRY_STATUS(upload_columns());
       uploaded_ = true;
     }
+    GCOORD_TRY_STATUS(make_room(static_cast<std::uint32_t>(rows.size())));
     GCOORD_TRY_STATUS(device_->step(stage(rows, in, input)));
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const DeviceCheck::Step taken{.row = rows[k], .in = &in[k], .input = &input};
@@ -179,11 +274,24 @@ class DeviceStepper final : public Stepper {
     return row == table_.row_count ? Status{} : look_at(row);
   }
 
-  // Has the device show a row that has changed: whoever would step it is shown it.
+  // Has the device show a row that has changed: whoever would step it is shown it. It is asked for
+  // with a digest that it does not have, because a difference may have passed in the meantime, and
+  // a row must not be stepped by an input that means nothing.
   Status look_at(std::uint32_t row) {
     const Inbox nothing;
-    GCOORD_TRY_STATUS(device_->step(stage({&row, 1}, {&nothing, 1}, StepInput{})));
+    const StepCall call = stage({&row, 1}, {&nothing, 1}, StepInput{});
+    staged_rows_[0].digest = other_digest(check_.digest(row));
+    std::memcpy(memory_.staged_host +
+                    (reinterpret_cast<const std::byte*>(call.batch.rows) - memory_.staged_device),
+                staged_rows_.data(),
+                sizeof(StagedRow));
+    GCOORD_TRY_STATUS(device_->step(call));
     return check_.altered(row, stepped_at(0), wide_at(0), ShardRef(mirror_, row));
+  }
+
+  // Not 0, which is no digest at all.
+  static std::uint64_t other_digest(std::uint64_t digest) {
+    return ~digest != 0 ? ~digest : std::uint64_t{1};
   }
 
   // Where the columns of wide rows begin among what is pushed.
@@ -258,23 +366,13 @@ class DeviceStepper final : public Stepper {
     } else {
       copy_row(ref_of(wide_at(k), ShardId{row}, mirror_.slot_count), mirror);
     }
-    check_.remember(row, check_.on() ? digest_of(k, stepped) : 0);
+    remember(row, stepped.packed);
     static_cast<OutboxHead&>(out) = stepped.head;
     std::copy_n(stepped.stored, messages_in, out.stored);
     GCOORD_ASSERT(out.message_count <= kOutboxMessages);
     const auto* outgoing =
         reinterpret_cast<const Message*>(memory_.pushed_host) + k * kOutboxMessages;
     std::copy_n(outgoing, out.message_count, out.message);
-  }
-
-  // Of what the table holds now, by what was given back.
-  std::uint64_t digest_of(std::size_t k, const SteppedRow& stepped) const {
-    if (stepped.form == RowForm::Packed) {
-      return packed_digest(stepped.packed, stepped.deadline);
-    }
-    const ShardId place{static_cast<std::uint32_t>(stepped.packed.term)};
-    const ShardRef wide = ref_of(wide_at(k), place, mirror_.slot_count);
-    return wide_digest(stepped.packed, stepped.deadline, wide);
   }
 
   static Status exhausted(std::uint32_t row) {
@@ -286,10 +384,10 @@ class DeviceStepper final : public Stepper {
   std::unique_ptr<StepDevice> device_;
   StepMemory memory_;
   std::size_t device_bytes_;
-  std::size_t table_bytes_;
-  std::uint32_t wide_count_;
   std::uint32_t batch_rows_;
   PackedTable table_;
+  PoolRegion pool_;
+  WidePlaces wide_;
   DeviceCheck check_;
   ColumnArena mirror_arena_;
   ShardColumns mirror_;
@@ -303,11 +401,12 @@ class DeviceStepper final : public Stepper {
 
 Result<std::unique_ptr<Stepper>> make_device_stepper(std::unique_ptr<StepDevice> device,
                                                      const DeviceStepperOptions& options) {
+  const std::uint32_t batch = batch_rows_of(options.row_count);
   DeviceStepperOptions chosen = options;
-  chosen.wide_count = options.wide_count == 0 ? options.row_count : options.wide_count;
+  chosen.wide_count = first_pool(options, batch);
   StepMemorySizes sizes;
-  sizes.table = packed_table_bytes(chosen.row_count, chosen.slot_count, chosen.wide_count);
-  const std::size_t batch = batch_rows_of(chosen.row_count);
+  sizes.rows = packed_rows_bytes(chosen.row_count);
+  sizes.pool = wide_pool_bytes(chosen.slot_count, chosen.wide_count);
   sizes.staged = staged_bytes_max(batch);
   sizes.stepped = batch * sizeof(SteppedRow);
   sizes.pushed = outgoing_bytes(batch) + batch * sizeof(RowCopy);

@@ -10,6 +10,9 @@
 // not the way to low latency.
 // Because the mirror is what the host knows without the device, it also checks the device by it
 // (device_check.h).
+// The pool of wide rows grows with what it holds: the host knows which rows are wide, and before a
+// batch that might find no room it makes a larger pool and fills it from the mirror, so that every
+// row keeps its place (docs/adr/0034).
 // Contract: not thread-safe. A failure of the device is returned by the step that met it and by
 // every later one (stepper.h).
 #pragma once
@@ -27,8 +30,9 @@ namespace gcoord::consensus {
 struct DeviceStepperOptions {
   std::uint32_t row_count = 0;
   std::uint32_t slot_count = 0;
-  // Rows that can be wide at once (packed_table.h); 0: all of them, so that none is ever lost. With
-  // less, a row too many is kDeviceExhausted.
+  // Rows that the first pool of wide rows has room for, besides those of one batch
+  // (packed_table.h); 0: one in sixteen. kDeviceExhausted when the device has no memory left for as
+  // many as there are.
   std::uint32_t wide_count = 0;
   // One step in so many is done again on the host, and all rows are watched; 0: nothing is checked
   // (device_check.h).

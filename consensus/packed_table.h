@@ -7,7 +7,8 @@
 // Contract: one thread loads and stores a row at a time; different rows are independent, places of
 // the pool are claimed with relaxed atomics. A pool that is full loses the row's step: `store_row`
 // returns false, counts it in `exhausted`, and the owner must stop (fail-stop), because the row is
-// then behind what others were told. POD view; memory belongs to an arena; host and device.
+// then behind what others were told. An owner that counts the wide rows can give the table a larger
+// pool in time (device_stepper.cc). POD view; memory belongs to an arena; host and device.
 #pragma once
 
 #include "common/assert.h"
@@ -41,33 +42,54 @@ constexpr std::uint32_t whole_words(std::uint32_t count) {
   return (count + kWordBits - 1) / kWordBits * kWordBits;
 }
 
-// Bytes of a table with row_count rows and a pool of wide_count places.
-inline std::size_t packed_table_bytes(std::uint32_t row_count,
-                                      std::uint32_t slot_count,
-                                      std::uint32_t wide_count) {
-  const std::uint32_t places = whole_words(wide_count);
+// Bytes of the rows of a table, and of a pool of wide_count places.
+inline std::size_t packed_rows_bytes(std::uint32_t row_count) {
   return ColumnArena::bytes_for<Tick>(row_count) + ColumnArena::bytes_for<PackedRow>(row_count) +
-         shard_columns_bytes(places, slot_count) +
-         ColumnArena::bytes_for<std::uint32_t>(places / kWordBits) +
          ColumnArena::bytes_for<std::uint32_t>(1);
 }
 
-// Carves a table out of an arena of zero-filled memory, host or device. The rows mean nothing until
-// each has been stored once.
-template <typename Arena>
-PackedTable carve_packed_table(Arena& arena,
-                               std::uint32_t row_count,
-                               std::uint32_t slot_count,
-                               std::uint32_t wide_count) {
+inline std::size_t wide_pool_bytes(std::uint32_t slot_count, std::uint32_t wide_count) {
   const std::uint32_t places = whole_words(wide_count);
+  return shard_columns_bytes(places, slot_count) +
+         ColumnArena::bytes_for<std::uint32_t>(places / kWordBits);
+}
+
+// Both together.
+inline std::size_t packed_table_bytes(std::uint32_t row_count,
+                                      std::uint32_t slot_count,
+                                      std::uint32_t wide_count) {
+  return packed_rows_bytes(row_count) + wide_pool_bytes(slot_count, wide_count);
+}
+
+// Carves a table without a pool out of an arena of zero-filled memory, host or device. The rows
+// mean nothing until each has been stored once.
+template <typename Arena>
+PackedTable carve_packed_rows(Arena& arena, std::uint32_t row_count, std::uint32_t slot_count) {
   PackedTable table;
   table.row_count = row_count;
   table.slot_count = slot_count;
   table.deadline = arena.template column<Tick>(row_count);
   table.packed = arena.template column<PackedRow>(row_count);
-  table.wide = place_shard_columns(arena, places, slot_count);
-  table.wide_taken = arena.template column<std::uint32_t>(places / kWordBits);
   table.exhausted = arena.template column<std::uint32_t>(1);
+  return table;
+}
+
+// Carves a table's pool, all places free, out of the same arena or another.
+template <typename Arena>
+void carve_wide_pool(Arena& arena, PackedTable& table, std::uint32_t wide_count) {
+  const std::uint32_t places = whole_words(wide_count);
+  table.wide = place_shard_columns(arena, places, table.slot_count);
+  table.wide_taken = arena.template column<std::uint32_t>(places / kWordBits);
+}
+
+// Both out of one arena.
+template <typename Arena>
+PackedTable carve_packed_table(Arena& arena,
+                               std::uint32_t row_count,
+                               std::uint32_t slot_count,
+                               std::uint32_t wide_count) {
+  PackedTable table = carve_packed_rows(arena, row_count, slot_count);
+  carve_wide_pool(arena, table, wide_count);
   return table;
 }
 
@@ -90,7 +112,9 @@ GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t 
 }
 
 // A free place of the pool, which is searched from a word that depends on the row; row_count of the
-// pool if there is none.
+// pool if there is none. Of as many threads as there are free places when they begin, each finds
+// one: of those places a thread finds only such ones taken that another has claimed, which claims
+// no second one.
 GCOORD_HD inline std::uint32_t claim_wide(const PackedTable& table, std::uint32_t row) {
   const std::uint32_t words = table.wide.row_count / kWordBits;
   for (std::uint32_t k = 0; k < words; ++k) {
@@ -110,6 +134,13 @@ GCOORD_HD inline void release_wide(const PackedTable& table, std::uint32_t place
   relaxed_clear(table.wide_taken[place / kWordBits], 1u << place % kWordBits);
 }
 
+// What the table holds of a row whose columns are in a place of the pool.
+GCOORD_HD inline void name_place(PackedRow& packed, std::uint32_t place, Role role) {
+  packed.term = place;
+  packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(role)
+                                                             << kPackedRoleShift);
+}
+
 GCOORD_HD inline bool store_wide(const PackedTable& table,
                                  std::uint32_t row,
                                  std::uint32_t wide_place,
@@ -120,10 +151,7 @@ GCOORD_HD inline bool store_wide(const PackedTable& table,
     return false;
   }
   copy_row(from, ShardRef(table.wide, place));
-  PackedRow& packed = table.packed[row];
-  packed.term = place;
-  packed.bits = static_cast<std::uint16_t>(kPackedWide | static_cast<std::uint32_t>(from.hot().role)
-                                                             << kPackedRoleShift);
+  name_place(table.packed[row], place, from.hot().role);
   return true;
 }
 

@@ -65,22 +65,22 @@ GCOORD_HD inline bool plain_progress(ShardRef row) {
 }
 
 // Whether a row may try a plain step.
-GCOORD_HD inline bool is_plain(ShardRef row) {
+GCOORD_HD inline bool is_plain(ShardRef row, const StepInput& input) {
   const Hot& hot = row.hot();
   const Storage& storage = row.storage();
   return (hot.role == Role::Leader || hot.role == Role::Follower) &&
-         (hot.flags & ~kPlainFlags) == 0 && hot.self_slot < kPlainSlots &&
-         storage.durable_term == hot.term && storage.durable_vote == hot.vote &&
-         storage.snapshot_pending == 0 && plain_log(row.log(), row.runs(), hot.term) &&
-         plain_election(row.election()) && plain_configuration(row.configuration()) &&
-         plain_progress(row);
+         (hot.flags & ~kPlainFlags) == 0 && storage.durable_term == hot.term &&
+         storage.durable_vote == hot.vote && storage.snapshot_pending == 0 &&
+         plain_log(row.log(), row.runs(), hot.term) && plain_election(row.election()) &&
+         plain_configuration(row.configuration()) && plain_progress(row) && plain_order(row, input);
 }
 
 // Says of a plain row again what is_plain found out. This changes nothing; but a compiler that
 // reads constants here leaves out what cannot follow, which it does not do for conditions.
-GCOORD_HD inline void restate_plain(ShardRef row, Role role) {
+GCOORD_HD inline void restate_plain(ShardRef row, Role role, const StepInput& input) {
   Hot& hot = row.hot();
   hot.role = role;
+  hot.self_slot = static_cast<std::uint8_t>(plain_self_slot(input));
   hot.flags = static_cast<std::uint8_t>(hot.flags & kPlainFlags);
   row.log().run_count = 1;
   row.storage().snapshot_pending = 0;
@@ -105,6 +105,7 @@ GCOORD_HD inline void restate_plain(ShardRef row, Role role) {
   configuration.learners_next = 0;
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    configuration.node[slot] = plain_node(input, slot);
     configuration.weight[slot] = 1;
     row.progress(slot).flags = static_cast<std::uint8_t>(row.progress(slot).flags & kPlainProgress);
   }

@@ -85,8 +85,7 @@ GCOORD_HD inline Configuration readmitted(const Configuration& present,
 GCOORD_HD inline ReadmissionPlan plan_readmission(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
   const StepArrays none;
-  const SlotPeers peers;  // Meant in the plain scope only.
-  const StepRow r{shard, input, unused, none, peers};
+  const StepRow r{shard, input, unused, none};
   if (!lives_can_end(input) || !may_change_configuration(r) || r.configuration().joint()) {
     return {};
   }

@@ -7,6 +7,7 @@
 
 #include "common/column_arena.h"
 #include "common/device_calls.h"
+#include "common/device_errors.h"
 #include "consensus/step_device.h"
 
 #include <cstring>
@@ -23,6 +24,9 @@ class StandInDevice final : public StepDevice {
     std::uint64_t launches = 0;
     std::size_t staged_bytes = 0;  // Of the last launch.
     std::size_t stepped_bytes = 0;
+    std::uint32_t pools = 0;  // That replaced the first one.
+    // What the test says: a pool larger than this finds no room.
+    std::size_t pool_bytes_max = ~std::size_t{0};
   };
 
   explicit StandInDevice(DeviceFaultPlan plan = {}, Watch* watch = nullptr)
@@ -32,9 +36,11 @@ class StandInDevice final : public StepDevice {
 
   Result<StepMemory> allocate(const StepMemorySizes& sizes) override {
     GCOORD_TRY_STATUS(calls_.make("allocating device memory", [] { return Status{}; }));
-    table_ = std::make_unique<ColumnArena>(sizes.table);
+    rows_ = std::make_unique<ColumnArena>(sizes.rows);
+    pool_ = std::make_unique<ColumnArena>(sizes.pool);
     StepMemory memory;
-    memory.table = table_->column<std::byte>(sizes.table);
+    memory.rows = rows_->column<std::byte>(sizes.rows);
+    memory.pool = pool_->column<std::byte>(sizes.pool);
     memory.staged_host = region(staged_host_, sizes.staged);
     memory.staged_device = region(staged_device_, sizes.staged);
     memory.stepped_host = region(stepped_host_, sizes.stepped);
@@ -43,6 +49,22 @@ class StandInDevice final : public StepDevice {
     memory.pushed_device = memory.pushed_host;
     memory_ = memory;
     return memory;
+  }
+
+  Result<PoolRegion> replace_pool(const PoolSizes& sizes) override {
+    PoolRegion made;
+    GCOORD_TRY_STATUS(calls_.make("allocating a pool", [&] {
+      const std::size_t most = watch_ != nullptr ? watch_->pool_bytes_max : sizes.wanted;
+      made.bytes = sizes.wanted <= most ? sizes.wanted : sizes.needed;
+      if (made.bytes > most) {
+        return Status{StatusCode::ResourceExhausted, "no room for the pool", kDeviceMemory};
+      }
+      made.start = region(pool_, made.bytes);
+      ++pools_;
+      return Status{};
+    }));
+    note();
+    return made;
   }
 
   Status upload(void* to, const void* from, std::size_t bytes) override {
@@ -142,6 +164,7 @@ class StandInDevice final : public StepDevice {
     if (watch_ != nullptr) {
       watch_->calls = calls_.made();
       watch_->launches = calls_.launches();
+      watch_->pools = pools_;
     }
   }
 
@@ -150,7 +173,9 @@ class StandInDevice final : public StepDevice {
   StepMemory memory_;
   PackedTable stepped_table_;      // As the last launch had it.
   std::size_t staged_before_ = 0;  // By the last launch; the rest is poisoned still.
-  std::unique_ptr<ColumnArena> table_;
+  std::uint32_t pools_ = 0;
+  std::unique_ptr<ColumnArena> rows_;
+  std::unique_ptr<ColumnArena> pool_;
   std::unique_ptr<ColumnArena> staged_host_;
   std::unique_ptr<ColumnArena> staged_device_;
   std::unique_ptr<ColumnArena> stepped_host_;

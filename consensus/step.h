@@ -28,7 +28,7 @@ namespace gcoord::consensus {
 GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   OutboxHead unused;
   const StepArrays none;
-  return lease_end(StepRow{shard, input, unused, none, SlotPeers{}});
+  return lease_end(StepRow{shard, input, unused, none});
 }
 
 // Forgets the entries up to `to`. A plain log keeps its one run, so it keeps an entry.
@@ -203,8 +203,7 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
                               const StepInput& input) {
   GCOORD_ASSERT(in.message_count <= kInboxMessages);
   out.clear();
-  const SlotPeers peers = scope == StepScope::Plain ? slot_peers(shard, input) : SlotPeers{};
-  const BasicStepRow<scope> r{shard, input, out, arrays, peers};
+  const BasicStepRow<scope> r{shard, input, out, arrays};
   on_storage_ack(r, in.storage_ack);
   on_applied(r, in);
   if (lives_can_end(input) || is_forgetful(r)) {

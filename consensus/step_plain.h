@@ -21,7 +21,7 @@ GCOORD_HD_FLAT bool step_plain(ShardRef row,
                                OutboxHead& out,
                                const StepArrays& arrays,
                                const StepInput& input) {
-  restate_plain(row, role);
+  restate_plain(row, role, input);
   restate_plain_inbox(in);
   if constexpr (!compacts) {
     GCOORD_ASSERT(in.compact_to.value == 0);

@@ -6,6 +6,7 @@
 #include "consensus/log_runs.h"
 #include "consensus/message_tiles.h"
 #include "consensus/outbox.h"
+#include "consensus/plain_slots.h"
 #include "consensus/quorum.h"
 #include "consensus/shard_table.h"
 
@@ -25,9 +26,6 @@ struct StepArrays {
   MessageSink sink;  // The outbox's messages.
 };
 
-// The slots of a configuration that the plain step is compiled for.
-inline constexpr std::uint32_t kPlainSlots = 3;
-
 // How much of the protocol a step may turn out to need. The step is the same for both; it is
 // compiled once more for a row that is known to be plain (plain_step.h), without what such a row
 // hardly ever needs.
@@ -36,11 +34,6 @@ enum class StepScope : std::uint8_t {
   // A leader or follower in the middle of its term. A step that needs more says so and stops; then
   // nothing it did counts, and the row takes a whole step instead.
   Plain = 1,
-};
-
-// The peers of a plain row by slot, looked up once: its configuration does not change.
-struct SlotPeers {
-  Found<PeerLiveness> at[kPlainSlots];
 };
 
 template <StepScope scope>
@@ -54,7 +47,6 @@ struct BasicStepRow {
   const StepInput& input;
   OutboxHead& out;
   const StepArrays& arrays;
-  const SlotPeers& peers;  // Meant in the plain scope only.
 
   // Asked at every door out of the plain scope, before anything is changed behind it: whether to
   // turn back.
@@ -105,17 +97,6 @@ struct BasicStepRow {
   }
 };
 
-GCOORD_HD inline SlotPeers slot_peers(ShardRef shard, const StepInput& input) {
-  SlotPeers peers;
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
-    if (slot != shard.hot().self_slot) {
-      peers.at[slot] = find_peer(input, shard.configuration().node[slot]);
-    }
-  }
-  return peers;
-}
-
 using StepRow = BasicStepRow<StepScope::Whole>;
 
 // Whether this replica votes by the configuration applied here.
@@ -146,8 +127,9 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 // told us about.
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
-  if constexpr (Row::kScope == StepScope::Plain && false) {
-    return r.peers.at[slot];
+  if constexpr (Row::kScope == StepScope::Plain) {
+    return r.is_self(slot) ? Found<PeerLiveness>{}
+                           : Found<PeerLiveness>(plain_peer(r.input, r.hot().self_slot, slot));
   } else {
     return r.is_member(slot) && !r.is_self(slot) ? find_peer(r.input, r.node(slot))
                                                  : Found<PeerLiveness>{};

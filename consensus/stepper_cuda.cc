@@ -60,13 +60,15 @@ class CudaStepDevice final : public StepDevice {
 
   Result<StepMemory> allocate(const StepMemorySizes& sizes) override {
     StepMemory memory;
-    GCOORD_TRY(device_memory_, device_region(sizes.device_bytes()));
+    GCOORD_TRY(device_memory_, device_region(sizes.device_bytes() - sizes.pool));
+    GCOORD_TRY(pool_memory_, device_region(sizes.pool));
     GCOORD_TRY(host_memory_, host_region(sizes.staged + sizes.stepped + sizes.pushed));
     void* mapped = nullptr;
     GCOORD_TRY_STATUS(call("mapping host memory",
                            [&] { return cudaHostGetDevicePointer(&mapped, host_memory_, 0); }));
-    memory.table = static_cast<std::byte*>(device_memory_);
-    memory.staged_device = memory.table + sizes.table;
+    memory.rows = static_cast<std::byte*>(device_memory_);
+    memory.pool = static_cast<std::byte*>(pool_memory_);
+    memory.staged_device = memory.rows + sizes.rows;
     memory.stepped_device = memory.staged_device + sizes.staged;
     memory.staged_host = static_cast<std::byte*>(host_memory_);
     memory.stepped_host = memory.staged_host + sizes.staged;
@@ -75,6 +77,27 @@ class CudaStepDevice final : public StepDevice {
     memory_ = memory;
     GCOORD_TRY_STATUS(warm_up());
     return memory;
+  }
+
+  Result<PoolRegion> replace_pool(const PoolSizes& sizes) override {
+    GCOORD_TRY_STATUS(call("giving a pool back", [&] { return cudaFree(pool_memory_); }));
+    pool_memory_ = nullptr;
+    PoolRegion made{.bytes = sizes.wanted};
+    const Status allocated = call("allocating a pool", [&] {
+      const cudaError_t code = cudaMalloc(&pool_memory_, sizes.wanted);
+      if (code != cudaErrorMemoryAllocation || sizes.needed == sizes.wanted) {
+        return code;
+      }
+      (void)cudaGetLastError();
+      made.bytes = sizes.needed;
+      return cudaMalloc(&pool_memory_, sizes.needed);
+    });
+    if (allocated.detail() == kDeviceMemory) {
+      return without_room(sizes.needed);
+    }
+    GCOORD_TRY_STATUS(allocated);
+    made.start = static_cast<std::byte*>(pool_memory_);
+    return made;
   }
 
   Status upload(void* to, const void* from, std::size_t bytes) override {
@@ -230,6 +253,9 @@ class CudaStepDevice final : public StepDevice {
     if (device_memory_ != nullptr) {
       (void)cudaFree(device_memory_);
     }
+    if (pool_memory_ != nullptr) {
+      (void)cudaFree(pool_memory_);
+    }
     if (done_ != nullptr) {
       (void)cudaEventDestroy(done_);
     }
@@ -248,6 +274,7 @@ class CudaStepDevice final : public StepDevice {
   std::string product_;
   StepMemory memory_;
   void* device_memory_ = nullptr;
+  void* pool_memory_ = nullptr;
   void* host_memory_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;

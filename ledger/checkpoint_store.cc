@@ -376,7 +376,7 @@ Status RocksStore::write(const CheckpointBatch& batch) {
 Status RocksStore::load(CheckpointVisitor& visitor) const {
   ShardRows rows{*database_};
   GCOORD_TRY_STATUS(rows.open());
-  while (!rows.at_end()) {
+  while (!rows.at_end() && visitor.wants_more()) {
     const std::string key = rows.lowest_key();
     if (is_batch_key(key)) {
       rows.advance_past(key);

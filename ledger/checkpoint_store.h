@@ -39,6 +39,9 @@ class CheckpointVisitor {
   virtual void on_shard(ShardId shard,
                         std::span<const std::byte> hard,
                         std::span<const std::byte> service) = 0;
+
+  // Asked before each shard; load() ends early, and well, when not.
+  virtual bool wants_more() { return true; }
 };
 
 class CheckpointStore {

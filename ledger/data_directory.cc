@@ -51,6 +51,14 @@ std::string holder_of(int lock_fd) {
 Status check_complete(Disk& disk, const std::string& path) {
   GCOORD_TRY(const bool has_identity, disk.exists("identity"));
   GCOORD_TRY(const bool has_log, disk.exists("wal"));
+  GCOORD_TRY(const bool has_checkpoints, disk.exists("checkpoint"));
+  if (!has_identity && !has_log && has_checkpoints) {
+    return Status{StatusCode::FailedPrecondition,
+                  "the data directory " + path +
+                      " holds checkpoints but neither identity nor log: a restore into it was "
+                      "interrupted; remove it and restore again",
+                  kRestoreUnfinished};
+  }
   if (has_identity || !has_log) {
     return Status{};
   }

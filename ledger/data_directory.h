@@ -7,8 +7,9 @@
 //
 // open() refuses, with a message that says what to do: a directory in use (kDirectoryLocked), one
 // that others than its owner may enter (kDirectoryPermissions), and one of another cluster, node or
-// shard count; and one that holds a log but no identity (kDirectoryIdentity). The lock goes with
-// the process, also after kill -9. One thread at a time.
+// shard count; one that holds a log but no identity (kDirectoryIdentity); and one that a restore
+// was to fill and did not (kRestoreUnfinished): it gives a directory its identity last. The lock
+// goes with the process, also after kill -9. One thread at a time.
 #pragma once
 
 #include "common/status.h"

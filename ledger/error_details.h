@@ -96,6 +96,20 @@ inline constexpr std::uint32_t kLedgerKey = 8207;            // The node's key f
 inline constexpr std::uint32_t kClusterLogRot = 8208;        // The stored cluster log is damaged.
 inline constexpr std::uint32_t kHistoryRepair = 8209;        // Shards are to be repaired.
 
+// Snapshots in files (snapshot_decoder.h, snapshot_file.h) and directories made of them. 8301 to
+// 8319.
+inline constexpr std::uint32_t kSnapshotForeign = 8301;     // Not a snapshot at all.
+inline constexpr std::uint32_t kSnapshotFormat = 8302;      // Written by a newer release.
+inline constexpr std::uint32_t kSnapshotCut = 8303;         // Ends before its end.
+inline constexpr std::uint32_t kSnapshotRot = 8304;         // A checksum or the hash is wrong.
+inline constexpr std::uint32_t kSnapshotTrailing = 8305;    // Bytes behind its end.
+inline constexpr std::uint32_t kSnapshotImpossible = 8306;  // Checksums right, content impossible.
+inline constexpr std::uint32_t kSnapshotUnreadable = 8307;  // The file cannot be read.
+inline constexpr std::uint32_t kSnapshotUnwritten = 8308;   // The file cannot be written.
+inline constexpr std::uint32_t kRestoreNotEmpty = 8311;     // The directory holds something.
+inline constexpr std::uint32_t kRestoreUnfinished = 8312;   // A restore into it was interrupted.
+inline constexpr std::uint32_t kRestoreRefused = 8313;      // Cluster or nodes cannot be.
+
 // What to do about rot; the end of every message that reports it.
 inline constexpr const char* kRotAdvice =
     "; this node must not vote: start it with --rejoin, which moves the directory aside and takes "
@@ -106,7 +120,8 @@ inline constexpr const char* kRotAdvice =
 constexpr bool is_rot(std::uint32_t detail) {
   return detail == kDirectoryIdentity || detail == kWalRot || detail == kWalSegmentMissing ||
          detail == kWalAbsent || detail == kWalBehind || detail == kCheckpointRot ||
-         detail == kHistoryGap || detail == kHistoryRot;
+         detail == kHistoryGap || detail == kHistoryRot || detail == kClusterLogRot ||
+         detail == kSignerState || detail == kHistoryRepair;
 }
 
 }  // namespace gcoord::ledger

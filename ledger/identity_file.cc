@@ -27,6 +27,7 @@ constexpr std::uint32_t kInUse = 1;  // Bits of the flags.
 constexpr std::uint32_t kEstablished = 2;
 constexpr std::uint32_t kNoLog = 4;
 constexpr std::uint32_t kRejoining = 8;  // A release that does not know it refuses the incarnation.
+constexpr std::uint32_t kRestored = 16;
 constexpr std::size_t kCrcBytes = 4;
 
 Status mismatch(std::uint32_t detail,
@@ -86,6 +87,20 @@ Result<std::unique_ptr<IdentityFile>> IdentityFile::open(Disk& disk,
   return file;
 }
 
+Status IdentityFile::create(Disk& disk,
+                            const NodeIdentity& identity,
+                            std::uint64_t random_id,
+                            Incarnation before) {
+  GCOORD_ASSERT(random_id != 0);
+  GCOORD_ASSERT(start_of(before) < kStartMax);
+  IdentityFile file{disk};
+  file.identity_ = identity;
+  file.directory_id_ = random_id;
+  file.incarnation_ = before;
+  file.restored_ = true;
+  return file.persist();
+}
+
 Result<std::unique_ptr<IdentityFile>> IdentityFile::read(Disk& disk) {
   std::unique_ptr<IdentityFile> file{new IdentityFile(disk)};
   GCOORD_TRY_STATUS(file->read_file());
@@ -100,6 +115,18 @@ Status IdentityFile::read_file() {
 }
 
 Status IdentityFile::take_over(Incarnation known, std::uint64_t random_id) {
+  GCOORD_TRY_STATUS(rise_above(known, random_id));
+  established_ = true;
+  rejoining_ = true;
+  return persist();
+}
+
+Status IdentityFile::begin_generation(std::uint64_t random_id) {
+  GCOORD_TRY_STATUS(rise_above(incarnation_, random_id));
+  return persist();
+}
+
+Status IdentityFile::rise_above(Incarnation known, std::uint64_t random_id) {
   GCOORD_ASSERT(random_id != 0);
   const std::uint32_t generation = std::max(generation_of(known), generation_of(incarnation_)) + 1;
   if (generation > kGenerationMax) {
@@ -107,9 +134,7 @@ Status IdentityFile::take_over(Incarnation known, std::uint64_t random_id) {
   }
   incarnation_ = incarnation_of(generation, std::max(start_of(known), start_of(incarnation_)));
   directory_id_ = random_id;
-  established_ = true;
-  rejoining_ = true;
-  return persist();
+  return Status{};
 }
 
 Status IdentityFile::succeed(const IdentityFile& damaged, std::uint64_t random_id) {
@@ -185,6 +210,7 @@ Status IdentityFile::decode(std::span<const std::byte> bytes) {
   in_use_ = (flags & kInUse) != 0;
   established_ = (flags & kEstablished) != 0;
   rejoining_ = (flags & kRejoining) != 0;
+  restored_ = (flags & kRestored) != 0;
   identity_.keeps_log = (flags & kNoLog) == 0;
   const std::size_t peer_count = load<std::uint32_t>(at + 36);
   const bool has_life = version != kVersionWithoutLife;
@@ -233,7 +259,8 @@ Status IdentityFile::persist() {
   at = store(at, directory_id_);
   at = store(at,
              (in_use_ ? kInUse : 0u) | (established_ ? kEstablished : 0u) |
-                 (identity_.keeps_log ? 0u : kNoLog) | (rejoining_ ? kRejoining : 0u));
+                 (identity_.keeps_log ? 0u : kNoLog) | (rejoining_ ? kRejoining : 0u) |
+                 (restored_ ? kRestored : 0u));
   at = store(at, static_cast<std::uint32_t>(peers_.size()));
   for (const PeerIdentity& peer : peers_) {
     at = store(at, peer.node.value);

@@ -19,6 +19,11 @@
 
 namespace gcoord::ledger {
 
+// A directory that was restored from a snapshot counts its starts on from above this number, and
+// from as many above the newest start that the snapshot knew of (docs/adr/0035): for starts between
+// the save and the loss. No other directory reaches it before all nodes of its cluster have met.
+inline constexpr std::uint32_t kRestoredStart = 1u << 12;
+
 // What the operator says this node is; checked against the file.
 struct NodeIdentity {
   ClusterId cluster;
@@ -53,6 +58,13 @@ class IdentityFile {
                                                     const NodeIdentity& expected,
                                                     std::uint64_t random_id);
 
+  // Makes the file of a directory that is restored before its node's first start; the incarnations
+  // of that node follow `before`. Durable on return. Failures: the disk's own.
+  static Status create(Disk& disk,
+                       const NodeIdentity& identity,
+                       std::uint64_t random_id,
+                       Incarnation before);
+
   // What an existing file says; no new incarnation. Failures: DataLoss with kDirectoryIdentity,
   // FailedPrecondition with kDirectoryFormat, the disk's own.
   static Result<std::unique_ptr<IdentityFile>> read(Disk& disk);
@@ -82,9 +94,18 @@ class IdentityFile {
   // open. random_id as for open. Failures: FailedPrecondition with kDirectoryUsedUp, the disk's.
   Status take_over(Incarnation known, std::uint64_t random_id);
 
+  // Makes this directory the next generation of itself, at once: some of what it keeps is to be
+  // taken from the others again, and counts as forgotten with its promises; the rest counts as
+  // before. Durable on return; before anything is said to a peer. random_id as for open. Failures:
+  // FailedPrecondition with kDirectoryUsedUp, the disk's.
+  Status begin_generation(std::uint64_t random_id);
+
   // The same for a new directory whose predecessor on this disk is damaged but could be read: its
   // peers are remembered.
   Status succeed(const IdentityFile& damaged, std::uint64_t random_id);
+
+  // Whether the directory was made by create(): it holds what was decided before its first start.
+  bool restored() const { return restored_; }
 
   // Whether this node may have forgotten what it promised from an earlier directory, in some shard.
   bool rejoining() const { return rejoining_; }
@@ -108,6 +129,7 @@ class IdentityFile {
   Status read_file();
   Status decode(std::span<const std::byte> bytes);
   Status check(const NodeIdentity& expected) const;
+  Status rise_above(Incarnation known, std::uint64_t random_id);
   Status persist();
 
   Disk& disk_;
@@ -117,6 +139,7 @@ class IdentityFile {
   bool in_use_ = false;
   bool established_ = false;
   bool rejoining_ = false;
+  bool restored_ = false;
   std::vector<PeerIdentity> peers_;
 };
 

@@ -66,6 +66,9 @@ class MemoryStore final : public CheckpointStore {
       }
     }
     for (const Bytes& key : keys) {
+      if (!visitor.wants_more()) {
+        break;
+      }
       GCOORD_TRY(const auto hard, value(CheckpointColumn::Hard, key));
       GCOORD_TRY(const auto service, value(CheckpointColumn::Service, key));
       visitor.on_shard(decode_shard_key(key), hard, service);

@@ -154,7 +154,7 @@ Result<std::vector<MerkleHash>> TileReader::hashes(std::uint32_t level,
   return found;
 }
 
-Result<std::vector<std::vector<std::byte>>> TileReader::checked_bundle(
+Result<std::vector<std::vector<std::byte>>> TileReader::read_bundle(
     std::uint64_t tile_index) const {
   const TilePath path = path_of(TilePath::Kind::Entries, 0, tile_index);
   std::uint32_t width = 0;
@@ -166,17 +166,24 @@ Result<std::vector<std::vector<std::byte>>> TileReader::checked_bundle(
   if (!entries.ok()) {
     return at_path(path, entries.status());
   }
-  GCOORD_TRY(const Tile leaves, checked_tile(0, tile_index));
-  for (std::size_t i = 0; i < path.width; ++i) {
-    if (hash_leaf(entries.value()[i]) != leaves->at(i)) {
-      return Status{StatusCode::DataLoss,
-                    "entry " + std::to_string(tile_index * kTileWidth + i) + " in " +
-                        to_string(path) + " is not the one that was hashed",
-                    kEntryHash};
-    }
-  }
   entries.value().resize(path.width);
   return entries;
+}
+
+Result<TileReader::Bundle> TileReader::bundle(std::uint64_t tile_index) const {
+  const std::uint64_t tiles = size_ / kTileWidth + (size_ % kTileWidth != 0 ? 1 : 0);
+  if (tile_index >= tiles) {
+    return beyond(tile_index, 1);
+  }
+  GCOORD_TRY(auto entries, read_bundle(tile_index));
+  GCOORD_TRY(const Tile leaves, checked_tile(0, tile_index));
+  Bundle bundle{.entries = std::move(entries), .wrong = {}};
+  for (std::size_t i = 0; i < bundle.entries.size(); ++i) {
+    if (hash_leaf(bundle.entries[i]) != leaves->at(i)) {
+      bundle.wrong.push_back(tile_index * kTileWidth + i);
+    }
+  }
+  return bundle;
 }
 
 Result<std::vector<std::vector<std::byte>>> TileReader::entries(std::uint64_t index,
@@ -187,11 +194,18 @@ Result<std::vector<std::vector<std::byte>>> TileReader::entries(std::uint64_t in
   std::vector<std::vector<std::byte>> found;
   const std::uint64_t end = index + count;
   for (std::uint64_t tile = index / kTileWidth; tile * kTileWidth < end; ++tile) {
-    GCOORD_TRY(auto bundle, checked_bundle(tile));
+    GCOORD_TRY(Bundle read, bundle(tile));
+    if (!read.wrong.empty()) {
+      return Status{StatusCode::DataLoss,
+                    "entry " + std::to_string(read.wrong.front()) + " in " +
+                        to_string(path_of(TilePath::Kind::Entries, 0, tile)) +
+                        " is not the one that was hashed",
+                    kEntryHash};
+    }
     const std::uint64_t base = tile * kTileWidth;
-    for (std::uint64_t each = std::max(index, base); each < std::min(end, base + bundle.size());
-         ++each) {
-      found.push_back(std::move(bundle[each - base]));
+    const std::uint64_t to = std::min(end, base + read.entries.size());
+    for (std::uint64_t each = std::max(index, base); each < to; ++each) {
+      found.push_back(std::move(read.entries[each - base]));
     }
   }
   GCOORD_ASSERT(found.size() == count);

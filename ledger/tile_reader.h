@@ -43,6 +43,14 @@ class TileReader final : public TreeReader {
   Result<std::vector<std::vector<std::byte>>> entries(std::uint64_t index,
                                                       std::size_t count) const override;
 
+  // A bundle as it is there, and what of it is not what was hashed.
+  struct Bundle {
+    std::vector<std::vector<std::byte>> entries;
+    std::vector<std::uint64_t> wrong;  // Numbers of entries of the log, rising.
+  };
+
+  Result<Bundle> bundle(std::uint64_t tile_index) const;
+
   // The path of the tile of a level that has hash `index` of it, as wide as this tree makes it.
   TilePath path_of(TilePath::Kind kind, std::uint32_t tile_level, std::uint64_t tile_index) const;
 
@@ -56,7 +64,7 @@ class TileReader final : public TreeReader {
   Tile kept(const TilePath& path) const;
   void keep(const TilePath& path, const Tile& tile) const;
   Result<MerkleHash> one_hash(std::uint32_t level, std::uint64_t index) const;
-  Result<std::vector<std::vector<std::byte>>> checked_bundle(std::uint64_t tile_index) const;
+  Result<std::vector<std::vector<std::byte>>> read_bundle(std::uint64_t tile_index) const;
 
   const TileSource& source_;
   const std::uint64_t size_;

@@ -33,6 +33,8 @@ namespace gcoord::locks {
 // Kinds of entries beside LockCommandKind's. Never renumber: they are in logs.
 inline constexpr std::uint8_t kEntryPiece = 240;    // Bytes of a name.
 inline constexpr std::uint8_t kEntryBarrier = 241;  // Nothing happens; its turn is what is wanted.
+// Nothing to locks: whoever keeps the log says by it who keeps it. The words are its own.
+inline constexpr std::uint8_t kEntryConfiguration = 242;
 
 struct alignas(64) LockEntry {
   std::uint32_t head = 0;

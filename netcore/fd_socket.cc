@@ -34,6 +34,14 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
+// Whether the other end of a connected socket is a process of this user.
+bool is_own_user(const OwnedFd& socket) {
+  ucred credentials{};
+  socklen_t length = sizeof(credentials);
+  return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 &&
+         credentials.uid == geteuid();
+}
+
 // True once the descriptor is ready, false at the deadline.
 bool wait_for(int fd, short events, int timeout_ms) {
   pollfd waited{fd, events, 0};
@@ -91,10 +99,7 @@ Result<OwnedFd> accept_at(const OwnedFd& listener, int timeout_ms) {
   if (!caller.valid()) {
     return failure("accept");
   }
-  ucred credentials{};
-  socklen_t length = sizeof(credentials);
-  if (getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
-      credentials.uid != geteuid()) {
+  if (!is_own_user(caller)) {
     return Status{StatusCode::PermissionDenied, "the caller is of another user"};
   }
   return caller;
@@ -110,7 +115,9 @@ Result<OwnedFd> call_at(const std::string& path, int timeout_ms) {
       return failure("socket");
     }
     if (connect(caller.get(), any, sizeof(address)) == 0) {
-      return caller;
+      return is_own_user(caller)
+                 ? Result<OwnedFd>{std::move(caller)}
+                 : Status{StatusCode::PermissionDenied, "who listens there is of another user"};
     }
     const bool not_yet = errno == ENOENT || errno == ECONNREFUSED;
     if (!not_yet || waited_ms >= timeout_ms) {

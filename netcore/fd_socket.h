@@ -2,9 +2,9 @@
 //
 // Device memory leaves a process as a descriptor, and a descriptor travels only here (SCM_RIGHTS).
 // The other end is another process and may be anything: a message has the expected length or is an
-// error, surplus descriptors are closed, every wait has a deadline, and a caller of another user is
-// refused (SO_PEERCRED). Nothing else passes through: data never does. Host only, blocking, one
-// thread.
+// error, surplus descriptors are closed, every wait has a deadline, and another user's process is
+// refused at either end (SO_PEERCRED). Nothing else passes through: data never does. Host only,
+// blocking, one thread.
 #pragma once
 
 #include "common/status.h"
@@ -46,7 +46,7 @@ Result<OwnedFd> listen_at(const std::string& path);
 // The next caller, if it is of this user; DeadlineExceeded after `timeout_ms`.
 Result<OwnedFd> accept_at(const OwnedFd& listener, int timeout_ms);
 
-// Calls until somebody listens, or the deadline.
+// Calls until somebody listens, or the deadline. PermissionDenied: whoever does is of another user.
 Result<OwnedFd> call_at(const std::string& path, int timeout_ms);
 
 // Sends all of `message` with `fd`. The descriptor stays the caller's.

@@ -49,6 +49,12 @@ std::string contradiction(const GpuGreeting& theirs, const GpuNvlinkOptions& opt
   return "";
 }
 
+// Whether the peer asks for an epoch that nobody reaches by joining: it would use up the numbers.
+bool is_far(const GpuGreeting& theirs, const GpuNvlinkOptions& options) {
+  return theirs.epoch_min > kGpuEpochMax || (theirs.epoch_min > options.epoch_min &&
+                                             theirs.epoch_min - options.epoch_min > kGpuEpochLead);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<GpuChannel>> join_gpu_nvlink(MemoryRegistry& registry,
@@ -72,6 +78,10 @@ Result<std::unique_ptr<GpuChannel>> join_gpu_nvlink(MemoryRegistry& registry,
   const std::string why = contradiction(theirs, options);
   if (!why.empty()) {
     return Status{StatusCode::FailedPrecondition, why};
+  }
+  if (is_far(theirs, options)) {
+    return Status{StatusCode::DataLoss,
+                  "the peer asks for epoch " + std::to_string(theirs.epoch_min)};
   }
   GCOORD_TRY(const MemoryRange peer, registry.import(fd.get(), region_bytes(options.layout)));
   channel->attach(peer, true);

@@ -24,6 +24,11 @@
 
 namespace gcoord::netcore {
 
+// Epochs rise by one with every join. A peer that asks for one so far ahead, or so large, is
+// refused (DataLoss): it would use up the numbers of the pair.
+inline constexpr std::uint32_t kGpuEpochLead = 1u << 24;
+inline constexpr std::uint32_t kGpuEpochMax = 1u << 31;
+
 struct GpuNvlinkOptions {
   ClusterId cluster;
   NodeId self;
@@ -51,7 +56,7 @@ static_assert(sizeof(LaneLayoutOptions) == 48);
 static_assert(sizeof(GpuGreeting) == 160);
 
 // Both sides call it with their end of one socket, in any order. FailedPrecondition when the
-// greetings contradict each other, with what differs.
+// greetings contradict each other, with what differs; DataLoss for one that cannot be meant.
 Result<std::unique_ptr<GpuChannel>> join_gpu_nvlink(MemoryRegistry& registry,
                                                     const OwnedFd& socket,
                                                     const GpuNvlinkOptions& options);

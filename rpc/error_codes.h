@@ -126,6 +126,14 @@ enum class ErrorCode : std::uint32_t {
   SequenceForgotten = 6019,
   SessionWindowFull = 6020,
   RepliesExhausted = 6021,
+  HoldsExhausted = 6022,
+  HoldsUnsupported = 6023,
+  NoteTooLong = 6024,
+  HoldInvalid = 6025,
+  HoldConflict = 6026,
+  PermitsDiffer = 6027,
+
+  ElectionVacant = 6101,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
@@ -184,6 +192,21 @@ enum class ErrorCode : std::uint32_t {
   LedgerKey = 8207,
   ClusterLogRot = 8208,
   HistoryRepair = 8209,
+
+  SnapshotForeign = 8301,
+  SnapshotFormat = 8302,
+  SnapshotCut = 8303,
+  SnapshotRot = 8304,
+  SnapshotTrailing = 8305,
+  SnapshotImpossible = 8306,
+  SnapshotUnreadable = 8307,
+  SnapshotUnwritten = 8308,
+  SnapshotBusy = 8309,
+  SnapshotGone = 8310,
+  RestoreNotEmpty = 8311,
+  RestoreUnfinished = 8312,
+  RestoreRefused = 8313,
+  SnapshotNotServed = 8314,
 };
 
 // Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.

@@ -26,6 +26,8 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_get";
     case RequestKind::LockList:
       return "lock_list";
+    case RequestKind::LockAcquireHold:
+      return "lock_acquire_hold";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:
@@ -34,6 +36,10 @@ std::string_view request_kind_name(RequestKind kind) {
       return "shard_show";
     case RequestKind::LeaderMap:
       return "leader_map";
+    case RequestKind::SnapshotOpen:
+      return "snapshot_open";
+    case RequestKind::SnapshotRead:
+      return "snapshot_read";
   }
   return "unknown";
 }

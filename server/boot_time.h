@@ -1,5 +1,5 @@
-// The one clock of a node: CLOCK_BOOTTIME, which counts the time a machine was suspended, as leases
-// must (DESIGN.md section 3a). Thread-safe.
+// The clocks of a node. What it decides is by CLOCK_BOOTTIME alone, which counts the time a machine
+// was suspended, as leases must (DESIGN.md section 3a). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,8 @@ namespace gcoord::server {
 
 // Microseconds since the machine started; never goes back.
 std::uint64_t boot_time_us();
+
+// Unix milliseconds of the wall clock: for people to read. No decision depends on it.
+std::uint64_t wall_ms();
 
 }  // namespace gcoord::server

@@ -70,12 +70,15 @@ bool Checkpointing::due(std::uint64_t now_ms) const {
 
 void Checkpointing::begin(std::uint64_t now_ms) {
   requested_ = false;
+  ++begun_;
   begin_ms_ = now_ms;
   begin_bytes_ = parts_.disk.submitted_bytes();
   settling_.swap(taken_);
   taken_.swap(dirty_);
   dirty_.clear();
   if (!taken_.any() && !settling_.any()) {
+    ended_ = begun_;  // All that was applied lies in the store.
+    last_end_ = Status{};
     return;
   }
   begin_lsn_ = parts_.disk.durable_lsn();
@@ -221,6 +224,8 @@ void Checkpointing::end(const Status& status) {
     batch_.clear();
   }
   end_ = status;
+  ended_ = begun_;
+  last_end_ = status;
   begin_entry_bytes_ = parts_.pool.used_bytes();
   (failed ? parts_.metrics.checkpoints_failed : parts_.metrics.checkpoints).add();
   state_ = State::Idle;

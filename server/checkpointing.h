@@ -54,7 +54,17 @@ class Checkpointing {
   // The shard differs from its checkpoint.
   void mark(ShardId shard) { dirty_.set(shard.value); }
 
-  void request() { requested_ = true; }
+  // Asks for a checkpoint of all that is applied by now, right after the one under way. Returns
+  // its number.
+  std::uint64_t request() {
+    requested_ = true;
+    return begun_ + 1;
+  }
+
+  // How the checkpoint of that number ended, or a later one that held what it held; nothing before.
+  std::optional<Status> outcome(std::uint64_t number) const {
+    return ended_ >= number ? std::optional(last_end_) : std::nullopt;
+  }
 
   // A bounded part of the work, called once per turn between stepping and applying. Returns how
   // many shards were looked at.
@@ -106,6 +116,9 @@ class Checkpointing {
   std::uint64_t begin_bytes_ = 0;
   std::uint64_t begin_entry_bytes_ = 0;
   std::optional<Status> end_;
+  std::uint64_t begun_ = 0;  // Numbers the checkpoints of this life.
+  std::uint64_t ended_ = 0;
+  Status last_end_;
   ledger::CheckpointBatch batch_;
   std::vector<std::byte> hard_;
   std::vector<std::byte> service_;

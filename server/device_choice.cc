@@ -6,6 +6,7 @@
 #include "consensus/stepper_cuda.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
+#include "server/device_patience.h"
 
 #include <charconv>
 
@@ -101,7 +102,9 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
       break;
   }
   const bool twin = options.device.kind == DeviceChoice::Kind::Twin;
-  auto stepper = twin ? open_twin(options) : open_cuda(options.device.index, options);
+  auto stepper = twin ? open_twin(options) : open_patiently(device_patience(), [&options] {
+    return open_cuda(options.device.index, options);
+  });
   if (!stepper.ok()) {
     return explain_device(stepper.status());
   }

@@ -18,6 +18,7 @@
 #include "server/device_turn_clock.h"
 #include "server/device_turn_desk.h"
 #include "server/device_turn_receive.h"
+#include "server/device_turn_requests.h"
 #include "server/device_turn_row.h"
 #include "server/device_turn_send.h"
 

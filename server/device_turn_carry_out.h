@@ -104,6 +104,10 @@ GCOORD_HD void store_requested(const RowTurn<Service>& r,
   const bool overloaded = hot.role == consensus::Role::Leader ||
                           out.proposal == consensus::ProposalVerdict::Overloaded ||
                           out.proposal == consensus::ProposalVerdict::Accepted;
+  const bool transferring = out.proposal == consensus::ProposalVerdict::Transferring;
+  const TurnVerdict verdict = transferring ? TurnVerdict::Transferring
+                              : overloaded ? TurnVerdict::Overloaded
+                                           : TurnVerdict::NotLeader;
   const std::uint32_t count = r.desk.proposal_count[r.place];
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -111,7 +115,7 @@ GCOORD_HD void store_requested(const RowTurn<Service>& r,
     if (k < out.accepted.count) {
       r.store(out.accepted.first + k, Service::command(request), request.tag);
     } else {
-      refuse(r, request, overloaded ? TurnVerdict::Overloaded : TurnVerdict::NotLeader, hot.leader);
+      refuse(r, request, verdict, hot.leader);
     }
   }
 }
@@ -133,13 +137,23 @@ GCOORD_HD void store_new(const RowTurn<Service>& r,
   }
 }
 
-// The first entry of a leader's term.
+// The first entry of a leader's term, or the end of a joint configuration.
 template <typename Service>
-GCOORD_HD void store_own(const RowTurn<Service>& r, const consensus::OutboxHead& out) {
-  if (out.own_entry.count != 0) {
-    GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
-    r.store(out.own_entry.first, Service::noop(), 0);
+GCOORD_HD void store_own(const RowTurn<Service>& r,
+                         consensus::ShardRef shard,
+                         const consensus::OutboxHead& out) {
+  if (out.own_entry.count == 0) {
+    return;
   }
+  if constexpr (Service::kReadmits) {
+    if (out.own_entry.kind == consensus::EntryKind::Configuration) {
+      const consensus::Configuration left = consensus::leave_joint(shard.configuration());
+      r.store(out.own_entry.first, Service::configuration_entry(left), 0);
+      return;
+    }
+  }
+  GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
+  r.store(out.own_entry.first, Service::noop(), 0);
 }
 
 // A snapshot that the step sends is the service as it is now: nothing was applied since.
@@ -186,7 +200,19 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
   return true;
 }
 
-// Whether decided entries are left for the next turn.
+// Whether the entry that was just applied is a configuration, of which the next step is told.
+template <typename Service>
+GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
+  if constexpr (Service::kReadmits) {
+    if (Service::is_configuration(r.node.entry(r.row, index))) {
+      r.owe(kTurnConfigured);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether decided entries are left for the next turn, or a configuration is to be told of.
 template <typename Service>
 GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
                              const consensus::Hot& hot,
@@ -195,9 +221,11 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   const LogIndex before = applied;
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
+  bool configured = false;
   if constexpr (Service::kTellsHost) {
-    while (index < last && apply_and_tell(r, hot, index + 1)) {
+    while (index < last && !configured && apply_and_tell(r, hot, index + 1)) {
       index = index + 1;
+      configured = note_configured(r, index);
     }
   } else {
     while (index < last && apply_entry(r, hot, index + 1)) {
@@ -207,7 +235,7 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
   if (index != before) {
     applied = index;
   }
-  return index < request.last;
+  return index < request.last || configured;
 }
 
 // What the group adds up.
@@ -257,7 +285,7 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
     again = left || again;
   }
   if constexpr (Service::kTellsHost) {
-    again = !tell_owed(r, hot) || again;
+    again = !tell_owed(r, shard) || again;
   }
   // What a leader has under way calls it when it is answered: time enough to propose more.
   const consensus::Log& log = shard.log();

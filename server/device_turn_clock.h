@@ -32,6 +32,11 @@ struct TurnTiming {
   // See StepInput. 0: the host makes durable what it is told to store.
   std::uint32_t stored_at_once = 1;
   std::uint64_t life_ns = 0;  // The node leaves so long after its start at the latest; 0: never.
+  // What keeps the promises of rows. In memory mode every start is a life of its own.
+  consensus::Durability durability = consensus::Durability::Durable;
+  // The node falls silent while its host's word (TurnControl::host) has stood still for so long:
+  // whoever cannot answer clients or store what is decided must not lead. 0: nobody watches.
+  std::uint64_t host_patience_ns = 0;
 };
 
 // A liveness word as consensus understands it.
@@ -80,6 +85,7 @@ class NodeClock {
     changed = changed || asked != s.wakes_seen;
     s.wakes_seen = asked;
     s.wakes += changed ? 1 : 0;
+    watch_host(now_ns);
     const bool overdue = timing_.life_ns != 0 && now_ns - s.start_ns >= timing_.life_ns;
     s.leave = overdue || netcore::SystemOrder::peek(node_.control->abort) != 0 ? 1 : 0;
     return ticked || changed || s.leave != 0;
@@ -93,7 +99,18 @@ class NodeClock {
     s.wakes = 1;
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       s.peer[p].node = node_.peer[p];
+      s.peer[p].lives_by_start = timing_.durability == consensus::Durability::Memory ? 1 : 0;
     }
+  }
+
+  GCOORD_HD void watch_host(std::uint64_t now_ns) {
+    ClockState& s = state();
+    const std::uint64_t word = netcore::SystemOrder::peek(node_.control->host);
+    if (word != s.host || s.host_ns == 0) {
+      s.host = word;
+      s.host_ns = now_ns;
+    }
+    silent_ = timing_.host_patience_ns != 0 && now_ns - s.host_ns >= timing_.host_patience_ns;
   }
 
   // Takes in liveness words, and notices silence once per tick. Whether a peer came or went.
@@ -123,7 +140,7 @@ class NodeClock {
   // By the whole group.
   GCOORD_HD void push_heartbeats() {
     ClockState& s = state();
-    if (s.tick < s.beat) {
+    if (s.tick < s.beat || warp_broadcast(silent_ ? 1u : 0u, 0) != 0) {
       return;
     }
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -155,6 +172,8 @@ class NodeClock {
     reading.input.timing = timing_.timing;
     reading.input.limits = timing_.limits;
     reading.input.stored_at_once = timing_.stored_at_once;
+    reading.input.incarnation = timing_.incarnation;
+    reading.input.durability = timing_.durability;
     reading.input.peer = nullptr;
     reading.input.peer_count = kTurnPeers;
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -169,6 +188,7 @@ class NodeClock {
 
   const TurnNode<Service>& node_;
   TurnTiming timing_;
+  bool silent_ = false;  // Of the member that reads.
 };
 
 }  // namespace gcoord::server

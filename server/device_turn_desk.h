@@ -75,6 +75,7 @@ struct StripeDesk {
   std::uint8_t snapshot[kTurnPlaces];                            // 1 + which of them; 0: none.
   std::uint8_t woken[kTurnPlaces];
   consensus::StorageAck stored_ack[kTurnPlaces];
+  std::uint8_t transfer_to[kTurnPlaces];  // The node to hand leadership to; 0: none.
   std::uint8_t proposal_count[kTurnPlaces];
   std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
   std::uint8_t message_count[kTurnPlaces];
@@ -144,6 +145,7 @@ GCOORD_HD inline void open_place(StripeDesk& desk, std::uint32_t place, std::uin
   desk.snapshot[place] = 0;
   desk.woken[place] = 0;
   desk.stored_ack[place] = consensus::StorageAck{};
+  desk.transfer_to[place] = 0;
   desk.proposal_count[place] = 0;
   desk.message_count[place] = 0;
   desk.again[place] = 0;

@@ -1,5 +1,5 @@
 // What a stripe takes in at the beginning of a turn: the clock's reading, messages of its peers,
-// requests of clients, rows that are due.
+// rows that are due; device_turn_requests.h has what clients ask for.
 //
 // Whatever has no place in this turn stays where it is: messages in their ring, which keeps the
 // sender's credit; rows in the due ring. What comes from outside is judged here: a message must
@@ -14,7 +14,6 @@
 #include "consensus/message_tiles.h"
 #include "netcore/memory_order.h"
 #include "server/device_turn_desk.h"
-#include "server/device_turn_store.h"
 
 #include <cstdint>
 
@@ -91,8 +90,9 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
   const auto flags = static_cast<std::uint32_t>(first.word[0] >> 40 & 0xffu);
   const NodeId from{static_cast<std::uint32_t>(first.word[1])};
   const NodeId to{static_cast<std::uint32_t>(first.word[1] >> 32)};
-  const bool plain = (flags & consensus::kFlagConfiguration) == 0;
-  return t.rows.has(shard) && from == t.node.peer[p] && to == t.node.self && plain && kind != 0 &&
+  const bool configures = (flags & consensus::kFlagConfiguration) != 0;
+  const bool known = !configures || (Service::kReadmits && lives_can_end(t.desk.reading.input));
+  return t.rows.has(shard) && from == t.node.peer[p] && to == t.node.self && known && kind != 0 &&
          kind <= consensus::kMessageKindLast;
 }
 
@@ -275,83 +275,6 @@ GCOORD_HD std::uint32_t receive_messages(StripeTurn<Service>& t,
     deliver_slots(t, p, t.state.held[p] + came);
   }
   return came;
-}
-
-// --- Requests of clients
-
-// What the host has made durable. A row has one request under way, so an acknowledgement at most.
-template <typename Service>
-GCOORD_HD void take_stored(StripeTurn<Service>& t, const TurnRequest& request) {
-  GCOORD_UNROLL_BY(1)
-  for (std::uint32_t k = 0; k < kStoredAcks; ++k) {
-    const std::uint32_t row = stored_row(request, k);
-    if (!t.rows.has(row)) {
-      continue;  // None, or not of this stripe.
-    }
-    const std::uint32_t place = place_for(t, row);
-    GCOORD_ASSERT(place != kNoTurnPlace);
-    if (warp_rank() == 0) {
-      t.desk.stored_ack[place] = stored_ack(request, k);
-    }
-    warp_sync();
-  }
-}
-
-template <typename Service>
-GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
-  const TurnRequest request = request_at(t.scratch, at);
-  if (request.tag == kStoredTag) {
-    take_stored(t, request);
-    return;
-  }
-  ++t.state.counts.requests;
-  if (!t.rows.has(request.shard.value) || request.tag == 0) {
-    if (warp_rank() == 0) {
-      refuse(t, request, TurnVerdict::Refused, NodeId{});
-    }
-    return;
-  }
-  const std::uint32_t place = place_for(t, request.shard.value);
-  GCOORD_ASSERT(place != kNoTurnPlace);
-  const std::uint32_t count = t.desk.proposal_count[place];
-  warp_sync();
-  if (warp_rank() == 0 && count == kTurnProposals) {
-    refuse(t, request, TurnVerdict::Overloaded, NodeId{});
-  } else if (warp_rank() == 0) {
-    t.desk.proposal[place][count] = static_cast<std::uint8_t>(at);
-    t.desk.proposal_count[place] = static_cast<std::uint8_t>(count + 1);
-  }
-  warp_sync();
-}
-
-// Takes in what a look for at most kFewSlots requests found.
-template <typename Service>
-GCOORD_HD void receive_requests(StripeTurn<Service>& t,
-                                netcore::LaneReceiver& from,
-                                netcore::SlotTile tile) {
-  std::uint32_t count = 0;
-  while (count < kFewSlots) {
-    from.take<kFewSlots>(tile, kFewSlots - count);
-    if (tile.slot_count == 0) {
-      break;
-    }
-    auto* words = reinterpret_cast<std::uint32_t*>(&t.scratch.request[count]);
-    tile.for_each_word<kFewSlots>(
-        [words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
-          words[slot * netcore::kSlotWords + word] = value;
-        });
-    from.release(tile);
-    count += tile.slot_count;
-    if (warp_lanes() != 1 || count == kFewSlots) {
-      break;
-    }
-    tile = from.look<kFewSlots>(kFewSlots - count);
-  }
-  warp_sync();
-  GCOORD_UNROLL_BY(1)
-  for (std::uint32_t at = 0; at < count; ++at) {
-    take_request(t, at);
-  }
 }
 
 // --- Rows that are due

@@ -15,23 +15,28 @@
 #include "consensus/row_copy.h"
 #include "consensus/step_plain.h"
 #include "server/device_turn_carry_out.h"
+#include "server/device_turn_readmit.h"
 
 #include <cstdint>
 #include <cstring>
 
 namespace gcoord::server {
 
-// The messages of one inbox, in the slots in which they came. An Append beyond what the row's log
-// has room for is made one that cannot be, which the step drops and counts.
+// The messages of one inbox, in the slots in which they came. An Append whose entries follow the
+// log and go beyond what its page has room for is made one that cannot be, which the step drops and
+// counts. One that does not follow is the step's to refuse: its sender must hear where the log
+// ends.
 template <typename Service>
 struct StagedMessages {
   const RowTurn<Service>& r;
+  const consensus::Log& log;  // As it is when the message's turn comes.
   LogIndex room;
 
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
     consensus::Message m =
         consensus::MessagePlace{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
-    if (m.kind == consensus::MessageKind::Append && m.index.value + m.count > room.value) {
+    const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
+    if (follows && m.index.value + m.count > room.value) {
       m.kind = consensus::MessageKind::None;
     }
     return m;
@@ -82,25 +87,13 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   }
   head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
   if constexpr (Service::kTellsHost) {
+    head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
     const std::uint32_t page = page_room<Service>(r.node.shape, log);
     head.proposal_count = head.proposal_count < page ? head.proposal_count : page;
   }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < head.message_count; ++k) {
     r.stored()[k] = LogIndex{};
-  }
-}
-
-// The configuration of a snapshot among the messages.
-template <typename Service>
-GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
-                             consensus::InboxHead& head,
-                             consensus::Configuration& configuration) {
-  const std::uint32_t snapshot = r.desk.snapshot[r.place];
-  if (snapshot != 0) {
-    head.configuration_input = consensus::ConfigurationInput::Installed;
-    std::memcpy(
-        static_cast<void*>(&configuration), r.slot_of(snapshot - 1) + 1, sizeof configuration);
   }
 }
 
@@ -170,7 +163,9 @@ GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
 
 // Gets a row that is alone, if it is plain.
 template <typename Service>
-GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef shard) {
+GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r,
+                               consensus::ShardRef shard,
+                               const consensus::StepInput& input) {
   if (r.desk.kept.row == r.row) {
     copy_plain<true>(kept_ref(r.desk.kept), shard);
     return true;
@@ -180,7 +175,7 @@ GCOORD_HD_FLAT bool load_plain(const RowTurn<Service>& r, consensus::ShardRef sh
     return false;
   }
   consensus::unpack(packed, r.node.table.deadline[r.row], shard);
-  return consensus::is_plain(shard);
+  return consensus::is_plain(shard, input);
 }
 
 // Keeps it. The column of deadlines is scanned, and so is always right.
@@ -202,7 +197,8 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
                                std::uint32_t credit,
                                std::uint32_t offers) {
   // What is asked for again after nothing was applied is a matter of the whole row (carry_out).
-  if (r.desk.snapshot[r.place] != 0 || r.node.applied[r.row].value == 0) {
+  const bool wishes = r.desk.snapshot[r.place] != 0 || r.desk.transfer_to[r.place] != 0;
+  if (wishes || r.node.applied[r.row].value == 0) {
     return false;
   }
   consensus::Hot hot;
@@ -214,14 +210,14 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   consensus::Progress progress[kTurnNodes];
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
-  if (!load_plain(r, shard)) {
+  consensus::StepInput input = r.desk.input[credit];
+  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
+  if (!load_plain(r, shard, input)) {
     return false;
   }
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  consensus::StepInput input = r.desk.input[credit];
-  input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
-  const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
+  const StagedMessages<Service> messages{r, log, log.last + page_room<Service>(r.node.shape, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
   const bool plain = hot.role == consensus::Role::Leader
@@ -256,23 +252,32 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const consensus::Role before = hot.role;
   const Term term_before = hot.term;
   const NodeId leader_before = hot.leader;
+  const LogIndex applied_before = log.applied;
+  const std::uint64_t standing_before = standing_of(shard);
+  const std::uint32_t room = page_room<Service>(r.node.shape, log);
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
-  take_snapshot(r, in, configuration);
-  const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
+  take_configuration(r, shard, r.desk.input[credit], room, in, configuration);
+  const StagedMessages<Service> messages{r, log, log.last + room};
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   if constexpr (Service::kTellsHost) {
-    if (hot.role != before || hot.term != term_before || hot.leader != leader_before) {
+    if (hot.role != before || hot.term != term_before || hot.leader != leader_before ||
+        standing_of(shard) != standing_before) {
       r.owe(kTurnRoleOwed);
     }
   }
   store_snapshot(r, out);
-  store_own(r, out);
+  store_proposed(r, out, configuration);
+  store_own(r, shard, out);
   save_snapshot(r, shard);
   carry_out(r, shard, in, out);
+  if constexpr (Service::kReadmits) {
+    const bool next = may_propose_next(shard, in, applied_before);
+    r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];
+  }
   count_row(r, before, hot, out);
   if (!consensus::store_row(r.node.table, r.row, wide_place, shard)) {
     relaxed_add(r.desk.tally.exhausted, 1);
@@ -311,10 +316,16 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   }
 }
 
+// Whether a row begins as one whose node has forgotten what it promised (consensus/readmission.h).
+enum class RowMemory : std::uint8_t { Whole, Forgotten };
+
 // The row as an empty replica of three voters, which every node of a cluster starts with.
 template <typename Service>
-GCOORD_HD void start_row(const TurnNode<Service>& node, std::uint32_t row) {
+GCOORD_HD void start_row(const TurnNode<Service>& node,
+                         std::uint32_t row,
+                         RowMemory memory = RowMemory::Whole) {
   consensus::RecoveredShard recovered;
+  recovered.forgetful = memory == RowMemory::Forgotten;
   recovered.configuration.voters = (1u << kTurnNodes) - 1;
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     recovered.configuration.node[slot] = NodeId{slot + 1};

@@ -18,6 +18,8 @@
 //   void begin_turn(stripe)                by one member, before a turn of the stripe
 //   static constexpr kEntriesKept          entries that stay in the log behind what is applied
 //   static constexpr kTellsHost            the host hears of everything that is decided, see below
+//   static constexpr kReadmits             rows whose node has forgotten what it promised are taken
+//                                          back, see below
 //
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //
@@ -29,6 +31,13 @@
 // by the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
 // what its rows become (Role); and that a snapshot took a row's place (Installed). What the host
 // leaves no room for is not applied until it does.
+//
+// A service that takes rows back (kReadmits; device_turn_readmit.h) has room for a configuration in
+// an entry of its log, to which apply does nothing:
+//
+//   static Entry configuration_entry(const consensus::Configuration&)
+//   static bool is_configuration(const Entry&)        no command() is one
+//   static consensus::Configuration configuration_of(const Entry&)
 //
 // Contract: deterministic but for `offers`; no waiting; host and device. Requests come from
 // outside: `command` may be given anything and must make something harmless of it.
@@ -56,6 +65,10 @@ struct alignas(64) TurnRequest {
 
 static_assert(sizeof(TurnRequest) == netcore::kSlotBytes);
 
+// Tags that no client's request has. To hand the leadership of `shard` to the node that word 0
+// names, which is answered by roles alone; device_turn_store.h has the other one.
+inline constexpr std::uint64_t kTransferTag = ~std::uint64_t{0} - 1;
+
 // Never renumber.
 enum class TurnVerdict : std::uint32_t {
   None = 0,
@@ -68,6 +81,8 @@ enum class TurnVerdict : std::uint32_t {
   Role = 6,       // The row's role (`detail`), leader or term changed.
   Installed = 7,  // The row stands for a snapshot up to `index`.
   Store = 8,      // To be made durable, then acknowledged: device_turn_store.h.
+  // Leadership is being handed over, and nothing was appended; try again.
+  Transferring = 9,
 };
 
 // One slot to a client.
@@ -79,8 +94,8 @@ struct alignas(64) TurnReply {
   NodeId leader;
   std::uint32_t detail = 0;  // Role: a consensus::Role, as a number.
   TurnResult result;
-  Term term;  // Role, Committed and Told: of the row now.
-  std::uint64_t padding = 0;
+  Term term;                   // Role, Committed and Told: of the row now.
+  std::uint64_t standing = 0;  // Role: who votes in the row (standing_of).
 };
 
 static_assert(sizeof(TurnReply) == netcore::kSlotBytes);

@@ -46,10 +46,26 @@ GCOORD_HD bool tell_one(const RowTurn& r, std::uint8_t what, const TurnReply& re
   return true;
 }
 
+// Who votes in a row: voters in bits 0 to 7, voters that are leaving in 8 to 15, learners in 16 to
+// 23, by slots, and whether this replica has forgotten what it promised.
+inline constexpr std::uint64_t kStandingForgetful = std::uint64_t{1} << 24;
+
+GCOORD_HD inline std::uint64_t standing_of(consensus::ShardRef shard) {
+  const consensus::Configuration& configuration = shard.configuration();
+  const bool forgetful = (shard.hot().flags & consensus::kRowForgetful) != 0;
+  return std::uint64_t{configuration.voters} | std::uint64_t{configuration.voters_outgoing} << 8 |
+         std::uint64_t{configuration.learners} << 16 | (forgetful ? kStandingForgetful : 0u);
+}
+
 // What the row owes at the end of its turn. False: not all of it found room.
 template <typename RowTurn>
-GCOORD_HD bool tell_owed(const RowTurn& r, const consensus::Hot& hot) {
+GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
+  if ((r.node.flags[r.row] & (kTurnInstallOwed | kTurnRoleOwed)) == 0) {
+    return true;
+  }
+  const consensus::Hot& hot = shard.hot();
   TurnReply role = told_of(r, hot, TurnVerdict::Role);
+  role.standing = standing_of(shard);
   role.detail = static_cast<std::uint32_t>(hot.role);
   role.index = r.node.applied[r.row];
   TurnReply installed = told_of(r, hot, TurnVerdict::Installed);

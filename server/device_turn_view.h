@@ -114,6 +114,7 @@ struct alignas(128) TurnControl {
   std::uint64_t abort = 0;  // Not 0: leave at once, whatever is under way.
   std::uint64_t wakes = 0;  // Raised by the host: step every row once.
   std::uint64_t order = 0;  // For the service (TurnInput); to be followed by a wake.
+  std::uint64_t host = 0;   // Rises while the host is able to work (TurnTiming::host_patience_ns).
 };
 
 // What the clock remembers between two readings. One writer.
@@ -126,6 +127,8 @@ struct alignas(128) ClockState {
   std::uint64_t wakes_seen = 0;  // Of the host's.
   std::uint64_t leave = 0;
   std::uint64_t readings = 0;
+  std::uint64_t host = 0;                   // The host's word (TurnControl::host),
+  std::uint64_t host_ns = 0;                // and when it last rose; 0: look for it anew.
   std::uint64_t lost_ns[kTurnPeers]{};      // When a peer was last found lost.
   std::uint64_t returned_ns[kTurnPeers]{};  // When it was last found alive.
   std::uint32_t heard[kTurnPeers]{};        // Liveness words taken in (pull_heartbeat).
@@ -219,6 +222,8 @@ struct TurnNode {
 inline constexpr std::uint8_t kTurnQueued = 1;       // Lies in the due ring.
 inline constexpr std::uint8_t kTurnRoleOwed = 2;     // The host is to be told of a change of role,
 inline constexpr std::uint8_t kTurnInstallOwed = 4;  // or that a snapshot was installed.
+// The entry at `applied` is a configuration that the step has not been told of.
+inline constexpr std::uint8_t kTurnConfigured = 8;
 
 // Entries that one slot behind an Append carries.
 template <typename Entry>

@@ -79,6 +79,18 @@ bool replaces(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& kno
          generation_of(peer.incarnation) > generation_of(known.incarnation);
 }
 
+// A node of a restored cluster that is met for the first time was restored as well, or follows a
+// directory that was: one that begins with nothing might lead shards with nothing in them.
+Admission judge_restored(const netcore::PeerIdentity& peer) {
+  if (generation_of(peer.incarnation) != 0 || start_of(peer.incarnation) > ledger::kRestoredStart) {
+    return {};
+  }
+  return {.code = RefusalCode::NotAdmitted,
+          .text = name_of(peer) +
+                  " has a directory that was not restored, but this cluster was: restore it from "
+                  "the same snapshot"};
+}
+
 // Against what was remembered, by the disk of this node.
 Admission judge_known(const netcore::PeerIdentity& peer, const ledger::PeerIdentity& known) {
   if (known.directory_id != peer.directory.value) {
@@ -149,6 +161,9 @@ Admission EngineAdmission::judge(const netcore::PeerIdentity& peer) {
     return refusal;
   }
   const ledger::PeerIdentity* before = known(peer.node);
+  if (before == nullptr && identity_.restored()) {
+    return judge_restored(peer);
+  }
   if (before == nullptr || replaces(peer, *before)) {
     return {};
   }

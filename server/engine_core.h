@@ -53,7 +53,13 @@ class ReplicaEngine::Core {
 
   bool storage_queued() const { return disk_->queued(); }
 
-  void request_checkpoint() { checkpointing_->request(); }
+  std::uint64_t request_checkpoint() { return checkpointing_->request(); }
+
+  std::optional<Status> checkpoint_outcome(std::uint64_t number) const {
+    return checkpointing_->outcome(number);
+  }
+
+  const ledger::CheckpointStore& checkpoints() const { return disk_->checkpoints(); }
 
   std::size_t turn();
   bool arm();

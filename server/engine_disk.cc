@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "server/boot_time.h"
 #include "server/engine_errors.h"
+#include "server/first_configuration.h"
 #include "server/shard_codec.h"
 
 #include <unistd.h>
@@ -14,12 +15,9 @@
 namespace gcoord::server {
 namespace {
 
-// The configuration that shards have which no checkpoint mentions yet.
-constexpr std::string_view kInitialConfigurationKey = "initial-configuration";
 // What turn wrote the entries that lie here; absent: the host's.
 constexpr std::string_view kTurnKey = "turn";
 constexpr std::byte kResidentTurn{1};
-constexpr std::size_t kVotersMax = 7;  // Of the eight slots: one lets a member be replaced.
 
 // Takes the count out of an eventfd, so that it is readable again only after the next event.
 bool drain(int event_fd) {
@@ -34,21 +32,7 @@ Result<consensus::Configuration> initial_configuration(const EngineOptions& opti
   for (const netcore::PeerAddress& peer : options.peers) {
     nodes.push_back(peer.id);
   }
-  std::sort(nodes.begin(), nodes.end());
-  const bool repeated = std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end();
-  if (repeated || nodes.front() == NodeId{0} || nodes.size() > kVotersMax) {
-    return Status{StatusCode::InvalidArgument,
-                  "the nodes of a cluster are 1 to 7, with different ids from 1 on; correct "
-                  "--node-id and --peer",
-                  kEngineOptions};
-  }
-  consensus::Configuration configuration;
-  for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
-    configuration.node[slot] = nodes[slot];
-    configuration.weight[slot] = 1;
-    configuration.voters = static_cast<consensus::SlotMask>(configuration.voters | (1u << slot));
-  }
-  return configuration;
+  return first_configuration(std::move(nodes));
 }
 
 Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& options,
@@ -57,6 +41,10 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
                                                      MetricsRegistry& metrics) {
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
+  if (!options.repaired_shards.empty()) {
+    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
+    recovery.repair(options.repaired_shards);
+  }
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
   const bool memory = options.durability == consensus::Durability::Memory;
   disk->forgot_ = memory || disk->identity_->rejoining() || !disk->identity_->established();

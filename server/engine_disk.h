@@ -96,6 +96,9 @@ class EngineDisk {
 
   ledger::Lsn checkpoint_lsn() const { return store_->covered_lsn(); }
 
+  // Any thread may read it.
+  const ledger::CheckpointStore& checkpoints() const { return *store_; }
+
   // Bytes of all records submitted in this life.
   std::uint64_t submitted_bytes() const { return submitted_bytes_; }
 

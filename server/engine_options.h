@@ -73,6 +73,11 @@ struct EngineOptions {
   // anew.
   bool rejoin = false;
 
+  // Shards whose history here is not the others' (docs/adr/0032): what is kept of them is ignored,
+  // and their replicas come back as forgetful ones of a directory of the next generation. To be
+  // given at every opening until none of them is forgetful and a checkpoint was written since.
+  std::vector<ShardId> repaired_shards;
+
   // Length of a tick in milliseconds, and the timing of consensus in ticks.
   std::uint32_t tick_ms = 10;
   consensus::Timing timing;

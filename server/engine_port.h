@@ -49,6 +49,14 @@ class EnginePort final : public NodeEngine {
 
   void transfer(ShardId shard, NodeId to) override { engine_->transfer(shard, to); }
 
+  const ledger::CheckpointStore* checkpoints() const override { return &engine_->checkpoints(); }
+
+  std::uint64_t request_checkpoint() override { return engine_->request_checkpoint(); }
+
+  std::optional<Status> checkpoint_outcome(std::uint64_t number) const override {
+    return engine_->checkpoint_outcome(number);
+  }
+
   std::string shard_channel(NodeId) const override { return {}; }
 
  private:

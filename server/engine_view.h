@@ -63,6 +63,8 @@ struct NodeView {
   std::uint64_t checkpoint_count = 0;
   std::uint64_t entry_bytes = 0;  // Memory held by log entries.
   consensus::StepperReport stepper;
+  // Whether every node has admitted this node's directory once (engine_admission.h).
+  bool established = true;
   std::string stepper_why;  // Why it is this one, for the operator.
   NodeTurn turn = NodeTurn::Host;
   consensus::Durability durability = consensus::Durability::Durable;

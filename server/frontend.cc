@@ -44,8 +44,9 @@ FrontEnd::FrontEnd(asio::io_context& context, FrontEndOptions options, MetricsRe
   register_metrics(metrics);
 }
 
+// Whoever did not stop it met a failure: what is still queued here is not to be believed.
 FrontEnd::~FrontEnd() {
-  stop();
+  close_all();
 }
 
 void FrontEnd::register_metrics(MetricsRegistry& metrics) {
@@ -284,10 +285,14 @@ void FrontEnd::sweep(std::uint64_t now_ms) {
 }
 
 void FrontEnd::stop() {
+  flush();
+  close_all();
+}
+
+void FrontEnd::close_all() {
   stopping_ = true;
   asio::error_code ignored;
   acceptor_.close(ignored);
-  flush();
   for (std::size_t place = 0; place < places_.size(); ++place) {
     if (const std::shared_ptr<Connection> connection = places_[place].connection) {
       connection->close(CloseReason::Stopping);

@@ -83,6 +83,7 @@ class FrontEnd final : public ReplySink {
   };
 
   void accept();
+  void close_all();
   void on_accepted(asio::ip::tcp::socket socket);
   void on_request(Connection& connection,
                   const rpc::RequestSlot& request,

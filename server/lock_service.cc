@@ -17,6 +17,11 @@ namespace {
 static_assert(rpc::kSequenceAheadMax == locks::kSequenceAheadMax);
 static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
 static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
+static_assert(rpc::kNoteBytesMax == locks::kNoteBytesMax);
+static_assert(rpc::kHoldersMax == locks::kHoldersMax);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant) == locks::kHoldReentrant);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Shared) == locks::kHoldShared);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Downgrade) == locks::kHoldDowngrade);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -182,6 +187,8 @@ void LockService::dispatch(ConnectionId connection,
   switch (request.kind) {
     case RequestKind::LockAcquire:
       return on_acquire(connection, request, text);
+    case RequestKind::LockAcquireHold:
+      return on_acquire_hold(connection, request, payload);
     case RequestKind::LockRelease:
       return on_release(connection, request, text);
     case RequestKind::LockCancel:
@@ -205,7 +212,9 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LeaderMap:
       return on_shard_range(connection, request, payload);
     case RequestKind::Hello:
-      break;  // The front end's; a second one is a mistake of the client.
+    case RequestKind::SnapshotOpen:
+    case RequestKind::SnapshotRead:
+      break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);
 }
@@ -282,6 +291,28 @@ void LockService::on_acquire(ConnectionId connection,
   submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
 }
 
+void LockService::on_acquire_hold(ConnectionId connection,
+                                  const rpc::RequestSlot& request,
+                                  std::span<const std::byte> payload) {
+  if (!engine_->takes_holds()) {
+    return send_error(connection, request, ErrorCode::HoldsUnsupported);
+  }
+  const auto decoded = rpc::decode_hold(payload);
+  GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
+  const rpc::LockHold& hold = decoded.value();
+  const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
+  const locks::LockCommand command = locks::make_acquire_hold(
+      {.acquire = {acquire.caller.session,
+                   acquire.caller.sequence,
+                   acquire.caller.acked_below,
+                   hold.name,
+                   acquire.wait_ms != 0,
+                   acquire.ttl_ms},
+       .ask = {.flags = hold.flags, .permits = hold.permits, .limit = hold.limit},
+       .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
+  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+}
+
 void LockService::on_release(ConnectionId connection,
                              const rpc::RequestSlot& request,
                              std::string_view name) {
@@ -308,9 +339,14 @@ void LockService::on_cancel(ConnectionId connection,
 // Whether a majority of the nodes has admitted this life of the node, and so remembers its number.
 // The ids of sessions are made of it: a directory that is empty, or comes back from the past, has
 // numbers that were used, and does not know it before its peers refuse it. Only a heartbeat proves
-// an admission: on the called side a channel is up before the caller has judged the answer.
+// an admission: on the called side a channel is up before the caller has judged the answer. This
+// node is one of the majority only if its directory is no new one: one that takes the place of
+// another remembers nothing of it.
 bool LockService::admitted() const {
   const NodeView node = engine_->view();
+  if (!node.established) {
+    return false;
+  }
   const auto heard = std::ranges::count_if(
       node.peers, [](const NodePeerView& peer) { return peer.heard.value != 0; });
   return static_cast<std::size_t>(heard) + 1 > (node.peers.size() + 1) / 2;

@@ -19,6 +19,7 @@
 
 #include "common/device_atomic.h"
 #include "common/hd.h"
+#include "consensus/configuration.h"
 #include "locks/lock_apply.h"
 #include "locks/lock_entry.h"
 #include "locks/lock_run.h"
@@ -70,6 +71,7 @@ struct LockTurnService {
 
   static constexpr std::uint32_t kEntriesKept = locks::kPiecesMax;
   static constexpr bool kTellsHost = true;
+  static constexpr bool kReadmits = true;
 
   LockStripe* stripes = nullptr;
   std::uint8_t* absent = nullptr;  // By row.
@@ -80,7 +82,29 @@ struct LockTurnService {
 
   GCOORD_HD static bool is_noop(const Entry& entry) { return entry.kind() == 0; }
 
+  GCOORD_HD static Entry configuration_entry(const consensus::Configuration& configuration) {
+    Entry entry;
+    entry.head = locks::kEntryConfiguration;
+    static_assert(sizeof configuration == sizeof entry.word);
+    std::memcpy(entry.word, &configuration, sizeof configuration);
+    return entry;
+  }
+
+  GCOORD_HD static bool is_configuration(const Entry& entry) {
+    return entry.kind() == locks::kEntryConfiguration;
+  }
+
+  GCOORD_HD static consensus::Configuration configuration_of(const Entry& entry) {
+    consensus::Configuration configuration;
+    std::memcpy(static_cast<void*>(&configuration), entry.word, sizeof configuration);
+    return configuration;
+  }
+
+  // Clients configure nothing.
   GCOORD_HD static Entry command(const TurnRequest& request) {
+    if ((request.head & 0xffu) == locks::kEntryConfiguration) {
+      return noop();
+    }
     Entry entry;
     entry.head = request.head;
     for (std::uint32_t k = 0; k < 6; ++k) {
@@ -119,7 +143,8 @@ struct LockTurnService {
                             TurnResult& result) const {
     LockStripe& stripe = stripes[row / rows_per_stripe];
     const std::uint8_t kind = entry.kind();
-    const bool says = kind != 0 && kind != locks::kEntryPiece && kind != locks::kEntryBarrier;
+    const bool says = kind != 0 && kind != locks::kEntryPiece && kind != locks::kEntryBarrier &&
+                      kind != locks::kEntryConfiguration;
     if (absent[row] != 0) {
       result.word[1] = static_cast<std::uint64_t>(LockTurnDone::Absent);
       return true;

@@ -1,5 +1,7 @@
 #include "server/node.h"
 
+#include "ledger/error_details.h"
+#include "ledger/snapshot_frontier.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
 #include "server/client_address.h"
@@ -10,15 +12,19 @@
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_history.h"
+#include "server/node_ledger.h"
 #include "server/node_log.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
+#include "server/snapshot_saves.h"
 #include "server/status.h"
 #include "server/system_random.h"
 #include "server/trace_file.h"
+#include "server/version.h"
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
@@ -44,12 +50,6 @@ std::vector<NodeId> all_nodes(const NodeOptions& options) {
   return nodes;
 }
 
-std::uint64_t wall_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return ms > 0 ? static_cast<std::uint64_t>(ms) : 0;
-}
-
 NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics) {
   NodeHistoryOptions result;
   result.shard_count = options.shards;
@@ -61,6 +61,15 @@ NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& 
   result.wall_ms = wall_ms;
   result.metrics = &metrics;
   return result;
+}
+
+NodeLedgerOptions ledger_options(const NodeOptions& options) {
+  return {.cluster = options.cluster,
+          .node = options.node,
+          .nodes = all_nodes(options),
+          .shard_count = options.shards,
+          .data_directory = options.data_dir,
+          .publishes = options.turn == TurnOption::Host};
 }
 
 LockServiceOptions service_options(const NodeOptions& options) {
@@ -156,6 +165,7 @@ class Node::Impl {
         frontend_(context_, frontend_options(options), metrics_),
         service_(service_options(options), frontend_, metrics_),
         history_(history_options(options, metrics_), service_),
+        publication_(history_.service()),
         signals_(context_),
         leader_transfers_(metrics_.counter({"gcoord_server_leader_transfers_total",
                                             "Leaderships handed to the node that should have them.",
@@ -166,8 +176,10 @@ class Node::Impl {
         turns_(metrics_.counter({"gcoord_server_turns_total", "Turns of the loop.", "", ""})) {}
 
   ~Impl() {
-    // The engine calls the service until its threads are joined.
+    // Saves read what the engine keeps, and it calls the service until its threads are joined.
+    saves_.reset();
     engine_.reset();
+    publication_.set_listener(nullptr);
     for (auto& descriptor : descriptors_) {
       descriptor.release();
     }
@@ -180,21 +192,34 @@ class Node::Impl {
       engine.trace = [this](const ShardTransition& transition) { trace_->write(transition); };
     }
     set_time();
+    GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
+    engine.repaired_shards = ledger_->repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
+    GCOORD_TRY_STATUS(ledger_->start(
+        engine_->incarnation(),
+        publication_,
+        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
+        [this] { asio::post(context_, [] {}); }));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
                       engine_.get(),
                       &service_,
                       &history_.worker(),
+                      ledger_.get(),
                       [this] { return frontend_.connection_count(); },
                       [this] { return (boot_time_us() - started_us_) / 1000; },
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
+    open_saves();
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
-          service_.on_request(connection, request, payload);
+          if (SnapshotSaves::is_request(request.kind)) {
+            saves_->on_request(connection, request, payload);
+          } else {
+            service_.on_request(connection, request, payload);
+          }
         },
         [this] { set_time(); });
     GCOORD_TRY_STATUS(frontend_.listen());
@@ -236,13 +261,31 @@ class Node::Impl {
   Status open_history() {
     GCOORD_TRY(auto store,
                ledger::HistoryStore::open(options_.data_dir + "/history", options_.shards));
-    return history_.open(std::move(store));
+    GCOORD_TRY_STATUS(history_.open(std::move(store)));
+    for (const ShardId shard : ledger_->repaired_shards()) {
+      history_.worker().forget(shard);
+    }
+    return Status{};
+  }
+
+  // What must be durable before a checkpoint; the checkpoints' thread asks.
+  Status settle() {
+    GCOORD_TRY_STATUS(history_.settle());
+    return ledger_->settle();
+  }
+
+  Status pass_ledger() {
+    const Status status = ledger_->pass(*engine_, wall_ms());
+    if (status.detail() == ledger::kHistoryRepair) {
+      engine_->turn();  // Tells the others.
+    }
+    return status;
   }
 
   Status open_engine(EngineOptions engine) {
     engine.on_directory = [this] { return open_history(); };
-    engine.before_checkpoint = [this] { return history_.settle(); };
-    Service& service = history_.service();
+    engine.before_checkpoint = [this] { return settle(); };
+    Service& service = publication_;
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
                  ResidentEngine::open(
@@ -252,6 +295,35 @@ class Node::Impl {
     GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service, metrics_));
     engine_ = std::make_unique<EnginePort>(std::move(host));
     return Status{};
+  }
+
+  void open_saves() {
+    saves_ = std::make_unique<SnapshotSaves>(SnapshotSaves::Parts{
+        .engine = *engine_,
+        .replies = frontend_,
+        .make_header = [this] { return snapshot_header(); },
+        .wake = [this] { asio::post(context_, [] {}); },
+        .frontier_at =
+            [history = history_.worker().history()](ShardId shard, std::uint64_t size) {
+              return ledger::frontier_at(*history->reader(shard), size);
+            }});
+  }
+
+  ledger::SnapshotHeader snapshot_header() const {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wall).count();
+    ledger::SnapshotHeader header{.cluster = options_.cluster,
+                                  .time_ms = static_cast<std::uint64_t>(wall_ms),
+                                  .node = options_.node,
+                                  .shard_count = options_.shards,
+                                  .durable = options_.durability == Durability::Durable,
+                                  .nodes = {{options_.node, engine_->incarnation()}},
+                                  .release = std::string(kVersion)};
+    for (const NodePeerView& peer : engine_->view().peers) {
+      header.nodes.push_back({peer.link.id, peer.link.incarnation});
+    }
+    std::ranges::sort(header.nodes, {}, &ledger::SnapshotNode::node);
+    return header;
   }
 
   // By what way shards' messages reach a peer, or could.
@@ -265,11 +337,13 @@ class Node::Impl {
     context_.poll();
     const std::uint64_t before_us = set_time();
     service_.on_tick();
-    sweep(before_us / 1000);
+    GCOORD_TRY_STATUS(sweep(before_us / 1000));
+    GCOORD_TRY_STATUS(pass_ledger());
     const std::size_t done = engine_->turn();
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     turns_.add();
+    saves_->advance(before_us / 1000);
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       idle_ = false;
@@ -310,7 +384,7 @@ class Node::Impl {
     return now_us;
   }
 
-  void sweep(std::uint64_t now_ms) {
+  Status sweep(std::uint64_t now_ms) {
     if (now_ms >= next_sweep_ms_) {
       next_sweep_ms_ = now_ms + kSweepMs;
       frontend_.sweep(now_ms);
@@ -322,7 +396,9 @@ class Node::Impl {
       if (!stopping_ && engine_->transfers()) {
         leader_transfers_.add(balance_.sweep(view));
       }
+      return ledger_->sweep(*engine_);
     }
+    return Status{};
   }
 
   // After an election of a million shards, most of what the heap grew by is free but still held.
@@ -409,10 +485,13 @@ class Node::Impl {
   FrontEnd frontend_;
   LockService service_;
   NodeHistory history_;
+  PublicationService publication_;
+  std::unique_ptr<NodeLedger> ledger_;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
+  std::unique_ptr<SnapshotSaves> saves_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::vector<asio::posix::stream_descriptor> descriptors_;
   std::vector<asio::posix::stream_descriptor*> unwatched_;

@@ -6,11 +6,13 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/checkpoint_store.h"
 #include "server/replica_port.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,17 @@ class NodeEngine : public ReplicaPort {
   // Whether transfer() does anything.
   virtual bool transfers() const = 0;
   virtual void transfer(ShardId shard, NodeId to) = 0;
+
+  // As ReplicaEngine says. An engine whose checkpoints hold no services' states, and so nothing
+  // that a snapshot could be made of, has no store here.
+  virtual const ledger::CheckpointStore* checkpoints() const { return nullptr; }
+
+  virtual std::uint64_t request_checkpoint() { return 0; }
+
+  virtual std::optional<Status> checkpoint_outcome(std::uint64_t number) const {
+    static_cast<void>(number);
+    return std::nullopt;
+  }
 
   // By what way the shards' messages reach a peer, and why, if not by the peer's `transport`; empty
   // otherwise.

@@ -1,8 +1,13 @@
 #include "server/publication_entry.h"
 
 #include "common/assert.h"
+#include "ledger/frontier_growth.h"
 #include "rpc/byte_codec.h"
 #include "server/publication_bytes.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -11,24 +16,37 @@ namespace {
 constexpr std::uint8_t kRound = 1;
 constexpr std::uint8_t kKey = 2;
 
+constexpr std::size_t kRoundHeadBytes = 1 + 8 + 8 + ledger::kMerkleHashBytes;
+static_assert(kRoundHeadBytes + kHeadsPerEntryMax * ledger::kShardHeadBytes ==
+              kPublicationEntryBytesMax);
+
 // A cluster has at most as many nodes as a shard has replicas; keys of more are damage.
 constexpr std::uint32_t kKeysMax = 64;
 
 void write(rpc::ByteWriter& out, const RoundEntry& entry) {
+  GCOORD_ASSERT(!entry.heads.empty() && entry.heads.size() <= kHeadsPerEntryMax);
   out.integer(entry.round);
   out.integer(entry.old_size);
-  out.integer(entry.size);
   write_bytes(out, entry.root);
-  write_bytes(out, entry.digest);
+  for (const ledger::ShardHead& head : entry.heads) {
+    write_head(out, head);
+  }
 }
 
-RoundEntry read_round(rpc::ByteReader& in) {
+// The heads fill the rest.
+std::optional<RoundEntry> read_round(rpc::ByteReader& in, std::size_t byte_count) {
+  const std::size_t heads_bytes = byte_count - std::min(byte_count, kRoundHeadBytes);
+  const std::size_t count = heads_bytes / ledger::kShardHeadBytes;
+  if (count == 0 || count > kHeadsPerEntryMax) {
+    return std::nullopt;
+  }
   RoundEntry entry;
   entry.round = in.integer<std::uint64_t>();
   entry.old_size = in.integer<std::uint64_t>();
-  entry.size = in.integer<std::uint64_t>();
   read_bytes(in, entry.root);
-  read_bytes(in, entry.digest);
+  for (std::size_t k = 0; k < count; ++k) {
+    entry.heads.push_back(read_head(in));
+  }
   return entry;
 }
 
@@ -60,22 +78,13 @@ std::optional<PublicationEntry> decode_publication_entry(std::span<const std::by
   const auto kind = in.integer<std::uint8_t>();
   std::optional<PublicationEntry> entry;
   if (kind == kRound) {
-    entry = read_round(in);
+    if (auto round = read_round(in, bytes.size())) {
+      entry = *std::move(round);
+    }
   } else if (kind == kKey) {
     entry = read_key(in);
   }
   return in.complete() ? entry : std::nullopt;
-}
-
-ledger::MerkleHash digest_of(std::span<const ledger::ShardHead> heads) {
-  // A first byte that neither a leaf nor a node of a tree has.
-  std::vector<std::byte> bytes{std::byte{2}};
-  bytes.reserve(1 + heads.size() * ledger::kShardHeadBytes);
-  for (const ledger::ShardHead& head : heads) {
-    const ledger::ShardHeadBytes leaf = ledger::encode_head(head);
-    bytes.insert(bytes.end(), leaf.begin(), leaf.end());
-  }
-  return ledger::hash_leaf(bytes);
 }
 
 bool PublicationState::apply(const PublicationEntry& entry) {
@@ -83,13 +92,20 @@ bool PublicationState::apply(const PublicationEntry& entry) {
 }
 
 bool PublicationState::take(const RoundEntry& entry) {
-  const bool continues = entry.round == last_.round + 1 && entry.old_size == last_.size;
-  const bool grows =
-      entry.size > entry.old_size && entry.size - entry.old_size <= kHeadsPerRoundMax;
-  if (!continues || !grows) {
+  const bool continues = entry.round == round_ + 1 && entry.old_size == log_.size;
+  if (!continues || entry.heads.empty() || entry.heads.size() > kHeadsPerEntryMax) {
     return false;
   }
-  last_ = entry;
+  ledger::MerkleFrontier grown = log_;
+  for (const ledger::ShardHead& head : entry.heads) {
+    ledger::append_leaf(grown, ledger::hash_leaf(ledger::encode_head(head)));
+  }
+  if (ledger::root_of(grown) != entry.root) {
+    return false;
+  }
+  round_ = entry.round;
+  log_ = std::move(grown);
+  root_ = entry.root;
   return true;
 }
 
@@ -104,7 +120,11 @@ bool PublicationState::take(const KeyEntry& entry) {
 
 void PublicationState::serialize(std::vector<std::byte>& bytes) const {
   rpc::ByteWriter out(bytes);
-  write(out, last_);
+  out.integer(round_);
+  out.integer(log_.size);
+  for (const ledger::MerkleHash& peak : log_.peaks) {
+    write_bytes(out, peak);
+  }
   out.integer(static_cast<std::uint32_t>(keys_.size()));
   for (const auto& [node, key] : keys_) {
     write(out, KeyEntry{node, key});
@@ -114,7 +134,13 @@ void PublicationState::serialize(std::vector<std::byte>& bytes) const {
 std::optional<PublicationState> PublicationState::parse(std::span<const std::byte> bytes) {
   rpc::ByteReader in(bytes);
   PublicationState state;
-  state.last_ = read_round(in);
+  state.round_ = in.integer<std::uint64_t>();
+  state.log_.size = in.integer<std::uint64_t>();
+  state.log_.peaks.resize(static_cast<std::size_t>(std::popcount(state.log_.size)));
+  for (ledger::MerkleHash& peak : state.log_.peaks) {
+    read_bytes(in, peak);
+  }
+  state.root_ = ledger::root_of(state.log_);
   const std::uint32_t count = in.count(sizeof(std::uint32_t) + kLedgerKeyBytes, kKeysMax);
   for (std::uint32_t k = 0; k < count; ++k) {
     const KeyEntry entry = read_key(in);

@@ -25,18 +25,20 @@ namespace gcoord::server {
 // First byte of the peer message; device_links.h owns 4. Never renumber.
 inline constexpr std::byte kPublicationKind{5};
 
-inline constexpr std::size_t kHeadsPerPage = 700;    // 30,800 bytes of the 32 KiB.
+// Heads that a publisher has compared at once: 2.9 MB.
+inline constexpr std::size_t kHeadsPerRoundMax = std::size_t{1} << 16;
+
+inline constexpr std::size_t kHeadsPerPage = 700;     // 30,800 bytes of the 32 KiB.
 inline constexpr std::size_t kLeavesPerAnswer = 640;  // With a proof, 30,240 bytes.
 inline constexpr std::size_t kHashesPerAnswer = 256;
-inline constexpr std::size_t kPagesMax =
-    (kHeadsPerRoundMax + kHeadsPerPage - 1) / kHeadsPerPage;
+inline constexpr std::size_t kPagesMax = (kHeadsPerRoundMax + kHeadsPerPage - 1) / kHeadsPerPage;
 
 inline constexpr std::size_t kSignatureBytes = 64;  // Ed25519.
 using LedgerSignature = std::array<std::byte, kSignatureBytes>;
 
 // Heads that the sender would publish.
 struct PageMessage {
-  std::uint64_t batch = 0;  // The sender's number of what it would publish; one batch at a time.
+  std::uint64_t batch = 0;     // The sender's number of what it would publish; one batch at a time.
   std::uint64_t old_size = 0;  // Of the cluster log.
   std::uint16_t page = 0;
   std::uint16_t page_count = 0;

@@ -32,7 +32,16 @@ Recovery::Recovery(const consensus::ShardColumns& columns,
       service_(service),
       rows_(columns.row_count) {}
 
+void Recovery::repair(std::span<const ShardId> shards) {
+  for (const ShardId shard : shards) {
+    if (shard.value < rows_.size()) {
+      rows_[shard.value].repaired = true;
+    }
+  }
+}
+
 void Recovery::set_initial_configuration(const Configuration& configuration) {
+  initial_ = configuration;
   std::fill_n(columns_.configuration, columns_.row_count, configuration);
 }
 
@@ -61,6 +70,9 @@ void Recovery::on_shard(ShardId shard,
   row.lsn = value->lsn;
   newest_checkpoint_lsn_ = max_id(newest_checkpoint_lsn_, value->lsn);
   columns_.configuration[shard.value] = value->configuration;
+  if (row.repaired) {
+    return;  // Nothing of it is to reach the service.
+  }
   if (const Status status = service_.install(shard, service); !status.ok()) {
     fail(shard, status.message().c_str(), kCheckpointImpossible);
   }
@@ -94,7 +106,7 @@ void Recovery::on_hard_state(ShardId shard, Term term, NodeId vote) {
 }
 
 void Recovery::on_entries(ShardId shard, LogIndex first, std::uint32_t) {
-  if (!takes(shard)) {
+  if (!takes_entries(shard)) {
     return;
   }
   Row& row = rows_[shard.value];
@@ -109,7 +121,7 @@ void Recovery::on_entry(ShardId shard,
                         Term term,
                         std::uint8_t kind,
                         std::span<const std::byte> payload) {
-  if (!takes(shard)) {
+  if (!takes_entries(shard)) {
     return;
   }
   Row& row = rows_[shard.value];
@@ -122,7 +134,7 @@ void Recovery::on_entry(ShardId shard,
 }
 
 void Recovery::on_truncate(ShardId shard, LogIndex from) {
-  if (!takes(shard)) {
+  if (!takes_entries(shard)) {
     return;
   }
   truncate(rows_[shard.value], max_id(from, rows_[shard.value].floor + 1));
@@ -132,7 +144,7 @@ void Recovery::on_snapshot_installed(ShardId shard,
                                      LogIndex index,
                                      Term term,
                                      std::span<const std::byte> state) {
-  if (!takes(shard)) {
+  if (!takes_entries(shard)) {
     return;
   }
   const auto snapshot = decode_snapshot(state);
@@ -152,7 +164,7 @@ void Recovery::on_snapshot_installed(ShardId shard,
 }
 
 void Recovery::on_commit(ShardId shard, LogIndex index) {
-  if (takes(shard)) {
+  if (takes_entries(shard)) {
     rows_[shard.value].commit = max_id(rows_[shard.value].commit, index);
   }
 }
@@ -204,10 +216,27 @@ void Recovery::forget(Row& row) {
   row.commit = row.floor;
 }
 
+// Term and vote stay: they can only make the replica more reluctant.
+Status Recovery::erase(ShardId shard) {
+  Row& row = rows_[shard.value];
+  row.floor = LogIndex{};
+  row.floor_term = Term{};
+  row.commit = LogIndex{};
+  truncate(row, LogIndex{1});
+  row.replayed = true;
+  columns_.configuration[shard.value] = initial_;
+  return service_.install(shard, {});
+}
+
 void Recovery::finish_row(std::uint32_t row_index) {
   const ShardId shard{row_index};
   if (decided_only_) {
     forget(rows_[row_index]);
+  }
+  if (rows_[row_index].repaired) {
+    if (const Status status = erase(shard); !status.ok()) {
+      return fail(shard, status.message().c_str(), kReplayImpossible);
+    }
   }
   const Row& row = rows_[row_index];
   order_.clear();
@@ -230,7 +259,7 @@ void Recovery::finish_row(std::uint32_t row_index) {
                       .floor_term = row.floor_term,
                       .commit = decided,
                       .configuration = *configuration,
-                      .forgetful = forgetful_},
+                      .forgetful = forgetful_ || row.repaired},
                      self_);
   for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
     recover_entry(ref, entries_[*place], decided);

@@ -48,6 +48,10 @@ class Recovery final : public ledger::CheckpointVisitor,
   // here counts, but every row is a forgetful replica, too.
   void doubt_promises() { forgetful_ = true; }
 
+  // What is kept of these shards is wrong, but for what was voted: they come back as forgetful
+  // replicas of nothing.
+  void repair(std::span<const ShardId> shards);
+
   // The configuration of shards that no checkpoint mentions.
   void set_initial_configuration(const consensus::Configuration& configuration);
 
@@ -89,6 +93,7 @@ class Recovery final : public ledger::CheckpointVisitor,
     NodeId vote;
     std::uint32_t newest = 0;  // 1 + place of the newest entry; 0: none.
     bool replayed = false;
+    bool repaired = false;
   };
 
   struct Entry {
@@ -100,10 +105,14 @@ class Recovery final : public ledger::CheckpointVisitor,
 
   void on_entry(LogIndex index, Term term, const EntryView& entry) override;
   bool takes(ShardId shard);
+
+  bool takes_entries(ShardId shard) { return takes(shard) && !rows_[shard.value].repaired; }
+
   void append(Row& row, Term term, const EntryView& entry);
   void truncate(Row& row, LogIndex from);
   void fail(ShardId shard, const char* what, std::uint32_t detail);
   void forget(Row& row);
+  Status erase(ShardId shard);
   void finish_row(std::uint32_t row_index);
   void recover_entry(consensus::ShardRef ref, const Entry& entry, LogIndex decided);
   // What the entries up to `decided` say, of which order_ names those of the row, newest first.
@@ -117,6 +126,7 @@ class Recovery final : public ledger::CheckpointVisitor,
   Service& service_;
   std::vector<Row> rows_;
   std::vector<Entry> entries_;
+  consensus::Configuration initial_;
   std::vector<std::uint32_t> order_;  // Of finish_row; kept warm.
   Row* loading_ = nullptr;            // The row whose hard value is being decoded.
   ledger::Lsn lsn_;

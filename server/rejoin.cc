@@ -24,7 +24,9 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& options) {
 }
 
 bool is_taken_over(const Status& ended) {
-  return ended.detail() == kDirectoryTakenOver;
+  const bool repairs =
+      ended.code() == StatusCode::Aborted && ended.detail() == ledger::kHistoryRepair;
+  return repairs || ended.detail() == kDirectoryTakenOver;
 }
 
 }  // namespace gcoord::server

@@ -94,8 +94,16 @@ bool ReplicaEngine::Core::shrink() {
   return rows || checkpoint;
 }
 
-void ReplicaEngine::request_checkpoint() {
-  core_->request_checkpoint();
+std::uint64_t ReplicaEngine::request_checkpoint() {
+  return core_->request_checkpoint();
+}
+
+std::optional<Status> ReplicaEngine::checkpoint_outcome(std::uint64_t number) const {
+  return core_->checkpoint_outcome(number);
+}
+
+const ledger::CheckpointStore& ReplicaEngine::checkpoints() const {
+  return core_->checkpoints();
 }
 
 bool ReplicaEngine::advance_storage() {
@@ -204,6 +212,7 @@ NodeView ReplicaEngine::Core::view() const {
                 .checkpoint_count = metrics_.checkpoints.value(),
                 .entry_bytes = pool_.used_bytes(),
                 .stepper = stepper_->report(),
+                .established = disk_->identity().established(),
                 .stepper_why = stepper_why_,
                 .durability = options_.durability,
                 .rejoining = disk_->identity().rejoining(),

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/metrics.h"
 #include "common/status.h"
+#include "ledger/checkpoint_store.h"
 #include "server/engine_errors.h"
 #include "server/engine_options.h"
 #include "server/engine_view.h"
@@ -26,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -91,7 +93,12 @@ class ReplicaEngine {
   bool shrink();
 
   // Starts a checkpoint of all changed shards at the next turn, or right after the one under way.
-  void request_checkpoint();
+  // Returns its number; checkpoint_outcome tells how that one ended, once it has.
+  std::uint64_t request_checkpoint();
+  std::optional<Status> checkpoint_outcome(std::uint64_t number) const;
+
+  // What the checkpoints wrote. Any thread may read it while the engine lives.
+  const ledger::CheckpointStore& checkpoints() const;
 
   // With ledger::StorageDriver::Owner: does what the disk threads would do next. False: nothing to
   // do. storage_queued tells whether a write waits (the seal of an idle log does not count).

@@ -48,12 +48,12 @@ Result<std::size_t> ResidentEngine::prepare() {
 // A node that has promised something goes on with it; one that begins waits for both others, so
 // that none leads everything because it was first, and so that they know its directory.
 bool ResidentEngine::may_begin() const {
-  if (is_durable() && storage_->has_promised()) {
+  if (has_promised_) {
     return true;
   }
   const bool all =
       std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.ready; });
-  return all && node_->connected() && (!is_durable() || admission_->established());
+  return all && node_->connected() && admission_->established();
 }
 
 Result<std::size_t> ResidentEngine::meet(std::uint64_t now_ms) {
@@ -70,6 +70,7 @@ Result<std::size_t> ResidentEngine::meet(std::uint64_t now_ms) {
 // From here on the rows promise: the directory says so first.
 Status ResidentEngine::begin() {
   GCOORD_TRY_STATUS(identity_->mark_in_use());
+  network_->tell_durable(durable_word());
   return turn_->start();
 }
 
@@ -107,8 +108,7 @@ void ResidentEngine::on_ready(NodeId from, std::span<const std::byte> message) {
     say_ready(from);
   }
   const bool same = epoch != 0 && epoch == node_->epoch(from);
-  const bool serves = is_durable() || !running_;
-  if (!same && serves && prepared_ && now_ms() >= peer->joined_ms + kSettleMs) {
+  if (!same && prepared_ && now_ms() >= peer->joined_ms + kSettleMs) {
     join_->seek(from);
   }
 }
@@ -135,7 +135,7 @@ Result<std::size_t> ResidentEngine::connect_found() {
     if (contradicts && !running_) {
       return connected;
     }
-    join_->seek(found->peer);
+    peer->joined_ms = now_ms();  // Sought again when it says that it is there (on_ready).
   }
   if (running_) {
     GCOORD_TRY_STATUS(node_->go_on());

@@ -60,6 +60,7 @@ class DeviceTurn final : public ResidentTurn {
     return calls_.make("starting the resident kernel", [this]() -> Status {
       GCOORD_CUDA_TRY(launch_resident(node_.view(), node_.options().timing, stream_));
       running_ = true;
+      node_.note_started();
       return {};
     });
   }

@@ -49,7 +49,15 @@ ResidentEngine::Metrics::Metrics(MetricsRegistry& registry)
       memory_bytes(registry.gauge({"gcoord_server_device_memory_bytes",
                                    "Memory of the device that this node holds.",
                                    "",
-                                   ""})) {}
+                                   ""})),
+      voting(registry.gauge({"gcoord_server_voting_shards",
+                             "Shards in which this node votes, where some have forgotten",
+                             "",
+                             ""})),
+      forgotten(registry.gauge({"gcoord_server_forgotten_shards",
+                                "Shards whose promises this node has forgotten",
+                                "",
+                                ""})) {}
 
 ResidentEngine::ResidentEngine(ResidentEngineOptions options,
                                Service& service,
@@ -159,12 +167,12 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
     GCOORD_TRY_STATUS(probe_->refresh(now_us / 1000));
   }
   states_->refresh(now_us / 1000);
-  std::size_t done = 0;
+  say_ready_when_due(now_us / 1000);
+  GCOORD_TRY(std::size_t done, connect_found());
+  GCOORD_TRY_STATUS(tell_alive(now_us / 1000));
   if (is_durable()) {
-    say_ready_when_due(now_us / 1000);
-    GCOORD_TRY(const std::size_t joined, connect_found());
     GCOORD_TRY(const std::size_t acks, storage_->take_acks());
-    done += joined + acks;
+    done += acks;
   }
   done += requests_->push();
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
@@ -175,6 +183,19 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   }
   tell_metrics();
   return done + told + (turned ? 1 : 0);
+}
+
+// While the disk stands still, the device is not told: silence lets others lead (FAULTS.md 8).
+Status ResidentEngine::tell_alive(std::uint64_t now_ms) {
+  const EngineOptions& options = options_.engine;
+  const Tick now{now_ms / options.tick_ms};
+  const bool stalled =
+      is_durable() && storage_->waits_since(now) >= options.timing.election_ticks / 2;
+  if (stalled || now_ms < next_alive_ms_) {
+    return {};
+  }
+  next_alive_ms_ = now_ms + host_patience_ms(options) / 8;
+  return node_->tell_alive();
 }
 
 // One record for all that was told in this pass. A checkpoint store that fails is as bad as a log
@@ -194,6 +215,9 @@ Result<std::size_t> ResidentEngine::store(std::uint64_t now_ms) {
 
 Result<std::size_t> ResidentEngine::listen() {
   std::size_t told = 0;
+  if (is_durable()) {
+    storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
+  }
   for (std::uint32_t lane = 0; lane < node_->options().shape.stripe_count; ++lane) {
     for (std::uint32_t k = 0; k < kToldPerTurn; ++k) {
       const auto slot = node_->pull(lane);
@@ -221,6 +245,8 @@ void ResidentEngine::tell_metrics() {
   metrics_.entries.add(now.entries - told_.entries);
   metrics_.compared.add(now.compared - told_.compared);
   metrics_.absent.set(static_cast<std::int64_t>(now.absent));
+  metrics_.voting.set(rows_->voting_count());
+  metrics_.forgotten.set(rows_->forgotten_count());
   metrics_.under_way.set(static_cast<std::int64_t>(requests_->under_way()));
   told_ = now;
 }
@@ -252,7 +278,7 @@ void ResidentEngine::talk(std::uint64_t now_ms) {
     netcore::Heartbeat word;
     word.incarnation = incarnation();
     word.send_tick = Tick{now_ms};
-    word.durable = is_durable() ? storage_->durable_lsn() : 0;
+    word.durable = durable_word();
     for (const Peer& peer : peers_) {
       network_->heartbeat(peer.id, word);
     }
@@ -285,6 +311,12 @@ void ResidentEngine::on_frame(NodeId from,
 
 void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbeat) {
   admission_->on_durable(from, heartbeat.incarnation, heartbeat.durable);
+  if (!is_durable()) {
+    // A word that changes once; in durable mode it is kept with every checkpoint.
+    if (const Status kept = admission_->remember(); !kept.ok()) {
+      fail(kept);
+    }
+  }
   if (Peer* const peer = find_peer(from)) {
     peer->heard_ms = now_ms();
     peer->heard_last = Tick{peer->heard_ms / options_.engine.tick_ms};
@@ -332,7 +364,10 @@ NodeView ResidentEngine::view() const {
   node.leader_count = rows_->leader_count();
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
   node.durability = options_.engine.durability;
-  node.voting_count = running_ ? node.shard_count : 0;
+  node.established = identity_->established();
+  node.readmits = !is_durable();
+  node.voting_count = running_ ? rows_->voting_count() : 0;
+  node.forgotten_count = rows_->forgotten_count();
   node.unled_count = rows_->unled_count();
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();

@@ -16,12 +16,12 @@
 //
 // In durable mode what rows promise is in the log of record first (resident_storage.h). A node that
 // ended begins again with what it stored, at once and with nobody, and channels are joined as it
-// and the others find each other (docs/adr/0029, resident_connect.cc).
+// and the others find each other (docs/adr/0029, resident_connect.cc). In memory mode it begins
+// with rows that know that they have forgotten, and the turns of the others take them back one by
+// one (docs/adr/0033, device_turn_readmit.h).
 //
-// What it does not: in memory mode a node that died is not taken back, since its rows have
-// forgotten what they promised and rows on a device have no way yet to be readmitted: its directory
-// is refused when it starts again, and the other two go on. Leadership is not handed over, only
-// won. Both are written in docs/devices.md.
+// A host that cannot work (stopped, or its disk stands still) lets its device fall silent, so that
+// the others lead (TurnTiming::host_patience_ns).
 //
 // The host checks the device: an answer to a probe in every lane about twice a second, equal state
 // hashes after every command, entries in order. The first failure ends the node (GC7101 to GC7103)
@@ -68,17 +68,24 @@ struct ResidentEngineOptions {
 inline constexpr std::byte kReadyKind{7};
 inline constexpr std::size_t kReadyBytes = 8;
 
+// How long the host may stand still before its device falls silent: half of what peers wait for.
+constexpr std::uint64_t host_patience_ms(const EngineOptions& options) {
+  return std::uint64_t{options.timing.election_ticks} * options.tick_ms / 2;
+}
+
 // The most that the tables of a resident node are sized for: 64 K locks in each of 16 stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
 class ResidentEngine final : public NodeEngine, private netcore::Sink {
  public:
-  // Failures are for the operator: OptionInvalid for what is not served, DirectoryRefused for a
-  // directory that was used before, the device's own numbers, the network's.
+  // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
+  // device's own numbers, the network's.
   static Result<std::unique_ptr<ResidentEngine>> open(ResidentEngineOptions options,
                                                       Service& service,
                                                       MetricsRegistry& metrics);
   ~ResidentEngine() override;
+
+  bool takes_holds() const override { return false; }
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
@@ -102,9 +109,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   std::uint16_t listen_port() const override { return network_->listen_port(); }
 
-  bool transfers() const override { return false; }
+  bool transfers() const override { return true; }
 
-  void transfer(ShardId, NodeId) override {}
+  void transfer(ShardId shard, NodeId to) override { requests_->transfer(shard, to); }
 
   std::string shard_channel(NodeId peer) const override;
 
@@ -131,15 +138,20 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Gauge& absent;
     Gauge& under_way;
     Gauge& memory_bytes;
+    Gauge& voting;
+    Gauge& forgotten;
   };
 
   ResidentEngine(ResidentEngineOptions options, Service& service, MetricsRegistry& metrics);
 
   Status open_directory();
   Status open_storage(MetricsRegistry& metrics);
+  Status open_memory_rows();
+  Status stand_in_for_peers();
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
   Result<std::unique_ptr<netcore::MemorySource>> open_memory();
+  Result<std::unique_ptr<netcore::MemorySource>> open_gpu_memory();
   // resident_connect.cc
   Status begin();
   Result<std::size_t> prepare();
@@ -156,6 +168,12 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   bool is_durable() const { return storage_ != nullptr; }
 
+  // What peers remember of this directory: how far its log reaches; in memory mode, where there is
+  // none, whether it ever took part, so that an image from before that does not come back.
+  std::uint64_t durable_word() const {
+    return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
+  }
+
   bool turns_here() const { return turn_ != nullptr && turn_->needs_calls(); }
 
   void refuse(
@@ -165,6 +183,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Result<std::size_t> run(std::uint64_t now_us);
   Result<std::size_t> store(std::uint64_t now_ms);
   Result<std::size_t> listen();
+  Status tell_alive(std::uint64_t now_ms);
   void talk(std::uint64_t now_ms);
   void tell_metrics();
   void fail(const Status& status);
@@ -201,12 +220,14 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::vector<Refusal> refusals_;
   std::string product_;  // The GPU's name; empty for the twin.
   Status failure_;
+  bool has_promised_ = false;  // Rows of this directory may have, before this start.
   bool prepared_ = false;
   bool running_ = false;
   std::uint64_t next_ready_ms_ = 0;
   std::uint64_t next_network_us_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
   std::uint64_t next_heartbeat_ms_ = 0;
+  std::uint64_t next_alive_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.
   ResidentRowCounts told_;       // As of the last metrics.
 };

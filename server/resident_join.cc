@@ -24,8 +24,10 @@ void remove_file(const std::string& path) {
   std::filesystem::remove(path, ignored);
 }
 
+// A stranger at the other end is no reason to give up.
 bool is_patience(const Status& status) {
-  return status.code() == StatusCode::DeadlineExceeded || status.code() == StatusCode::Unavailable;
+  return status.code() == StatusCode::DeadlineExceeded ||
+         status.code() == StatusCode::Unavailable || status.code() == StatusCode::PermissionDenied;
 }
 
 Status not_answered() {
@@ -88,6 +90,7 @@ Status ResidentJoin::failure() const {
 
 void ResidentJoin::run() {
   while (wait_for_wish()) {
+    const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds{kLookMs};
     for (Sought& sought : sought_) {
       bool wanted = false;
       {
@@ -98,7 +101,13 @@ void ResidentJoin::run() {
         end_look(sought, look(sought));
       }
     }
+    rest_until(next);
   }
+}
+
+void ResidentJoin::rest_until(std::chrono::steady_clock::time_point next) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_until(lock, next, [this] { return stop_; });
 }
 
 // False: to be stopped.
@@ -157,13 +166,8 @@ Result<netcore::OwnedFd> ResidentJoin::answer(Sought& sought) const {
     remove_file(path);
     GCOORD_TRY(sought.listener, netcore::listen_at(path));
   }
-  auto socket = netcore::accept_at(sought.listener, kLookMs);
-  if (!socket.ok()) {
-    // A stranger's call is no reason to give up.
-    const bool stranger = socket.status().code() == StatusCode::PermissionDenied;
-    return stranger ? not_answered() : socket.status();
-  }
-  if (::send(socket.value().get(), &kAnswered, 1, MSG_NOSIGNAL) != 1) {
+  GCOORD_TRY(netcore::OwnedFd socket, netcore::accept_at(sought.listener, kLookMs));
+  if (::send(socket.get(), &kAnswered, 1, MSG_NOSIGNAL) != 1) {
     return not_answered();
   }
   return socket;

@@ -8,7 +8,8 @@
 // then, and is the caller's, because memory of the node is its business.
 //
 // The looking is done on a thread of its own, since processes may not have been started yet; every
-// wait inside is short, so the destructor returns within a second. seek() and take() are one
+// wait inside is short, so the destructor returns within a second. Looks begin a while apart
+// whatever comes of them: who hangs up at once does not keep a core busy. seek() and take() are one
 // thread's.
 #pragma once
 
@@ -16,7 +17,7 @@
 #include "common/status.h"
 #include "netcore/fd_socket.h"
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -71,6 +72,7 @@ class ResidentJoin {
 
   void run();
   bool wait_for_wish();
+  void rest_until(std::chrono::steady_clock::time_point next);
   Result<netcore::OwnedFd> look(Sought& sought);
   Result<netcore::OwnedFd> call(const Sought& sought) const;
   Result<netcore::OwnedFd> answer(Sought& sought) const;

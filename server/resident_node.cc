@@ -133,7 +133,8 @@ Status ResidentNode::stand_in(NodeId peer) {
 
 std::uint32_t ResidentNode::epoch(NodeId peer) const {
   const std::uint32_t place = peer_place(options_.self, peer);
-  const bool there = channel_[place] != nullptr && absent_[place] == nullptr;
+  const bool there = channel_[place] != nullptr && absent_[place] == nullptr &&
+                     channel_[place]->fault() == netcore::DropReason::None;
   return there ? channel_[place]->options().epoch : 0;
 }
 
@@ -159,8 +160,9 @@ Status ResidentNode::go_on() {
   auto* clock_place = reinterpret_cast<std::byte*>(view_.clock_state);
   GCOORD_TRY_STATUS(source.read(clock_bytes, clock_place));
   for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
-    clock.heard[place] = std::exchange(fresh_[place], false) ? 0 : clock.heard[place];
+    clock.heard[place] = fresh_[place] ? 0 : clock.heard[place];
   }
+  clock.host_ns = 0;
   clock.leave = 0;
   GCOORD_TRY_STATUS(source.write(clock_place, clock_bytes));
   for (TurnInput& input : view_.clock->input) {
@@ -239,6 +241,10 @@ void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
 
 Status ResidentNode::abort() {
   return registry_.source().store_word(&view_.control->abort, 1);
+}
+
+Status ResidentNode::tell_alive() {
+  return registry_.source().store_word(&view_.control->host, ++alive_);
 }
 
 Result<std::uint64_t> ResidentNode::abort_word() {

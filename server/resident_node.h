@@ -21,6 +21,7 @@
 #include "server/lock_turn_memory.h"
 #include "server/lock_turn_service.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -80,13 +81,17 @@ class ResidentNode {
   Status stand_in(NodeId peer);
   bool connected() const;
 
-  // The epoch of the channel to a peer; 0: there is none, or one that stands in.
+  // The epoch of the channel to a peer; 0: there is none, one that stands in, or one that was given
+  // up.
   std::uint32_t epoch(NodeId peer) const;
 
   // Greater than every epoch that was used with the peer.
   std::uint32_t epoch_next(NodeId peer) const {
     return epoch_last_[peer_place(options_.self, peer)] + 1;
   }
+
+  // The turn is started with the channels as they are.
+  void note_started() { std::fill(std::begin(fresh_), std::end(fresh_), false); }
 
   // Makes a node whose turn was stopped ready to be started again, with the channels as they are
   // now. FailedPrecondition: a stripe gave up, and the node must not go on.
@@ -112,6 +117,8 @@ class ResidentNode {
 
   // --- Words to the running node
   Status abort();
+  // The host is able to work: TurnControl::host rises.
+  Status tell_alive();
   // TurnControl::abort as it is, of a node that has stopped.
   Result<std::uint64_t> abort_word();
 
@@ -143,6 +150,7 @@ class ResidentNode {
   netcore::MemoryRange memory_;
   std::vector<LockStripe> stripes_;  // As they lie in the node, but for what changes.
   bool restored_ = false;
+  std::uint64_t alive_ = 0;  // TurnControl::host.
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
   std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
   std::uint32_t epoch_last_[kTurnPeers]{};

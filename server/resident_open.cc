@@ -1,7 +1,10 @@
 // How a resident engine comes to life: options, directory, memory, network, and then its peers.
+#include "common/device_errors.h"
 #include "netcore/gpu_device.h"
 #include "server/boot_time.h"
 #include "server/device_choice.h"
+#include "server/device_patience.h"
+#include "server/device_turn_row.h"
 #include "server/engine_errors.h"
 #include "server/resident_engine.h"
 #include "server/system_random.h"
@@ -87,6 +90,8 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
   timing.limits = {.window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
   timing.incarnation = incarnation;
   timing.seed = options.seed;
+  timing.durability = options.durability;
+  timing.host_patience_ns = host_patience_ms(options) * 1'000'000;
   return timing;
 }
 
@@ -107,11 +112,10 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptio
     GCOORD_TRY_STATUS(engine->open_directory());
   }
   GCOORD_TRY_STATUS(engine->open_node());
-  if (durable) {
-    GCOORD_TRY_STATUS(engine->open_storage(metrics));
-  }
-  engine->node_->set_timing(timing_of(
-      engine->options_.engine, engine->incarnation(), durable && engine->storage_->has_promised()));
+  GCOORD_TRY_STATUS(durable ? engine->open_storage(metrics) : engine->open_memory_rows());
+  GCOORD_TRY_STATUS(engine->stand_in_for_peers());
+  engine->node_->set_timing(
+      timing_of(engine->options_.engine, engine->incarnation(), engine->has_promised_));
   GCOORD_TRY_STATUS(engine->open_network(metrics));
   return engine;
 }
@@ -121,19 +125,36 @@ Status ResidentEngine::open_directory() {
   const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
   GCOORD_TRY(directory_,
              ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
-  if (directory_->identity().in_use()) {
-    return rpc::make_error(
-        rpc::ErrorCode::DirectoryRefused,
-        options.data_directory +
-            " was used before, and a node with --turn resident that ended has forgotten what it "
-            "promised; the rest of its cluster goes on without it");
-  }
   identity_ = &directory_->identity();
+  has_promised_ = identity_->in_use();
   return options.on_directory ? options.on_directory() : Status{};
 }
 
-// Rows, log pages and lock tables as storage has them. Whoever has promised something does not wait
-// for the others: channels stand in for them until they are found.
+// What the rows of an earlier life promised ended with it.
+Status ResidentEngine::open_memory_rows() {
+  if (!has_promised_) {
+    return {};
+  }
+  rows_->begin_forgotten();
+  return node_->restore([](const ResidentView& view) {
+    for (std::uint32_t row = 0; row < view.shape.shard_count; ++row) {
+      start_row(view, row, RowMemory::Forgotten);
+    }
+  });
+}
+
+// Whoever has promised something does not wait for the others: channels stand in for them until
+// they are found.
+Status ResidentEngine::stand_in_for_peers() {
+  for (const netcore::PeerAddress& peer : options_.engine.peers) {
+    if (has_promised_) {
+      GCOORD_TRY_STATUS(node_->stand_in(peer.id));
+    }
+  }
+  return {};
+}
+
+// Rows, log pages and lock tables as storage has them.
 Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
   GCOORD_TRY(storage_,
              ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
@@ -144,13 +165,8 @@ Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
   Status filled;
   GCOORD_TRY_STATUS(
       node_->restore([this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));
-  GCOORD_TRY_STATUS(filled);
-  for (const netcore::PeerAddress& peer : options_.engine.peers) {
-    if (storage_->has_promised()) {
-      GCOORD_TRY_STATUS(node_->stand_in(peer.id));
-    }
-  }
-  return {};
+  has_promised_ = storage_->has_promised();
+  return filled;
 }
 
 Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
@@ -158,14 +174,23 @@ Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
   if (device.kind == DeviceChoice::Kind::Cpu) {
     return netcore::make_host_memory();
   }
-  auto facts = netcore::gpu_facts(device.index);
+  return open_patiently(device_patience(), [this] { return open_gpu_memory(); });
+}
+
+Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_gpu_memory() {
+  const std::uint32_t index = options_.engine.device.index;
+  auto facts = netcore::gpu_facts(index);
+  if (!facts.ok() && facts.status().detail() == kDeviceBusy) {
+    return explain_device(facts.status());
+  }
   if (!facts.ok()) {
     const auto code =
         has_device_turn() ? rpc::ErrorCode::DeviceAbsent : rpc::ErrorCode::DeviceBuild;
     return rpc::make_error(code, facts.status().message());
   }
   product_ = facts.value().name;
-  return netcore::make_gpu_memory(device.index);
+  auto memory = netcore::make_gpu_memory(index);
+  return memory.ok() ? std::move(memory) : explain_device(memory.status());
 }
 
 Status ResidentEngine::open_node() {
@@ -183,7 +208,8 @@ Status ResidentEngine::open_node() {
   }
   node_ = std::move(made).value();
   requests_ = std::make_unique<ResidentRequests>(*node_);
-  rows_ = std::make_unique<ResidentRows>(options.shape.shard_count, service_, *requests_);
+  rows_ =
+      std::make_unique<ResidentRows>(options.self, options.shape.shard_count, service_, *requests_);
   probe_ = std::make_unique<ResidentProbe>(options.shape.stripe_count, *requests_);
   if (product_.empty()) {
     turn_ = make_host_turn(*node_);
@@ -208,7 +234,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.node = options.node;
   network.incarnation = incarnation();
   network.directory = netcore::DirectoryId{identity_->directory_id()};
-  network.durable = is_durable() ? storage_->durable_lsn() : 0;
+  network.durable = durable_word();
   network.life = draw_random();
   network.settings = settings;
   network.listen_host = options.listen_host;

@@ -43,7 +43,8 @@ bool ResidentRequests::may_take(ShardId shard, const locks::LockCommand& command
   // What ends something takes at most a request row: half of what is kept is for that.
   const std::uint32_t kept = takes ? 2 * kRoomKept : kRoomKept;
   const bool needs_nothing = !takes && demand.requests == 0;
-  return lane.weight + weight <= kLaneWeightMax && (needs_nothing || lane.room >= kept + weight);
+  const bool has_room = lane.room >= lane.elsewhere + kept + weight;
+  return lane.weight + weight <= kLaneWeightMax && (needs_nothing || has_room);
 }
 
 void ResidentRequests::enqueue(ShardId shard,
@@ -87,6 +88,14 @@ std::uint64_t ResidentRequests::probe(std::uint32_t lane) {
   request.tag = ++tag_last_;
   lanes_[lane].queue.push_back({request});
   return request.tag;
+}
+
+void ResidentRequests::transfer(ShardId shard, NodeId to) {
+  TurnRequest request;
+  request.shard = shard;
+  request.tag = kTransferTag;
+  request.word[0] = to.value;
+  lanes_[lane_of(shard)].queue.push_back({request});
 }
 
 void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {

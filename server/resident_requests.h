@@ -51,6 +51,9 @@ class ResidentRequests {
   // A request that the device refuses at once, to see whether the lane lives. Its tag.
   std::uint64_t probe(std::uint32_t lane);
 
+  // Asks the row to hand its leadership to a node. Nothing comes of it where that cannot be.
+  void transfer(ShardId shard, NodeId to);
+
   // Tells the device that what a row asked for is durable.
   void stored(ShardId shard, const consensus::StorageAck& ack);
 
@@ -65,6 +68,13 @@ class ResidentRequests {
   // The stripe's room as the device told it last.
   void note_room(std::uint32_t lane, std::uint32_t room) { lanes_[lane].room = room; }
 
+  // What shards of the lane take that this device does not have (resident_use.h).
+  void note_elsewhere(std::uint32_t lane, std::uint32_t use) { lanes_[lane].elsewhere = use; }
+
+  std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
+
+  std::uint32_t lane_of(ShardId shard) const;
+
   std::size_t under_way() const { return asked_.size(); }
 
  private:
@@ -73,9 +83,9 @@ class ResidentRequests {
     std::deque<std::pair<ShardId, consensus::StorageAck>> stored;
     std::uint32_t weight = 0;  // Under way.
     std::uint32_t room = 0;
+    std::uint32_t elsewhere = 0;
   };
 
-  std::uint32_t lane_of(ShardId shard) const;
   void enqueue(ShardId shard, const std::vector<locks::LockEntry>& entries, Asked asked);
   void forget(std::uint64_t tag, const Asked& asked);
   std::size_t push_stored(std::uint32_t number);

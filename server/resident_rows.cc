@@ -1,6 +1,7 @@
 #include "server/resident_rows.h"
 
 #include "common/device_errors.h"
+#include "server/device_turn_tell.h"
 #include "server/engine_errors.h"
 #include "server/lock_turn_service.h"
 #include "server/log_record.h"
@@ -13,6 +14,9 @@
 namespace gcoord::server {
 namespace {
 
+// What every row begins with (start_row).
+constexpr std::uint64_t kFirstStanding = (1u << kTurnNodes) - 1;
+
 Status difference(const ToldSlot& told, std::uint64_t own) {
   return {StatusCode::Internal,
           "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
@@ -24,8 +28,39 @@ Status difference(const ToldSlot& told, std::uint64_t own) {
 
 }  // namespace
 
-ResidentRows::ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests)
-    : service_(service), requests_(requests), rows_(shard_count), unled_count_(shard_count) {}
+ResidentRows::ResidentRows(NodeId self,
+                           std::uint32_t shard_count,
+                           Service& service,
+                           ResidentRequests& requests)
+    : self_(self),
+      service_(service),
+      requests_(requests),
+      use_(requests.lane_count(), service),
+      rows_(shard_count),
+      unled_count_(shard_count) {
+  for (Row& row : rows_) {
+    set_standing(row, kFirstStanding);
+  }
+}
+
+void ResidentRows::begin_forgotten() {
+  for (Row& row : rows_) {
+    set_standing(row, kFirstStanding | kStandingForgetful);
+  }
+}
+
+bool ResidentRows::votes(const Row& row) const {
+  const auto voters = static_cast<consensus::SlotMask>(row.standing | row.standing >> 8);
+  return (row.standing & kStandingForgetful) == 0 && consensus::has_slot(voters, self_.value - 1);
+}
+
+void ResidentRows::set_standing(Row& row, std::uint64_t standing) {
+  voting_count_ -= votes(row) ? 1 : 0;
+  forgotten_count_ -= (row.standing & kStandingForgetful) != 0 ? 1 : 0;
+  row.standing = standing;
+  voting_count_ += votes(row) ? 1 : 0;
+  forgotten_count_ += (row.standing & kStandingForgetful) != 0 ? 1 : 0;
+}
 
 Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
   if (told.reply.shard.value >= rows_.size()) {
@@ -43,11 +78,14 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
       return {};
     case TurnVerdict::Committed:
     case TurnVerdict::Told:
-      requests_.note_room(lane, room_of(told.reply.result));
+      if (done_of(told.reply.result) != LockTurnDone::Absent) {
+        requests_.note_room(lane, room_of(told.reply.result));
+      }
       return take_entry(told);
     case TurnVerdict::NotLeader:
     case TurnVerdict::Overloaded:
     case TurnVerdict::Refused:
+    case TurnVerdict::Transferring:
       take_refusal(told.reply);
       return {};
     case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
@@ -87,6 +125,7 @@ void ResidentRows::take_role(const TurnReply& told) {
   leader_count_ += static_cast<std::uint32_t>(leads) - static_cast<std::uint32_t>(led);
   unled_count_ += static_cast<std::uint32_t>(told.leader.value == 0) -
                   static_cast<std::uint32_t>(row.leader.value == 0);
+  set_standing(row, told.standing);
   row.role = role;
   row.term = told.term;
   row.leader = told.leader;
@@ -119,6 +158,9 @@ void ResidentRows::take_refusal(const TurnReply& told) {
   }
   if (told.verdict == TurnVerdict::Overloaded) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, told.leader);
+  } else if (told.verdict == TurnVerdict::Transferring) {
+    const bool read = asked->kind == AskedKind::Barrier;
+    end(*asked, StatusCode::Unavailable, read ? kLeadershipLost : kTransferring, told.leader);
   } else {
     end(*asked, StatusCode::FailedPrecondition, kNotLeader, told.leader);
   }
@@ -204,11 +246,20 @@ Status ResidentRows::apply(const ToldSlot& told) {
     end(*asked, StatusCode::ResourceExhausted, kOverloaded, row.leader);
   }
   if (row.absent) {
+    note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
     return {};
   }
   const std::uint64_t own = service_.state_hash(shard);
   counts_.compared += kind == ToldKind::Command ? 1 : 0;
   return own == told.reply.result.word[0] ? Status{} : difference(told, own);
+}
+
+void ResidentRows::note_use(ShardId shard, const locks::LockEntry& entry) {
+  const std::uint32_t lane = requests_.lane_of(shard);
+  if (entry.kind() != 0) {
+    use_.add(lane, shard, locks::demand_of(locks::command_of(entry)));
+  }
+  requests_.note_elsewhere(lane, use_.of_lane(lane));
 }
 
 ShardView ResidentRows::view(ShardId shard) const {
@@ -226,9 +277,10 @@ ShardView ResidentRows::view(ShardId shard) const {
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     view.configuration.node[slot] = NodeId{slot + 1};
     view.configuration.weight[slot] = 1;
-    view.configuration.voters =
-        static_cast<consensus::SlotMask>(view.configuration.voters | (1u << slot));
   }
+  view.configuration.voters = static_cast<consensus::SlotMask>(row.standing);
+  view.configuration.voters_outgoing = static_cast<consensus::SlotMask>(row.standing >> 8);
+  view.configuration.learners = static_cast<consensus::SlotMask>(row.standing >> 16);
   return view;
 }
 
@@ -256,6 +308,8 @@ Result<bool> ResidentRows::install(ShardId shard,
   waiting_.erase(found);
   GCOORD_TRY_STATUS(service_.install(shard, state));
   rows_[shard.value].applied = index;
+  use_.measure(requests_.lane_of(shard), shard);
+  note_use(shard, {});
   for (const ToldSlot& told : waiting.entries) {
     GCOORD_TRY_STATUS(apply(told));
   }
@@ -340,8 +394,12 @@ void ResidentRows::replay(ShardId shard, LogIndex index, const locks::LockEntry&
 
 void ResidentRows::set_absent(ShardId shard) {
   Row& row = rows_[shard.value];
-  counts_.absent += row.absent ? 0 : 1;
-  row.absent = true;
+  if (!row.absent) {
+    row.absent = true;
+    ++counts_.absent;
+    use_.measure(requests_.lane_of(shard), shard);
+    note_use(shard, {});
+  }
 }
 
 }  // namespace gcoord::server

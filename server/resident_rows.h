@@ -14,6 +14,7 @@
 #include "server/engine_view.h"
 #include "server/resident_node.h"
 #include "server/resident_requests.h"
+#include "server/resident_use.h"
 #include "server/service.h"
 #include "server/told_commands.h"
 
@@ -40,7 +41,13 @@ class ResidentRows {
   static constexpr std::size_t kWaitingMax = 4096;
 
   // The references outlive it.
-  ResidentRows(std::uint32_t shard_count, Service& service, ResidentRequests& requests);
+  ResidentRows(NodeId self,
+               std::uint32_t shard_count,
+               Service& service,
+               ResidentRequests& requests);
+
+  // The rows begin as ones that have forgotten what this node promised. Before anything was told.
+  void begin_forgotten();
 
   // The next thing that lane `lane` brought. Internal: the device and this host differ.
   Status take(std::uint32_t lane, const ToldSlot& told);
@@ -51,6 +58,11 @@ class ResidentRows {
 
   // Shards of which this node knows no leader.
   std::uint32_t unled_count() const { return unled_count_; }
+
+  // Shards in which this node votes, and those whose promises it has forgotten.
+  std::uint32_t voting_count() const { return voting_count_; }
+
+  std::uint32_t forgotten_count() const { return forgotten_count_; }
 
   const ResidentRowCounts& counts() const { return counts_; }
 
@@ -101,6 +113,7 @@ class ResidentRows {
     NodeId leader;
     Term term;
     LogIndex applied;
+    std::uint64_t standing = 0;  // As told (standing_of).
   };
 
   struct Waiting {
@@ -109,6 +122,8 @@ class ResidentRows {
   };
 
   void take_role(const TurnReply& told);
+  bool votes(const Row& row) const;
+  void set_standing(Row& row, std::uint64_t standing);
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
@@ -118,16 +133,21 @@ class ResidentRows {
                         const locks::LockEntry& entry,
                         ToldKind kind);
   void end_covered(const ToldSlot& told);
+  void note_use(ShardId shard, const locks::LockEntry& entry);
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
+  NodeId self_;
   Service& service_;
   ResidentRequests& requests_;
   ToldCommands commands_;
+  ResidentUse use_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   std::uint32_t leader_count_ = 0;
   std::uint32_t unled_count_ = 0;
+  std::uint32_t voting_count_ = 0;
+  std::uint32_t forgotten_count_ = 0;
   ResidentRowCounts counts_;
   std::vector<std::byte> bytes_;  // Kept warm, as the next.
   std::vector<std::byte> record_;

@@ -190,7 +190,7 @@ void ResidentStorage::store_names(const TurnReply& head) {
     hot.term = head.term;
     hot.vote = head.leader;
   }
-  disk_->expect_ack(head.shard.value, head.term, head.leader, Tick{});
+  disk_->expect_ack(head.shard.value, head.term, head.leader, now_);
   checkpointing_->mark(head.shard);
 }
 

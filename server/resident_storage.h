@@ -87,6 +87,12 @@ class ResidentStorage {
   // Whether this directory was ever part of a cluster: its rows may have promised something.
   bool has_promised() const { return has_promised_; }
 
+  // The time of what is taken next.
+  void set_time(Tick now) { now_ = now; }
+
+  // For how many ticks the disk has owed the oldest acknowledgement.
+  std::uint64_t waits_since(Tick now) const { return disk_->waits_since(now); }
+
   // A Store that the node told. Internal: it cannot be.
   Status take(const ToldSlot& told);
   // The host was told this decided entry, after all that was stored before.
@@ -141,6 +147,7 @@ class ResidentStorage {
   std::unique_ptr<Checkpointing> checkpointing_;
   std::unordered_map<std::uint32_t, TurnReply> waiting_;  // Snapshots without a state, by shard.
   bool has_promised_ = false;
+  Tick now_;
   std::vector<std::byte> bytes_;  // Kept warm.
 };
 

@@ -32,6 +32,7 @@ class HostTurn final : public ResidentTurn {
       stripes_.emplace_back(view, stripe, *desks_[stripe]);
     }
     clock_.emplace(view, node_.options().timing);
+    node_.note_started();
     return {};
   }
 

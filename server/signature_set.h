@@ -46,6 +46,8 @@ class SignatureSet {
     return std::nullopt;
   }
 
+  void clear() { signatures_.clear(); }
+
   // Nothing below `size` is asked for again.
   void forget_below(std::uint64_t size);
 

@@ -55,6 +55,36 @@ ordered_json ledger_json(const ledger::HistoryWorker& worker) {
           {"keep", ledger::keep_policy_text(worker.policy())}};
 }
 
+ordered_json index_json(std::uint64_t index) {
+  return index == kIndexUnknown ? ordered_json(nullptr) : ordered_json(std::to_string(index));
+}
+
+ordered_json publication_json(const NodeLedgerStatus& status) {
+  ordered_json alarms = ordered_json::array();
+  for (const HistoryAlarm& alarm : status.alarms) {
+    alarms.push_back({{"node", alarm.node.value},
+                      {"shard", alarm.shard.value},
+                      {"index", index_json(alarm.index)}});
+  }
+  ordered_json repair = ordered_json::array();
+  for (const ledger::RepairedShard& each : status.repair) {
+    repair.push_back({{"shard", each.shard.value}, {"index", index_json(each.index)}});
+  }
+  const PublicationView& view = status.publication;
+  const std::string number =
+      view.refusal.ok() ? "" : "GC" + std::to_string(view.refusal.detail()) + ": ";
+  return {{"publisher", view.publisher},
+          {"round", std::to_string(view.round)},
+          {"ordered", std::to_string(view.ordered_size)},
+          {"size", std::to_string(view.size)},
+          {"signed", std::to_string(view.signed_size)},
+          {"published", std::to_string(view.published_size)},
+          {"key", status.key},
+          {"refusal", number + view.refusal.message()},
+          {"alarms", alarms},
+          {"repair", repair}};
+}
+
 ordered_json configuration_json(const consensus::Configuration& configuration) {
   ordered_json members = ordered_json::array();
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
@@ -135,6 +165,9 @@ std::string StatusReports::node_status() const {
                        {"ledger", ledger_json(*sources_.history)},
                        {"entry_bytes", std::to_string(view.entry_bytes)},
                        {"peers", peers}};
+  if (sources_.ledger->publishes()) {
+    json["publication"] = publication_json(sources_.ledger->status());
+  }
   if (view.readmits) {
     json["memory"] = {{"voting", view.voting_count},
                       {"forgotten", view.forgotten_count},

@@ -6,8 +6,11 @@
 //    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
 //    "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
 //    "durable"}, "checkpoint": {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes",
-//    "disk_bytes", "pruned", "keep"}, "entry_bytes", in memory mode and once a directory
-//    was replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"}, "peers":
+//    "disk_bytes", "pruned", "keep"}, "entry_bytes", with the host's turn "publication":
+//    {"publisher", "round", "ordered", "size", "signed", "published", "key", "refusal", "alarms":
+//    [{"node", "shard", "index"}], "repair": [{"shard", "index"}]}, in memory mode and once a
+//    directory was replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"},
+//    "peers":
 //    [{"node", "address", "state", "live", "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
@@ -16,6 +19,7 @@
 
 #include "ledger/history_worker.h"
 #include "server/lock_service.h"
+#include "server/node_ledger.h"
 #include "server/node_reports.h"
 #include "server/options.h"
 #include "server/replica_port.h"
@@ -31,6 +35,7 @@ struct StatusSources {
   const ReplicaPort* engine = nullptr;
   const LockService* service = nullptr;
   const ledger::HistoryWorker* history = nullptr;
+  const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
   std::function<std::string(NodeId)> device_link;  // By what way shards' messages go, or could go.

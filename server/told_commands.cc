@@ -40,7 +40,7 @@ ToldKind ToldCommands::take(ShardId shard,
     pieces = std::move(found->second);
     pieces_.erase(found);
   }
-  if (entry.kind() == 0) {
+  if (entry.kind() == 0 || entry.kind() == locks::kEntryConfiguration) {
     return ToldKind::Nothing;
   }
   if (entry.kind() == locks::kEntryBarrier) {

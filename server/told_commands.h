@@ -18,7 +18,7 @@
 namespace gcoord::server {
 
 enum class ToldKind : std::uint8_t {
-  Nothing,  // No command: a no-op, a piece, or one whose pieces are missing.
+  Nothing,  // No command: a no-op, a piece, a configuration, or one whose pieces are missing.
   Barrier,
   Command,
 };

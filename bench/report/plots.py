@@ -169,11 +169,12 @@ def plot_device_step(results, plots):
 
 
 def plot_device_turn(results, plots):
-    found = [newest(results, name) for name in ("turn-h200", "turn-two-h200")]
+    found = [newest(results, name) for name in ("turn-h200", "turn-two-h200", "turn-three-h200")]
     if None in found:
         return
     figure, (rate, latency) = plt.subplots(1, 2, figsize=(9, 3.4))
-    for (data, _), color, label in zip(found, (OTHER, OURS), ("one H200", "two H200s, NVLink")):
+    gpus = ("one GPU", "two GPUs", "three GPUs")
+    for (data, _), color, label in zip(found, (OTHER, "#6fa8d6", OURS), gpus):
         runs = [run for run in data["rates"] if run["shards"] == 100_000]
         rate.plot([run["batch_size"] for run in runs], [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color,
                   label=label)
@@ -184,8 +185,7 @@ def plot_device_turn(results, plots):
     names = []
     for place, ((data, _), what) in enumerate((pair, what) for pair in found
                                               for what in ("commit_one_at_a_time", "host_client")):
-        names.append(("commit, " if what.startswith("commit") else "host client, ") +
-                     ("one GPU" if data is found[0][0] else "NVLink"))
+        names.append(("commit, " if what.startswith("commit") else "host client, ") + gpus[place // 2])
         percentiles(latency, place, data[what])
     latency.axvline(10, color=AIM, linewidth=1, linestyle="--", label="aim, commit over NVLink")
     latency.set(title="One command at a time", xlabel="us", xlim=(0, None), yticks=range(len(names)),

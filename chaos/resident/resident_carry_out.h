@@ -10,6 +10,7 @@
 #include "chaos/resident/resident_gather.h"
 #include "chaos/resident/resident_row.h"
 #include "common/assert.h"
+#include "common/async_copy.h"
 #include "common/hd.h"
 
 #include <cstdint>
@@ -73,8 +74,12 @@ GCOORD_HD inline void load_payload(const RowTurn& t,
   if (m.kind == consensus::MessageKind::Append) {
     GCOORD_ASSERT(m.count <= t.view.shape.entries_max);
     Entry* extent = extent_of(t.view, t.outgoing(), receiver, t.place);
+    const consensus::Appended made = t.work.accepted;
     for (std::uint32_t at = 0; at < m.count; ++at) {
-      extent[at] = t.entry(m.index + (at + 1));
+      const LogIndex index = m.index + (at + 1);
+      // What this turn has made is made again sooner than it is read back.
+      const bool fresh = made.count != 0 && index >= made.first && index < made.first + made.count;
+      extent[at] = fresh ? command(t, index) : t.entry(index);
     }
   } else if (m.kind == consensus::MessageKind::Snapshot) {
     GCOORD_ASSERT(t.service().index == m.index);
@@ -103,12 +108,13 @@ GCOORD_HD inline void send(const RowTurn& t) {
 
 // Applies in order, up to the first configuration, and notes how far.
 GCOORD_HD inline void apply(const RowTurn& t, Note& note) {
-  Service service = load_service(t.service());
+  Service service = load_service(t.ahead != nullptr ? t.ahead->service : t.service());
   const LogIndex last = min_id(note.applied, service.index + kApplyEntries);
   GCOORD_ASSERT(service.index < last);
   while (service.index < last && note.configuration == 0) {
     ++service.index;
-    const Entry entry = t.entry(service.index);
+    const bool ahead = t.ahead != nullptr && t.ahead->index == service.index;
+    const Entry entry = ahead ? t.ahead->entry : t.entry(service.index);
     service.digest = mix64(service.digest ^ entry.word[0]) ^ entry.word[1];
     if (entry.word[1] == kConfigurationMark) {
       note.configuration = static_cast<std::uint32_t>(entry.word[0]) + 1;
@@ -129,6 +135,7 @@ GCOORD_HD inline void carry_out_row(const RowTurn& t) {
   send(t);
   Note& note = t.work.note;
   if (note.applied.value != 0) {
+    await_copies();
     apply(t, note);
   }
   if (note.ack.present != 0 || note.applied.value != 0) {

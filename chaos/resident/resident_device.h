@@ -1,12 +1,12 @@
 // The same cluster in device memory, as its kernels see it.
 //
-// What: packed tables instead of columns, and what one thread of each kernel does. A turn has two
+// What: packed tables instead of columns, and what one thread of each kernel does. A turn has three
 // kernels. In the first one every block lists those of its rows that want a turn, which costs the
-// others a scan of eight bytes and a few flags, and takes each through the whole turn if a plain
-// step will do (consensus/plain_step.h). The second one gives the rest a whole step, whose code and
-// registers are three times as many. Within a list leaders come first, so that the lanes of a warp
-// mostly do the same. POD views, passed by value; host and device, so that g++ compiles what runs
-// on the device.
+// others a scan of eight bytes and a few flags, and takes those that lead through the whole turn if
+// a plain step will do (consensus/plain_step.h). The second one does that for the others, whose
+// step is shorter and leaves room for more threads. The third one gives the rest a whole step,
+// whose code and registers are three times as many. POD views, passed by value; host and device, so
+// that g++ compiles what runs on the device.
 #pragma once
 
 #include "chaos/resident/resident_carry_out.h"
@@ -24,12 +24,29 @@
 
 namespace gcoord::chaos {
 
+// What the kernel that lists a block's rows leaves to the next one. One access of 16 bytes.
+struct alignas(16) ListedBlock {
+  std::uint32_t place_first = 0;  // The place of the first leader.
+  std::uint32_t leaders = 0;
+  std::uint32_t others = 0;
+  std::uint32_t reserved = 0;
+};
+
+// Rows that one block lists.
+inline constexpr std::uint32_t kBlockRows = 512;
+
+constexpr std::uint32_t block_count_of(std::uint32_t rows) {
+  return (rows + kBlockRows - 1) / kBlockRows;
+}
+
 // Rows that want a turn, by node. Two counts of each kind, used in turns: one is filled while the
 // other is cleared for the next turn.
 struct ActiveRows {
-  std::uint32_t* rest[kResidentNodes]{};  // Rows that need a whole step, in no order.
-  std::uint32_t* count = nullptr;         // [2][2][kResidentNodes]: all of them, and the rest.
-  std::uint64_t* steps = nullptr;         // Rows stepped so far, by node.
+  ListedBlock* block[kResidentNodes]{};     // By block of rows.
+  std::uint32_t* listed[kResidentNodes]{};  // Its rows that do not lead, from its first row on.
+  std::uint32_t* rest[kResidentNodes]{};    // Rows that need a whole step, in no order.
+  std::uint32_t* count = nullptr;           // [2][2][kResidentNodes]: all of them, and the rest.
+  std::uint64_t* steps = nullptr;           // Rows stepped so far, by node.
 
   GCOORD_HD std::uint32_t& count_of(std::uint64_t turn, std::uint32_t node) const {
     return count[turn % 2 * kResidentNodes + node];
@@ -138,8 +155,19 @@ struct RowArrays {
 
 static_assert(sizeof(RowArrays) == 27 * sizeof(std::uint64_t));
 
+// Asks for what the last part of the turn reads first. An entry that is not in the log yet is not
+// what it will be.
+GCOORD_HD inline void ask_ahead(const RowTurn& t, const consensus::Log& log) {
+  t.ahead->index = LogIndex{};
+  if (log.applied < log.last) {
+    t.ahead->index = log.applied + 1;
+    copy_16_ahead(&t.ahead->entry, &t.entry(log.applied + 1));
+  }
+}
+
 // Steps a row by the plain step and stores it, if that will do; otherwise all is as before.
 // `staged` is the row in its table, or a copy of which the caller puts back the second half.
+template <consensus::Role role>
 GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
                                      const RowTurn& t,
                                      consensus::PackedRow& staged) {
@@ -157,8 +185,8 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
   const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{t.row}, kResidentNodes);
   consensus::unpack(packed, table.deadline[t.row], shard);
-  prefetch(&t.entry(log.applied + 1));
-  if (!try_plain_row(t, shard, packed)) {
+  ask_ahead(t, log);
+  if (!try_plain_row<role>(t, shard, packed)) {
     return false;
   }
   consensus::store_packed_moving(packed, staged);
@@ -167,11 +195,13 @@ GCOORD_HD_FLAT bool step_plain_place(const consensus::PackedTable& table,
 }
 
 // Takes the row in one place, for which what arrived was gathered, through its turn, or leaves it
-// to the whole step. `staged` as above; returns whether it was written.
+// to the whole step. `staged` as above; returns whether it was written. `role` is the only one that
+// is tried by a plain step.
+template <consensus::Role role>
 GCOORD_HD_FLAT bool run_place(const DeviceWorldView& world,
                               const RowTurn& t,
                               consensus::PackedRow& staged) {
-  if (step_plain_place(world.table[t.node], t, staged)) {
+  if (step_plain_place<role>(world.table[t.node], t, staged)) {
     carry_out_row(t);
     return true;
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "chaos/resident/resident_row.h"
+#include "common/async_copy.h"
 #include "common/hd.h"
 #include "common/prefetch.h"
 #include "consensus/message_tiles.h"
@@ -142,42 +143,74 @@ GCOORD_HD inline void gather_message(const RowTurn& t,
   ++gathered.count;
 }
 
-// Messages of one age. Where the other nodes' rows spoke is read whether or not they spoke to us:
-// the three loads of each are begun before the first is needed, and a place of old is still one.
-GCOORD_HD inline void gather_age(const RowTurn& t, std::uint32_t age, Gathered& gathered) {
-  std::uint32_t receivers[kResidentNodes];
+// Where the other nodes' rows spoke so many turns ago, and whether to us.
+struct SpokenAt {
+  bool to_us[kResidentNodes];
   std::uint32_t place[kResidentNodes];
-  MessageList said[kResidentNodes];
+};
+
+// A place of old is still one, so nothing waits for whether they spoke.
+GCOORD_HD inline SpokenAt spoken_at(const RowTurn& t, std::uint32_t age) {
+  SpokenAt at;
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
-    receivers[sender] = sender == t.node ? 0 : from.receivers[t.row] >> t.node & 1u;
-    place[sender] = from.place[t.row];
+    at.to_us[sender] = sender != t.node && (from.receivers[t.row] >> t.node & 1u) != 0;
+    at.place[sender] = from.place[t.row];
   }
+  return at;
+}
+
+struct SaidBy {
+  MessageList list[kResidentNodes];
+};
+
+GCOORD_HD inline SaidBy said_at(const RowTurn& t, std::uint32_t age, const SpokenAt& at) {
+  SaidBy said;
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
     const Outgoing& from = outgoing_of(t.view, sender, age);
-    said[sender].word = receivers[sender] == 0 ? 0 : from.messages_said[place[sender]];
+    said.list[sender].word = at.to_us[sender] ? from.messages_said[at.place[sender]] : 0;
   }
+  return said;
+}
+
+// Messages of one age.
+GCOORD_HD inline void gather_age(const RowTurn& t,
+                                 std::uint32_t age,
+                                 const SpokenAt& at,
+                                 const SaidBy& said,
+                                 Gathered& gathered) {
   GCOORD_UNROLL
   for (std::uint32_t sender = 0; sender < kResidentNodes; ++sender) {
-    for (std::uint32_t k = 0; k < said[sender].count(); ++k) {
-      gather_message(t, Arrived{sender, age, k, place[sender]}, said[sender], gathered);
+    const MessageList list = said.list[sender];
+    for (std::uint32_t k = 0; k < list.count(); ++k) {
+      gather_message(t, Arrived{sender, age, k, at.place[sender]}, list, gathered);
     }
   }
 }
 
+// Three loads follow from one another: where somebody spoke, what is there, and the messages, which
+// are asked for only. The first two are begun together for the row's own note and for all others.
 GCOORD_HD inline void gather_row(const RowTurn& t) {
+  if (t.ahead != nullptr) {
+    copy_16_ahead(&t.ahead->service, &t.service());  // Needed last.
+  }
   const Outgoing& last = outgoing_of(t.view, t.node, 1);
+  const std::uint32_t note_place = last.place[t.row];
   const bool noted = (t.due() & kDueNote) != 0;
+  const SpokenAt at = spoken_at(t, 1);
+  const SaidBy said = said_at(t, 1, at);
+  const Note note = load_note(last.note[note_place]);
   if (noted) {
-    t.work.answer = load_note(last.note[last.place[t.row]]);
+    t.work.answer = note;
   }
   Gathered gathered;
   if (t.turn.node[t.node].restart == 0) {
-    gather_age(t, 1, gathered);  // Apart from the late ones, so that it is straight code.
+    gather_age(t, 1, at, said, gathered);  // Apart from the late ones: straight code.
     for (std::uint32_t age = 2; age < t.ages(); ++age) {
-      gather_age(t, age, gathered);
+      const SpokenAt before = spoken_at(t, age);
+      gather_age(t, age, before, said_at(t, age, before), gathered);
     }
   }
   t.outgoing().place[t.row] = t.place;

@@ -9,11 +9,12 @@ namespace {
 
 constexpr std::uint32_t kMultiprocessors = 132;  // Of an H200; others only run with another tail.
 
-// Blocks that a multiprocessor holds at once: they bound the registers of a thread. With five
-// instead of four blocks of the first kernel its threads spill to memory, and a busy turn takes 44
-// % longer. The whole step needs yet more registers; its grid is as large as what fits, whatever
-// the number of rows, so that a turn without it does not pay for a grid as large as the table.
-constexpr std::uint32_t kTurnBlocks = 4;
+// Blocks that a multiprocessor holds at once: they bound the registers of a thread, and threads
+// that spill to memory cost more than further ones gain. The whole step needs yet more registers;
+// its grid is as large as what fits, whatever the number of rows, so that a turn without it does
+// not pay for a grid as large as the table.
+constexpr std::uint32_t kLeaderBlocks = 4;
+constexpr std::uint32_t kOtherBlocks = 5;
 constexpr std::uint32_t kStepThreads = 128;
 constexpr std::uint32_t kStepBlocks = 3;
 
@@ -23,11 +24,19 @@ __global__ void start_rows(const __grid_constant__ DeviceWorldView world) {
 
 // For turns with chance, and for those without, which are what is measured.
 template <bool quiet>
-__global__ void __launch_bounds__(kScanThreads, kTurnBlocks)
-    turn_rows(const __grid_constant__ DeviceWorldView world,
+__global__ void __launch_bounds__(kScanThreads, kLeaderBlocks)
+    lead_rows(const __grid_constant__ DeviceWorldView world,
               const __grid_constant__ ResidentTurn turn) {
   __shared__ BlockRows rows;
-  run_block<quiet>(world, turn, blockIdx.y, blockIdx.x * kScanRows, rows);
+  run_leaders<quiet>(world, turn, blockIdx.y, blockIdx.x, rows);
+}
+
+template <bool quiet>
+__global__ void __launch_bounds__(kScanThreads, kOtherBlocks)
+    other_rows(const __grid_constant__ DeviceWorldView world,
+               const __grid_constant__ ResidentTurn turn) {
+  __shared__ BlockRows rows;
+  run_others<quiet>(world, turn, blockIdx.y, blockIdx.x, rows);
 }
 
 __global__ void __launch_bounds__(kStepThreads, kStepBlocks)
@@ -69,9 +78,11 @@ void launch_turn(const DeviceWorldView& world, const ResidentTurn& turn) {
   const dim3 rest_grid(std::min(steps, blocks_for(world, kStepThreads)), kResidentNodes);
   const dim3 grid(blocks_for(world, kScanRows), kResidentNodes);
   if (turn.rates.by_chance == 0) {
-    turn_rows<true><<<grid, kScanThreads>>>(world, turn);
+    lead_rows<true><<<grid, kScanThreads>>>(world, turn);
+    other_rows<true><<<grid, kScanThreads>>>(world, turn);
   } else {
-    turn_rows<false><<<grid, kScanThreads>>>(world, turn);
+    lead_rows<false><<<grid, kScanThreads>>>(world, turn);
+    other_rows<false><<<grid, kScanThreads>>>(world, turn);
   }
   rest_rows<<<rest_grid, kStepThreads>>>(world, turn);
 }

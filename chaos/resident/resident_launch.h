@@ -13,7 +13,7 @@ namespace gcoord::chaos {
 // Every row as an empty replica; once, before the first turn.
 void launch_start(const DeviceWorldView& world);
 
-// One turn, in two kernels.
+// One turn, in three kernels.
 void launch_turn(const DeviceWorldView& world, const ResidentTurn& turn);
 
 // One number per row of a node, to device memory.

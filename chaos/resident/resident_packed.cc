@@ -82,9 +82,13 @@ class PackedWorld final : public ResidentWorld {
           RowWork work;
           RowLists lists;
           const std::uint32_t row = first + k;
-          const RowTurn t{world.view, turn, input, node, row, count++, work, lists};
+          RowAhead ahead;
+          const RowTurn t{world.view, turn, input, node, row, count++, work, lists, false, &ahead};
           gather_row(t);
-          run_place(world, t, world.table[node].packed[row]);
+          consensus::PackedRow& packed = world.table[node].packed[row];
+          consensus::role_of(packed) == consensus::Role::Leader
+              ? run_place<consensus::Role::Leader>(world, t, packed)
+              : run_place<consensus::Role::Follower>(world, t, packed);
         }
       }
     }

@@ -38,6 +38,13 @@ struct RowLists {
   LogIndex stored[consensus::kInboxMessages];        // Outbox::stored.
 };
 
+// What the last part of a plain turn reads first, asked for in the first one.
+struct alignas(16) RowAhead {
+  Service service;
+  Entry entry;     // The next one to be applied, as it was before the step.
+  LogIndex index;  // Which one; 0: none.
+};
+
 // One row at work. `place` is where it speaks.
 struct RowTurn {
   const ResidentView& view;
@@ -51,6 +58,7 @@ struct RowTurn {
   // No chance has its hand in this turn: known to the compiler where a kernel is made for it, which
   // is then shorter by a fifth.
   bool quiet = false;
+  RowAhead* ahead = nullptr;  // Where the row takes a plain turn.
 
   GCOORD_HD const ResidentRates& rates() const { return turn.rates; }
 

@@ -1,6 +1,6 @@
-// One block of the first kernel of a turn: lists those of its rows that want the turn, by prefix
-// sums within each warp and over the block's warps, takes as many places by one atomic addition,
-// and runs them.
+// One block of the first two kernels of a turn. The first lists those of its rows that want the
+// turn, by prefix sums within each warp and over the block's warps, takes as many places by one
+// atomic addition, and runs the leaders among them; the second runs the others.
 //
 // Device code only; included by .cu files. Called by all threads of a block of kScanThreads with
 // the same arguments. Places are in no order across blocks; within one, leaders come before others
@@ -22,13 +22,25 @@ inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
 // Two counts of at most kScanRows in one word: leaders in the upper half, others in the lower one.
 inline constexpr std::uint32_t kLeaderShift = 16;
 static_assert(kScanRows < 1u << kLeaderShift);
+static_assert(kScanRows == kBlockRows);
 
-// What the threads of a block tell each other.
+// Lists that are indexed at run time would lie in a thread's own memory, which shares its cache
+// with everything that is loaded. 9 chunks of 16 bytes: an odd number, so that the lanes of a warp
+// find theirs in different banks.
+struct ThreadLists {
+  RowAhead ahead;
+  RowLists lists;
+};
+
+static_assert(sizeof(ThreadLists) == 9 * sizeof(consensus::MessageChunk));
+
+// What the threads of a block tell each other, and what they keep there.
 struct BlockRows {
-  std::uint32_t warp[kScanWarps];  // Active rows of each warp, as two counts.
-  std::uint32_t first;             // The block's first place in this turn.
-  std::uint32_t row[kScanRows];    // Its active rows, in the order of their places.
-  StagedRow staged[kScanThreads];  // Those that its threads are at.
+  std::uint32_t warp[kScanWarps];   // Active rows of each warp, as two counts.
+  std::uint32_t first;              // The block's first place in this turn.
+  std::uint32_t row[kScanRows];     // Its active rows, in the order of their places.
+  StagedRow staged[kScanThreads];   // Those that its threads are at,
+  ThreadLists lists[kScanThreads];  // and what each of these is told.
 };
 
 GCOORD_DEVICE inline std::uint32_t counted(std::uint32_t leading, std::uint32_t wanting) {
@@ -46,15 +58,15 @@ GCOORD_DEVICE inline std::uint32_t sum_up_to(std::uint32_t value) {
   return value;
 }
 
-// Turns a thread's two counts into its two first numbers in the block's list; returns the length of
-// the list. All threads of the block call it.
-GCOORD_DEVICE inline std::uint32_t places_of(const ActiveRows& active,
-                                             std::uint64_t turn,
-                                             std::uint32_t node,
-                                             std::uint32_t own,
-                                             BlockRows& rows,
-                                             std::uint32_t& leader,
-                                             std::uint32_t& other) {
+// Turns a thread's two counts into its two first numbers in the block's list, and says how long the
+// list is. All threads of the block call it; the place is the first thread's.
+GCOORD_DEVICE inline ListedBlock places_of(const ActiveRows& active,
+                                           std::uint64_t turn,
+                                           std::uint32_t node,
+                                           std::uint32_t own,
+                                           BlockRows& rows,
+                                           std::uint32_t& leader,
+                                           std::uint32_t& other) {
   const std::uint32_t warp = threadIdx.x / kWarpLanes;
   const std::uint32_t up_to = sum_up_to(own);
   if (threadIdx.x % kWarpLanes == kWarpLanes - 1) {
@@ -69,32 +81,32 @@ GCOORD_DEVICE inline std::uint32_t places_of(const ActiveRows& active,
   }
   const std::uint32_t leaders = all >> kLeaderShift;
   const std::uint32_t lower_half = (1u << kLeaderShift) - 1;
-  const std::uint32_t count = leaders + (all & lower_half);
+  const std::uint32_t others = all & lower_half;
   if (threadIdx.x == 0) {
-    rows.first = atomicAdd(&active.count_of(turn, node), count);
+    rows.first = atomicAdd(&active.count_of(turn, node), leaders + others);
   }
   leader = before >> kLeaderShift;
   other = leaders + (before & lower_half);
-  return count;
+  return {rows.first, leaders, others};
 }
 
-// Lists the block's rows that want the turn; returns how many. All threads of the block call it.
-GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
-                                              const ResidentTurn& turn,
-                                              std::uint32_t node,
-                                              std::uint32_t first_row,
-                                              BlockRows& rows) {
+// Lists the block's rows that want the turn, leaders first. All threads of the block call it.
+GCOORD_DEVICE inline ListedBlock list_block(const DeviceWorldView& world,
+                                            const ResidentTurn& turn,
+                                            std::uint32_t node,
+                                            std::uint32_t first_row,
+                                            BlockRows& rows) {
   const std::uint32_t row = first_row + threadIdx.x * kScanRowsPerThread;
   const bool scanned = row < world.view.shape.shard_count;
   const std::uint32_t wanting = scanned ? four_wanting(world, turn, node, row) : 0;
   if (__syncthreads_or(wanting != 0 ? 1 : 0) == 0) {
-    return 0;
+    return {};
   }
   const std::uint32_t leading = four_leading(world.table[node], row, wanting);
   const std::uint32_t own = counted(leading, wanting);
   std::uint32_t leader = 0;
   std::uint32_t other = 0;
-  const std::uint32_t count = places_of(world.active, turn.number, node, own, rows, leader, other);
+  const ListedBlock listed = places_of(world.active, turn.number, node, own, rows, leader, other);
   GCOORD_UNROLL
   for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
     if ((wanting >> k & 1u) != 0) {
@@ -102,41 +114,84 @@ GCOORD_DEVICE inline std::uint32_t list_block(const DeviceWorldView& world,
     }
   }
   __syncthreads();
-  return count;
+  return listed;
 }
 
-// The turn of a block's rows, as far as plain steps go. `quiet`: no chance has its hand in it.
-template <bool quiet>
-GCOORD_DEVICE inline void run_block(const DeviceWorldView& world,
-                                    const ResidentTurn& turn,
-                                    std::uint32_t node,
-                                    std::uint32_t first_row,
-                                    BlockRows& rows) {
-  const std::uint32_t count = list_block(world, turn, node, first_row, rows);
+// The turns of rows [begin, end) of a block's list, as far as plain steps of this role go. `quiet`:
+// no chance has its hand in it.
+template <consensus::Role role, bool quiet>
+GCOORD_DEVICE inline void run_listed(const DeviceWorldView& world,
+                                     const ResidentTurn& turn,
+                                     std::uint32_t node,
+                                     std::uint32_t begin,
+                                     std::uint32_t end,
+                                     BlockRows& rows) {
   const NodeTurn& now = turn.node[node];
-  // Its peers as values: what is indexed by constants only becomes registers.
-  const consensus::PeerLiveness peer[kResidentNodes - 1] = {now.peer[0], now.peer[1]};
+  // Its peers where the launch put them: the same for all threads, so nobody copies them.
   consensus::StepInput input = now.input;
-  input.peer = peer;
+  input.peer = now.peer;
   input.peer_count = kResidentNodes - 1;
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
   StagedRow* staged = rows.staged + (threadIdx.x - lane);
-  for (std::uint32_t first = threadIdx.x - lane; first < count; first += kScanThreads) {
-    const std::uint32_t here = count - first < kWarpLanes ? count - first : kWarpLanes;
+  for (std::uint32_t first = begin + threadIdx.x - lane; first < end; first += kScanThreads) {
+    const std::uint32_t here = end - first < kWarpLanes ? end - first : kWarpLanes;
     stage_rows(world.table[node], rows.row + first, here, staged);
     const std::uint32_t k = first + (lane < here ? lane : 0);
     RowWork work;
-    RowLists lists;
-    const RowTurn t{world.view, turn, input, node, rows.row[k], rows.first + k, work, lists, quiet};
+    RowLists& lists = rows.lists[threadIdx.x].lists;
+    RowAhead& ahead = rows.lists[threadIdx.x].ahead;
+    const RowTurn t{
+        world.view, turn, input, node, rows.row[k], rows.first + k, work, lists, quiet, &ahead};
     if (lane < here) {
-      prefetch(&t.service());  // Needed last.
       gather_row(t);
     }
     await_staged();
-    const bool written = lane < here && run_place(world, t, staged[lane].row);
+    const bool written = lane < here && run_place<role>(world, t, staged[lane].row);
     const std::uint32_t mask = __ballot_sync(~0u, written);
     unstage_moving(world.table[node], rows.row + first, mask, staged);
   }
+}
+
+// The first kernel's block: lists its rows, runs those that lead and leaves the others to the
+// second.
+template <bool quiet>
+GCOORD_DEVICE inline void run_leaders(const DeviceWorldView& world,
+                                      const ResidentTurn& turn,
+                                      std::uint32_t node,
+                                      std::uint32_t block,
+                                      BlockRows& rows) {
+  const std::uint32_t first_row = block * kScanRows;
+  const ListedBlock listed = list_block(world, turn, node, first_row, rows);
+  if (threadIdx.x == 0) {
+    world.active.block[node][block] = listed;
+  }
+  std::uint32_t* others = world.active.listed[node] + first_row;
+  for (std::uint32_t k = threadIdx.x; k < listed.others; k += kScanThreads) {
+    others[k] = rows.row[listed.leaders + k];
+  }
+  run_listed<consensus::Role::Leader, quiet>(world, turn, node, 0, listed.leaders, rows);
+}
+
+// The second kernel's.
+template <bool quiet>
+GCOORD_DEVICE inline void run_others(const DeviceWorldView& world,
+                                     const ResidentTurn& turn,
+                                     std::uint32_t node,
+                                     std::uint32_t block,
+                                     BlockRows& rows) {
+  const ListedBlock listed = world.active.block[node][block];
+  if (listed.others == 0) {
+    return;
+  }
+  const std::uint32_t* others = world.active.listed[node] + block * kScanRows;
+  for (std::uint32_t k = threadIdx.x; k < listed.others; k += kScanThreads) {
+    rows.row[k] = others[k];
+  }
+  if (threadIdx.x == 0) {
+    rows.first = listed.place_first + listed.leaders;
+  }
+  __syncthreads();
+  run_listed<consensus::Role::Follower, quiet>(world, turn, node, 0, listed.others, rows);
 }
 
 }  // namespace gcoord::chaos

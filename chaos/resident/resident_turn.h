@@ -207,13 +207,16 @@ GCOORD_HD_FLAT bool step_plain_row(const RowTurn& t,
   return true;
 }
 
-// Either of the two, if row and inbox are plain.
+// The same if row and inbox are plain, and the row has this role.
+template <consensus::Role role>
 GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
                                   consensus::ShardRef shard,
                                   consensus::PackedRow& packed) {
-  if (t.turn.node[t.node].restart != 0 || !consensus::is_plain(shard)) {
+  if (t.turn.node[t.node].restart != 0 || shard.hot().role != role ||
+      !consensus::is_plain(shard, t.input)) {
     return false;
   }
+  shard.hot().role = role;  // Known to the compiler from here on.
   consensus::InboxHead head;
   consensus::Configuration configuration;
   const Intake intake{head, configuration};
@@ -221,9 +224,7 @@ GCOORD_HD_FLAT bool try_plain_row(const RowTurn& t,
   if (!consensus::plain_inbox(head) || head.compact_to.value != 0) {
     return false;
   }
-  return shard.hot().role == consensus::Role::Leader
-             ? step_plain_row<consensus::Role::Leader>(t, shard, intake, packed)
-             : step_plain_row<consensus::Role::Follower>(t, shard, intake, packed);
+  return step_plain_row<role>(t, shard, intake, packed);
 }
 
 }  // namespace gcoord::chaos

@@ -22,7 +22,8 @@ struct DeviceWorldMemory {
 inline std::size_t device_world_bytes(const ResidentShape& shape, std::uint32_t wide_count) {
   const std::size_t tables =
       consensus::packed_table_bytes(shape.shard_count, kResidentNodes, wide_count);
-  const std::size_t lists = ColumnArena::bytes_for<std::uint32_t>(shape.shard_count);
+  const std::size_t lists = 2 * ColumnArena::bytes_for<std::uint32_t>(shape.shard_count) +
+                            ColumnArena::bytes_for<ListedBlock>(block_count_of(shape.shard_count));
   return resident_bytes(shape) + kResidentNodes * (tables + lists) +
          ColumnArena::bytes_for<std::uint32_t>(4 * kResidentNodes) +
          ColumnArena::bytes_for<std::uint64_t>(kResidentNodes) +
@@ -40,6 +41,9 @@ DeviceWorldMemory carve_device_world(Arena& arena,
   for (std::uint32_t node = 0; node < kResidentNodes; ++node) {
     world.table[node] =
         consensus::carve_packed_table(arena, shape.shard_count, kResidentNodes, wide_count);
+    world.active.block[node] =
+        arena.template column<ListedBlock>(block_count_of(shape.shard_count));
+    world.active.listed[node] = arena.template column<std::uint32_t>(shape.shard_count);
     world.active.rest[node] = arena.template column<std::uint32_t>(shape.shard_count);
   }
   world.active.count = arena.template column<std::uint32_t>(4 * kResidentNodes);
@@ -54,10 +58,10 @@ inline ResidentMemory device_world_memory(const ResidentShape& shape, std::uint3
   const std::size_t rows = shape.shard_count;
   const std::size_t wide =
       consensus::shard_columns_bytes(consensus::whole_words(wide_count), kResidentNodes);
-  // Where a row speaks in each of the last turns, and to whom; its place in the active list.
+  // Where a row speaks in each of the last turns, and to whom; its place in two lists.
   const std::size_t found = rows * (sizeof(std::uint32_t) + 1) * shape.ages;
   const std::size_t at_rest = rows * (sizeof(Tick) + sizeof(consensus::PackedRow) + 1) + found +
-                              rows * sizeof(std::uint32_t);
+                              rows * 2 * sizeof(std::uint32_t);
   return {.row_bytes = kResidentNodes * at_rest,
           .wide_bytes = kResidentNodes * wide,
           .outgoing_bytes = kResidentNodes * (shape.ages * outgoing_bytes(shape) - found),

@@ -13,8 +13,8 @@
 #include "chaos/world/world_options.h"
 #include "client/backoff.h"
 #include "client/leader_cache.h"
-#include "client/lease.h"
 #include "client/sequence_window.h"
+#include "client/session_lease.h"
 #include "rpc/error_codes.h"
 #include "rpc/request.h"
 
@@ -143,7 +143,7 @@ class WorldClient {
   bool ending_ = false;
 
   std::uint64_t session_ = 0;
-  std::unique_ptr<client::Lease> lease_;
+  std::unique_ptr<client::SessionLease> lease_;
   std::unordered_map<std::uint32_t, client::SequenceWindow> windows_;
   std::vector<Held> held_;                         // At most one.
   std::map<std::string, std::uint64_t> released_;  // The last token given back, by key.

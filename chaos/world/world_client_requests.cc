@@ -112,11 +112,11 @@ void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot&
   if (ended.slot.kind == rpc::RequestKind::OpenSession) {
     if (outcome == Outcome::Ok) {
       session_ = slot.extra;
-      lease_ = std::make_unique<client::Lease>(
-          client::LeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},
-                               .margin = lease_margin_,
-                               .node_count = options_.node_count,
-                               .opened_at = std::chrono::microseconds{ended.told.call_ns}});
+      lease_ = std::make_unique<client::SessionLease>(
+          client::SessionLeaseOptions{.ttl = std::chrono::milliseconds{options_.ttl_ms},
+                                      .margin = lease_margin_,
+                                      .node_count = options_.node_count,
+                                      .opened_at = std::chrono::microseconds{ended.told.call_ns}});
       keep_alive_us_ = local_us();
     }
     return;

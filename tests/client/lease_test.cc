@@ -1,115 +1,149 @@
-#include "client/lease.h"
+// Leases: a name in a session of its own, and what its holder hears before others may have it.
+#include "gcoord/lease.h"
 
-#include <gtest/gtest.h>
+#include "client_fixture.h"
+#include "rpc/session_messages.h"
 
-#include <vector>
+#include <algorithm>
+#include <atomic>
 
 namespace gcoord::client {
 namespace {
 
 using namespace std::chrono_literals;
+using rpc::ErrorCode;
+using rpc::RequestKind;
 
-constexpr TimePoint kStart = 1000s;
-
-LeaseOptions options_of(std::size_t node_count) {
-  return {.ttl = 9s, .margin = 100ms, .node_count = node_count, .opened_at = kStart};
-}
-
-std::vector<SessionEvent> events_until(Lease& lease, TimePoint now) {
-  std::vector<SessionEvent> events;
-  while (const auto event = lease.advance(now)) {
-    events.push_back(*event);
+class LeaseTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    request_timeout_ = 1min;
+    cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
+      const bool silent = request.slot.kind == RequestKind::KeepAlive && !answering_.load();
+      return silent ? std::nullopt : std::optional{friendly_reply(request)};
+    });
   }
-  return events;
+
+  LeaseOptions nine_seconds() {
+    return {.ttl = 9s, .on_event = [this](SessionEvent event) { events_.add(event); }};
+  }
+
+  static Lease take(Client& client, LeaseOptions options) {
+    auto lease = client.take_lease("name", std::move(options));
+    EXPECT_TRUE(lease.ok()) << lease.status().to_string();
+    return std::move(lease).value();
+  }
+
+  std::atomic<bool> answering_{true};
+  Collected<SessionEvent> events_;
+};
+
+TEST_F(LeaseTest, HoldsItsNameInASessionOfItsOwn) {
+  Client client = connect();
+  const Lease lease = take(client, nine_seconds());
+  EXPECT_EQ(lease.name(), "name");
+  EXPECT_EQ(lease.fence(), 7u);
+  EXPECT_EQ(lease.session_id(), 41u);
+  EXPECT_EQ(lease.ttl(), 9s);
+  EXPECT_EQ(cluster_.requests(RequestKind::LockAcquire)[0].slot.session, 41u);
 }
 
-TEST(Lease, LastsFromItsOpeningForTheTtlLessTheMargin) {
-  Lease lease{options_of(3)};
-  EXPECT_EQ(lease.certain_until(), kStart + 8900ms);
+// The cluster may end it 9 s after the last acknowledged keep-alive was sent; the margin is 1 % of
+// that and 10 ms.
+TEST_F(LeaseTest, L16ExpiredIsToldBeforeANodeMayGrantTheNameToOthers) {
+  answering_ = false;
+  Client client = connect();
+  const TimePoint sent_after = client.now();
+  const Lease lease = take(client, nine_seconds());
+  EXPECT_EQ(lease.certain_until(), sent_after + 8900ms);
+  EXPECT_EQ(lease.remaining(), 8900ms);
+  clock_->advance(8900ms - 1ns);
+  EXPECT_EQ(events_.wait_for(1), std::vector{SessionEvent::Jeopardy});
+  EXPECT_TRUE(lease.valid());
+  clock_->advance(1ns);
+  EXPECT_FALSE(lease.valid()) << "by the clock alone, before anything was told";
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
+  EXPECT_LT(client.now(), sent_after + 9s);
+  EXPECT_FALSE(lease.valid(client.now()));
 }
 
-TEST(Lease, IsNotRenewedByAMinority) {
-  Lease lease{options_of(3)};
-  lease.on_acknowledged(NodeId{1}, kStart + 3s);
-  lease.on_acknowledged(NodeId{1}, kStart + 4s);
-  EXPECT_EQ(lease.certain_until(), kStart + 8900ms);
+TEST_F(LeaseTest, S10EventsComeInTheOrderJeopardySafeJeopardyExpiredAndNoneAfterThat) {
+  answering_ = false;
+  Client client = connect();
+  Lease lease = take(client, nine_seconds());
+  clock_->advance(6s);
+  events_.wait_for(1);
+  answering_ = true;
+  EXPECT_TRUE(lease.renew().ok());
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Safe);
+  answering_ = false;
+  clock_->advance(6s);
+  events_.wait_for(3);
+  clock_->advance(3s);
+  EXPECT_EQ(events_.wait_for(4),
+            (std::vector{SessionEvent::Jeopardy,
+                         SessionEvent::Safe,
+                         SessionEvent::Jeopardy,
+                         SessionEvent::Expired}));
+  answering_ = true;
+  EXPECT_EQ(lease.renew().detail(), kDetailSessionExpired);
+  EXPECT_EQ(events_.count(), 4u);
+  EXPECT_TRUE(lease.release().ok()) << "there is nothing left to give back";
 }
 
-TEST(Lease, IsRenewedFromTheOldestSendTimeOfTheNewestMajority) {
-  Lease lease{options_of(3)};
-  lease.on_acknowledged(NodeId{1}, kStart + 3s);
-  lease.on_acknowledged(NodeId{2}, kStart + 2s);
-  EXPECT_EQ(lease.certain_until(), kStart + 2s + 8900ms);
-  lease.on_acknowledged(NodeId{3}, kStart + 5s);
-  EXPECT_EQ(lease.certain_until(), kStart + 3s + 8900ms);
+TEST_F(LeaseTest, S10ACallThatWaitsEndsWhenTheSessionDoes) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool open = request.slot.kind == RequestKind::OpenSession;
+    return open ? std::optional{friendly_reply(request)} : std::nullopt;
+  });
+  Client client = connect();
+  auto lease = client.take_lease_async("name", nine_seconds());
+  cluster_.wait_for(RequestKind::LockAcquire, 1);
+  clock_->advance(9s);
+  EXPECT_EQ(lease.get().status().detail(), kDetailSessionExpired);
+  EXPECT_EQ(events_.wait_for(2).back(), SessionEvent::Expired);
 }
 
-TEST(Lease, OfFiveNodesNeedsThree) {
-  Lease lease{options_of(5)};
-  lease.on_acknowledged(NodeId{1}, kStart + 3s);
-  lease.on_acknowledged(NodeId{2}, kStart + 3s);
-  EXPECT_EQ(lease.certain_until(), kStart + 8900ms);
-  lease.on_acknowledged(NodeId{5}, kStart + 1s);
-  EXPECT_EQ(lease.certain_until(), kStart + 1s + 8900ms);
+TEST_F(LeaseTest, IsGivenBackWithItsSession) {
+  Client client = connect();
+  {
+    Lease lease = take(client, nine_seconds());
+    EXPECT_TRUE(lease.release().ok());
+    EXPECT_FALSE(lease.valid());
+    EXPECT_EQ(lease.remaining(), 0ms);
+  }
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 1u);
+  EXPECT_EQ(cluster_.requests(RequestKind::CloseSession).size(), 3u);
 }
 
-TEST(Lease, IsNotShortenedByAnOldAcknowledgement) {
-  Lease lease{options_of(1)};
-  lease.on_acknowledged(NodeId{1}, kStart + 3s);
-  lease.on_acknowledged(NodeId{1}, kStart + 1s);
-  EXPECT_EQ(lease.certain_until(), kStart + 3s + 8900ms);
+TEST_F(LeaseTest, ThatIsDestroyedIsGivenBackToo) {
+  Client client = connect();
+  { const Lease lease = take(client, nine_seconds()); }
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+  cluster_.wait_for(RequestKind::CloseSession, 3);
 }
 
-TEST(Lease, TellsJeopardyAfterTwoThirdsAndSafeWhenRenewed) {
-  Lease lease{options_of(1)};
-  EXPECT_TRUE(events_until(lease, kStart + 5999ms).empty());
-  EXPECT_EQ(lease.next_event(), kStart + 6s);
-  EXPECT_EQ(events_until(lease, kStart + 6s), std::vector{SessionEvent::Jeopardy});
-  EXPECT_TRUE(events_until(lease, kStart + 7s).empty());
-  lease.on_acknowledged(NodeId{1}, kStart + 6s);
-  EXPECT_EQ(events_until(lease, kStart + 7s), std::vector{SessionEvent::Safe});
+TEST_F(LeaseTest, ThatIsDetachedLivesOn) {
+  Client client = connect();
+  {
+    Lease lease = take(client, nine_seconds());
+    lease.detach();
+  }
+  // Whatever the destructor sent would have come before this answer.
+  EXPECT_TRUE(client.check("name", 7).ok());
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+  EXPECT_TRUE(cluster_.requests(RequestKind::CloseSession).empty());
 }
 
-TEST(Lease, ExpiresAtItsDeadlineOnceAndForGood) {
-  Lease lease{options_of(1)};
-  EXPECT_EQ(events_until(lease, kStart + 6s), std::vector{SessionEvent::Jeopardy});
-  EXPECT_TRUE(events_until(lease, kStart + 8899ms).empty());
-  EXPECT_EQ(events_until(lease, kStart + 8900ms), std::vector{SessionEvent::Expired});
-  lease.on_acknowledged(NodeId{1}, kStart + 8s);
-  EXPECT_TRUE(events_until(lease, kStart + 9s).empty());
-  EXPECT_TRUE(lease.expired());
-  EXPECT_LE(lease.certain_until(), kStart);
-  EXPECT_EQ(lease.next_event(), kTimeNever);
-}
-
-TEST(Lease, TellsJeopardyBeforeExpiryEvenAfterALongStop) {
-  Lease lease{options_of(1)};
-  EXPECT_EQ(events_until(lease, kStart + 1h),
-            (std::vector{SessionEvent::Jeopardy, SessionEvent::Expired}));
-}
-
-TEST(Lease, ThatANodeCallsLostExpiresAtOnce) {
-  Lease lease{options_of(3)};
-  lease.on_lost();
-  EXPECT_EQ(events_until(lease, kStart),
-            (std::vector{SessionEvent::Jeopardy, SessionEvent::Expired}));
-}
-
-TEST(Lease, OfAnAttachedSessionIsUncertainUntilAMajorityAnswers) {
-  LeaseOptions options = options_of(3);
-  options.attached = true;
-  Lease lease{options};
-  EXPECT_LE(lease.certain_until(), kStart);
-  lease.on_acknowledged(NodeId{1}, kStart + 1s);
-  EXPECT_LE(lease.certain_until(), kStart);
-  lease.on_acknowledged(NodeId{2}, kStart + 1s);
-  EXPECT_EQ(lease.certain_until(), kStart + 1s + 8900ms);
-}
-
-TEST(Lease, MarginIsAPartOfTheTtlAndAFixedPart) {
-  ClientOptions options;
-  EXPECT_EQ(lease_margin(10s, options), 110ms);
-  EXPECT_EQ(lease_margin(15ms, options), 7500us);
+TEST_F(LeaseTest, WithoutItsNameLeavesNoSessionBehind) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockAcquire ? error_reply(request, ErrorCode::LockBusy)
+                                                         : friendly_reply(request);
+  });
+  Client client = connect();
+  const auto lease = client.take_lease("name", {.ttl = 9s, .wait = 0ms});
+  EXPECT_EQ(lease.status().detail(), kDetailLockBusy);
+  cluster_.wait_for(RequestKind::CloseSession, 3);
 }
 
 }  // namespace

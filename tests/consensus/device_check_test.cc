@@ -29,6 +29,10 @@ class LyingDevice final : public StepDevice {
     return memory_;
   }
 
+  Result<PoolRegion> replace_pool(const PoolSizes& sizes) override {
+    return device_.replace_pool(sizes);
+  }
+
   Status upload(void* to, const void* from, std::size_t bytes) override {
     return device_.upload(to, from, bytes);
   }
@@ -41,7 +45,13 @@ class LyingDevice final : public StepDevice {
     return stepped;
   }
 
-  Status sweep(const SweepCall& call) override { return device_.sweep(call); }
+  Status sweep(const SweepCall& call) override {
+    const Status swept = device_.sweep(call);
+    if (sweep_lie) {
+      sweep_lie(memory_);
+    }
+    return swept;
+  }
 
   void inject(DeviceFaultPlan plan) override { device_.inject(plan); }
 
@@ -52,6 +62,7 @@ class LyingDevice final : public StepDevice {
   std::uint64_t launches() const override { return device_.launches(); }
 
   Lie lie;
+  std::function<void(const StepMemory&)> sweep_lie;
 
  private:
   StandInDevice device_;
@@ -147,6 +158,22 @@ TEST(DeviceCheck, AFlippedBitInARowAtRestIsFoundWithinTheStatedLooks) {
     }
     EXPECT_EQ(told.size(), 5u) << "another row or another bit each time";
   }
+}
+
+// What a sweep saw may have passed when the row is looked at: it must not be stepped for that.
+TEST(DeviceCheck, ARowThatIsLookedAtIsNotStepped) {
+  Node node(3, kDeviceCheckOneIn);
+  ASSERT_TRUE(node.step().ok());
+  RowForm form = RowForm::Packed;
+  node.device->sweep_lie = [](const StepMemory& memory) {
+    reinterpret_cast<std::uint64_t*>(memory.stepped_host)[9] ^= 1;
+  };
+  node.device->lie = [&form](const StepMemory& memory, const StepCall& call) {
+    EXPECT_EQ(call.batch.rows[0].row, 9u);
+    form = reinterpret_cast<const SteppedRow*>(memory.stepped_host)[0].form;
+  };
+  EXPECT_EQ(node.stepper->look_over().detail(), kDeviceDiffers);
+  EXPECT_EQ(form, RowForm::Altered);
 }
 
 TEST(DeviceCheck, AWholeDeviceIsSweptAndFoundWhole) {

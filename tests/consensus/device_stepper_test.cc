@@ -3,11 +3,13 @@
 #include "consensus/device_stepper.h"
 
 #include "consensus/recover.h"
+#include "consensus/row_digest.h"
 #include "consensus/stand_in_device.h"
 #include "voters.h"
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <vector>
 
 namespace gcoord::consensus {
@@ -25,10 +27,9 @@ struct Made {
   std::vector<Outbox> out = std::vector<Outbox>(kRows);
 
   // Every row campaigns for itself, as one of `voter_count`.
-  Made(DeviceFaultPlan plan, std::uint32_t voter_count, std::uint32_t wide_count = 0) {
-    auto made =
-        make_device_stepper(std::make_unique<StandInDevice>(plan, &watch),
-                            {.row_count = kRows, .slot_count = kSlots, .wide_count = wide_count});
+  Made(DeviceFaultPlan plan, std::uint32_t voter_count) {
+    auto made = make_device_stepper(std::make_unique<StandInDevice>(plan, &watch),
+                                    {.row_count = kRows, .slot_count = kSlots});
     EXPECT_TRUE(made.ok());
     stepper = std::move(made).value();
     for (std::uint32_t row = 0; row < kRows; ++row) {
@@ -107,44 +108,155 @@ TEST(DeviceStepper, ABatchThatDoesNotEndInTimeIsAFailure) {
   EXPECT_EQ(made.step(3).detail(), kDeviceOverrun);
 }
 
-// Four voters do not fit a packed row, so every row is wide, and there is room for half of them.
-TEST(DeviceStepper, ARowWithoutRoomInThePoolIsAFailure) {
-  Made all_fit({}, 4);
-  EXPECT_TRUE(all_fit.step(1).ok());
-  Made half_fit({}, 4, kRows / 2);
-  const Status uploaded = half_fit.step(1);
-  EXPECT_EQ(uploaded.detail(), kDeviceExhausted);
-  EXPECT_NE(uploaded.message().find("shard 32"), std::string::npos) << uploaded.message();
-}
+// --- Rows that do not fit 128 bytes
 
-// The same during a step: rows become wide by a configuration of four.
-TEST(DeviceStepper, ARowThatGrowsWithoutRoomInThePoolIsAFailure) {
-  Made made({}, 1, kRows / 2);
-  ASSERT_TRUE(made.step(1).ok());
-  for (std::uint32_t row = 0; row < kRows; ++row) {
-    const Outbox& out = made.out[row];
-    made.in[row].campaign = 0;
-    made.in[row].storage_ack = {out.storage.term, out.storage.vote, 1};
-  }
-  Status stepped;
-  for (std::uint64_t tick = 2; tick < 12 && stepped.ok(); ++tick) {
-    stepped = made.step(tick);
-    for (std::uint32_t row = 0; row < kRows && stepped.ok(); ++row) {
-      const Outbox& out = made.out[row];
-      Inbox& in = made.in[row];
-      in = Inbox{};
-      if (out.storage.present != 0) {
-        in.storage_ack = {out.storage.term, out.storage.vote, 1};
+constexpr std::uint32_t kManyRows = 10'000;  // Three batches.
+
+// A node of its own shards, on a device whose first pool has room for a batch and one row more, and
+// the same on the CPU.
+struct Grown {
+  StandInDevice::Watch watch;
+  std::unique_ptr<Stepper> device;
+  std::unique_ptr<Stepper> cpu = make_cpu_stepper(kManyRows, kSlots);
+  std::vector<std::uint32_t> rows;
+  std::vector<Inbox> in = std::vector<Inbox>(kManyRows);
+  std::vector<Outbox> out = std::vector<Outbox>(kManyRows);
+  std::vector<Outbox> cpu_out = std::vector<Outbox>(kManyRows);
+  std::uint64_t tick = 0;
+
+  Grown(const std::vector<std::uint32_t>& active,
+        std::uint32_t voter_count,
+        std::size_t pool_bytes_max = ~std::size_t{0})
+      : rows(active) {
+    watch.pool_bytes_max = pool_bytes_max;
+    device = std::move(make_device_stepper(
+                           std::make_unique<StandInDevice>(DeviceFaultPlan{}, &watch),
+                           {.row_count = kManyRows, .slot_count = kSlots, .wide_count = 1}))
+                 .value();
+    for (std::uint32_t row = 0; row < kManyRows; ++row) {
+      for (Stepper* stepper : {device.get(), cpu.get()}) {
+        recover(ShardRef(stepper->columns(), row),
+                RecoveredShard{.configuration = voters(voter_count)},
+                NodeId{1});
       }
-      in.applied = out.apply.last;
-      if (tick >= 6) {
-        in.configuration_input = ConfigurationInput::Applied;
-        in.configuration_index = made.stepper->columns().log[row].last;
-        in.configuration = voters(4);
+      in[row].campaign = 1;
+    }
+  }
+
+  // Both step the same; what they say must be the same, too.
+  Status step() {
+    StepInput input;
+    input.tick = Tick{++tick};
+    input.self = NodeId{1};
+    GCOORD_TRY_STATUS(device->step(rows, in, out, input));
+    EXPECT_TRUE(cpu->step(rows, in, cpu_out, input).ok());
+    for (const std::uint32_t row : rows) {
+      EXPECT_EQ(row_digest(device->columns(), row), row_digest(cpu->columns(), row)) << row;
+    }
+    return {};
+  }
+
+  // What storage and service answer; from `configure` on, the configuration of a row's shard.
+  void answer(std::uint32_t voter_count) {
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const Outbox& said = out[k];
+      in[k] = Inbox{};
+      if (said.storage.present != 0) {
+        in[k].storage_ack = {said.storage.term, said.storage.vote, 1};
+      }
+      in[k].applied = said.apply.last;
+      if (voter_count != 0) {
+        in[k].configuration_input = ConfigurationInput::Applied;
+        in[k].configuration_index = device->columns().log[rows[k]].last;
+        in[k].configuration = voters(voter_count);
       }
     }
   }
+
+  // Elected, each with an applied entry, as one of `voter_count` afterwards.
+  Status lead_and_configure(std::uint32_t voter_count) {
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      GCOORD_TRY_STATUS(step());
+      answer(k < 5 ? 0 : voter_count);
+    }
+    return {};
+  }
+
+  bool fits(std::uint32_t row) const {
+    PackedRow packed;
+    return pack(ShardRef(device->columns(), row), packed);
+  }
+};
+
+std::vector<std::uint32_t> all_rows() {
+  std::vector<std::uint32_t> rows(kManyRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// Four voters do not fit a packed row, so every row is wide from the start.
+TEST(DeviceStepper, RowsThatAreWideFromTheStartFindRoom) {
+  Grown grown(all_rows(), 4);
+  const std::uint64_t before = grown.device->report().device_memory_bytes;
+  ASSERT_TRUE(grown.step().ok());
+  EXPECT_FALSE(grown.fits(0));
+  EXPECT_GE(grown.watch.pools, 1u);
+  EXPECT_GT(grown.device->report().device_memory_bytes, before);
+}
+
+// Rows become wide while they are at work, by a configuration of four; the pool grows before a
+// batch, and again, and every row that was wide already is found in its place.
+TEST(DeviceStepper, ThePoolGrowsWithTheRowsThatBecomeWide) {
+  Grown grown(all_rows(), 1);
+  ASSERT_TRUE(grown.step().ok());
+  EXPECT_TRUE(grown.fits(0));
+  EXPECT_EQ(grown.watch.pools, 0u);
+  grown.answer(0);
+  ASSERT_TRUE(grown.lead_and_configure(4).ok());
+  EXPECT_FALSE(grown.fits(0));
+  EXPECT_FALSE(grown.fits(kManyRows - 1));
+  EXPECT_GE(grown.watch.pools, 2u);
+  ASSERT_TRUE(grown.step().ok());
+  ASSERT_TRUE(grown.device->look_over().ok());
+}
+
+// Rows that fit again give their places back, and the pool stays.
+TEST(DeviceStepper, PlacesThatComeFreeAreTakenAgain) {
+  Grown grown(all_rows(), 3);
+  std::uint32_t pools = 0;
+  for (const std::uint32_t voter_count : {4u, 3u, 4u, 3u, 4u}) {
+    for (Inbox& in : grown.in) {
+      in = Inbox{};
+      in.configuration_input = ConfigurationInput::Applied;
+      in.configuration_index = LogIndex{1};
+      in.configuration = voters(voter_count);
+    }
+    ASSERT_TRUE(grown.step().ok());
+    EXPECT_EQ(grown.fits(0), voter_count == 3);
+    EXPECT_EQ(grown.fits(kManyRows - 1), voter_count == 3);
+    pools = pools == 0 ? grown.watch.pools : pools;
+  }
+  EXPECT_GE(pools, 1u);
+  EXPECT_EQ(grown.watch.pools, pools);
+}
+
+// Where there is no room for twice the pool, there may be for what is needed.
+TEST(DeviceStepper, APoolTakesWhatIsNeededWhereTwiceAsMuchIsNotToBeHad) {
+  const std::size_t most = wide_pool_bytes(kSlots, 3 * 4096);
+  Grown grown(all_rows(), 1, wide_pool_bytes(kSlots, 8194) - 1);
+  const Status stepped = grown.lead_and_configure(4);
+  EXPECT_EQ(stepped.detail(), kDeviceExhausted) << "of the third batch, all rows are wide";
+  EXPECT_EQ(grown.watch.pools, 1u) << "the second batch found room";
+  Grown enough(all_rows(), 1, most);
+  EXPECT_TRUE(enough.lead_and_configure(4).ok());
+}
+
+TEST(DeviceStepper, ADeviceWithoutMemoryForItsWideRowsIsAFailure) {
+  Grown grown(all_rows(), 1, wide_pool_bytes(kSlots, 5000));
+  const Status stepped = grown.lead_and_configure(4);
   EXPECT_EQ(stepped.detail(), kDeviceExhausted) << stepped.to_string();
+  EXPECT_NE(stepped.message().find("shards do not fit"), std::string::npos) << stepped.message();
+  EXPECT_EQ(grown.step().message(), stepped.message());
 }
 
 }  // namespace

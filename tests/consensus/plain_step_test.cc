@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 namespace gcoord::consensus {
 namespace {
@@ -194,7 +195,7 @@ TEST(PlainStep, ThatStaysPlainIsTheWholeStep) {
     PeerLiveness peer[2];
     fill_peers(draw, self, peer);
     const StepInput input{.tick = kNow, .seed = 1, .self = self, .peer = peer, .peer_count = 2};
-    if (!is_plain(ref_of(row, ShardId{7}, 3)) || !plain_inbox(in)) {
+    if (!is_plain(ref_of(row, ShardId{7}, 3), input) || !plain_inbox(in)) {
       continue;
     }
     Stepped plain = step_as<StepScope::Plain>(row, in, messages, input);
@@ -217,12 +218,40 @@ TEST(PlainStep, RestatesWhatHolds) {
     const NodeId self{1 + draw.below(2)};
     RowCopy row = some_row(draw, self);
     const ShardRef shard = ref_of(row, ShardId{7}, 3);
-    if (is_plain(shard)) {
+    PeerLiveness peer[2];
+    fill_peers(draw, self, peer);
+    const StepInput input{.tick = kNow, .self = self, .peer = peer, .peer_count = 2};
+    if (is_plain(shard, input)) {
       const std::uint64_t before = row_digest(shard);
-      restate_plain(shard, row.hot.role);
+      restate_plain(shard, row.hot.role, input);
       ASSERT_EQ(row_digest(shard), before);
     }
   }
+}
+
+// Three equal voters whose slots are not in the order of their numbers take the whole step, and so
+// does a row of somebody who is none of them.
+TEST(PlainStep, IsForVotersInTheOrderOfTheirNumbers) {
+  PeerLiveness peer[2] = {{.node = NodeId{1}}, {.node = NodeId{3}}};
+  const StepInput input{.tick = kNow, .self = NodeId{2}, .peer = peer, .peer_count = 2};
+  Draw draw(2);
+  RowCopy row = some_row(draw, NodeId{2});
+  row.election.answer = 0;
+  row.log.configuration_pending = LogIndex{};
+  const ShardRef shard = ref_of(row, ShardId{7}, 3);
+  ASSERT_TRUE(is_plain(shard, input));
+  std::swap(row.configuration.node[0], row.configuration.node[1]);
+  EXPECT_FALSE(is_plain(shard, input)) << "another one stands in our slot";
+  row.hot.self_slot = 0;
+  EXPECT_FALSE(is_plain(shard, input)) << "we stand in the first slot";
+  std::swap(row.configuration.node[0], row.configuration.node[1]);
+  row.hot.self_slot = 1;
+  ASSERT_TRUE(is_plain(shard, input));
+  row.configuration.node[2] = NodeId{4};
+  EXPECT_FALSE(is_plain(shard, input)) << "a voter that is no peer";
+  row.configuration.node[2] = NodeId{3};
+  std::swap(peer[0], peer[1]);
+  EXPECT_FALSE(is_plain(shard, input)) << "peers in another order";
 }
 
 }  // namespace

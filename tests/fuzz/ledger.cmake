@@ -5,3 +5,5 @@ gcoord_fuzz_test(NAME checkpoint_fuzz SOURCES checkpoint_fuzz.cc DEPS ledger_pro
 gcoord_fuzz_test(NAME tile_path_fuzz SOURCES tile_path_fuzz.cc DEPS ledger_proof)
 gcoord_fuzz_test(NAME bundle_fuzz SOURCES bundle_fuzz.cc DEPS ledger_proof)
 gcoord_fuzz_test(NAME tile_fuzz SOURCES tile_fuzz.cc DEPS ledger_proof)
+gcoord_fuzz_test(NAME proof_file_fuzz SOURCES proof_file_fuzz.cc DEPS cli_ledger ledger_proof record_text rpc)
+gcoord_fuzz_test(NAME snapshot_fuzz SOURCES snapshot_fuzz.cc DEPS ledger_snapshot)

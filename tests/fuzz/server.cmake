@@ -1,2 +1,3 @@
 # Configuration files as an operator, or somebody who may write to one, may leave them.
 gcoord_fuzz_test(NAME configuration_fuzz SOURCES configuration_fuzz.cc DEPS server)
+gcoord_fuzz_test(NAME publication_fuzz SOURCES publication_fuzz.cc DEPS publication)

@@ -14,9 +14,8 @@ namespace {
 // A tree whose entries from `other_from` on are not those of its neighbours.
 void grow(MemoryTree& tree, std::uint64_t size, std::uint64_t other_from) {
   for (std::uint64_t k = 0; k < size; ++k) {
-    tree.append(std::array<std::byte, 3>{static_cast<std::byte>(k),
-                                         static_cast<std::byte>(k >> 8u),
-                                         std::byte{k >= other_from}});
+    tree.append(std::array<std::byte, 3>{
+        static_cast<std::byte>(k), static_cast<std::byte>(k >> 8u), std::byte{k >= other_from}});
   }
 }
 

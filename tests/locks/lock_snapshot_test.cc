@@ -48,6 +48,57 @@ TEST(LockSnapshot, TokensKeepRisingThroughARestore) {
   EXPECT_GT(restored.acquire(1, 3, "job").token, token);
 }
 
+TEST(LockSnapshot, ARaisedStateIsTheSameButForTheTokensToCome) {
+  LockHarness source;
+  fill(source);
+  const auto bytes = source.locks.serialize(source.shard);
+  const auto raised = raise_snapshot(bytes, 1'000'000, SnapshotSessions::Keep);
+  ASSERT_TRUE(raised.ok()) << raised.status().to_string();
+  const auto before = parse_snapshot(bytes).value();
+  const auto after = parse_snapshot(raised.value()).value();
+  EXPECT_EQ(after.token_last, before.token_last + 1'000'000);
+  EXPECT_EQ(after.state_hash, before.state_hash);
+  EXPECT_EQ(after.sessions.size(), before.sessions.size());
+  EXPECT_EQ(after.waiters, before.waiters);
+  ASSERT_EQ(after.locks.size(), before.locks.size());
+  for (std::size_t k = 0; k < after.locks.size(); ++k) {
+    EXPECT_EQ(after.locks[k].token, before.locks[k].token);
+  }
+  LockHarness restored;
+  ASSERT_TRUE(restored.locks.deserialize(restored.shard, raised.value(), Tick{1}).ok());
+  EXPECT_EQ(restored.acquire(9, 1, "another").token.value, before.token_last + 1'000'001);
+}
+
+TEST(LockSnapshot, AStateWithoutSessionsKeepsWhatWasGranted) {
+  LockHarness source;
+  fill(source);
+  const auto bytes = source.locks.serialize(source.shard);
+  const auto raised = raise_snapshot(bytes, 5, SnapshotSessions::Drop);
+  ASSERT_TRUE(raised.ok());
+  const auto state = parse_snapshot(raised.value());
+  ASSERT_TRUE(state.ok()) << state.status().to_string();
+  EXPECT_TRUE(state.value().sessions.empty());
+  EXPECT_TRUE(state.value().locks.empty());
+  EXPECT_EQ(state.value().token_last, parse_snapshot(bytes).value().token_last + 5);
+  EXPECT_EQ(state.value().serial_last, parse_snapshot(bytes).value().serial_last);
+}
+
+TEST(LockSnapshot, AnInitialStateIsRaisedToo) {
+  const auto raised = raise_snapshot({}, 7, SnapshotSessions::Keep);
+  ASSERT_TRUE(raised.ok());
+  LockHarness restored;
+  ASSERT_TRUE(restored.locks.deserialize(restored.shard, raised.value(), Tick{1}).ok());
+  EXPECT_EQ(restored.acquire(1, 1, "job").token, FencingToken{8});
+}
+
+TEST(LockSnapshot, NobodyRaisesTokensBeyondWhatTheyHold) {
+  EXPECT_EQ(raise_snapshot({}, ~std::uint64_t{0}, SnapshotSessions::Keep).status().code(),
+            StatusCode::OutOfRange);
+  const std::vector<std::byte> damaged(31);
+  EXPECT_EQ(raise_snapshot(damaged, 1, SnapshotSessions::Keep).status().code(),
+            StatusCode::DataLoss);
+}
+
 TEST(LockSnapshot, EmptyShardIsAFewBytesWhateverTheNodeHolds) {
   LockHarness shard;
   fill(shard);

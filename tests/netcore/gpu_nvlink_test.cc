@@ -86,6 +86,41 @@ TEST(GpuNvlink, RefusesWhoeverIsNotTheExpectedPeer) {
   EXPECT_EQ(joined_with(other).message(), "the peer has another layout of lanes");
 }
 
+// Both numbers are the peer's word.
+TEST(GpuNvlink, AnEpochThatWouldUseUpTheNumbersIsRefused) {
+  EXPECT_EQ(joined_with(options_of(2, kGpuEpochLead + 2)).code(), StatusCode::DataLoss);
+  EXPECT_EQ(joined_with(options_of(2, ~0u)).code(), StatusCode::DataLoss);
+  EXPECT_TRUE(joined_with(options_of(2, kGpuEpochLead + 1)).ok());
+}
+
+// Whoever took the path first: memory is not given to a process of another user.
+TEST(GpuNvlink, AListenerOfAnotherUserIsRefusedByTheCaller) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  const std::string path = "/tmp/gcoord-stranger-" + std::to_string(getpid());
+  int said[2] = {-1, -1};
+  ASSERT_EQ(pipe(said), 0);
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    const bool changed = setuid(65534) == 0;
+    const auto listener = listen_at(path);
+    const char done = changed && listener.ok() ? 1 : 0;
+    static_cast<void>(!write(said[1], &done, 1));
+    pause();
+    _exit(0);
+  }
+  char done = 0;
+  ASSERT_EQ(read(said[0], &done, 1), 1);
+  ASSERT_EQ(done, 1);
+  EXPECT_EQ(call_at(path, 100).status().code(), StatusCode::PermissionDenied);
+  kill(stranger, SIGKILL);
+  waitpid(stranger, nullptr, 0);
+  close(said[0]);
+  close(said[1]);
+  unlink(path.c_str());
+}
+
 TEST(GpuNvlink, RefusesGarbageShortMemoryAndSilence) {
   for (const int kind : {0, 1, 2, 3}) {
     SocketPair sockets;

@@ -59,6 +59,10 @@ class EngineCluster {
   // Changes the options of nodes that are started later.
   std::function<void(EngineOptions&)> tune = [](EngineOptions&) {};
 
+  // What stands between a node's engine and its service, from its next start on.
+  std::function<Service&(std::uint32_t id, Service& inner)> around =
+      [](std::uint32_t, Service& inner) -> Service& { return inner; };
+
   // What stands between engine and service of nodes that are started later.
   std::function<Service&(Node&, EngineOptions&)> between =
       [](Node& node, EngineOptions&) -> Service& { return *node.service; };
@@ -104,7 +108,7 @@ class EngineCluster {
     target.service = std::make_unique<ToyService>();
     target.metrics = std::make_unique<MetricsRegistry>();
     EngineOptions options = options_of(id);
-    Service& service = between(target, options);
+    Service& service = around(id, between(target, options));
     auto opened = ReplicaEngine::open(std::move(options), service, *target.metrics);
     if (!opened.ok()) {
       return opened.status();

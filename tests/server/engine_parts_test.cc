@@ -154,6 +154,22 @@ TEST_F(AdmissionTest, AKnownNodeComesBackInALaterLife) {
   EXPECT_EQ(identity_->peers().at(0).incarnation, Incarnation{3});
 }
 
+TEST_F(AdmissionTest, ARestoredNodeMeetsOnlyNodesThatWereRestoredOrFollowOne) {
+  constexpr std::uint32_t kFirst = ledger::kRestoredStart + 1;
+  ASSERT_TRUE(
+      ledger::IdentityFile::create(disk_, {ClusterId{1}, NodeId{1}, 4}, 11, Incarnation{kFirst})
+          .ok());
+  restart();
+  EXPECT_EQ(identity_->incarnation(), Incarnation{kFirst + 1});
+  EXPECT_TRUE(identity_->restored());
+  EXPECT_EQ(ask({.incarnation = 1}).code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_EQ(ask({.incarnation = ledger::kRestoredStart}).code, netcore::RefusalCode::NotAdmitted);
+  EXPECT_TRUE(ask({.incarnation = kFirst}).admitted());
+  EXPECT_TRUE(ask({.node = 3, .incarnation = incarnation_of(1, 2).value}).admitted());
+  EXPECT_EQ(ask({.directory = 78, .incarnation = kFirst}).code,
+            netcore::RefusalCode::ReplacedDirectory);
+}
+
 TEST_F(AdmissionTest, AReplacedDirectoryIsRefused) {
   EXPECT_TRUE(ask({}).admitted());
   EXPECT_EQ(ask({.directory = 78, .incarnation = 2}).code, netcore::RefusalCode::ReplacedDirectory);

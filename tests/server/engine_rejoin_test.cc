@@ -18,6 +18,7 @@ class RejoinTest : public testing::Test {
   RejoinTest() : cluster_(5, kShards) {
     cluster_.tune = [this](EngineOptions& options) {
       options.rejoin = rejoin_;
+      options.repaired_shards = repaired_;
       options.seed += salt_;
     };
   }
@@ -96,6 +97,7 @@ class RejoinTest : public testing::Test {
   }
 
   bool rejoin_ = false;
+  std::vector<ShardId> repaired_;
   std::uint64_t salt_ = 0;
   std::vector<std::string> told_;
   EngineCluster cluster_;
@@ -274,6 +276,61 @@ TEST_F(RejoinTest, AnEmptyDirectoryCountsNowhereBeforeAllNodesHaveMetIt) {
     EXPECT_EQ(cluster_.leader_of(shard), 0u) << shard;
   }
   EXPECT_EQ(cluster_.engine(5).view().forgotten_count, kShards);
+}
+
+TEST_F(RejoinTest, ShardsThatAreRepairedComeFromTheOthersAndTheRestIsKept) {
+  start();
+  decide("a");
+  for (const std::uint32_t id : {1u, 2u, 3u, 4u}) {
+    cluster_.engine(id).request_checkpoint();
+  }
+  decide("b");
+  cluster_.stop(5);
+  decide("c");
+  repaired_ = {ShardId{3}, ShardId{7}};
+  ++salt_;
+  cluster_.start(5);
+  EXPECT_EQ(generation(5), 1u);
+  EXPECT_EQ(cluster_.engine(5).view().forgotten_count, 2u);
+  EXPECT_EQ(cluster_.engine(5).view(ShardId{3}).last, LogIndex{0});
+  EXPECT_TRUE(cluster_.service(5).commands(ShardId{7}).empty());
+  EXPECT_GT(cluster_.engine(5).view(ShardId{4}).last, LogIndex{0});
+  cluster_.run_until([this] { return whole(5); }, 60000);
+  expect_all_told();
+  // It counts in them again: two others may go.
+  cluster_.stop(1);
+  cluster_.stop(2);
+  decide("d");
+  expect_all_told();
+}
+
+TEST_F(RejoinTest, ARepairThatIsBrokenOffBeginsAnewAndEndsWithACheckpoint) {
+  start();
+  decide("a");
+  cluster_.stop(5);
+  repaired_ = {ShardId{3}};
+  for (std::uint32_t life = 1; life <= 3; ++life) {
+    ++salt_;
+    cluster_.start(5);
+    EXPECT_EQ(generation(5), life);
+    EXPECT_EQ(cluster_.engine(5).view().forgotten_count, 1u);
+    if (life < 3) {
+      cluster_.run_ms(life * 300);
+      cluster_.stop(5);
+    }
+  }
+  cluster_.run_until([this] { return whole(5); }, 60000);
+  cluster_.engine(5).request_checkpoint();
+  cluster_.run_until([this] { return cluster_.engine(5).view().checkpoint_count > 0; });
+  decide("b");
+  expect_all_told();
+  cluster_.stop(5);
+  repaired_.clear();
+  cluster_.start(5);
+  EXPECT_EQ(generation(5), 3u);
+  EXPECT_EQ(cluster_.engine(5).view().forgotten_count, 0u);
+  cluster_.run_until([this] { return whole(5); }, 60000);
+  expect_all_told();
 }
 
 TEST_F(RejoinTest, InMemoryModeALostDirectoryComesBackTheSameWay) {

@@ -72,6 +72,32 @@ TEST(EngineStorage, ACheckpointDropsSegmentsAndARestartFromItIsEqual) {
   EXPECT_EQ(cluster.service(1).commands(ShardId{1}).size(), 20u);
 }
 
+TEST(EngineStorage, WhoAsksForACheckpointIsToldHowItEndedAndFindsItInTheStore) {
+  EngineCluster cluster(3, 4);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  fill(cluster, 2, 40, "kept ");
+  ReplicaEngine& engine = cluster.engine(1);
+  const std::uint64_t first = engine.request_checkpoint();
+  EXPECT_FALSE(engine.checkpoint_outcome(first).has_value());
+  cluster.wait_for([&] { return engine.checkpoint_outcome(first).has_value(); });
+  EXPECT_TRUE(engine.checkpoint_outcome(first)->ok());
+  std::vector<std::byte> state;
+  cluster.service(1).serialize(ShardId{2}, state);
+  const auto stored = engine.checkpoints().get(ledger::CheckpointColumn::Service, ShardId{2});
+  ASSERT_TRUE(stored.ok()) << stored.status().to_string();
+  EXPECT_EQ(stored.value(), state);
+  // One that has nothing to write ends as well.
+  std::uint64_t last = first;
+  for (int round = 0; round < 3; ++round) {
+    last = engine.request_checkpoint();
+    cluster.wait_for([&] { return engine.checkpoint_outcome(last).has_value(); });
+  }
+  EXPECT_GT(last, first);
+  EXPECT_TRUE(engine.checkpoint_outcome(last)->ok());
+  EXPECT_FALSE(engine.checkpoint_outcome(last + 1).has_value());
+}
+
 TEST(EngineStorage, ACheckpointUnderLoadLosesNothing) {
   EngineCluster cluster(3, 2);
   cluster.start_all();

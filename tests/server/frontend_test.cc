@@ -184,6 +184,29 @@ TEST_F(FrontEndTest, RepliesOfATurnLeaveInOneFrame) {
   EXPECT_EQ(client.frames, 1u);
 }
 
+// A node that fails in a turn says nothing of that turn.
+TEST_F(FrontEndTest, RepliesThatAreQueuedWhenItEndsUnstoppedAreNeverSent) {
+  RawClient client = connect();
+  rpc::FrameBuilder builder(rpc::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  client.replies.clear();
+  bool answered = false;
+  answer_ = [&](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
+    frontend_->reply(connection, rpc::reply_to(request), payload);
+    answered = true;
+  };
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  while (!answered) {
+    context_.restart();
+    context_.run_one();
+  }
+  frontend_.reset();
+  while (client.receive()) {
+  }
+  EXPECT_TRUE(client.replies.empty());
+}
+
 TEST_F(FrontEndTest, ARequestBeforeHelloIsRefusedAndTheConnectionClosed) {
   RawClient client = connect();
   rpc::FrameBuilder builder(rpc::FrameDirection::Requests);

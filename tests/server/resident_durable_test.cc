@@ -15,7 +15,6 @@ namespace {
 using locks::LockCode;
 
 constexpr std::uint32_t kShards = ResidentWorld::kShards;
-constexpr std::uint32_t kElectionTicks = consensus::Timing{}.election_ticks;
 
 // What one node's storage holds of one shard.
 struct Stable {
@@ -71,35 +70,7 @@ struct DurableWorld : ResidentWorld {
 
   // The process ends, and another one begins with what storage holds.
   void kill(std::uint32_t n) {
-    ResidentNodeOptions options = nodes[n].memory->options();
-    options.timing.incarnation = options.timing.incarnation + 1;
-    options.timing.vote_after = Tick{1 + kElectionTicks};
-    nodes[n].turn.reset();
-    dead[n] = std::move(nodes[n].memory);  // A peer's mapping outlives the process.
-    nodes[n] = Node{};
-    open(nodes[n], options);
-    const Status restored =
-        nodes[n].memory->restore([this, n](const ResidentView& view) { fill(n, view); });
-    EXPECT_TRUE(restored.ok()) << restored.to_string();
-    nodes[n].turn = make_host_turn(*nodes[n].memory);
-    EXPECT_TRUE(nodes[n].turn->prepare().ok());
-    for (std::uint32_t peer = 0; peer < kTurnNodes; ++peer) {
-      EXPECT_TRUE(peer == n || nodes[n].memory->stand_in(NodeId{peer + 1}).ok());
-    }
-    EXPECT_TRUE(nodes[n].turn->start().ok());
-  }
-
-  // Channels of a new epoch between two nodes that run.
-  void rejoin(std::uint32_t n, std::uint32_t peer) {
-    const std::uint32_t before = nodes[peer].memory->epoch(NodeId{n + 1});
-    EXPECT_TRUE(nodes[n].turn->stop(0).ok());
-    EXPECT_TRUE(nodes[peer].turn->stop(0).ok());
-    EXPECT_TRUE(join_resident(*nodes[n].memory, *nodes[peer].memory).ok());
-    EXPECT_GT(nodes[peer].memory->epoch(NodeId{n + 1}), before);
-    for (const std::uint32_t each : {n, peer}) {
-      EXPECT_TRUE(nodes[each].memory->go_on().ok());
-      EXPECT_TRUE(nodes[each].turn->start().ok());
-    }
+    restart(n, [this, n](const ResidentView& view) { fill(n, view); });
   }
 
   // Rows as storage says, log pages as far as they reach back; lock tables stay with the host.
@@ -159,7 +130,6 @@ struct DurableWorld : ResidentWorld {
   bool stands = false;  // Storage takes what it is told and does not answer.
   std::uint64_t stored = 0;
   std::map<std::uint32_t, Stable> stable[kTurnNodes];
-  std::unique_ptr<ResidentNode> dead[kTurnNodes];
 };
 
 TEST(ResidentDurable, NothingIsPromisedBeforeItIsStored) {

@@ -292,5 +292,94 @@ TEST(ResidentNode, AFirstEntryThatFindsNoRoomIsToldLater) {
   }
 }
 
+// A device that turns does not make its host able to answer, or its disk able to store.
+TEST(ResidentNode, ANodeWhoseHostStandsStillLeadsNothingAndComesBack) {
+  ResidentWorld world(12);
+  world.turns(4000);
+  const auto led_by = [&world](std::uint32_t n) {
+    std::uint32_t led = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      led += ResidentWorld::leads(world.nodes[n], ShardId{shard}) ? 1 : 0;
+    }
+    return led;
+  };
+  ASSERT_GT(led_by(1), 0u);
+  world.stalled = 1;
+  world.turns(9000);
+  EXPECT_EQ(led_by(1), 0u);
+  EXPECT_EQ(led_by(0) + led_by(2), kShards);
+  world.stalled = kTurnNodes;
+  world.turns(9000);
+  const ShardId shard = shard_of_name("a");
+  EXPECT_EQ(world.ask(shard, acquire("a", 5, 1)).decision.code, LockCode::Granted);
+  world.turns(900);
+  EXPECT_EQ(world.nodes[1].told[shard.value], world.nodes[0].told[shard.value]);
+}
+
+TEST(ResidentNode, LeadershipIsHandedOverAndWhoAsksMeanwhileIsToldSo) {
+  ResidentWorld world(13);
+  world.turns(4000);
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    const std::uint32_t from = world.leader_of(ShardId{shard});
+    ASSERT_LT(from, kTurnNodes);
+    const std::uint32_t to = (from + 1 + shard % 2) % kTurnNodes;
+    world.push_transfer(from, ShardId{shard}, NodeId{to + 1});
+    const std::uint64_t tag = world.push(from, ShardId{shard}, acquire("x", 5, shard + 1));
+    // Far less than anybody would have to be missed for.
+    world.turns(120);
+    EXPECT_EQ(world.leader_of(ShardId{shard}), to) << shard;
+    EXPECT_EQ(world.nodes[from].answers[tag].reply.verdict, TurnVerdict::Transferring);
+  }
+}
+
+TEST(ResidentNode, TransfersThatCannotBeChangeNothing) {
+  ResidentWorld world(14);
+  world.turns(4000);
+  const ShardId shard{5};
+  const std::uint32_t leader = world.leader_of(shard);
+  ASSERT_LT(leader, kTurnNodes);
+  world.push_transfer(leader, shard, NodeId{leader + 1});
+  world.push_transfer(leader, shard, NodeId{0});
+  world.push_transfer(leader, shard, NodeId{9});
+  world.push_transfer((leader + 1) % kTurnNodes, shard, NodeId{leader + 1});
+  world.turns(3000);
+  EXPECT_EQ(world.leader_of(shard), leader);
+  EXPECT_EQ(world.ask(shard, acquire("x", 5, 1)).reply.verdict, TurnVerdict::Committed);
+}
+
+// A channel that was given up is none: the nodes look for each other again (resident_connect.cc).
+TEST(ResidentNode, AChannelThatWasGivenUpHasNoEpochAndIsJoinedAgain) {
+  ResidentWorld world(15);
+  world.turns(4000);
+  ASSERT_NE(world.nodes[0].memory->epoch(NodeId{2}), 0u);
+  const ResidentView& view = world.nodes[0].memory->view();
+  const std::uint32_t place = peer_place(NodeId{1}, NodeId{2});
+  netcore::reset_channel(netcore::wires_of(view.channel[place], netcore::Band::Consensus, 0),
+                         netcore::DropReason::BadLength);
+  EXPECT_EQ(world.nodes[0].memory->epoch(NodeId{2}), 0u);
+  EXPECT_NE(world.nodes[0].memory->epoch(NodeId{3}), 0u);
+  world.rejoin(0, 1);
+  EXPECT_NE(world.nodes[0].memory->epoch(NodeId{2}), 0u);
+  world.turns(6000);
+  EXPECT_EQ(world.ask(ShardId{1}, acquire("x", 5, 1)).reply.verdict, TurnVerdict::Committed);
+}
+
+// The first slots of a message may have come before a pause in which another channel is replaced.
+TEST(ResidentNode, WhatIsHeldBackOfAChannelThatStaysIsKept) {
+  ResidentWorld world(16);
+  world.turns(4000);
+  ASSERT_TRUE(world.nodes[0].turn->stop(0).ok());
+  ASSERT_TRUE(world.nodes[1].turn->stop(0).ok());
+  StripeState& stripe = world.nodes[0].memory->view().stripe[0];
+  const std::uint32_t replaced = peer_place(NodeId{1}, NodeId{2});
+  const std::uint32_t stays = peer_place(NodeId{1}, NodeId{3});
+  stripe.held[replaced] = 2;
+  stripe.held[stays] = 3;
+  ASSERT_TRUE(join_resident(*world.nodes[0].memory, *world.nodes[1].memory).ok());
+  ASSERT_TRUE(world.nodes[0].memory->go_on().ok());
+  EXPECT_EQ(stripe.held[replaced], 0u);
+  EXPECT_EQ(stripe.held[stays], 3u);
+}
+
 }  // namespace
 }  // namespace gcoord::server

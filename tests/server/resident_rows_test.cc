@@ -8,6 +8,7 @@
 #include "server/log_record.h"
 #include "server/resident_probe.h"
 #include "server/resident_states.h"
+#include "server/resident_use.h"
 
 #include <gtest/gtest.h>
 
@@ -80,11 +81,13 @@ struct Hosts {
     Status failure;
   };
 
-  Hosts() : world(21, {}, false) {
+  // Lives do not end here, so that acknowledgements count from the first one on.
+  Hosts() : world(21, {}, false, 256, false, false) {
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       Host& host = each[n];
       host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);
-      host.rows = std::make_unique<ResidentRows>(kShards, host.service, *host.requests);
+      host.rows =
+          std::make_unique<ResidentRows>(NodeId{n + 1}, kShards, host.service, *host.requests);
       std::vector<NodeId> peers;
       for (std::uint32_t p = 0; p < kTurnNodes; ++p) {
         if (p != n) {
@@ -294,6 +297,55 @@ TEST(ResidentRows, AStateAheadOfTheDeviceCoversWhatIsToldLater) {
   const std::uint32_t leader = hosts.leader_of(hosts.shard());
   EXPECT_EQ(hosts.each[away].service.state_hash(hosts.shard()),
             hosts.each[leader].service.state_hash(hosts.shard()));
+}
+
+// A device tells no room of shards that it does not have: their host led them and refused
+// everybody.
+TEST(ResidentRows, AHostThatAppliesAloneAdmitsCommandsWhenItLeads) {
+  Hosts hosts;
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  const std::uint32_t away = (leader + 1) % kTurnNodes;
+  hosts.world.paused = away;
+  hosts.turns(4000);
+  hosts.lock_and_unlock(100);
+  hosts.world.paused = kTurnNodes;
+  for (std::uint64_t now_ms = 1000; now_ms < 40'000; now_ms += 100) {
+    hosts.each[away].states->refresh(now_ms);
+    hosts.turns(100);
+  }
+  ASSERT_EQ(hosts.each[away].rows->counts().absent, 1u);
+  ASSERT_TRUE(hosts.each[away].rows->wants().empty());
+  hosts.each[hosts.leader_of(hosts.shard())].requests->transfer(hosts.shard(), NodeId{away + 1});
+  hosts.turns(300);
+  ASSERT_EQ(hosts.leader_of(hosts.shard()), away);
+  hosts.lock_and_unlock(40);
+  const locks::LockCommand next = acquire("another", 9, 1);
+  EXPECT_TRUE(hosts.each[away].requests->may_take(hosts.shard(), next));
+}
+
+// So many locks, and then none: what is counted is never less, and not much more.
+TEST(ResidentRows, WhatShardsTakeElsewhereIsCounted) {
+  CopyService service;
+  ResidentUse use(2, service);
+  const ShardId shard{4};
+  use.measure(1, shard);
+  std::uint64_t index = 0;
+  const auto apply = [&](const locks::LockCommand& command) {
+    std::vector<std::byte> bytes;
+    locks::encode(command, bytes);
+    service.apply({.shard = shard, .index = LogIndex{++index}, .payload = bytes});
+    use.add(1, shard, locks::demand_of(command));
+  };
+  for (std::uint64_t k = 1; k <= 300; ++k) {
+    apply(acquire("lock" + std::to_string(k), 100 + k, 1));
+    ASSERT_GE(use.of_lane(1), k);
+    ASSERT_LE(use.of_lane(1), k + k / 4 + 16);
+  }
+  for (std::uint64_t k = 1; k <= 300; ++k) {
+    apply(locks::make_close_session(SessionId{100 + k}, RequestSequence{9}));
+  }
+  EXPECT_LE(use.of_lane(1), 90u);
+  EXPECT_EQ(use.of_lane(0), 0u);
 }
 
 TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {

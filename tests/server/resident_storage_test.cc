@@ -78,7 +78,7 @@ struct Life {
     node.ring_slots = 256;
     ResidentWorld::open(host, node);
     requests = std::make_unique<ResidentRequests>(*host.memory);
-    rows = std::make_unique<ResidentRows>(ResidentWorld::kShards, service, *requests);
+    rows = std::make_unique<ResidentRows>(NodeId{1}, ResidentWorld::kShards, service, *requests);
     EngineOptions options;
     options.cluster = ClusterId{9};
     options.node = NodeId{1};
@@ -222,6 +222,21 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
   Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
+}
+
+// By this the node falls silent while its disk stands still: it was counted from tick 0.
+TEST(ResidentStorage, ADiskThatStandsStillIsWaitedForSinceItWasAsked) {
+  Disks disks;
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  life.storage->set_time(Tick{1000});
+  EXPECT_EQ(life.storage->waits_since(Tick{1000}), 0u) << "nothing was asked for";
+  ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
+  EXPECT_EQ(life.storage->waits_since(Tick{1040}), 40u);
+  while (life.storage->advance()) {
+  }
+  EXPECT_EQ(life.storage->take_acks().value(), 1u);
+  EXPECT_EQ(life.storage->waits_since(Tick{1060}), 0u);
 }
 
 TEST(ResidentStorage, AFailedSyncIsTheEnd) {

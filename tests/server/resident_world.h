@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,10 +47,13 @@ struct ResidentWorld {
                          LockTurnSizes sizes = {},
                          bool clients_read = true,
                          std::uint32_t client_slots = 256,
-                         bool durable = false)
+                         bool durable = false,
+                         bool lives_end = true)
       : seed_(seed), reads_(clients_read) {
     ResidentNodeOptions options;
     options.timing.stored_at_once = durable ? 0 : 1;
+    options.timing.durability =
+        durable || !lives_end ? consensus::Durability::Durable : consensus::Durability::Memory;
     options.shape = {.shard_count = kShards,
                      .stripe_count = 3,
                      .log_slots = 128,
@@ -56,6 +61,7 @@ struct ResidentWorld {
                      .wide_count = 64};
     options.sizes = sizes;
     options.timing.tick_ns = kWorldTickNs;
+    options.timing.host_patience_ns = 50 * kWorldTickNs;
     options.timing.limits = {
         .window_entries = 64, .uncommitted_entries = 64, .message_entries = 16};
     options.ring_slots = 256;
@@ -91,6 +97,38 @@ struct ResidentWorld {
 
   virtual ~ResidentWorld() = default;
 
+  // The process of node n ends, and another one begins, alone, with what `fill` puts into it.
+  void restart(std::uint32_t n, const std::function<void(const ResidentView&)>& fill) {
+    ResidentNodeOptions options = nodes[n].memory->options();
+    options.timing.incarnation = options.timing.incarnation + 1;
+    options.timing.vote_after = Tick{1 + consensus::Timing{}.election_ticks};
+    nodes[n].turn.reset();
+    dead[n] = std::move(nodes[n].memory);  // A peer's mapping outlives the process.
+    nodes[n] = Node{};
+    open(nodes[n], options);
+    const Status restored = nodes[n].memory->restore(fill);
+    EXPECT_TRUE(restored.ok()) << restored.to_string();
+    nodes[n].turn = make_host_turn(*nodes[n].memory);
+    EXPECT_TRUE(nodes[n].turn->prepare().ok());
+    for (std::uint32_t peer = 0; peer < kTurnNodes; ++peer) {
+      EXPECT_TRUE(peer == n || nodes[n].memory->stand_in(NodeId{peer + 1}).ok());
+    }
+    EXPECT_TRUE(nodes[n].turn->start().ok());
+  }
+
+  // Channels of a new epoch between two nodes that run.
+  void rejoin(std::uint32_t n, std::uint32_t peer) {
+    const std::uint32_t before = nodes[peer].memory->epoch(NodeId{n + 1});
+    EXPECT_TRUE(nodes[n].turn->stop(0).ok());
+    EXPECT_TRUE(nodes[peer].turn->stop(0).ok());
+    EXPECT_TRUE(join_resident(*nodes[n].memory, *nodes[peer].memory).ok());
+    EXPECT_GT(nodes[peer].memory->epoch(NodeId{n + 1}), before);
+    for (const std::uint32_t each : {n, peer}) {
+      EXPECT_TRUE(nodes[each].memory->go_on().ok());
+      EXPECT_TRUE(nodes[each].turn->start().ok());
+    }
+  }
+
   // Called after node n was turned and listened to.
   virtual void after_turn(std::uint32_t n) { static_cast<void>(n); }
 
@@ -99,6 +137,7 @@ struct ResidentWorld {
       now_ns += kWorldTickNs / 10;
       const auto n = static_cast<std::uint32_t>(++turned_ % kTurnNodes);
       if (paused != n) {
+        EXPECT_TRUE(stalled == n || nodes[n].memory->tell_alive().ok());
         const auto any = nodes[n].turn->turn(now_ns);
         EXPECT_TRUE(any.ok()) << any.status().to_string();
         if (reads_) {
@@ -137,6 +176,7 @@ struct ResidentWorld {
       case TurnVerdict::NotLeader:
       case TurnVerdict::Overloaded:
       case TurnVerdict::Refused:
+      case TurnVerdict::Transferring:
         node.answers[told.reply.tag].reply = told.reply;
         return;
       case TurnVerdict::None:
@@ -149,6 +189,10 @@ struct ResidentWorld {
     const ShardId shard = told.reply.shard;
     EXPECT_EQ(told.reply.index, node.told[shard.value] + 1) << "shard " << shard.value;
     node.told[shard.value] = told.reply.index;
+    const auto [decided, fresh] =
+        history[shard.value].try_emplace(told.reply.index.value, told.entry);
+    EXPECT_EQ(std::memcmp(&decided->second, &told.entry, sizeof told.entry), 0)
+        << "shard " << shard.value << " entry " << told.reply.index.value << " was decided twice";
     std::vector<std::byte> bytes;
     Answer answer{told.reply, {}, false};
     const ToldKind kind = node.commands.take(shard, told.reply.index, told.entry, bytes);
@@ -212,6 +256,16 @@ struct ResidentWorld {
     return tag_last_;
   }
 
+  // What the host asks of a row beside its clients' requests.
+  void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {
+    TurnRequest request;
+    request.shard = shard;
+    request.tag = kTransferTag;
+    request.word[0] = to.value;
+    const std::uint32_t lane = stripe_of(nodes[n].memory->options().shape, shard);
+    EXPECT_TRUE(nodes[n].memory->push(lane, &request, 1));
+  }
+
   // Asks the shard's leader and waits for the answer.
   Answer ask(ShardId shard, const locks::LockCommand& command) {
     return ask(shard, locks::entries_of(command));
@@ -234,8 +288,12 @@ struct ResidentWorld {
   static constexpr std::uint32_t kShards = 24;
 
   Node nodes[kTurnNodes];
+  std::unique_ptr<ResidentNode> dead[kTurnNodes];
+  // What was decided, by shard and index, whoever told of it.
+  std::map<std::uint64_t, locks::LockEntry> history[kShards];
   std::uint64_t now_ns = 1'000'000;
-  std::uint32_t paused = kTurnNodes;  // A node that is not turned.
+  std::uint32_t paused = kTurnNodes;   // A node that is not turned.
+  std::uint32_t stalled = kTurnNodes;  // A node whose host does not work, though its device turns.
 
  private:
   std::uint64_t seed_;

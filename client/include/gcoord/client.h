@@ -1,10 +1,11 @@
 // The client of a gcoord cluster: connections to all nodes, leader discovery, retries.
 //
 // One Client serves a whole program. It owns one thread that does all input and output; every
-// function may be called from any thread. Calls come in two forms:
+// function may be called from any thread. Calls come in three forms:
 //
 //   blocking    Result<T> get(...)              returns by its deadline, always
-//   async       check_async(..., callback)      the callback runs once, on the client's thread
+//   future      Future<...> check_async(...)    to wait for, to ask, or to co_await
+//   callback    check_async(..., callback)      runs once, on the client's thread
 //
 // A callback must return soon. Blocking functions called from a callback fail with GC4011 instead
 // of waiting for themselves. Requests that change something carry (session, sequence) and are
@@ -15,11 +16,16 @@
 // deadline passed, GC5001 while a shard has no leader; the rest in docs/errors.md.
 #pragma once
 
+#include "gcoord/api.h"
+#include "gcoord/election.h"
+#include "gcoord/future.h"
+#include "gcoord/lease.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,9 +36,10 @@
 
 namespace gcoord::client {
 
-class Client {
+class GCOORD_API Client {
  public:
   using CheckCallback = std::function<void(Result<Verdict>)>;
+  using SnapshotSink = std::function<Status(std::span<const std::byte>)>;
 
   // Returns when one node has welcomed us; the others are connected to in the background. When all
   // endpoints have failed, fails at once with GC3001 (see ClientOptions::wait_for_cluster).
@@ -48,12 +55,20 @@ class Client {
   // client.
   Result<Session> open_session(SessionOptions options);
 
+  Future<Result<Session>> open_session_async(SessionOptions options);
+
+  // Takes a name in a session of its own (gcoord/lease.h). Errors are those of open_session and
+  // Session::acquire.
+  Result<Lease> take_lease(std::string_view name, LeaseOptions options = {});
+  Future<Result<Lease>> take_lease_async(std::string_view name, LeaseOptions options = {});
+
   // Speaks for a session that another program opened, for example to release its lock. Asks no
   // node.
   Result<Session> attach_session(AttachOptions options);
 
   // Whether a lock is held under this token, linearizably.
   Result<Verdict> check(std::string_view name, std::uint64_t token);
+  Future<Result<Verdict>> check_async(std::string_view name, std::uint64_t token);
   void check_async(std::string_view name, std::uint64_t token, CheckCallback callback);
 
   // Many checks in few messages; verdicts come in the order asked. Each is linearizable by itself.
@@ -61,6 +76,11 @@ class Client {
 
   // GC6016 (NOT_FOUND) when the lock is neither held nor waited for.
   Result<LockDescription> get(std::string_view name, bool waiters = false);
+
+  // Who leads in the election of this name, linearizably. GC6101 (NOT_FOUND) when nobody does,
+  // which is an answer; GC5001 and GC4009 say that it could not be found out.
+  Result<Leader> leader(std::string_view name);
+  Future<Result<Leader>> leader_async(std::string_view name);
 
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
@@ -75,8 +95,20 @@ class Client {
   // The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
 
+  // Reads a snapshot of what one node holds, in the bytes of its file (docs/snapshot_format.md).
+  // on_bytes is called on this thread, piece by piece in order; a failure of its own ends the
+  // reading. Each piece may take as long as a request; a node that is still preparing one says so.
+  // Whether the whole is right, its reader finds out: nothing is checked here.
+  Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
+
   // Returns when every node of the cluster is connected, or GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);
+
+  // Whether this is the client's own thread, where blocking functions fail with GC4011.
+  bool in_callback() const;
+
+  // The client's clock: what Election::is_leader(now) and Lease::valid(now) are asked with.
+  TimePoint now() const;
 
   ClusterView cluster() const;
   ClientStatistics statistics() const;

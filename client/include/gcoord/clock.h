@@ -5,6 +5,8 @@
 // not to show the same time. Functions are called from any thread.
 #pragma once
 
+#include "gcoord/api.h"
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,7 +16,7 @@ namespace gcoord::client {
 // Time since some fixed moment; never goes back.
 using TimePoint = std::chrono::nanoseconds;
 
-class Clock {
+class GCOORD_API Clock {
  public:
   virtual ~Clock() = default;
 
@@ -27,6 +29,6 @@ class Clock {
 };
 
 // The default: CLOCK_BOOTTIME. It counts the time a machine was suspended, as leases must.
-std::shared_ptr<Clock> boot_clock();
+GCOORD_API std::shared_ptr<Clock> boot_clock();
 
 }  // namespace gcoord::client

@@ -6,11 +6,16 @@
 // may give its locks to others. Losing one lock to expiry means losing the session as a whole.
 //
 // A lock is held by its session, not by a thread: acquiring it again in the same session succeeds
-// at once with the same token (already_held), and one release frees it.
+// at once with the same token (already_held), and one release frees it. With
+// AcquireOptions::holds_max the holds are counted, and each Lock is one of them.
 //
 // Functions may be called from any thread; the objects themselves are moved and destroyed by one.
 #pragma once
 
+#include "gcoord/api.h"
+#include "gcoord/clock.h"
+#include "gcoord/election.h"
+#include "gcoord/future.h"
 #include "gcoord/options.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
@@ -27,7 +32,7 @@ namespace gcoord::client {
 class SessionImpl;
 
 // A held lock; released when it is destroyed.
-class Lock {
+class GCOORD_API Lock {
  public:
   Lock() = default;
 
@@ -44,19 +49,30 @@ class Lock {
 
   bool already_held() const { return grant_.already_held; }
 
+  bool held_again() const { return grant_.held_again; }
+
   const std::string& name() const { return name_; }
 
   // False once released, or when the session's lease has run out by the local clock.
   bool valid() const;
 
+  bool valid(TimePoint now) const { return now < certain_until(); }
+
+  // Until when valid() stays true if nothing more is heard; the past when it is false.
+  TimePoint certain_until() const;
+
   // Ok when the lock was released now or had been by an earlier try of this call.
   Status release();
+
+  // The same without waiting; this object does not hold the lock any more.
+  Future<Status> release_async();
 
   // Leaves the lock held; it lives with its session.
   void detach();
 
  private:
   friend class Session;
+  friend class Client;
   Lock(std::shared_ptr<SessionImpl> session, std::string name, Grant grant);
 
   std::shared_ptr<SessionImpl> session_;
@@ -64,7 +80,7 @@ class Lock {
   Grant grant_;
 };
 
-class Session {
+class GCOORD_API Session {
  public:
   using GrantCallback = std::function<void(Result<Grant>)>;
   using StatusCallback = std::function<void(Status)>;
@@ -80,12 +96,21 @@ class Session {
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
 
+  // With a future: to wait for, to ask, or to co_await (gcoord/future.h).
+  Future<Result<Lock>> acquire_async(std::string_view name, AcquireOptions options = {});
+  Future<Status> release_async(std::string_view name, std::uint64_t token);
+
   // The cheap forms. The callback runs once, on the client's thread.
   void acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback);
   void release_async(std::string_view name, std::uint64_t token, StatusCallback callback);
 
-  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past.
+  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past. An
+  // attached session gives all holds of the token back, since it cannot know of their count.
   Status release(std::string_view name, std::uint64_t token);
+
+  // This session's candidacy in the election of this name. Asks nobody. The name of an election is
+  // a name of a lock: who holds one leads in the other.
+  Election election(std::string_view name);
 
   std::uint64_t id() const;
   std::chrono::milliseconds ttl() const;
@@ -93,6 +118,9 @@ class Session {
   // How long the session is certain to live by the local clock; 0 when it is lost. Without
   // keep-alives from here (see AttachOptions) nothing is certain: 0.
   std::chrono::milliseconds remaining() const;
+
+  // The same as a moment of the client's clock; the past when it is lost.
+  TimePoint certain_until() const;
 
   // Keeps it alive now, and returns when a majority of the nodes has acknowledged that: the session
   // lives for a whole TTL from the call on, whatever becomes of this program.

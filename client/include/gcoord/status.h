@@ -5,6 +5,8 @@
 // names one cause, the evidence and one fix. Plain values; no thread rules.
 #pragma once
 
+#include "gcoord/api.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -46,7 +48,9 @@ inline constexpr std::uint32_t kDetailLockBusy = 6001;
 inline constexpr std::uint32_t kDetailLockNotHeld = 6002;
 inline constexpr std::uint32_t kDetailTokenStale = 6003;
 inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;
+inline constexpr std::uint32_t kDetailWaitCancelled = 6006;
 inline constexpr std::uint32_t kDetailSessionExpired = 6007;
+inline constexpr std::uint32_t kDetailElectionVacant = 6101;
 
 // Success, or what went wrong. Copying one is as cheap as copying its message.
 class [[nodiscard]] Status {
@@ -69,7 +73,7 @@ class [[nodiscard]] Status {
   const std::string& message() const { return message_; }
 
   // "ABORTED: the lock is held by another session (GC6001)", or "OK".
-  std::string to_string() const;
+  GCOORD_API std::string to_string() const;
 
  private:
   StatusCode code_ = StatusCode::Ok;

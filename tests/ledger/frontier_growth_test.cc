@@ -1,4 +1,4 @@
-#include "ledger/tree_frontier.h"
+#include "ledger/frontier_growth.h"
 
 #include "ledger/error_details.h"
 #include "ledger/memory_tree.h"
@@ -15,29 +15,29 @@ std::array<std::byte, 2> entry(std::uint64_t number) {
   return {static_cast<std::byte>(number), static_cast<std::byte>(number >> 8u)};
 }
 
-TEST(TreeFrontier, SaysTheRootThatTheTreeWillHave) {
+TEST(FrontierGrowth, SaysTheRootThatTheTreeWillHave) {
   constexpr std::uint64_t kEntries = 70;
   MemoryTree tree;
   for (std::uint64_t k = 0; k < kEntries; ++k) {
     tree.append(entry(k));
   }
   for (std::uint64_t start = 0; start <= kEntries; ++start) {
-    TreeFrontier frontier = TreeFrontier::at(tree, start).value();
+    MerkleFrontier frontier = frontier_at(tree, start).value();
     for (std::uint64_t size = start;; ++size) {
-      ASSERT_EQ(frontier.size(), size);
-      ASSERT_EQ(frontier.root(), root_at(tree, size).value()) << start << " to " << size;
+      ASSERT_EQ(frontier.size, size);
+      ASSERT_EQ(root_of(frontier), root_at(tree, size).value()) << start << " to " << size;
       if (size == kEntries) {
         break;
       }
-      frontier.append(hash_leaf(entry(size)));
+      append_leaf(frontier, hash_leaf(entry(size)));
     }
   }
 }
 
-TEST(TreeFrontier, OfATreeThatIsNotThereIsNone) {
+TEST(FrontierGrowth, OfATreeThatIsNotThereIsNone) {
   MemoryTree tree;
   tree.append(entry(0));
-  EXPECT_EQ(TreeFrontier::at(tree, 2).status().detail(), kLedgerBeyond);
+  EXPECT_EQ(frontier_at(tree, 2).status().detail(), kLedgerBeyond);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace gcoord::client {
 
 inline constexpr TimePoint kTimeNever = TimePoint::max();
 
-struct LeaseOptions {
+struct SessionLeaseOptions {
   TimePoint ttl{};
   TimePoint margin{};
   std::size_t node_count = 1;
@@ -34,9 +34,9 @@ struct LeaseOptions {
   bool attached = false;
 };
 
-class Lease {
+class SessionLease {
  public:
-  explicit Lease(const LeaseOptions& options);
+  explicit SessionLease(const SessionLeaseOptions& options);
 
   // The node acknowledged the keep-alive that was sent at this moment. Older ones change nothing.
   void on_acknowledged(NodeId node, TimePoint sent_at);
@@ -61,7 +61,7 @@ class Lease {
   // Two keep-alives, at thirds of the TTL, went unconfirmed.
   TimePoint jeopardy_at() const { return renewed_from_ + options_.ttl * 2 / 3; }
 
-  LeaseOptions options_;
+  SessionLeaseOptions options_;
   std::vector<std::pair<NodeId, TimePoint>> acknowledged_;
   TimePoint renewed_from_;
   bool certain_ = true;

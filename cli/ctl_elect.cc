@@ -1,0 +1,270 @@
+// gcoordctl elect campaign | leader | resign.
+//
+// An election is the lock of its name (docs/services.md). `campaign` stands in line, prints its
+// epoch when it is elected, and leads until a signal ends it, which resigns, or until its session
+// is lost: then it exits with 6, before a node could elect another. A shell that wants to know
+// looks at the exit code, or asks `elect leader`.
+#include "cli/command.h"
+#include "cli/wake_sources.h"
+#include "rpc/error_codes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gcoord::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct ElectOptions {
+  std::string name;
+  std::string ttl = "10s";
+  std::string wait;
+  bool try_only = false;
+  bool once = false;
+  std::uint64_t epoch = 0;
+  std::uint64_t session = 0;
+};
+
+constexpr int kOfficeLostExit = static_cast<int>(rpc::ExitCode::Conflict);
+
+// Waits until the campaign is over, or for a signal that ends it; the signal, or 0.
+int wait_for_office(client::Future<client::Status> campaign,
+                    const SignalFd& signals,
+                    std::optional<client::Status>& outcome) {
+  const auto waker = std::make_shared<Waker>();
+  const auto promise = std::make_shared<std::promise<client::Status>>();
+  auto future = promise->get_future();
+  std::move(campaign).then([promise, waker](client::Status status) {
+    promise->set_value(std::move(status));
+    waker->wake();
+  });
+  while (future.wait_for(milliseconds(0)) != std::future_status::ready) {
+    wait_readable({waker->fd(), signals.fd()}, std::chrono::hours(1));
+    if (const int arrived = signals.take(); arrived != 0) {
+      return arrived;
+    }
+  }
+  outcome = future.get();
+  return 0;
+}
+
+// Leads until a signal comes; false when the office was lost before that.
+bool lead(const client::Client& client, const client::Election& election, const SignalFd& signals) {
+  while (election.is_leader()) {
+    const auto left = election.leader_until() - client.now();
+    wait_readable({signals.fd()}, std::chrono::ceil<milliseconds>(left));
+    if (signals.take() != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Json office_json(const client::Election& election,
+                 const client::Session& session,
+                 milliseconds ttl) {
+  return {{"name", election.name()},
+          {"epoch", std::to_string(election.epoch())},
+          {"session", std::to_string(session.id())},
+          {"ttl_ms", ttl.count()}};
+}
+
+// Prints the office and leaves it to live for a whole TTL from now on.
+int leave_office_standing(Context& context,
+                          const client::Client& client,
+                          client::Session& session,
+                          client::Election& election) {
+  const client::Status renewed = session.renew();
+  if (!renewed.ok() && !session.alive()) {
+    return context.fail(client, renewed);
+  }
+  // Without a majority to say so, only what is left of the last time is certain.
+  const auto ttl = renewed.ok() ? session.ttl() : session.remaining();
+  context.output().print_facts(office_json(election, session, ttl));
+  election.detach();
+  session.detach();
+  return 0;
+}
+
+int hold_office(Context& context,
+                const client::Client& client,
+                client::Session& session,
+                client::Election& election,
+                const SignalFd& signals) {
+  context.output().print_facts(office_json(election, session, session.remaining()));
+  std::cout.flush();
+  if (!lead(client, election, signals)) {
+    context.fail(rpc::make_error(rpc::ErrorCode::SessionExpired,
+                                 "the office of epoch " + std::to_string(election.epoch())));
+    return kOfficeLostExit;
+  }
+  const client::Status resigned = election.resign();
+  const client::Status closed = session.close();
+  if (!resigned.ok() && !closed.ok()) {
+    std::cerr << "gcoordctl: could not resign; the office ends with its session: "
+              << resigned.to_string() << "\n";
+  }
+  return 0;
+}
+
+std::optional<client::AcquireOptions> wait_of(Context& context, const ElectOptions& options) {
+  client::AcquireOptions how;
+  if (options.try_only) {
+    how.wait = milliseconds(0);
+  } else if (!options.wait.empty()) {
+    const auto wait = context.duration("--wait", options.wait);
+    if (!wait.has_value()) {
+      return std::nullopt;
+    }
+    how.wait = *wait;
+  }
+  return how;
+}
+
+int campaign(Context& context, const ElectOptions& options) {
+  const auto ttl = context.duration("--ttl", options.ttl);
+  const auto how = wait_of(context, options);
+  if (!ttl.has_value() || !how.has_value()) {
+    return context.exit_code();
+  }
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto opened = client->open_session({*ttl, {}});
+  if (!opened.ok()) {
+    return context.fail(*client, opened.status());
+  }
+  client::Session& session = opened.value();
+  client::Election election = session.election(options.name);
+  std::optional<client::Status> outcome;
+  const int signal = wait_for_office(election.campaign_async(*how), signals, outcome);
+  if (signal != 0) {
+    const client::Status closed = session.close();
+    std::cerr << "gcoordctl: stopped campaigning in '" << options.name << "'"
+              << (closed.ok() ? "" : "; its place is given up when its session ends") << "\n";
+    return 128 + signal;
+  }
+  if (!outcome->ok()) {
+    return context.fail(*client, *outcome);
+  }
+  return options.once ? leave_office_standing(context, *client, session, election)
+                      : hold_office(context, *client, session, election, signals);
+}
+
+int leader(Context& context, const ElectOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto found = client->leader(options.name);
+  if (!found.ok()) {
+    return context.fail(*client, found.status());
+  }
+  context.output().print_facts({{"name", options.name},
+                                {"session", std::to_string(found.value().session_id)},
+                                {"epoch", std::to_string(found.value().epoch)},
+                                {"ttl_ms", found.value().ttl_left.count()},
+                                {"candidates_waiting", found.value().candidates_waiting}});
+  return 0;
+}
+
+// Whether the lock service said that this candidate leads no more; then there is nothing to do.
+bool is_stale(const client::Status& status) {
+  switch (static_cast<rpc::ErrorCode>(status.detail())) {
+    case rpc::ErrorCode::LockNotHeld:
+    case rpc::ErrorCode::TokenStale:
+    case rpc::ErrorCode::HolderOther:
+    case rpc::ErrorCode::SessionExpired:
+    case rpc::ErrorCode::SessionUnknown:
+    case rpc::ErrorCode::SessionClosed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int resign(Context& context, const ElectOptions& options) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  client::AttachOptions attach;
+  attach.session_id = options.session;
+  auto session = client->attach_session(attach);
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  const client::Status status = session.value().release(options.name, options.epoch);
+  session.value().detach();
+  if (!status.ok() && !is_stale(status)) {
+    return context.fail(*client, status);
+  }
+  context.output().print_facts({{"name", options.name},
+                                {"epoch", std::to_string(options.epoch)},
+                                {"resigned", status.ok()}});
+  return 0;
+}
+
+CLI::App* add_verb(CLI::App& elect,
+                   Context& context,
+                   const std::shared_ptr<ElectOptions>& options,
+                   const std::string& verb,
+                   const std::string& help,
+                   int (*body)(Context&, const ElectOptions&)) {
+  CLI::App* app = elect.add_subcommand(verb, help);
+  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
+  app->callback([&context, options, body] {
+    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
+  });
+  return app;
+}
+
+}  // namespace
+
+void add_elect_commands(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ElectOptions>();
+  CLI::App* elect = app.add_subcommand("elect", "campaign in elections and ask who leads");
+  elect->require_subcommand(1);
+
+  CLI::App* verb = add_verb(*elect,
+                            context,
+                            options,
+                            "campaign",
+                            "wait in line, then lead until a signal comes; exit 6 if it is lost",
+                            campaign);
+  verb->add_option("--ttl", options->ttl, "how long the office outlives this process (default 10s)")
+      ->type_name("TIME");
+  CLI::Option* wait =
+      verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
+  verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  verb->add_flag(
+      "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
+
+  add_verb(*elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
+
+  verb = add_verb(*elect,
+                  context,
+                  options,
+                  "resign",
+                  "hand over to the next in line; does nothing if the epoch is of the past",
+                  resign);
+  verb->add_option("--epoch", options->epoch, "epoch that the campaign printed")
+      ->required()
+      ->type_name("E");
+  verb->add_option("--session", options->session, "session that the campaign printed")
+      ->required()
+      ->type_name("S");
+}
+
+}  // namespace gcoord::cli

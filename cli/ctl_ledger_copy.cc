@@ -1,0 +1,169 @@
+// gcoordctl ledger fsck | export | watch: a ledger checked whole, copied, and kept an eye on.
+#include "cli/ledger_export.h"
+#include "cli/ledger_flags.h"
+#include "cli/ledger_fsck.h"
+#include "cli/ledger_watch.h"
+#include "ledger/error_details.h"
+#include "rpc/error_codes.h"
+
+#include <iostream>
+#include <memory>
+#include <thread>
+
+namespace gcoord::cli {
+namespace {
+
+struct CopyFlags {
+  LedgerFlags ledger;
+  std::string directory;
+  std::string state_file;
+  std::string interval = "1s";
+  std::uint64_t count = 0;
+};
+
+int fsck(Context& context, const CopyFlags& flags) {
+  const auto trust = trust_of(flags.ledger);
+  if (!trust.ok()) {
+    return context.fail(explained(trust.status()));
+  }
+  FsckReport report;
+  if (flags.ledger.shard) {
+    check_log(place_of(context, flags.ledger), flags.ledger.shard, trust.value(), report);
+  } else {
+    check_ledger(place_of(context, flags.ledger), trust.value(), report);
+  }
+  Json faults = Json::array();
+  Table table{{"LOG", "CODE", "WHAT"}, {}, {}, {}};
+  for (const LedgerFault& fault : report.faults) {
+    const std::string log = fault.log.empty() ? "cluster" : fault.log;
+    const std::string code = "GC" + std::to_string(fault.detail);
+    faults.push_back({{"log", log}, {"code", code}, {"what", fault.what}});
+    table.rows.push_back({log, code, fault.what});
+  }
+  table.caption = std::to_string(report.logs) + " logs, " + std::to_string(report.entries) +
+                  " entries hashed and right, " + std::to_string(report.pruned) + " pruned, " +
+                  std::to_string(report.faults.size()) + " faults";
+  const rpc::ErrorEntry* failed =
+      rpc::find_error(report.faults.empty() ? 0 : ledger::kLedgerFaults);
+  Json json = {{"valid", report.faults.empty()},
+               {"logs", std::to_string(report.logs)},
+               {"entries", std::to_string(report.entries)},
+               {"unread", std::to_string(report.unread)},
+               {"pruned", std::to_string(report.pruned)},
+               {"believed", trust_text(trust.value())},
+               {"faults", faults}};
+  if (report.unread != 0) {
+    table.notes.push_back(
+        std::to_string(report.unread) + " entries: " +
+        explained(Status{StatusCode::DataLoss, "", ledger::kEntryMalformed}).to_string());
+  }
+  if (failed != nullptr) {
+    json["code"] = "GC" + std::to_string(static_cast<std::uint32_t>(failed->code));
+    table.notes.push_back(std::string{failed->fix});
+  }
+  context.output().print(json, table);
+  return failed == nullptr ? 0 : static_cast<int>(failed->exit);
+}
+
+int export_logs(Context& context, const CopyFlags& flags) {
+  const auto trust = trust_of(flags.ledger);
+  if (!trust.ok()) {
+    return context.fail(explained(trust.status()));
+  }
+  const auto report = export_log(
+      place_of(context, flags.ledger), flags.ledger.shard, trust.value(), flags.directory);
+  if (!report.ok()) {
+    return context.fail(explained(report.status()));
+  }
+  context.output().print_facts(
+      Json{{"log", flags.ledger.shard ? log_folder(flags.ledger.shard) : "cluster"},
+           {"size", std::to_string(report.value().size)},
+           {"written", std::to_string(report.value().written)},
+           {"kept", std::to_string(report.value().kept)},
+           {"believed", trust_text(trust.value())}});
+  return 0;
+}
+
+// One line for each new checkpoint, as long as nobody ends it.
+int watch(Context& context, const CopyFlags& flags) {
+  const auto trust = trust_of(flags.ledger);
+  if (!trust.ok()) {
+    return context.fail(explained(trust.status()));
+  }
+  const auto interval = context.duration("--interval", flags.interval);
+  if (!interval) {
+    return context.exit_code();
+  }
+  const WatchedLog log{.place = place_of(context, flags.ledger),
+                       .shard = flags.ledger.shard,
+                       .trust = trust.value(),
+                       .state_file = flags.state_file};
+  for (std::uint64_t looks = 1;; ++looks) {
+    const auto sighting = look_at(log);
+    const bool absent = !sighting.ok() && sighting.status().code() == StatusCode::Unavailable;
+    if (!sighting.ok() && (!absent || flags.count != 0)) {
+      return context.fail(explained(sighting.status()));
+    }
+    if (absent) {
+      std::cerr << "gcoordctl: " << sighting.status().to_string() << "\n";
+    } else if (sighting.value().news || flags.count != 0) {
+      const ledger::CheckpointNote& seen = sighting.value().checkpoint;
+      const std::string before = std::to_string(sighting.value().size_before);
+      const std::string size = std::to_string(seen.size);
+      context.output().print(Json{{"origin", seen.origin},
+                                  {"size", size},
+                                  {"size_before", before},
+                                  {"news", sighting.value().news}},
+                             Table{{seen.origin, before, "->", size}, {}, {}, {}});
+      std::cout.flush();
+    }
+    if (looks == flags.count) {
+      return 0;
+    }
+    std::this_thread::sleep_for(*interval);
+  }
+}
+
+using Body = int (*)(Context&, const CopyFlags&);
+
+std::shared_ptr<CopyFlags> chosen_by(CLI::App& verb, Context& context, Body body) {
+  auto flags = std::make_shared<CopyFlags>();
+  add_ledger_flag(verb, flags->ledger);
+  add_key_flags(verb, flags->ledger);
+  verb.callback([&context, flags, body] {
+    context.choose([flags, body](Context& chosen) { return body(chosen, *flags); });
+  });
+  return flags;
+}
+
+}  // namespace
+
+void add_ledger_copy_verbs(CLI::App& ledger, Context& context) {
+  CLI::App* check = ledger.add_subcommand(
+      "fsck",
+      "hash every entry and tile again, up to the checkpoint: all of the cluster log and of the "
+      "shards that it has heads of; exit 0 if all is right, 1 if not");
+  add_shard_flag(*check, chosen_by(*check, context, &fsck)->ledger, "only this shard");
+
+  CLI::App* copy = ledger.add_subcommand(
+      "export", "copy a log, checked, into a plain directory of tlog-tiles; goes on where it was");
+  const auto copy_flags = chosen_by(*copy, context, &export_logs);
+  add_shard_flag(*copy, copy_flags->ledger, "this shard, into DIR/shard/N; else the cluster log");
+  copy->add_option("DIR", copy_flags->directory, "where to")->required();
+
+  CLI::App* eye = ledger.add_subcommand(
+      "watch",
+      "print each new checkpoint, checked against the one seen last; ends with 1 and keeps both as "
+      "evidence when a log contradicts itself");
+  const auto eye_flags = chosen_by(*eye, context, &watch);
+  add_shard_flag(*eye, eye_flags->ledger, "of this shard; else of the cluster log");
+  eye->add_option("--state", eye_flags->state_file, "the file of what was seen last")
+      ->required()
+      ->type_name("FILE");
+  eye->add_option("--interval", eye_flags->interval, "between two looks (default 1s)")
+      ->type_name("TIME");
+  eye->add_option("--count", eye_flags->count, "look so often and end (default: until ended)")
+      ->type_name("N");
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,286 @@
+// gcoordctl snapshot: save what a node holds into a file, look at such a file, make data
+// directories of it.
+#include "cli/any_node.h"
+#include "cli/command.h"
+#include "cli/snapshot_report.h"
+#include "ledger/snapshot_file.h"
+#include "rpc/error_codes.h"
+#include "server/snapshot_restore.h"
+#include "server/system_random.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+namespace {
+
+// --- save
+
+struct SaveText {
+  std::string file;
+  std::uint32_t node = 0;  // 0: any that is connected.
+};
+
+// Bytes so far, on a terminal, a few times a second.
+class Progress {
+ public:
+  ~Progress() {
+    if (shown_) {
+      std::fputs("\n", stderr);
+    }
+  }
+
+  void show(std::uint64_t bytes) {
+    const auto now = std::chrono::steady_clock::now();
+    if (terminal_ && now - shown_at_ >= std::chrono::milliseconds{200}) {
+      std::fprintf(stderr, "\rsaved %.1f MiB", static_cast<double>(bytes) / (1 << 20));
+      shown_at_ = now;
+      shown_ = true;
+    }
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point shown_at_{};
+};
+
+// Checks what comes while it is written: a file that is not whole never gets its name.
+class CheckedWriter {
+ public:
+  explicit CheckedWriter(ledger::SnapshotFileWriter& file) : file_(file), decoder_(report_) {}
+
+  Status take(std::span<const std::byte> bytes) {
+    GCOORD_TRY_STATUS(decoder_.feed(bytes));
+    GCOORD_TRY_STATUS(file_.write(bytes));
+    bytes_ += bytes.size();
+    progress_.show(bytes_);
+    return {};
+  }
+
+  Status finish() {
+    GCOORD_TRY_STATUS(decoder_.finish());
+    return file_.commit();
+  }
+
+  Json json() const {
+    return report_.json({.file_bytes = bytes_, .end = decoder_.end(), .digest = decoder_.digest()});
+  }
+
+ private:
+  ledger::SnapshotFileWriter& file_;
+  SnapshotReport report_;
+  ledger::SnapshotDecoder decoder_;
+  std::uint64_t bytes_ = 0;
+  Progress progress_;
+};
+
+int save(Context& context, const SaveText& text) {
+  auto file = ledger::SnapshotFileWriter::create(text.file);
+  if (!file.ok()) {
+    return context.fail(explained(file.status()));
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  if (text.node != 0) {
+    // It may be another than the one that answered first.
+    const auto others = client->wait_for_all_nodes(context.timeout());
+    static_cast<void>(others.ok());
+  }
+  const std::uint32_t node = text.node != 0 ? text.node : any_node(*client);
+  CheckedWriter writer(*file.value());
+  Status here;
+  const client::Status read = client->read_snapshot(node, [&](std::span<const std::byte> bytes) {
+    here = writer.take(bytes);
+    return here.ok() ? client::Status{}
+                     : client::Status{client::StatusCode::Cancelled, here.message()};
+  });
+  if (!here.ok()) {
+    return context.fail(explained(here));
+  }
+  if (!read.ok()) {
+    return context.fail(*client, read);
+  }
+  if (const Status finished = writer.finish(); !finished.ok()) {
+    return context.fail(explained(finished));
+  }
+  Json json = {{"file", text.file}};
+  json.update(writer.json());
+  context.output().print_facts(json);
+  return 0;
+}
+
+void add_save_command(CLI::App& snapshot, Context& context) {
+  auto text = std::make_shared<SaveText>();
+  CLI::App* verb = snapshot.add_subcommand(
+      "save",
+      "save what a node holds, every shard at an applied index, into a file; FILE is written as "
+      "FILE.part and gets its name when it is whole, checked and durable; --timeout bounds each "
+      "answer of the node, not the whole");
+  verb->add_option("file", text->file, "where to save it; replaces an older one")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--node", text->node, "the node to save (default: any that answers)")
+      ->type_name("ID");
+  verb->callback([&context, text] {
+    context.choose([text](Context& chosen) { return save(chosen, *text); });
+  });
+}
+
+// --- inspect
+
+struct InspectText {
+  std::string file;
+  bool shards = false;
+};
+
+int inspect(Context& context, const InspectText& text) {
+  SnapshotReport report(text.shards ? SnapshotReport::Rows::Keep : SnapshotReport::Rows::Count);
+  const auto facts = ledger::read_snapshot(text.file, report);
+  if (!facts.ok()) {
+    return context.fail(explained(facts.status()));
+  }
+  const Json json = report.json(facts.value());
+  if (text.shards) {
+    context.output().print(json, report.table());
+  } else {
+    context.output().print_facts(json);
+  }
+  return 0;
+}
+
+void add_inspect_command(CLI::App& snapshot, Context& context) {
+  auto text = std::make_shared<InspectText>();
+  CLI::App* verb = snapshot.add_subcommand(
+      "inspect",
+      "check a snapshot file, hash and content, and say what is in it; exit 1 with GC8301 to "
+      "GC8306 when it is not whole, damaged (and where), newer, or no snapshot");
+  verb->add_option("file", text->file, "the snapshot")->required()->type_name("FILE");
+  verb->add_flag("--shards", text->shards, "list every shard");
+  verb->callback([&context, text] {
+    context.choose([text](Context& chosen) { return inspect(chosen, *text); });
+  });
+}
+
+// --- restore
+
+struct RestoreText {
+  std::string file;
+  std::string data_directory;
+  std::uint32_t node = 0;
+  std::vector<std::uint32_t> nodes;
+  std::uint64_t cluster = 0;
+  std::string token;
+  std::uint64_t token_bump = server::kTokenBump;
+  std::string sessions = "keep";
+};
+
+server::RestoreOptions options_of(const RestoreText& text) {
+  server::RestoreOptions options{.file = text.file,
+                                 .data_directory = text.data_directory,
+                                 .node = NodeId{text.node},
+                                 .nodes = {},
+                                 .cluster = ClusterId{text.cluster},
+                                 .cluster_token = text.token,
+                                 .token_bump = text.token_bump,
+                                 .drop_sessions = text.sessions == "drop",
+                                 .random_id = server::draw_random()};
+  for (const std::uint32_t node : text.nodes) {
+    options.nodes.push_back(NodeId{node});
+  }
+  return options;
+}
+
+// What to start on the node, short of the addresses.
+std::string command_line(const RestoreText& text, const server::Restored& restored) {
+  return "gcoordd --node-id " + std::to_string(text.node) + " --cluster-id " +
+         std::to_string(restored.cluster.value) + " --shards " +
+         std::to_string(restored.header.shard_count) + " --durability " +
+         (restored.header.durable ? "durable" : "memory") + " --data-dir " + text.data_directory +
+         (text.nodes.size() > 1 ? " --peer ..." : "");
+}
+
+int restore(Context& context, const RestoreText& text) {
+  const auto restored = server::restore_snapshot(options_of(text));
+  if (!restored.ok()) {
+    return context.fail(explained(restored.status()));
+  }
+  context.output().print_facts(
+      Json{{"data_dir", text.data_directory},
+           {"node", text.node},
+           {"nodes", text.nodes},
+           {"cluster_id", std::to_string(restored.value().cluster.value)},
+           {"saved_cluster_id", std::to_string(restored.value().header.cluster.value)},
+           {"shards", restored.value().header.shard_count},
+           {"durability", restored.value().header.durable ? "durable" : "memory"},
+           {"sessions", std::to_string(restored.value().sessions)},
+           {"locks", std::to_string(restored.value().locks)},
+           {"token_bump", std::to_string(text.token_bump)},
+           {"start", command_line(text, restored.value())}});
+  return 0;
+}
+
+void add_restore_command(CLI::App& snapshot, Context& context) {
+  auto text = std::make_shared<RestoreText>();
+  CLI::App* verb = snapshot.add_subcommand(
+      "restore",
+      "make the data directory of one node of a new cluster; run it for every node, with the same "
+      "file and options but --node and --data-dir, then start gcoordd as it says");
+  verb->add_option("file", text->file, "the snapshot")->required()->type_name("FILE");
+  verb->add_option("--data-dir", text->data_directory, "made, or empty")
+      ->required()
+      ->type_name("DIR");
+  verb->add_option("--node", text->node, "the node whose directory it is")
+      ->required()
+      ->type_name("ID");
+  verb->add_option("--nodes", text->nodes, "all nodes of the new cluster, 1 to 7")
+      ->required()
+      ->delimiter(',')
+      ->type_name("ID,...");
+  CLI::Option* cluster = verb->add_option(
+      "--cluster-id",
+      text->cluster,
+      "number of the new cluster (default: made of the file's hash and these options, so that "
+      "nodes restored differently refuse each other)");
+  cluster->type_name("N");
+  verb->add_option("--cluster-token",
+                   text->token,
+                   "any text, the same for all nodes: tells this cluster from others that are "
+                   "restored from the same file")
+      ->excludes(cluster)
+      ->type_name("TEXT");
+  verb->add_option("--token-bump",
+                   text->token_bump,
+                   "tokens per shard to leave out, at least as many as were granted after the "
+                   "save (default 1099511627776)")
+      ->type_name("N");
+  verb->add_option("--sessions",
+                   text->sessions,
+                   "keep: sessions hold their locks, their TTLs run anew; drop: all locks are free")
+      ->check(CLI::IsMember({"keep", "drop"}))
+      ->type_name("keep|drop");
+  verb->callback([&context, text] {
+    context.choose([text](Context& chosen) { return restore(chosen, *text); });
+  });
+}
+
+}  // namespace
+
+void add_snapshot_commands(CLI::App& app, Context& context) {
+  CLI::App* snapshot = app.add_subcommand("snapshot", "back up and restore a cluster");
+  snapshot->require_subcommand(1);
+  add_save_command(*snapshot, context);
+  add_inspect_command(*snapshot, context);
+  add_restore_command(*snapshot, context);
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,51 @@
+// What a command that waits can be woken by: signals, and callbacks on other threads, both as file
+// descriptors for poll(). One thread waits; Waker::wake() is for any thread.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <vector>
+
+namespace gcoord::cli {
+
+// Signals as a file descriptor. Made before any thread starts, so that all threads block them.
+class SignalFd {
+ public:
+  explicit SignalFd(std::initializer_list<int> signals);
+  ~SignalFd();
+
+  SignalFd(const SignalFd&) = delete;
+  SignalFd& operator=(const SignalFd&) = delete;
+
+  int fd() const { return fd_; }
+
+  // The signal that came in, or 0.
+  int take() const;
+
+ private:
+  int fd_ = -1;
+};
+
+// A pipe that a callback uses to wake the thread that waits.
+class Waker {
+ public:
+  Waker();
+  ~Waker();
+
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
+
+  int fd() const { return fds_[0]; }
+
+  void wake() const;
+  void drain() const;
+
+ private:
+  int fds_[2] = {-1, -1};
+  bool ok_ = false;
+};
+
+// Whether one of them became readable within the time.
+bool wait_readable(const std::vector<int>& fds, std::chrono::milliseconds timeout);
+
+}  // namespace gcoord::cli

@@ -1,0 +1,117 @@
+// The border between C and C++: what handles hold, and how a Status becomes what C understands.
+//
+// Every function of gcoord.h that can fail runs inside guarded(), so no exception crosses. Nothing
+// here decides anything; each file c_*.cc translates one kind of handle.
+#pragma once
+
+#include "gcoord/client.h"
+#include "gcoord/gcoord.h"
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace gcoord::client {
+
+// Calls the program's event callback until it is shut, and not after that. Shutting waits for a
+// call that runs, unless it happens inside it. Thread-safe.
+class EventGate {
+ public:
+  EventGate(gcoord_event_callback callback, void* user) : callback_(callback), user_(user) {}
+
+  void pass(SessionEvent event);
+  void shut();
+
+ private:
+  std::recursive_mutex mutex_;
+  gcoord_event_callback callback_;
+  void* user_;
+};
+
+// A clock that the program moves.
+class BorrowedClock final : public Clock {
+ public:
+  BorrowedClock(std::int64_t (*now_ns)(void*), void* user) : now_ns_(now_ns), user_(user) {}
+
+  TimePoint now() const override { return TimePoint{now_ns_(user_)}; }
+
+  void notify_moves(std::function<void()> wake) override;
+  void moved();
+
+ private:
+  std::int64_t (*now_ns_)(void*);
+  void* user_;
+  std::mutex mutex_;
+  std::function<void()> wake_;
+};
+
+// Fills what C is told; the code of the status.
+gcoord_status report(const Status& status, gcoord_error* error) noexcept;
+
+// GC1002 for the first that is NULL.
+struct Argument {
+  const void* value;
+  const char* name;
+};
+
+Status required(std::initializer_list<Argument> arguments);
+
+// A wait of AcquireOptions; GC1001 for what is neither a time nor GCOORD_FOREVER.
+Result<AcquireOptions> wait_of(std::int64_t wait_ms);
+
+// What a handle calls for the events of its session. Both may be empty.
+std::shared_ptr<EventGate> gate_of(gcoord_event_callback callback, void* user);
+std::function<void(SessionEvent)> events_through(const std::shared_ptr<EventGate>& gate);
+void shut(const std::shared_ptr<EventGate>& gate);
+
+Status caught(const std::exception& exception);
+
+// body() -> Status, reported.
+template <typename Body>
+gcoord_status guarded(gcoord_error* error, Body body) noexcept {
+  try {
+    return report(body(), error);
+  } catch (const std::exception& exception) {
+    return report(caught(exception), error);
+  }
+}
+
+// Puts what a Result brought into a new handle.
+template <typename Handle, typename T>
+Status give(Result<T> made, Handle** handle) {
+  if (!made.ok()) {
+    return made.status();
+  }
+  *handle = new Handle{std::move(made).value()};
+  return {};
+}
+
+}  // namespace gcoord::client
+
+struct gcoord_client {
+  gcoord::client::Client client;
+  std::shared_ptr<gcoord::client::BorrowedClock> clock;
+};
+
+struct gcoord_session {
+  gcoord::client::Session session;
+  std::shared_ptr<gcoord::client::EventGate> gate;
+};
+
+struct gcoord_lock {
+  gcoord::client::Lock lock;
+};
+
+struct gcoord_lease {
+  gcoord::client::Lease lease;
+  std::shared_ptr<gcoord::client::EventGate> gate;
+};
+
+struct gcoord_election {
+  gcoord::client::Election election;
+};

@@ -1,0 +1,227 @@
+// Clients, checks and looks, for C.
+#include "client/c_border.h"
+#include "client/failure.h"
+
+#include <cstddef>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace gcoord::client;
+
+namespace {
+
+namespace rpc = gcoord::rpc;
+
+// A day: beyond it the arithmetic on nanoseconds need not be trusted.
+constexpr std::int64_t kTimeoutMsMax = 24 * 60 * 60 * 1000;
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+Status check_options(const gcoord_client_options& options) {
+  // Later versions may add fields at the end; an earlier one than this there is not.
+  if (options.struct_bytes < sizeof(gcoord_client_options)) {
+    return failure(rpc::ErrorCode::OptionInvalid,
+                   "struct_bytes; begin with gcoord_client_options_init");
+  }
+  const auto usable = [](std::int64_t time_ms) { return time_ms >= 0 && time_ms <= kTimeoutMsMax; };
+  if (!usable(options.connect_timeout_ms) || !usable(options.request_timeout_ms) ||
+      !usable(options.drift_margin_ms)) {
+    return failure(rpc::ErrorCode::OptionInvalid, "a time is negative or over a day");
+  }
+  return required({{options.endpoints, "endpoints"}, {options.client_name, "client_name"}});
+}
+
+ClientOptions options_of(const gcoord_client_options& given,
+                         const std::shared_ptr<BorrowedClock>& clock) {
+  using std::chrono::milliseconds;
+  ClientOptions options;
+  options.endpoints = split(given.endpoints);
+  options.connect_timeout = milliseconds{given.connect_timeout_ms};
+  options.request_timeout = milliseconds{given.request_timeout_ms};
+  options.drift_divisor = given.drift_divisor;
+  options.drift_margin = milliseconds{given.drift_margin_ms};
+  options.cluster_id = given.cluster_id;
+  options.client_name = given.client_name;
+  options.wait_for_cluster = given.wait_for_cluster;
+  if (clock != nullptr) {
+    options.clock = clock;
+  }
+  return options;
+}
+
+}  // namespace
+
+void gcoord_client_options_init(gcoord_client_options* options) {
+  if (options == nullptr) {
+    return;
+  }
+  static const ClientOptions defaults;
+  *options = gcoord_client_options{};
+  options->struct_bytes = sizeof(*options);
+  options->connect_timeout_ms = defaults.connect_timeout.count();
+  options->request_timeout_ms = defaults.request_timeout.count();
+  options->drift_divisor = defaults.drift_divisor;
+  options->drift_margin_ms = defaults.drift_margin.count();
+  options->cluster_id = defaults.cluster_id;
+  options->client_name = defaults.client_name.c_str();
+  options->wait_for_cluster = defaults.wait_for_cluster;
+}
+
+gcoord_status gcoord_client_connect(const gcoord_client_options* options,
+                                    gcoord_client** client,
+                                    gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status usable = required({{options, "options"}, {client, "client"}});
+    usable = usable.ok() ? check_options(*options) : usable;
+    if (!usable.ok()) {
+      return usable;
+    }
+    std::shared_ptr<BorrowedClock> clock;
+    if (options->now_ns != nullptr) {
+      clock = std::make_shared<BorrowedClock>(options->now_ns, options->now_user);
+    }
+    auto connected = Client::connect(options_of(*options, clock));
+    if (!connected.ok()) {
+      return connected.status();
+    }
+    *client = new gcoord_client{std::move(connected).value(), std::move(clock)};
+    return {};
+  });
+}
+
+gcoord_status gcoord_client_free(gcoord_client* client) {
+  if (client != nullptr && client->client.in_callback()) {
+    return report(blocked_in_callback(), nullptr);
+  }
+  delete client;
+  return GCOORD_OK;
+}
+
+void gcoord_client_clock_moved(gcoord_client* client) {
+  if (client != nullptr && client->clock != nullptr) {
+    client->clock->moved();
+  }
+}
+
+int64_t gcoord_client_now_ns(const gcoord_client* client) {
+  return client != nullptr ? client->client.now().count() : 0;
+}
+
+gcoord_status gcoord_check(gcoord_client* client,
+                           const char* name,
+                           uint64_t token,
+                           int32_t* verdict,
+                           gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"}, {name, "name"}, {verdict, "verdict"}});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto checked = client->client.check(name, token);
+    *verdict = checked.ok() ? static_cast<std::int32_t>(checked.value()) : *verdict;
+    return checked.status();
+  });
+}
+
+gcoord_status gcoord_check_async(gcoord_client* client,
+                                 const char* name,
+                                 uint64_t token,
+                                 gcoord_check_callback callback,
+                                 void* user,
+                                 gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"},
+                             {name, "name"},
+                             {reinterpret_cast<const void*>(callback), "callback"}});
+    if (!given.ok()) {
+      return given;
+    }
+    client->client.check_async(name, token, [callback, user](const Result<Verdict>& verdict) {
+      gcoord_error why{};
+      report(verdict.status(), &why);
+      callback(user,
+               verdict.ok() ? static_cast<std::int32_t>(verdict.value()) : 0,
+               verdict.ok() ? nullptr : &why);
+    });
+    return {};
+  });
+}
+
+gcoord_status gcoord_check_batch(gcoord_client* client,
+                                 const char* const* names,
+                                 const uint64_t* tokens,
+                                 size_t count,
+                                 int32_t* verdicts,
+                                 gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required(
+        {{client, "client"}, {names, "names"}, {tokens, "tokens"}, {verdicts, "verdicts"}});
+    if (!given.ok()) {
+      return given;
+    }
+    std::vector<TokenCheck> checks;
+    for (std::size_t at = 0; at < count; ++at) {
+      given = required({{names[at], "names"}});
+      if (!given.ok()) {
+        return given;
+      }
+      checks.push_back({names[at], tokens[at]});
+    }
+    const auto checked = client->client.check_batch(checks);
+    for (std::size_t at = 0; checked.ok() && at < count; ++at) {
+      verdicts[at] = static_cast<std::int32_t>(checked.value()[at]);
+    }
+    return checked.status();
+  });
+}
+
+gcoord_status gcoord_get(gcoord_client* client,
+                         const char* name,
+                         gcoord_holder* holder,
+                         gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"}, {name, "name"}, {holder, "holder"}});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto lock = client->client.get(name);
+    if (lock.ok()) {
+      *holder = {lock.value().holder_session,
+                 lock.value().token,
+                 lock.value().ttl_left.count(),
+                 lock.value().waiter_count};
+    }
+    return lock.status();
+  });
+}
+
+gcoord_status gcoord_leader(gcoord_client* client,
+                            const char* name,
+                            gcoord_holder* leader,
+                            gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"}, {name, "name"}, {leader, "leader"}});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto found = client->client.leader(name);
+    if (found.ok()) {
+      *leader = {found.value().session_id,
+                 found.value().epoch,
+                 found.value().ttl_left.count(),
+                 found.value().candidates_waiting};
+    }
+    return found.status();
+  });
+}

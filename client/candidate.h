@@ -1,0 +1,59 @@
+// A candidacy under way: what Election shows, and what the client's thread changes. Thread-safe.
+//
+// The lock of the name is held or not; is_leader asks one atomic and the session's deadline. A
+// resignation makes it false before anything is sent. A grant that comes after the resignation that
+// gave it up is released at once, so a candidate never leads against its will.
+#pragma once
+
+#include "client/session_impl.h"
+#include "gcoord/options.h"
+#include "gcoord/session.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace gcoord::client {
+
+class Candidate : public std::enable_shared_from_this<Candidate> {
+ public:
+  Candidate(std::shared_ptr<SessionImpl> session, std::string name)
+      : session_(std::move(session)), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+
+  const SessionImpl& session() const { return *session_; }
+
+  const std::shared_ptr<SessionImpl>& shared_session() const { return session_; }
+
+  void campaign(AcquireOptions options, Session::StatusCallback callback);
+
+  // The callback may be empty.
+  void resign(Session::StatusCallback callback);
+
+  TimePoint leader_until() const;
+
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+ private:
+  void on_grant(std::uint64_t round,
+                const Result<Grant>& grant,
+                const Session::StatusCallback& callback);
+  void on_resigned(std::uint64_t token, Status status, const Session::StatusCallback& callback);
+
+  const std::shared_ptr<SessionImpl> session_;
+  const std::string name_;
+
+  // Release after epoch_, paired with the acquire in leader_until(): who sees that this candidate
+  // leads sees the epoch of that.
+  std::atomic<bool> leads_{false};
+  std::atomic<std::uint64_t> epoch_{0};
+
+  std::mutex mutex_;              // Guards what follows, and the writes to the two above.
+  std::uint64_t round_ = 0;       // Rises with every resignation.
+  std::uint64_t held_token_ = 0;  // Of a lock that is not known to be released.
+};
+
+}  // namespace gcoord::client

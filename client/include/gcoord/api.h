@@ -1,0 +1,6 @@
+// What the shared library shows to programs: everything marked so, and nothing else.
+#pragma once
+
+// On declarations only. The library itself is compiled with hidden symbols, so that it never meets
+// another copy of what it is made of inside somebody's program.
+#define GCOORD_API __attribute__((visibility("default")))

@@ -1,0 +1,78 @@
+// Elections: among the candidates of one name at most one leads at any time.
+//
+// A candidate is a session; who holds the lock of the name leads. Candidates stand in line, so the
+// next leader is the one that campaigned first (docs/services.md). Each term of office has an
+// epoch, which is the fencing token of the lock: it rises with every leader of this name for ever,
+// over restarts, restores and changes of the nodes' own leaders.
+//
+// What is_leader() promises: while it says true, no other candidate of this name has been elected,
+// provided that the clocks of this machine and of the nodes differ in rate by less than
+// ClientOptions::drift_divisor and drift_margin allow. It turns false by this machine's own clock
+// when the session has not been renewed in time, without any message, and stays so until the next
+// campaign. What it cannot promise: that work begun while it was true is over when somebody else is
+// elected. Such work carries epoch() to what it writes to, which refuses epochs below the highest
+// it has seen.
+//
+// Functions may be called from any thread; objects are moved and destroyed by one.
+#pragma once
+
+#include "gcoord/api.h"
+#include "gcoord/clock.h"
+#include "gcoord/future.h"
+#include "gcoord/options.h"
+#include "gcoord/status.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gcoord::client {
+
+class Candidate;
+class SessionImpl;
+
+// One session's candidacy in one election. Made by Session::election; resigns when it is destroyed.
+class GCOORD_API Election {
+ public:
+  // Sends the resignation without waiting for its answer; call resign() to know.
+  ~Election();
+  Election(Election&&) noexcept;
+  Election& operator=(Election&&) noexcept;
+
+  const std::string& name() const;
+
+  // Waits in line until this candidate leads. Ok at once when it leads already.
+  // Errors: GC6001 or GC6005 when somebody else leads and the wait is over, GC6006 when resign()
+  // was called meanwhile, GC6007 when the session is lost. Closing the session ends a campaign.
+  Status campaign(AcquireOptions options = {});
+  Future<Status> campaign_async(AcquireOptions options = {});
+
+  // By the client's clock, now or at a given moment of it. Costs two loads: ask often.
+  bool is_leader() const;
+  bool is_leader(TimePoint now) const;
+
+  // Until when is_leader stays true if nothing more is heard; the past when it is false.
+  TimePoint leader_until() const;
+
+  // Of the last term of office that this candidate won; 0 before the first.
+  std::uint64_t epoch() const;
+
+  // Hands over to the next in line. is_leader() is false from the call on. Ok also when this
+  // candidate does not lead (any more): a late resignation takes nothing from a later leader.
+  // After another error it may still stand in the way until its TTL ends; call again.
+  Status resign();
+  Future<Status> resign_async();
+
+  // Leaves the office to live with its session. This object does not lead any more, and resigns
+  // nothing.
+  void detach();
+
+ private:
+  friend class Session;
+  explicit Election(std::shared_ptr<Candidate> candidate);
+
+  std::shared_ptr<Candidate> candidate_;
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,209 @@
+// The outcome of a call that is under way, for whoever wants to wait, to ask, or to co_await.
+//
+//   blocking    auto lock = session.acquire_async("jobs/train").get();
+//   callback    session.acquire_async("jobs/train").then([](auto lock) { ... });
+//   coroutine   auto lock = co_await session.acquire_async("jobs/train");
+//
+// No thread is started for any of them. A callback runs, and a coroutine goes on, on the client's
+// own thread, where it must return (or suspend again) soon and where blocking functions fail with
+// GC4011; on(executor) moves both elsewhere. Every call ends by its deadline or with its client, so
+// every future becomes ready.
+//
+// A future that is dropped forgets its outcome: a lock that comes afterwards is released at once.
+// A coroutine may be destroyed while it is suspended on a future, as long as it has not been handed
+// to an executor. Use a future from one thread at a time.
+#pragma once
+
+#include "gcoord/api.h"
+#include "gcoord/status.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <coroutine>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace gcoord::client {
+
+// Runs what it is given, soon, on a thread of its choice: an event loop's "post".
+using Executor = std::function<void(std::function<void()>)>;
+
+// GC4011, for those that would wait for themselves.
+GCOORD_API Status blocked_in_callback();
+
+// What a future and the client's thread share. Of use to the library only; thread-safe.
+template <typename R>
+class FutureState {
+ public:
+  explicit FutureState(std::thread::id client_thread) : client_thread_(client_thread) {}
+
+  // Once.
+  void set(R result) {
+    std::function<void()> next;
+    {
+      const std::lock_guard lock{mutex_};
+      result_.emplace(std::move(result));
+      next = std::exchange(next_, {});
+      changed_.notify_all();
+    }
+    if (next) {
+      next();
+    }
+  }
+
+  bool ready() const {
+    const std::lock_guard lock{mutex_};
+    return result_.has_value();
+  }
+
+  // False if it is not there yet and will not come while this thread waits.
+  bool wait() const {
+    std::unique_lock lock{mutex_};
+    if (!result_.has_value() && std::this_thread::get_id() == client_thread_) {
+      return false;
+    }
+    changed_.wait(lock, [this] { return result_.has_value(); });
+    return true;
+  }
+
+  bool wait_for(std::chrono::nanoseconds timeout) const {
+    std::unique_lock lock{mutex_};
+    return changed_.wait_for(lock, timeout, [this] { return result_.has_value(); });
+  }
+
+  // False if it is there already: then `next` will not run.
+  bool call_when_ready(std::function<void()> next) {
+    const std::lock_guard lock{mutex_};
+    if (!result_.has_value()) {
+      next_ = std::move(next);
+    }
+    return !result_.has_value();
+  }
+
+  void forget_next() {
+    const std::lock_guard lock{mutex_};
+    next_ = {};
+  }
+
+  // Only when ready.
+  R take() {
+    const std::lock_guard lock{mutex_};
+    return std::move(*result_);
+  }
+
+ private:
+  const std::thread::id client_thread_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::optional<R> result_;
+  std::function<void()> next_;
+};
+
+// R is Status or Result<T>.
+template <typename R>
+class [[nodiscard]] Future {
+ public:
+  explicit Future(std::shared_ptr<FutureState<R>> state) : state_(std::move(state)) {}
+
+  ~Future() {
+    if (state_ != nullptr) {
+      state_->forget_next();
+    }
+  }
+
+  Future(Future&&) noexcept = default;
+
+  Future& operator=(Future&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(executor_, other.executor_);
+    return *this;
+  }
+
+  // False after get(), then() or co_await have taken the outcome.
+  bool valid() const { return state_ != nullptr; }
+
+  // Whether get() would return at once.
+  bool ready() const { return checked().ready(); }
+
+  // Waits at most so long by the system's clock; whether it is ready now.
+  bool wait_for(std::chrono::nanoseconds timeout) const { return checked().wait_for(timeout); }
+
+  // Waits, and takes the outcome. GC4011 on the client's own thread, unless it is ready.
+  R get() {
+    const auto state = std::exchange(state_, nullptr);
+    if (state == nullptr) {
+      std::abort();  // A bug of the caller: the outcome was taken before.
+    }
+    return state->wait() ? state->take() : R{blocked_in_callback()};
+  }
+
+  // Where a callback or a coroutine goes on.
+  Future&& on(Executor executor) && {
+    executor_ = std::move(executor);
+    return std::move(*this);
+  }
+
+  // The callback runs once: on the executor if there is one, else on the client's thread, or here
+  // and now if the future is ready.
+  void then(std::function<void(R)> callback) && {
+    const auto state = std::exchange(state_, nullptr);
+    if (state == nullptr) {
+      std::abort();  // As in get().
+    }
+    const auto next = on_executor(
+        [state = state.get(), callback = std::move(callback)] { callback(state->take()); });
+    // The state lives until then: whoever sets it holds it, and so does what an executor is given.
+    if (!state->call_when_ready([next, state] { next(state); })) {
+      next(state);
+    }
+  }
+
+  // What co_await calls.
+  bool await_ready() const { return executor_ == nullptr && checked().ready(); }
+
+  bool await_suspend(std::coroutine_handle<> waiting) {
+    // Held here too: the coroutine may go on, and end this future, before this returns.
+    const auto state = state_;
+    const auto next = on_executor([waiting] { waiting.resume(); });
+    const bool must_move = executor_ != nullptr;
+    if (state->call_when_ready([next, weak = std::weak_ptr{state}] { next(weak.lock()); })) {
+      return true;
+    }
+    if (must_move) {
+      next(state);
+    }
+    return must_move;
+  }
+
+  R await_resume() { return get(); }
+
+ private:
+  using State = std::shared_ptr<FutureState<R>>;
+
+  const FutureState<R>& checked() const {
+    if (state_ == nullptr) {
+      std::abort();  // As in get().
+    }
+    return *state_;
+  }
+
+  // Runs `work` where it is to run, and keeps the state until then.
+  std::function<void(State)> on_executor(std::function<void()> work) const {
+    return [executor = executor_, work = std::move(work)](State state) {
+      if (executor == nullptr) {
+        return work();
+      }
+      executor([work, state] { work(); });
+    };
+  }
+
+  State state_;
+  Executor executor_;
+};
+
+}  // namespace gcoord::client

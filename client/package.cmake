@@ -1,0 +1,53 @@
+# The client library as others install it: `cmake --install BUILD --component client --prefix DIR`.
+#
+# One shared and one static library, each with everything in it but the C++ runtime and libcrypto; the public headers;
+# a CMake configuration (find_package(gcoord), targets gcoord::client and gcoord::client_static) and gcoord.pc. What is
+# installed does not know where: it may be moved.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Programs that were linked against one number run with any later library of that number.
+set(client_abi 0)
+
+add_library(gcoord_client_shared SHARED $<TARGET_OBJECTS:gcoord_client>)
+target_link_libraries(gcoord_client_shared PRIVATE gcoord_sanitize gcoord_rpc gcoord_common Threads::Threads)
+# Templates of the standard library would show otherwise, whatever the visibility of what they are made of.
+set(client_symbols ${CMAKE_CURRENT_SOURCE_DIR}/package.map)
+target_link_options(gcoord_client_shared PRIVATE -Wl,--version-script=${client_symbols} -Wl,-z,defs)
+set_target_properties(gcoord_client_shared PROPERTIES LINK_DEPENDS ${client_symbols} VERSION ${PROJECT_VERSION}
+  SOVERSION ${client_abi} EXPORT_NAME client)
+if(GCOORD_SANITIZE)
+  # The runtime of a sanitizer comes with the program.
+  target_link_options(gcoord_client_shared PRIVATE -Wl,-z,undefs)
+endif()
+
+add_library(gcoord_client_static STATIC
+  $<TARGET_OBJECTS:gcoord_client> $<TARGET_OBJECTS:gcoord_rpc> $<TARGET_OBJECTS:gcoord_common>)
+target_link_libraries(gcoord_client_static INTERFACE Threads::Threads OpenSSL::Crypto)
+set_target_properties(gcoord_client_static PROPERTIES EXPORT_NAME client_static)
+
+foreach(library gcoord_client_shared gcoord_client_static)
+  set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME gcoord_client
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  target_compile_features(${library} INTERFACE cxx_std_20)
+  target_sources(${library} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${client_headers})
+  # Verified where gcoord_library declares them.
+  set_target_properties(${library} PROPERTIES VERIFY_INTERFACE_HEADER_SETS OFF)
+endforeach()
+
+set(client_config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gcoord)
+install(TARGETS gcoord_client_shared gcoord_client_static EXPORT gcoord
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client NAMELINK_COMPONENT client
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT client
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT client)
+install(EXPORT gcoord NAMESPACE gcoord:: FILE gcoordTargets.cmake DESTINATION ${client_config_folder} COMPONENT client)
+configure_package_config_file(gcoordConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/gcoordConfig.cmake
+  INSTALL_DESTINATION ${client_config_folder} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/gcoordConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gcoordConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/gcoordConfigVersion.cmake
+  DESTINATION ${client_config_folder} COMPONENT client)
+
+# From the folder of gcoord.pc up to the prefix.
+file(RELATIVE_PATH client_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(gcoord.pc.in ${CMAKE_CURRENT_BINARY_DIR}/gcoord.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gcoord.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT client)

@@ -1,0 +1,218 @@
+"""The C library (gcoord/gcoord.h), by ctypes: its functions, its structures, and callbacks into Python.
+
+The library is what GCOORD_CLIENT_LIBRARY names, else what the system's loader finds as libgcoord_client.so.0. ctypes
+releases Python's lock while a function runs, and takes it for callbacks.
+"""
+
+import ctypes
+import itertools
+import os
+from concurrent.futures import Future
+from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any, Callable, Dict, Optional
+
+from .errors import GcoordError, make_error
+
+ABI_VERSION = 0
+FOREVER = -1
+
+_SONAME = f"libgcoord_client.so.{ABI_VERSION}"
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("status", c_int32), ("number", c_uint32), ("message", c_char * 1016)]
+
+    def exception(self) -> GcoordError:
+        return make_error(self.status, self.number, self.message.decode("utf-8", "replace"))
+
+
+ClockCallback = ctypes.CFUNCTYPE(c_int64, c_void_p)
+CheckCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32, POINTER(Error))
+EventCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32)
+HandleCallback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Error))
+CampaignCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
+
+
+class ClientOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_bytes", c_size_t), ("endpoints", c_char_p), ("connect_timeout_ms", c_int64),
+        ("request_timeout_ms", c_int64), ("drift_divisor", c_uint32), ("drift_margin_ms", c_int64),
+        ("cluster_id", c_uint64), ("client_name", c_char_p), ("wait_for_cluster", c_bool),
+        ("now_ns", ClockCallback), ("now_user", c_void_p),
+    ]
+
+
+class HolderFields(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("ttl_left_ms", c_int64), ("waiter_count", c_uint32)]
+
+
+_HANDLE = c_void_p
+_HANDLE_OUT = POINTER(c_void_p)
+_ERROR = POINTER(Error)
+
+# Name -> (result, arguments). A status is an int32.
+_FUNCTIONS = {
+    "gcoord_abi_version": (c_uint32, []),
+    "gcoord_client_options_init": (None, [POINTER(ClientOptions)]),
+    "gcoord_client_connect": (c_int32, [POINTER(ClientOptions), _HANDLE_OUT, _ERROR]),
+    "gcoord_client_free": (c_int32, [_HANDLE]),
+    "gcoord_client_clock_moved": (None, [_HANDLE]),
+    "gcoord_client_now_ns": (c_int64, [_HANDLE]),
+    "gcoord_check": (c_int32, [_HANDLE, c_char_p, c_uint64, POINTER(c_int32), _ERROR]),
+    "gcoord_check_async": (c_int32, [_HANDLE, c_char_p, c_uint64, CheckCallback, c_void_p, _ERROR]),
+    "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
+    "gcoord_get": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_session_open": (c_int32, [_HANDLE, c_int64, EventCallback, c_void_p, _HANDLE_OUT, _ERROR]),
+    "gcoord_session_free": (None, [_HANDLE]),
+    "gcoord_session_close": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_session_detach": (None, [_HANDLE]),
+    "gcoord_session_renew": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_session_id": (c_uint64, [_HANDLE]),
+    "gcoord_session_ttl_ms": (c_int64, [_HANDLE]),
+    "gcoord_session_remaining_ms": (c_int64, [_HANDLE]),
+    "gcoord_session_alive": (c_bool, [_HANDLE]),
+    "gcoord_lock_acquire_async": (c_int32, [_HANDLE, c_char_p, c_int64, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_free": (None, [_HANDLE]),
+    "gcoord_lock_release": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_lock_detach": (None, [_HANDLE]),
+    "gcoord_lock_name": (c_char_p, [_HANDLE]),
+    "gcoord_lock_fence": (c_uint64, [_HANDLE]),
+    "gcoord_lock_epoch": (c_uint64, [_HANDLE]),
+    "gcoord_lock_already_held": (c_bool, [_HANDLE]),
+    "gcoord_lock_valid": (c_bool, [_HANDLE]),
+    "gcoord_lease_take_async": (
+        c_int32, [_HANDLE, c_char_p, c_int64, c_int64, EventCallback, c_void_p, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lease_free": (None, [_HANDLE]),
+    "gcoord_lease_release": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_lease_detach": (None, [_HANDLE]),
+    "gcoord_lease_renew": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_lease_name": (c_char_p, [_HANDLE]),
+    "gcoord_lease_fence": (c_uint64, [_HANDLE]),
+    "gcoord_lease_session_id": (c_uint64, [_HANDLE]),
+    "gcoord_lease_remaining_ms": (c_int64, [_HANDLE]),
+    "gcoord_lease_certain_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_lease_valid": (c_bool, [_HANDLE]),
+    "gcoord_election_make": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
+    "gcoord_election_free": (None, [_HANDLE]),
+    "gcoord_election_resign": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, CampaignCallback, c_void_p, _ERROR]),
+    "gcoord_election_name": (c_char_p, [_HANDLE]),
+    "gcoord_election_is_leader": (c_bool, [_HANDLE]),
+    "gcoord_election_is_leader_at": (c_bool, [_HANDLE, c_int64]),
+    "gcoord_election_leader_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_election_epoch": (c_uint64, [_HANDLE]),
+}
+
+_loaded: Optional[ctypes.CDLL] = None
+
+
+def library() -> ctypes.CDLL:
+    """Loaded at the first call. ImportError says what to do when it is not there."""
+    global _loaded
+    if _loaded is None:
+        path = os.environ.get("GCOORD_CLIENT_LIBRARY") or _SONAME
+        try:
+            found = ctypes.CDLL(path)
+        except OSError as reason:
+            raise ImportError(f"{reason}. Install gcoord's client library, or name it in GCOORD_CLIENT_LIBRARY") from reason
+        try:
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(found, name)
+                function.restype, function.argtypes = result, arguments
+        except AttributeError as reason:
+            raise ImportError(f"{path} is older than this package: {reason}") from reason
+        if found.gcoord_abi_version() != ABI_VERSION:
+            raise ImportError(f"{path} has ABI {found.gcoord_abi_version()}, this package needs {ABI_VERSION}")
+        _loaded = found
+    return _loaded
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function that returns a status and takes an Error last; raises what it says."""
+    error = Error()
+    if getattr(library(), name)(*arguments, byref(error)) != 0:
+        raise error.exception()
+
+
+def text(value: str) -> bytes:
+    """As the library takes it. A NUL would end it early, so it is refused as the library refuses what is like it."""
+    if "\0" in value:
+        raise make_error(3, 1114, "the name contains a control character. Use printable characters")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def wait_of(seconds: Optional[float]) -> int:
+    """None: for ever. What is negative is passed on as something that the library refuses."""
+    if seconds is None:
+        return FOREVER
+    return milliseconds(seconds) if seconds >= 0 else FOREVER - 1
+
+
+# ---- callbacks -------------------------------------------------------------------------------------------------------
+
+_numbers = itertools.count(1)
+_waiting: Dict[int, Callable[..., None]] = {}  # By the number that the library carries as `user`.
+
+
+def expect(callback: Callable[..., None]) -> int:
+    """A number for a callback; forget() ends it."""
+    number = next(_numbers)
+    _waiting[number] = callback
+    return number
+
+
+def forget(number: int) -> None:
+    _waiting.pop(number, None)
+
+
+def _once(number: int, *outcome: Any) -> None:
+    _waiting.pop(number)(*outcome)
+
+
+def _reason(error: Any) -> Optional[GcoordError]:
+    return error.contents.exception() if error else None
+
+
+@CheckCallback
+def on_checked(number, verdict, error):
+    _once(number, verdict, _reason(error))
+
+
+@HandleCallback
+def on_handle(number, handle, error):
+    _once(number, handle, _reason(error))
+
+
+@CampaignCallback
+def on_campaigned(number, error):
+    _once(number, _reason(error))
+
+
+@EventCallback
+def on_event(number, event):
+    callback = _waiting.get(number)
+    if callback is not None:
+        callback(event)
+
+
+def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any) -> None:
+    """Calls an async function; the future gets finish(what the callback brought), or the error."""
+
+    def done(*outcome: Any) -> None:
+        *brought, error = outcome
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(finish(*brought))
+
+    number = expect(done)
+    try:
+        call(name, *arguments, callback, number)
+    except BaseException:
+        forget(number)
+        raise

@@ -1,0 +1,116 @@
+"""The client: one for a whole program."""
+
+import atexit
+import weakref
+from concurrent.futures import Future
+from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p
+from types import TracebackType
+from typing import Callable, Iterable, List, Optional, Sequence, Tuple, Type, Union
+
+from . import _library as lib
+from ._handle import Handle, wait_for
+from .lease import Lease, take_async
+from .session import EventCallback, Session
+from .types import Holder, SessionEvent, Verdict
+
+_open: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """The library's threads must not call into an interpreter that is gone."""
+    for client in list(_open):
+        client.close()
+
+
+class Client:
+    """Connections to all nodes. Leaving its `with` block closes it, and the sessions that are open."""
+
+    def __init__(self, endpoints: Union[str, Sequence[str]], *, connect_timeout: float = 3.0,
+                 request_timeout: float = 5.0, drift_divisor: int = 100, drift_margin: float = 0.010,
+                 cluster_id: int = 0, client_name: str = "gcoord-python", wait_for_cluster: bool = False,
+                 clock: Optional[Callable[[], int]] = None) -> None:
+        """endpoints: "host:port" of client ports, comma-separated or as a sequence. clock: for tests, nanoseconds that
+        never go back; tell the client of moves by clock_moved()."""
+        options = lib.ClientOptions()
+        lib.library().gcoord_client_options_init(byref(options))
+        joined = endpoints if isinstance(endpoints, str) else ",".join(endpoints)
+        options.endpoints = joined.encode()
+        options.connect_timeout_ms = lib.milliseconds(connect_timeout)
+        options.request_timeout_ms = lib.milliseconds(request_timeout)
+        options.drift_divisor = drift_divisor
+        options.drift_margin_ms = lib.milliseconds(drift_margin)
+        options.cluster_id = cluster_id
+        options.client_name = client_name.encode()
+        options.wait_for_cluster = wait_for_cluster
+        # Kept for as long as the library may call it.
+        self._clock = lib.ClockCallback(lambda _: clock()) if clock else lib.ClockCallback()
+        options.now_ns = self._clock
+        handle = c_void_p()
+        lib.call("gcoord_client_connect", byref(options), byref(handle))
+        self._handle = Handle(handle.value or 0, "gcoord_client_free")
+        _open.add(self)
+
+    def open_session(self, ttl: float = 10.0, on_event: Optional[EventCallback] = None) -> Session:
+        return Session(self, self._handle.pointer(), ttl, on_event)
+
+    def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
+                   on_event: Optional[EventCallback] = None) -> Lease:
+        """A name in a session of its own; wait is as in Session.acquire."""
+        return wait_for(self.take_lease_async(name, ttl, wait, on_event), lambda late: late._handle.free())
+
+    def take_lease_async(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
+                         on_event: Optional[EventCallback] = None) -> "Future[Lease]":
+        told = (lambda event: on_event(SessionEvent(event))) if on_event else None
+        return take_async(self, (self._handle.pointer(), lib.text(name), lib.milliseconds(ttl), lib.wait_of(wait)), told)
+
+    def check(self, name: str, token: int) -> Verdict:
+        """Whether the lock is held under this token, linearizably."""
+        verdict = c_int32()
+        lib.call("gcoord_check", self._handle.pointer(), lib.text(name), token, byref(verdict))
+        return Verdict(verdict.value)
+
+    def check_async(self, name: str, token: int) -> "Future[Verdict]":
+        future: "Future[Verdict]" = Future()
+        lib.start("gcoord_check_async", future, Verdict, (self._handle.pointer(), lib.text(name), token), lib.on_checked)
+        return future
+
+    def check_batch(self, checks: Iterable[Tuple[str, int]]) -> List[Verdict]:
+        """Many in few messages; verdicts come in the order asked."""
+        asked = [(lib.text(name), token) for name, token in checks]
+        names = (c_char_p * len(asked))(*(name for name, _ in asked))
+        tokens = (c_uint64 * len(asked))(*(token for _, token in asked))
+        verdicts = (c_int32 * len(asked))()
+        lib.call("gcoord_check_batch", self._handle.pointer(), names, tokens, len(asked), verdicts)
+        return [Verdict(verdict) for verdict in verdicts]
+
+    def get(self, name: str) -> Holder:
+        """Who holds a lock; GC6016 when it is neither held nor waited for."""
+        return self._holder("gcoord_get", name)
+
+    def leader(self, name: str) -> Holder:
+        """Who leads in an election; ElectionVacant when nobody does."""
+        return self._holder("gcoord_leader", name)
+
+    def _holder(self, function: str, name: str) -> Holder:
+        found = lib.HolderFields()
+        lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
+        return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
+    def now_ns(self) -> int:
+        """The client's clock, with which leases and elections are asked."""
+        return lib.library().gcoord_client_now_ns(self._handle.pointer())
+
+    def clock_moved(self) -> None:
+        lib.library().gcoord_client_clock_moved(self._handle.pointer())
+
+    def close(self) -> None:
+        """No callback runs after this. What is under way fails with GC4010."""
+        self._handle.free()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()

@@ -1,0 +1,70 @@
+"""Elections: at most one candidate of a name leads at any time."""
+
+from concurrent.futures import Future
+from ctypes import byref, c_void_p
+from types import TracebackType
+from typing import Optional, Type
+
+from . import _library as lib
+from ._handle import Handle
+
+
+class Election:
+    """One session's candidacy. Made by Session.election; leaving its `with` block resigns."""
+
+    def __init__(self, session: object, session_pointer: int, name: str) -> None:
+        self._session = session  # Lives at least as long as its candidacy.
+        handle = c_void_p()
+        lib.call("gcoord_election_make", session_pointer, lib.text(name), byref(handle))
+        self._handle = Handle(handle.value or 0, "gcoord_election_free")
+
+    @property
+    def name(self) -> str:
+        return lib.library().gcoord_election_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+
+    @property
+    def epoch(self) -> int:
+        """Fencing token of the last term of office that this candidate won; 0 before the first."""
+        return lib.library().gcoord_election_epoch(self._handle.pointer())
+
+    @property
+    def leader_until_ns(self) -> int:
+        """Until when it leads for certain, by Client.now_ns(); 0 when it does not."""
+        return lib.library().gcoord_election_leader_until_ns(self._handle.pointer())
+
+    def is_leader(self, now_ns: Optional[int] = None) -> bool:
+        """Now, or at a moment of Client.now_ns(). False before a node could elect another."""
+        if now_ns is None:
+            return lib.library().gcoord_election_is_leader(self._handle.pointer())
+        return lib.library().gcoord_election_is_leader_at(self._handle.pointer(), now_ns)
+
+    def campaign(self, wait: Optional[float] = None) -> None:
+        """Waits in line until it leads; wait is as in Session.acquire. Broken off (Ctrl-C), it resigns."""
+        campaign = self.campaign_async(wait)
+        try:
+            campaign.result()
+        except BaseException:
+            if not campaign.done() or campaign.exception() is None:
+                self.resign()  # Gives back a grant that is on its way, too.
+            raise
+
+    def campaign_async(self, wait: Optional[float] = None) -> "Future[None]":
+        future: "Future[None]" = Future()
+        # The callback holds the candidacy for as long as it is under way.
+        lib.start("gcoord_election_campaign_async", future, lambda _=self: None, (self._handle.pointer(), lib.wait_of(wait)),
+                  lib.on_campaigned)
+        return future
+
+    def resign(self) -> None:
+        """Hands over to the next in line; does nothing when it leads no more."""
+        lib.call("gcoord_election_resign", self._handle.pointer())
+
+    def __enter__(self) -> "Election":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.resign()
+        else:
+            self._handle.free()

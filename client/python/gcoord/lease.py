@@ -1,0 +1,83 @@
+"""Leases: one name in a session of its own."""
+
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Optional, Type
+
+from . import _library as lib
+from ._handle import Handle
+
+
+class Lease:
+    """Made by Client.take_lease. Leaving its `with` block gives it back."""
+
+    def __init__(self, client: object, handle: int, event: int) -> None:
+        self._client = client  # Lives at least as long as what it serves.
+        self._handle = Handle(handle, "gcoord_lease_free")
+        self._event = event
+
+    @property
+    def name(self) -> str:
+        return lib.library().gcoord_lease_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+
+    @property
+    def fence(self) -> int:
+        return lib.library().gcoord_lease_fence(self._handle.pointer())
+
+    @property
+    def session_id(self) -> int:
+        return lib.library().gcoord_lease_session_id(self._handle.pointer())
+
+    @property
+    def valid(self) -> bool:
+        """Whether nobody else can hold it now."""
+        return lib.library().gcoord_lease_valid(self._handle.pointer())
+
+    @property
+    def remaining(self) -> float:
+        return lib.library().gcoord_lease_remaining_ms(self._handle.pointer()) / 1000
+
+    @property
+    def certain_until_ns(self) -> int:
+        """A moment of Client.now_ns(); 0 when it is lost."""
+        return lib.library().gcoord_lease_certain_until_ns(self._handle.pointer())
+
+    def renew(self) -> None:
+        lib.call("gcoord_lease_renew", self._handle.pointer())
+
+    def release(self) -> None:
+        lib.call("gcoord_lease_release", self._handle.pointer())
+
+    def detach(self) -> None:
+        """Leaves it to live for the rest of its TTL."""
+        lib.library().gcoord_lease_detach(self._handle.pointer())
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.release()
+        else:
+            self._handle.free()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_handle"):
+            self._handle.free()
+            lib.forget(self._event)
+
+
+def take_async(client: object, arguments: tuple, on_event: object) -> "Future[Lease]":
+    """arguments: those of gcoord_lease_take_async up to wait_ms. on_event: takes the number of an event, or None."""
+    event = lib.expect(on_event) if callable(on_event) else 0
+    callback = lib.on_event if event else lib.EventCallback()
+    future: "Future[Lease]" = Future()
+    future.add_done_callback(lambda done: lib.forget(event) if done.exception() else None)
+    try:
+        lib.start("gcoord_lease_take_async", future, lambda handle: Lease(client, handle, event),
+                  (*arguments, callback, event), lib.on_handle)
+    except BaseException:
+        lib.forget(event)
+        raise
+    return future

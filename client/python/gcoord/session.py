@@ -1,0 +1,136 @@
+"""Sessions and the locks that they hold."""
+
+from concurrent.futures import Future
+from ctypes import byref, c_void_p
+from types import TracebackType
+from typing import Callable, Optional, Type
+
+from . import _library as lib
+from ._handle import Handle, wait_for
+from .election import Election
+from .types import SessionEvent
+
+EventCallback = Callable[[SessionEvent], None]
+
+
+class Lock:
+    """A held lock. Leaving its `with` block releases it; so does losing the object, without waiting for the answer."""
+
+    def __init__(self, session: "Session", handle: int) -> None:
+        self._session = session  # Lives at least as long as its locks, or they would end with it.
+        self._handle = Handle(handle, "gcoord_lock_free")
+
+    @property
+    def name(self) -> str:
+        return lib.library().gcoord_lock_name(self._handle.pointer()).decode("utf-8", "surrogateescape")
+
+    @property
+    def fence(self) -> int:
+        """The fencing token. It goes along with every write to what the lock guards."""
+        return lib.library().gcoord_lock_fence(self._handle.pointer())
+
+    @property
+    def epoch(self) -> int:
+        """Term of the node that granted it."""
+        return lib.library().gcoord_lock_epoch(self._handle.pointer())
+
+    @property
+    def already_held(self) -> bool:
+        return lib.library().gcoord_lock_already_held(self._handle.pointer())
+
+    @property
+    def valid(self) -> bool:
+        """False once released, or when the session's lease has run out by the local clock."""
+        return lib.library().gcoord_lock_valid(self._handle.pointer())
+
+    def release(self) -> None:
+        lib.call("gcoord_lock_release", self._handle.pointer())
+
+    def detach(self) -> None:
+        """Leaves the lock held; it lives with its session."""
+        lib.library().gcoord_lock_detach(self._handle.pointer())
+
+    def __enter__(self) -> "Lock":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.release()
+
+
+class Session:
+    """Holds locks until it is closed or lost. Made by Client.open_session."""
+
+    def __init__(self, client: object, client_pointer: int, ttl: float, on_event: Optional[EventCallback]) -> None:
+        self._client = client  # Lives at least as long as what it serves.
+        self._event = lib.expect(lambda event: on_event(SessionEvent(event))) if on_event else 0
+        handle = c_void_p()
+        callback = lib.on_event if on_event else lib.EventCallback()
+        try:
+            lib.call("gcoord_session_open", client_pointer, lib.milliseconds(ttl), callback, self._event, byref(handle))
+        except BaseException:
+            lib.forget(self._event)
+            raise
+        self._handle = Handle(handle.value or 0, "gcoord_session_free")
+
+    @property
+    def id(self) -> int:
+        return lib.library().gcoord_session_id(self._handle.pointer())
+
+    @property
+    def ttl(self) -> float:
+        return lib.library().gcoord_session_ttl_ms(self._handle.pointer()) / 1000
+
+    @property
+    def remaining(self) -> float:
+        """How long it is certain to live by the local clock; 0 when it is lost."""
+        return lib.library().gcoord_session_remaining_ms(self._handle.pointer()) / 1000
+
+    @property
+    def alive(self) -> bool:
+        return lib.library().gcoord_session_alive(self._handle.pointer())
+
+    def acquire(self, name: str, wait: Optional[float] = None) -> Lock:
+        """wait None: until granted or the session ends; 0: not at all (LockBusy); else WaitTimedOut after it."""
+        return wait_for(self.acquire_async(name, wait), lambda late: late._handle.free())
+
+    def try_acquire(self, name: str) -> Lock:
+        return self.acquire(name, wait=0)
+
+    def acquire_async(self, name: str, wait: Optional[float] = None) -> "Future[Lock]":
+        """With asyncio: await asyncio.wrap_future(session.acquire_async(...))."""
+        future: "Future[Lock]" = Future()
+        lib.start("gcoord_lock_acquire_async", future, lambda handle: Lock(self, handle),
+                  (self._handle.pointer(), lib.text(name), lib.wait_of(wait)), lib.on_handle)
+        return future
+
+    def election(self, name: str) -> Election:
+        """This session's candidacy in the election of this name, which is the name of a lock."""
+        return Election(self, self._handle.pointer(), name)
+
+    def renew(self) -> None:
+        """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""
+        lib.call("gcoord_session_renew", self._handle.pointer())
+
+    def detach(self) -> None:
+        """Stops keeping it alive but leaves it and its locks to live for the rest of their TTL."""
+        lib.library().gcoord_session_detach(self._handle.pointer())
+
+    def close(self) -> None:
+        """Ends it; its locks go to their next waiters."""
+        lib.call("gcoord_session_close", self._handle.pointer())
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._handle.free()  # Closes it too; the error of the block is the one to hear of.
+
+    def __del__(self) -> None:
+        if hasattr(self, "_handle"):
+            self._handle.free()
+        lib.forget(self._event)

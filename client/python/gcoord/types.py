@@ -1,0 +1,34 @@
+"""What calls answer with. Numbers are those of gcoord.h and never change."""
+
+import enum
+from dataclasses import dataclass
+
+
+class Verdict(enum.IntEnum):
+    """What a token is worth. FREE: nobody holds the lock; STALE: it is held under another token."""
+
+    VALID = 1
+    STALE = 2
+    FREE = 3
+
+
+class SessionEvent(enum.IntEnum):
+    """They come in this order; nothing comes after EXPIRED, which is told before others may have the locks."""
+
+    JEOPARDY = 0
+    SAFE = 1
+    EXPIRED = 2
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lock, or leads in an election: then the token is the epoch."""
+
+    session_id: int  # 0: nobody; the lock is only waited for.
+    token: int
+    ttl_left: float
+    waiter_count: int
+
+    @property
+    def epoch(self) -> int:
+        return self.token

@@ -1,0 +1,56 @@
+// Which slot is whose in a plain row (plain_step.h): three voters stand in the order of their
+// numbers.
+//
+// Why: then self, its peers and their liveness have the same slots in every row of a node. On a
+// device they are the same for all threads of a block, so that nothing is searched, selected or
+// kept per row.
+// Contract: `input` has two peers in the order of their numbers where these functions are asked;
+// plain_order says whether that holds. Pure; host and device.
+#pragma once
+
+#include "common/hd.h"
+#include "consensus/inbox.h"
+#include "consensus/shard_table.h"
+
+#include <cstdint>
+
+namespace gcoord::consensus {
+
+inline constexpr std::uint32_t kPlainSlots = 3;
+
+GCOORD_HD inline std::uint32_t plain_self_slot(const StepInput& input) {
+  std::uint32_t before = 0;
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
+    before += input.peer[k].node < input.self ? 1u : 0u;
+  }
+  return before;
+}
+
+// The peer in a slot that is not `self_slot`.
+GCOORD_HD inline const PeerLiveness& plain_peer(const StepInput& input,
+                                                std::uint32_t self_slot,
+                                                std::uint32_t slot) {
+  return slot == 0 || (slot == 1 && self_slot == 0) ? input.peer[0] : input.peer[1];
+}
+
+GCOORD_HD inline NodeId plain_node(const StepInput& input, std::uint32_t slot) {
+  const std::uint32_t self_slot = plain_self_slot(input);
+  return slot == self_slot ? input.self : plain_peer(input, self_slot, slot).node;
+}
+
+// Whether a row and its node's peers stand in that order.
+GCOORD_HD inline bool plain_order(ShardRef row, const StepInput& input) {
+  if (input.peer_count + 1 != kPlainSlots) {
+    return false;
+  }
+  bool plain =
+      input.peer[0].node < input.peer[1].node && row.hot().self_slot == plain_self_slot(input);
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    plain = plain && row.configuration().node[slot] == plain_node(input, slot);
+  }
+  return plain;
+}
+
+}  // namespace gcoord::consensus

@@ -1,0 +1,137 @@
+#include "server/head_review.h"
+
+#include "ledger/tree_proof.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+HeadComparison compare_head(const ledger::TreeReader* tree, const ledger::ShardHead& head) {
+  if (tree == nullptr) {
+    return {HeadVerdict::Unknown, {}};
+  }
+  if (tree->size() < head.size) {
+    return {HeadVerdict::Behind, {}};
+  }
+  const auto root = ledger::root_at(*tree, head.size);
+  if (!root.ok()) {
+    const bool damaged = root.status().code() == StatusCode::DataLoss;
+    return {damaged ? HeadVerdict::Differs : HeadVerdict::Unknown, {}};
+  }
+  return root.value() == head.root ? HeadComparison{HeadVerdict::Equal, {}}
+                                   : HeadComparison{HeadVerdict::Differs, root.value()};
+}
+
+bool HeadReview::on_page(NodeId from, PageMessage page, std::uint64_t now_ms) {
+  Candidate& candidate = candidates_[from];
+  if (page.batch < candidate.batch) {
+    return false;
+  }
+  if (page.batch > candidate.batch) {
+    candidate = {.batch = page.batch, .old_size = page.old_size, .pages = {}};
+    candidate.pages.resize(page.page_count);
+  }
+  if (candidate.old_size != page.old_size || candidate.pages.size() != page.page_count) {
+    return false;
+  }
+  std::optional<Page>& place = candidate.pages[page.page];
+  if (!place) {
+    place.emplace();
+    place->heads = std::move(page.heads);
+    place->due_ms = now_ms + kPatienceMs;
+    for (std::size_t k = 0; k < place->heads.size(); ++k) {
+      place->exceptions.push_back({static_cast<std::uint16_t>(k), HeadVerdict::Behind, {}});
+    }
+  } else if (place->heads != page.heads) {
+    return false;
+  }
+  place->asked = true;
+  return true;
+}
+
+// Looks at what is behind, or was never looked at.
+void HeadReview::review(Page& page) const {
+  std::erase_if(page.exceptions, [&](HeadException& each) {
+    if (each.verdict != HeadVerdict::Behind) {
+      return false;
+    }
+    const ledger::ShardHead& head = page.heads[each.index];
+    const HeadComparison seen = compare_head(tree_of_(head.shard).get(), head);
+    each.verdict = seen.verdict;
+    each.root = seen.root;
+    return seen.verdict == HeadVerdict::Equal;
+  });
+}
+
+bool HeadReview::any_behind(const Page& page) {
+  return std::ranges::any_of(page.exceptions, [](const HeadException& each) {
+    return each.verdict == HeadVerdict::Behind;
+  });
+}
+
+std::vector<HeadReview::Answer> HeadReview::advance(std::uint64_t now_ms) {
+  std::vector<Answer> answers;
+  for (auto& [from, candidate] : candidates_) {
+    for (std::size_t k = 0; k < candidate.pages.size(); ++k) {
+      std::optional<Page>& page = candidate.pages[k];
+      if (!page || !page->asked) {
+        continue;
+      }
+      if (!page->answered) {
+        review(*page);
+        page->answered = !any_behind(*page) || now_ms >= page->due_ms;
+      }
+      if (page->answered) {
+        page->asked = false;
+        answers.push_back(
+            {from, {candidate.batch, static_cast<std::uint16_t>(k), page->exceptions}});
+      }
+    }
+  }
+  return answers;
+}
+
+bool HeadReview::waiting() const {
+  return std::ranges::any_of(candidates_, [](const auto& each) {
+    return std::ranges::any_of(each.second.pages,
+                               [](const auto& page) { return page && page->asked; });
+  });
+}
+
+bool HeadReview::agreed(const Candidate& candidate,
+                        std::uint64_t first,
+                        std::span<const ledger::ShardHead> heads) {
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    const std::uint64_t at = first + k;
+    const std::uint64_t number = at / kHeadsPerPage;
+    if (number >= candidate.pages.size() || !candidate.pages[number]) {
+      return false;
+    }
+    const Page& page = *candidate.pages[number];
+    const std::size_t place = at % kHeadsPerPage;
+    const bool equal = place < page.heads.size() && page.heads[place] == heads[k];
+    if (!equal || !page.answered || !page.exceptions.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool HeadReview::agreed(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const {
+  return std::ranges::any_of(candidates_, [&](const auto& each) {
+    const Candidate& candidate = each.second;
+    return candidate.old_size <= old_size &&
+           agreed(candidate, old_size - candidate.old_size, heads);
+  });
+}
+
+void HeadReview::forget_below(std::uint64_t size) {
+  for (auto& [from, candidate] : candidates_) {
+    if (candidate.old_size + candidate.pages.size() * kHeadsPerPage <= size) {
+      candidate.pages.clear();
+    }
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,401 @@
+#include "server/publication.h"
+
+#include "common/assert.h"
+#include "ledger/error_details.h"
+#include "ledger/tree_proof.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::size_t kLeavesAtOnce = 256;  // As a TreeReader gives them.
+// Heads compared in one call: some milliseconds of reading.
+constexpr std::size_t kComparedAtOnce = 16 * kLeavesAtOnce;
+constexpr std::uint64_t kFetchAgainMs = 100;
+// A leader that has too much to decide is left alone for so long.
+constexpr std::uint64_t kProposeLaterMs = 50;
+// Syncs of a signature are worth it so often; what is ordered in between is under the next one.
+constexpr std::uint64_t kSignAgainMs = 50;
+
+MetricName plain(std::string_view name, std::string_view help) {
+  return {.name = "gcoord_server_publication_" + std::string(name), .help = std::string(help)};
+}
+
+}  // namespace
+
+Publication::Counters::Counters(MetricsRegistry& registry)
+    : dropped(registry.counter(plain(
+          "messages_dropped_total", "Messages of peers about the cluster log that made no sense"))),
+      rounds(registry.counter(plain("rounds_total", "Rounds of the cluster log proposed here"))),
+      rounds_split(registry.counter(
+          plain("rounds_split_total", "Rounds begun anew without heads that no majority had"))),
+      heads_compared(registry.counter(
+          plain("heads_compared_total", "Ordered heads compared with this node's own trees"))),
+      heads_unknown(registry.counter(
+          plain("heads_unknown_total", "Ordered heads that this node's history does not reach"))),
+      heads_different(registry.counter(
+          plain("heads_different_total", "Ordered heads that this node's history contradicts"))),
+      leaves_fetched(registry.counter(
+          plain("leaves_fetched_total", "Leaves of the cluster log taken from peers"))),
+      leaves_refused(registry.counter(
+          plain("leaves_refused_total", "Leaves of peers that do not lead to the ordered log"))),
+      signatures(registry.counter(plain("signatures_total", "Cluster logs that this node signed"))),
+      signatures_refused(registry.counter(
+          plain("signatures_refused_total", "Signatures of peers that are not genuine"))),
+      size(registry.gauge(plain("size", "Leaves of the cluster log on this node"))),
+      published(registry.gauge(
+          plain("published_size", "Leaves of the cluster log that a majority has signed"))),
+      signing(registry.gauge(plain("signing", "1 while this node signs, 0 while it refuses"))),
+      duration(registry.histogram(
+          plain("duration_us",
+                "From the first entry of a publisher's round to a majority's signatures"))) {
+  signing.set(1);
+}
+
+Publication::Publication(PublicationOptions options,
+                         PublicationPort& port,
+                         MetricsRegistry& metrics)
+    : options_(std::move(options)),
+      port_(port),
+      counters_(metrics),
+      heads_(options_.shard_count),
+      review_([this](ShardId shard) {
+        return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
+                                                                         : nullptr;
+      }),
+      hunt_(options_.self, options_.nodes, [this](ShardId shard) { return port_.tree(shard); }),
+      batch_(std::uint64_t{options_.incarnation.value} << 32u) {
+  GCOORD_ASSERT(std::ranges::is_sorted(options_.nodes));
+  GCOORD_ASSERT(std::ranges::binary_search(options_.nodes, options_.self));
+  GCOORD_ASSERT(options_.round_heads_max > 0 && options_.round_heads_max <= kHeadsPerRoundMax);
+}
+
+Status Publication::start() {
+  const ledger::TreeReader& log = port_.cluster_log();
+  const std::uint64_t oldest = log.size() > kScannedMax ? log.size() - kScannedMax : 0;
+  for (std::uint64_t at = std::max(log.first(), oldest); at < log.size();) {
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, log.size() - at));
+    GCOORD_TRY(const auto entries, log.entries(at, count));
+    for (const auto& entry : entries) {
+      GCOORD_TRY(const ledger::ShardHead head, ledger::decode_head(entry));
+      heads_.on_leaf(at++, head);
+    }
+  }
+  const std::uint64_t known = std::min(options_.signed_size, log.size());
+  compared_ = std::max(log.first(), known > kComparedAgain ? known - kComparedAgain : 0);
+  counters_.size.set(static_cast<std::int64_t>(log.size()));
+  return Status{};
+}
+
+void Publication::touch(ShardId shard, std::uint64_t size, std::uint64_t now_ms) {
+  heads_.touch(shard, size);
+  news_ms_ = news_ms_ == 0 ? now_ms : news_ms_;
+  if (publisher_ && !round_) {
+    due_ms_ = std::min(due_ms_, next_round_ms_);
+  }
+}
+
+void Publication::on_round(const RoundEntry& round) {
+  const std::uint64_t size = port_.cluster_log().size();
+  if (failed_ || size < round.old_size || size >= round.size()) {
+    return;  // Has it already, or a gap before it, which is fetched.
+  }
+  const auto known = static_cast<std::size_t>(size - round.old_size);
+  const bool own = round_ && round_->holds(round.old_size, round.heads);
+  const bool agreed = own || review_.agreed(round.old_size, round.heads);
+  if (append(std::span(round.heads).subspan(known)) && agreed && compared_ == size) {
+    compared_ = round.size();
+    counters_.heads_compared.add(round.heads.size() - known);
+  }
+}
+
+void Publication::on_state(const PublicationState& state) {
+  if (state.keys() != state_.keys()) {
+    // Some may be by a key that counts no more; their owners say them again soon.
+    signatures_.clear();
+    signed_.reset();
+  }
+  state_ = state;
+  review_.forget_below(state_.size());
+  due_ms_ = 0;
+}
+
+void Publication::on_proposal_lost() {
+  entries_proposed_ = entries_ordered_;
+  propose_ms_ = now_ms_ + kProposeLaterMs;
+}
+
+void Publication::on_role(bool publisher) {
+  publisher_ = publisher;
+  due_ms_ = 0;
+  if (!publisher) {
+    round_.reset();
+    under_way_.clear();
+  }
+}
+
+bool Publication::up_to_date() const {
+  return port_.cluster_log().size() == state_.size();
+}
+
+void Publication::advance(std::uint64_t now_ms) {
+  GCOORD_ASSERT(now_ms > 0 && now_ms >= now_ms_);
+  now_ms_ = now_ms;
+  if (failed_ || quarantined_) {
+    due_ms_ = now_ms + kRepeatMs;
+    return;
+  }
+  answer_pages();
+  catch_up();
+  compare();
+  vouch();
+  publish();
+  hunt();
+  if (publisher_) {
+    lead();
+  }
+  repeat();
+  const bool news = publisher_ && heads_.next_changed(0) < heads_.shard_count();
+  const std::uint64_t done = std::max(refused_, signed_ ? signed_->size : 0);
+  const bool waits =
+      review_.waiting() || round_ || news || done < state_.size() || hunt_.busy() || !up_to_date();
+  due_ms_ = now_ms + (waits ? kStepMs : kRepeatMs);
+}
+
+void Publication::answer_pages() {
+  for (const HeadReview::Answer& answer : review_.advance(now_ms_)) {
+    send(answer.to, answer.verdict);
+  }
+}
+
+void Publication::catch_up() {
+  if (port_.cluster_log().size() < state_.size()) {
+    fetch();
+  } else {
+    fetch_ms_ = 0;
+  }
+  trust();
+}
+
+// What is kept here is held against the order before anything else is held against it: a cluster
+// log that rotted must not accuse a shard.
+void Publication::trust() {
+  if (state_.size() <= trusted_ || port_.cluster_log().size() < state_.size()) {
+    return;
+  }
+  const auto root = ledger::root_at(port_.cluster_log(), state_.size());
+  if (!root.ok()) {
+    return fail(root.status());
+  }
+  if (root.value() != state_.root()) {
+    return fail(Status{StatusCode::DataLoss,
+                       "what this node keeps of the cluster log is not what was ordered" +
+                           std::string(ledger::kRotAdvice),
+                       ledger::kClusterLogRot});
+  }
+  trusted_ = state_.size();
+}
+
+void Publication::fetch() {
+  if (options_.nodes.size() < 2 || (fetch_ms_ != 0 && now_ms_ < fetch_ms_ + kFetchAgainMs)) {
+    return;
+  }
+  fetch_ms_ = now_ms_;
+  peer_ = (peer_ + 1) % options_.nodes.size();
+  if (options_.nodes[peer_] == options_.self) {
+    peer_ = (peer_ + 1) % options_.nodes.size();
+  }
+  send(options_.nodes[peer_], LeavesQuery{port_.cluster_log().size(), state_.size()});
+}
+
+bool Publication::append(std::span<const ledger::ShardHead> leaves) {
+  std::uint64_t index = port_.cluster_log().size();
+  if (const Status status = port_.append_leaves(leaves); !status.ok()) {
+    fail(status);
+    return false;
+  }
+  for (const ledger::ShardHead& head : leaves) {
+    heads_.on_leaf(index++, head);
+  }
+  GCOORD_ASSERT(port_.cluster_log().size() == index);
+  counters_.size.set(static_cast<std::int64_t>(index));
+  fetch_ms_ = 0;
+  return true;
+}
+
+// Holds the ordered leaves against this node's own trees, in their order: what is behind is waited
+// for.
+void Publication::compare() {
+  const ledger::TreeReader& log = port_.cluster_log();
+  const std::uint64_t end = trusted_;
+  for (std::size_t done = 0; compared_ < end && done < kComparedAtOnce && !failed_;) {
+    const auto count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, end - compared_));
+    const auto entries = log.entries(compared_, count);
+    if (!entries.ok()) {
+      return fail(entries.status());
+    }
+    for (const auto& entry : entries.value()) {
+      const auto head = ledger::decode_head(entry);
+      if (!head.ok()) {
+        return fail(head.status());
+      }
+      if (!compare_leaf(head.value())) {
+        return;
+      }
+      ++compared_;
+      ++done;
+    }
+  }
+}
+
+// False: this node's tree is not that large yet.
+bool Publication::compare_leaf(const ledger::ShardHead& head) {
+  if (hunt_.holds(head.shard)) {
+    return true;
+  }
+  const bool known = head.shard.value < options_.shard_count;
+  const auto tree = known ? port_.tree(head.shard) : nullptr;
+  const HeadComparison seen = compare_head(tree.get(), head);
+  switch (seen.verdict) {
+    case HeadVerdict::Behind:
+      return false;
+    case HeadVerdict::Equal:
+      counters_.heads_compared.add();
+      break;
+    case HeadVerdict::Unknown:
+      counters_.heads_unknown.add();
+      break;
+    case HeadVerdict::Differs:
+      counters_.heads_different.add();
+      hunt_.begin(head);
+      break;
+  }
+  return true;
+}
+
+// Signs what is ordered, here, and compared; of a run of rounds the last one, or some.
+void Publication::vouch() {
+  const std::uint64_t size = state_.size();
+  const bool compared = up_to_date() && trusted_ == size && compared_ == size;
+  // A signature counts once the log has the key.
+  const auto key = state_.keys().find(options_.self);
+  const bool keyed = key != state_.keys().end() && key->second == options_.key;
+  const bool whole = size != 0 && keyed && compared && hunt_.empty();
+  const bool done = (signed_ && signed_->size >= size) || refused_ == size;
+  if (!whole || done || failed_ || now_ms_ < sign_ms_) {
+    return;
+  }
+  sign_ms_ = now_ms_ + kSignAgainMs;
+  const auto signature = port_.sign(size, state_.root());
+  if (!signature.ok()) {
+    refused_ = size;
+    return refuse(signature.status());
+  }
+  refuse(Status{});
+  counters_.signatures.add();
+  signed_ = SignatureMessage{size, state_.root(), signature.value()};
+  signatures_.add(options_.self, *signed_);
+  send_all(*signed_);
+}
+
+// Ok: signs again.
+void Publication::refuse(const Status& why) {
+  const bool belongs = why.ok() || why.detail() == ledger::kSignerBehind ||
+                       why.detail() == ledger::kSignerContradiction;
+  if (!belongs) {
+    return fail(why);
+  }
+  if (why.detail() != refusal_.detail()) {
+    refusal_ = why;
+    counters_.signing.set(why.ok() ? 1 : 0);
+    port_.on_refusal(why);
+  }
+}
+
+void Publication::publish() {
+  const ledger::TreeReader& log = port_.cluster_log();
+  const auto root_of = [&](std::uint64_t size) -> std::optional<ledger::MerkleHash> {
+    if (size <= published_ || size > trusted_) {
+      return std::nullopt;
+    }
+    const auto root = ledger::root_at(log, size);
+    return root.ok() ? std::optional(root.value()) : std::nullopt;
+  };
+  const std::optional<PublishedLog> published =
+      signatures_.newest(options_.nodes.size() / 2 + 1, root_of);
+  if (!published) {
+    return;
+  }
+  published_ = published->size;
+  std::erase_if(under_way_, [&](const UnderWay& each) {
+    const bool done = each.size <= published_;
+    if (done) {
+      counters_.duration.observe_us((now_ms_ - each.news_ms) * 1000);
+    }
+    return done;
+  });
+  signatures_.forget_below(published_);
+  counters_.published.set(static_cast<std::int64_t>(published_));
+  port_.on_published(*published);
+}
+
+void Publication::hunt() {
+  if (hunt_.empty()) {
+    return;
+  }
+  if (const auto question = hunt_.advance(now_ms_)) {
+    send(question->to, question->query);
+  }
+  // All that the ordered log shows is found before anything is repaired.
+  if (hunt_.busy() || compared_ < trusted_) {
+    return;
+  }
+  quarantined_ = true;
+  const std::vector<HistoryAlarm> alarms = hunt_.alarms();
+  for (const HistoryAlarm& alarm : alarms) {
+    send_all(AlarmMessage{alarm.shard, alarm.index});
+    port_.on_alarm(alarm);
+  }
+  counters_.signing.set(0);
+  port_.quarantine(alarms);
+}
+
+void Publication::repeat() {
+  if (now_ms_ < repeat_ms_) {
+    return;
+  }
+  repeat_ms_ = now_ms_ + kRepeatMs;
+  const auto known = state_.keys().find(options_.self);
+  if (known == state_.keys().end() || known->second != options_.key) {
+    announced_[options_.self] = options_.key;
+    send_all(KeyMessage{options_.key});
+  }
+  if (signed_) {
+    send_all(*signed_);
+  }
+}
+
+void Publication::fail(const Status& why) {
+  if (!failed_) {
+    failed_ = true;
+    counters_.signing.set(0);
+    port_.on_failure(why);
+  }
+}
+
+PublicationView Publication::view() const {
+  return {.round = state_.round(),
+          .ordered_size = state_.size(),
+          .size = port_.cluster_log().size(),
+          .signed_size = signed_ ? signed_->size : 0,
+          .published_size = published_,
+          .publisher = publisher_,
+          .refusal = refusal_};
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,225 @@
+// The publication of a node: how the shards' heads get into the cluster log, and how the nodes come
+// to vouch for it.
+//
+//   publisher: heads of changed shards -> pages to all -> a majority agrees -> entries in shard 0
+//   every node: entry applied -> its leaves, each compared with the own tree -> {size, root}
+//   durable -> signature to all -> majority: published
+//
+// Who gets shard 0 by a snapshot asks the others for the leaves in between, with a proof.
+//
+// The leader of shard 0 is the publisher; the log of shard 0 orders the rounds
+// (publication_entry.h), so it does not matter if two believe to be it. A node signs only a log
+// whose every head it has compared with its own trees, as far as they reach back. Whose own root
+// differs from an ordered head is in the minority (publication_round.h): it names the entry
+// (history_hunt.h), signs nothing more, and hands the shard over to be quarantined and repaired.
+//
+// A machine without clocks, threads and disks: it is told the time and what happened, and does what
+// it does through PublicationPort. Work of one call is bounded; a call of advance() by the time
+// next_due_ms() says keeps it going. Messages come from outside: what does not fit is dropped and
+// counted. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "common/metrics.h"
+#include "common/status.h"
+#include "server/head_review.h"
+#include "server/history_hunt.h"
+#include "server/publication_entry.h"
+#include "server/publication_message.h"
+#include "server/publication_port.h"
+#include "server/publication_round.h"
+#include "server/published_heads.h"
+#include "server/signature_set.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::server {
+
+struct PublicationOptions {
+  NodeId self;
+  std::vector<NodeId> nodes;  // All of the cluster, this one too, ascending.
+  std::uint32_t shard_count = 0;
+  Incarnation incarnation;        // Numbers of batches rise with it.
+  LedgerKey key{};                // That this node signs with.
+  std::uint64_t signed_size = 0;  // Of the cluster log that this node signed in an earlier life.
+  // A round begins at most so often, and right behind a full one. Half of the second within which
+  // an entry is to be published is left for the round itself.
+  std::uint64_t interval_ms = 250;
+  std::size_t round_heads_max = kHeadsPerRoundMax;
+};
+
+struct PublicationView {
+  std::uint64_t round = 0;         // The last one that is ordered.
+  std::uint64_t ordered_size = 0;  // Of the cluster log.
+  std::uint64_t size = 0;          // Of what this node has of it.
+  std::uint64_t signed_size = 0;   // 0: this node has not signed since it started.
+  std::uint64_t published_size = 0;
+  bool publisher = false;
+  Status refusal;  // Why this node does not sign.
+};
+
+class Publication {
+ public:
+  // The longest time from one call of advance() to the next while something is under way.
+  static constexpr std::uint64_t kStepMs = 20;
+  // What may have been lost is said again so often.
+  static constexpr std::uint64_t kRepeatMs = 500;
+
+  // The port outlives it.
+  Publication(PublicationOptions options, PublicationPort& port, MetricsRegistry& metrics);
+
+  // Leaves that are read at start; heads of shards that are not among them are published again.
+  static constexpr std::uint64_t kScannedMax = std::uint64_t{4} << 20;
+  // Leaves below what was signed that are compared again at start: what has changed on the disk
+  // since is found where it is likely to be asked for.
+  static constexpr std::uint64_t kComparedAgain = 4096;
+
+  // Once, before anything else: reads the newest leaves that this node keeps.
+  Status start();
+
+  // A shard has that many decided entries, of which the last is not a publication entry.
+  void touch(ShardId shard, std::uint64_t size, std::uint64_t now_ms);
+
+  // Entries of shard 0 that were taken, in their order; on_state() follows.
+  void on_round(const RoundEntry& round);
+
+  // What the entries of shard 0 come to by now.
+  void on_state(const PublicationState& state);
+
+  // Whether this node leads shard 0.
+  void on_role(bool publisher);
+
+  // An entry that was proposed will not be applied: what is not ordered is proposed again, a little
+  // later.
+  void on_proposal_lost();
+
+  // Bytes whose first one is kPublicationKind.
+  void on_message(NodeId from, std::span<const std::byte> bytes, std::uint64_t now_ms);
+
+  // now_ms only grows and is above 0.
+  void advance(std::uint64_t now_ms);
+
+  // When to call advance() again, at the latest.
+  std::uint64_t next_due_ms() const { return due_ms_; }
+
+  PublicationView view() const;
+
+  PublishedHead head(ShardId shard) const { return heads_.at(shard); }
+
+ private:
+  struct Counters {
+    explicit Counters(MetricsRegistry& registry);
+
+    Counter& dropped;  // Messages.
+    Counter& rounds;   // Proposed here.
+    Counter& rounds_split;
+    Counter& heads_compared;
+    Counter& heads_unknown;
+    Counter& heads_different;
+    Counter& leaves_fetched;
+    Counter& leaves_refused;
+    Counter& signatures;
+    Counter& signatures_refused;  // Of others, that are not genuine.
+    Gauge& size;
+    Gauge& published;
+    Gauge& signing;
+    Histogram& duration;  // Of rounds of this publisher.
+  };
+
+  // Messages by kind (publication_messages.cc). False: dropped.
+  bool on(NodeId from, PageMessage& message);
+  bool on(NodeId from, const VerdictMessage& message);
+  bool on(NodeId from, const SignatureMessage& message);
+  bool on(NodeId from, const LeavesQuery& message);
+  bool on(NodeId from, const LeavesMessage& message);
+  bool on(NodeId from, const HashQuery& message);
+  bool on(NodeId from, const HashMessage& message);
+  bool on(NodeId from, const KeyMessage& message);
+  bool on(NodeId from, const AlarmMessage& message);
+
+  void send(NodeId to, const PublicationMessage& message);
+  void send_all(const PublicationMessage& message);
+
+  // publication.cc: every node.
+  void answer_pages();
+  void catch_up();
+  void fetch();
+  void trust();
+  bool append(std::span<const ledger::ShardHead> leaves);
+  void compare();
+  bool compare_leaf(const ledger::ShardHead& head);
+  void vouch();
+  void refuse(const Status& why);
+  void publish();
+  void repeat();
+  void hunt();
+  void fail(const Status& why);
+
+  // publication_lead.cc: the publisher.
+  void lead();
+  void begin_round();
+  void give_up_round();
+  std::vector<ledger::ShardHead> collect();
+  void settle_round();
+  void drop_disputed();
+  bool follow_round();
+  Status plan_entries();
+  void propose_entries();
+  void propose_key();
+
+  bool up_to_date() const;
+
+  PublicationOptions options_;
+  PublicationPort& port_;
+  Counters counters_;
+  PublishedHeads heads_;
+  HeadReview review_;
+  HistoryHunt hunt_;
+  SignatureSet signatures_;
+  PublicationState state_;
+  std::map<NodeId, LedgerKey> announced_;  // Keys that nodes say they sign with.
+  std::optional<PublicationRound> round_;
+  std::map<ShardId, std::uint64_t> held_until_ms_;  // Shards that no majority agreed on.
+  std::uint64_t batch_ = 0;
+  std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
+  std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
+  std::uint64_t published_ = 0;
+  std::optional<SignatureMessage> signed_;
+  // Roots after each entry of round_, and before the first one; empty until a majority has agreed.
+  std::vector<ledger::MerkleHash> entry_roots_;
+  std::size_t entries_ordered_ = 0;   // Of them.
+  std::size_t entries_proposed_ = 0;  // Of which nothing was heard yet, and those ordered.
+  std::uint64_t refused_ = 0;         // The size that refusal_ is about.
+  Status refusal_;
+  bool publisher_ = false;
+  bool failed_ = false;
+  bool quarantined_ = false;
+  std::size_t peer_ = 0;  // Asked for leaves last.
+  std::uint32_t cursor_ = 0;
+  std::uint64_t now_ms_ = 0;
+  std::uint64_t due_ms_ = 0;
+  std::uint64_t fetch_ms_ = 0;
+  std::uint64_t repeat_ms_ = 0;
+  std::uint64_t next_round_ms_ = 0;
+  std::uint64_t proposed_ms_ = 0;
+  std::uint64_t propose_ms_ = 0;  // Nothing is proposed before.
+  std::uint64_t key_ms_ = 0;
+  std::uint64_t news_ms_ = 0;  // When the first news came that no round has collected; 0: none.
+
+  // A round of this publisher on its way to a majority's signatures.
+  struct UnderWay {
+    std::uint64_t news_ms = 0;
+    std::uint64_t size = 0;
+  };
+
+  std::vector<UnderWay> under_way_;
+  std::uint64_t sign_ms_ = 0;
+};
+
+}  // namespace gcoord::server

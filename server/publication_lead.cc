@@ -1,0 +1,222 @@
+// The publisher's part: rounds of heads, from the changed shards to an entry in the log of shard 0.
+#include "common/assert.h"
+#include "ledger/frontier_growth.h"
+#include "ledger/tree_proof.h"
+#include "server/publication.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// A proposal of which nothing was heard is made again: long beside any election, short beside an
+// operator's patience. Twice the same round does no harm, the log takes one.
+constexpr std::uint64_t kProposeAgainMs = 2000;
+// Entries that may be undecided at once: 64 KB of shard 0's log, beside what clients have there.
+constexpr std::size_t kEntriesUnderWay = 32;
+// A shard that no majority agreed on is left alone for so long.
+constexpr std::uint64_t kHoldMs = 1000;
+
+}  // namespace
+
+void Publication::lead() {
+  propose_key();
+  if (round_ && !follow_round()) {
+    const bool ordered = !entry_roots_.empty() && state_.root() == entry_roots_.back();
+    if (ordered) {
+      round_.reset();
+    } else {
+      give_up_round();  // Something else was ordered in its place.
+    }
+    entry_roots_.clear();
+  }
+  if (round_) {
+    settle_round();
+  } else if (now_ms_ >= next_round_ms_ && up_to_date() && compared_ == state_.size() &&
+             hunt_.empty()) {
+    begin_round();
+  }
+}
+
+// What is in it will be collected again.
+void Publication::give_up_round() {
+  const std::uint64_t size = round_->options().old_size + round_->heads().size();
+  if (!under_way_.empty() && under_way_.back().size == size) {
+    news_ms_ = under_way_.back().news_ms;
+    under_way_.pop_back();
+  }
+  round_.reset();
+}
+
+void Publication::begin_round() {
+  std::vector<ledger::ShardHead> heads = collect();
+  if (heads.empty()) {
+    return;
+  }
+  const bool full = heads.size() == options_.round_heads_max;
+  under_way_.push_back({news_ms_, state_.size() + heads.size()});
+  news_ms_ = full ? news_ms_ : 0;
+  next_round_ms_ = now_ms_ + (full ? 0 : options_.interval_ms);
+  round_.emplace(PublicationRoundOptions{.self = options_.self,
+                                         .nodes = options_.nodes,
+                                         .batch = ++batch_,
+                                         .old_size = state_.size(),
+                                         .begin_ms = now_ms_},
+                 std::move(heads));
+  entry_roots_.clear();
+  entries_ordered_ = 0;
+  entries_proposed_ = 0;
+  settle_round();
+}
+
+// The next changed shards, in turn, so that none waits for ever behind busy ones of lower numbers.
+std::vector<ledger::ShardHead> Publication::collect() {
+  std::vector<ledger::ShardHead> heads;
+  const std::uint32_t count = heads_.shard_count();
+  std::uint32_t shard = heads_.next_changed(cursor_);
+  bool wrapped = false;
+  while (heads.size() < options_.round_heads_max) {
+    if (shard >= count) {
+      if (wrapped || cursor_ == 0) {
+        break;
+      }
+      wrapped = true;
+      shard = heads_.next_changed(0);
+      continue;
+    }
+    if (wrapped && shard >= cursor_) {
+      break;
+    }
+    const ShardId id{shard};
+    const auto held = held_until_ms_.find(id);
+    const bool waits = held != held_until_ms_.end() && now_ms_ < held->second;
+    if (held != held_until_ms_.end() && !waits) {
+      held_until_ms_.erase(held);
+    }
+    const auto tree = waits ? nullptr : port_.tree(id);
+    const std::uint64_t size = tree == nullptr ? 0 : tree->size();
+    if (size > heads_.at(id).size) {
+      const auto root = ledger::root_at(*tree, size);
+      if (root.ok()) {
+        heads.push_back({id, size, root.value()});
+      } else {
+        held_until_ms_[id] = now_ms_ + kHoldMs;  // Damaged here; the nodes' exchange will tell.
+      }
+    }
+    shard = heads_.next_changed(shard + 1);
+  }
+  cursor_ = shard >= count ? 0 : shard;
+  return heads;
+}
+
+void Publication::settle_round() {
+  GCOORD_ASSERT(round_);
+  if (!entry_roots_.empty()) {
+    return propose_entries();
+  }
+  round_->send(now_ms_, [this](NodeId to, std::vector<std::byte> message) {
+    port_.send(to, std::move(message));
+  });
+  switch (round_->outcome(now_ms_)) {
+    case PublicationRound::Outcome::Pending:
+      return;
+    case PublicationRound::Outcome::Agreed:
+      if (const Status status = plan_entries(); !status.ok()) {
+        return fail(status);
+      }
+      return propose_entries();
+    case PublicationRound::Outcome::Split:
+      return drop_disputed();
+  }
+}
+
+void Publication::drop_disputed() {
+  counters_.rounds_split.add();
+  for (const PublicationRound::Dispute& dispute : round_->disputes()) {
+    const ShardId shard = dispute.head.shard;
+    held_until_ms_[shard] = now_ms_ + kHoldMs;
+    if (dispute.majority_root) {
+      counters_.heads_different.add();
+      hunt_.begin({shard, dispute.head.size, *dispute.majority_root});
+    } else if (dispute.differs) {
+      port_.on_alarm({.node = NodeId{0}, .shard = shard, .size = dispute.head.size});
+    }
+  }
+  give_up_round();
+  next_round_ms_ = now_ms_;
+}
+
+// The roots between the entries that the round is cut into: which tell its entries from others.
+Status Publication::plan_entries() {
+  const std::vector<ledger::ShardHead>& heads = round_->heads();
+  GCOORD_TRY(auto frontier, ledger::frontier_at(port_.cluster_log(), round_->options().old_size));
+  entry_roots_.push_back(ledger::root_of(frontier));
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    ledger::append_leaf(frontier, ledger::hash_leaf(ledger::encode_head(heads[k])));
+    if ((k + 1) % kHeadsPerEntryMax == 0 || k + 1 == heads.size()) {
+      entry_roots_.push_back(ledger::root_of(frontier));
+    }
+  }
+  return Status{};
+}
+
+// Whether what is ordered is a part of this round, and something of it is left.
+bool Publication::follow_round() {
+  const std::uint64_t base = round_->options().old_size;
+  if (entry_roots_.empty()) {
+    return state_.size() == base;
+  }
+  const std::uint64_t heads = state_.size() - std::min(state_.size(), base);
+  const std::uint64_t done = (heads + kHeadsPerEntryMax - 1) / kHeadsPerEntryMax;
+  const bool ours = state_.size() >= base && done + 1 < entry_roots_.size() &&
+                    heads % kHeadsPerEntryMax == 0 && state_.root() == entry_roots_[done];
+  if (ours && done != entries_ordered_) {
+    entries_ordered_ = done;
+    entries_proposed_ = std::max(entries_proposed_, entries_ordered_);
+    proposed_ms_ = now_ms_;
+  }
+  return ours;
+}
+
+void Publication::propose_entries() {
+  const bool waits = entries_proposed_ > entries_ordered_;
+  if (waits && now_ms_ >= proposed_ms_ + kProposeAgainMs) {
+    entries_proposed_ = entries_ordered_;
+  }
+  if (now_ms_ < propose_ms_) {
+    return;
+  }
+  const std::vector<ledger::ShardHead>& heads = round_->heads();
+  const std::size_t end = std::min(entry_roots_.size() - 1, entries_ordered_ + kEntriesUnderWay);
+  for (; entries_proposed_ < end; ++entries_proposed_) {
+    const std::size_t first = entries_proposed_ * kHeadsPerEntryMax;
+    const std::size_t last = std::min(first + kHeadsPerEntryMax, heads.size());
+    RoundEntry entry{.round = state_.round() + 1 + (entries_proposed_ - entries_ordered_),
+                     .old_size = round_->options().old_size + first,
+                     .root = entry_roots_[entries_proposed_ + 1],
+                     .heads = {}};
+    entry.heads.assign(heads.begin() + static_cast<std::ptrdiff_t>(first),
+                       heads.begin() + static_cast<std::ptrdiff_t>(last));
+    proposed_ms_ = now_ms_;
+    counters_.rounds.add();
+    port_.propose(encode(PublicationEntry{std::move(entry)}));
+  }
+}
+
+// Keys that nodes announce and the log does not know, one at a time.
+void Publication::propose_key() {
+  if (now_ms_ < key_ms_) {
+    return;
+  }
+  for (const auto& [node, key] : announced_) {
+    const auto known = state_.keys().find(node);
+    if (known == state_.keys().end() || known->second != key) {
+      key_ms_ = now_ms_ + kRepeatMs;
+      port_.propose(encode(PublicationEntry{KeyEntry{node, key}}));
+      return;
+    }
+  }
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,206 @@
+#include "server/record_text.h"
+
+#include "common/base64.h"
+#include "consensus/configuration.h"
+#include "locks/lock_command.h"
+#include "locks/lock_entry.h"
+#include "server/log_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+namespace gcoord::server {
+namespace {
+
+using locks::LockCommand;
+using locks::LockCommandKind;
+
+std::string name_of(LockCommandKind kind) {
+  switch (kind) {
+    case LockCommandKind::Noop:
+      return "noop";
+    case LockCommandKind::Acquire:
+      return "acquire";
+    case LockCommandKind::Release:
+      return "release";
+    case LockCommandKind::CancelWait:
+      return "cancel_wait";
+    case LockCommandKind::RegisterSession:
+      return "register_session";
+    case LockCommandKind::ExpireSession:
+      return "expire_session";
+    case LockCommandKind::CloseSession:
+      return "close_session";
+    case LockCommandKind::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string name_of(RecordOrigin origin) {
+  switch (origin) {
+    case RecordOrigin::System:
+      return "system";
+    case RecordOrigin::Loopback:
+      return "loopback";
+    case RecordOrigin::Remote:
+      return "remote";
+  }
+  return std::to_string(static_cast<unsigned>(origin));
+}
+
+std::string time_text(std::uint64_t time_ms) {
+  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 40> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(
+      text.data() + length, text.size() - length, ".%03uZ", static_cast<unsigned>(time_ms % 1000));
+  return text.data();
+}
+
+std::string hex(NameHash hash) {
+  std::array<char, 33> text{};
+  std::snprintf(text.data(),
+                text.size(),
+                "%016llx%016llx",
+                static_cast<unsigned long long>(hash.high),
+                static_cast<unsigned long long>(hash.low));
+  return text.data();
+}
+
+template <typename Number>
+void add_number(RecordFacts& facts, const char* name, Number number) {
+  if (number != 0) {
+    facts.emplace_back(name, std::to_string(number));
+  }
+}
+
+void add_command(RecordFacts& facts, const LockCommand& command) {
+  facts.emplace_back("session", std::to_string(command.session.value));
+  add_number(facts, "sequence", command.sequence.value);
+  if (command.kind == LockCommandKind::Acquire) {
+    if (command.name != nullptr) {
+      facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    }
+    facts.emplace_back("waits", (command.flags & locks::kAcquireWait) != 0 ? "yes" : "no");
+  }
+  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
+    facts.emplace_back("name_hash", hex(command.name_hash));
+  }
+  add_number(facts, "token", command.token.value);
+  add_number(facts, "ttl_ms", command.ttl_ms);
+  add_number(facts, "serial", command.serial);
+  if (command.kind == LockCommandKind::CancelWait) {
+    facts.emplace_back("timed_out", (command.flags & locks::kCancelTimedOut) != 0 ? "yes" : "no");
+  }
+}
+
+// "1 2 3": the nodes of the slots in a mask.
+std::string nodes_of(const consensus::Configuration& configuration, std::uint32_t slots) {
+  std::string text;
+  for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
+    if ((slots >> slot & 1) != 0) {
+      text += (text.empty() ? "" : " ") + std::to_string(configuration.node[slot].value);
+    }
+  }
+  return text;
+}
+
+bool add_configuration(RecordFacts& facts, std::span<const std::byte> body) {
+  consensus::Configuration configuration;
+  if (body.size() != sizeof configuration) {
+    return false;
+  }
+  std::memcpy(static_cast<void*>(&configuration), body.data(), body.size());
+  facts.emplace_back("voters", nodes_of(configuration, configuration.voters));
+  if (configuration.joint()) {
+    facts.emplace_back("voters_outgoing", nodes_of(configuration, configuration.voters_outgoing));
+  }
+  facts.emplace_back("learners", nodes_of(configuration, configuration.learners));
+  return true;
+}
+
+// What stands behind the header; false if it cannot be read as what the header says.
+bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> body) {
+  switch (kind) {
+    case RecordKind::Noop:
+      facts.front().second = "noop";
+      return body.empty();
+    case RecordKind::LockCommand: {
+      const auto command = locks::decode(body);
+      if (!command.ok()) {
+        return false;
+      }
+      facts.front().second = name_of(command.value().kind);
+      add_command(facts, command.value());
+      return true;
+    }
+    case RecordKind::Configuration:
+      facts.front().second = "configuration";
+      return add_configuration(facts, body);
+    case RecordKind::Publication:
+      facts.front().second = "publication";
+      facts.emplace_back("body", to_base64(body));
+      return true;
+    case RecordKind::Restore:
+      facts.front().second = "restore";
+      facts.emplace_back("body", to_base64(body));
+      return true;
+  }
+  return false;
+}
+
+RecordFacts unknown(std::span<const std::byte> entry) {
+  return {{"kind", "unknown"}, {"bytes", to_base64(entry)}};
+}
+
+// The high bytes of a time are zero in 1970 only; of an entry of a device they always are.
+bool is_device_entry(std::span<const std::byte> entry) {
+  return entry.size() == sizeof(locks::LockEntry) &&
+         std::all_of(entry.begin() + 4, entry.begin() + 8, [](std::byte each) {
+           return each == std::byte{0};
+         });
+}
+
+RecordFacts device_facts(std::span<const std::byte> bytes) {
+  locks::LockEntry entry;
+  std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
+  if (entry.kind() == locks::kEntryPiece) {
+    return {{"kind", "name_piece"}, {"piece", std::to_string(entry.number())}};
+  }
+  if (entry.kind() == locks::kEntryBarrier || entry.kind() == 0) {
+    return {{"kind", entry.kind() == 0 ? "noop" : "barrier"}};
+  }
+  const LockCommand command = locks::command_of(entry);
+  if (command.kind == LockCommandKind::Unknown) {
+    return unknown(bytes);
+  }
+  RecordFacts facts = {{"kind", name_of(command.kind)}};
+  add_command(facts, command);
+  return facts;
+}
+
+}  // namespace
+
+RecordFacts record_facts(std::span<const std::byte> entry) {
+  if (is_device_entry(entry)) {
+    return device_facts(entry);
+  }
+  const auto header = decode_record_header(entry);
+  if (!header) {
+    return unknown(entry);
+  }
+  RecordFacts facts = {{"kind", ""}, {"origin", name_of(header->origin)}};
+  if (header->time_ms != 0) {
+    facts.emplace_back("time", time_text(header->time_ms));
+  }
+  return add_body(facts, header->kind, record_body(entry)) ? facts : unknown(entry);
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,36 @@
+// What the states in a snapshot say, and what becomes of them in a new cluster: the one place that
+// knows what a service's bytes look like outside a running node. Pure; thread-safe.
+#pragma once
+
+#include "common/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+// Of one shard.
+struct StateSummary {
+  std::uint64_t sessions = 0;  // Registered in this shard.
+  std::uint64_t locks = 0;     // Held.
+  std::uint64_t waiters = 0;
+  std::uint64_t token_last = 0;      // The newest that was granted.
+  std::uint32_t ordinal_newest = 0;  // Of the node starts that its sessions were opened in.
+};
+
+// DataLoss (kSnapshotImpossible) for what no node would have given.
+Result<StateSummary> summarize_state(std::span<const std::byte> state);
+
+struct StateChange {
+  std::uint64_t token_bump = 0;  // Tokens that count as granted after the snapshot.
+  bool drop_sessions = false;
+};
+
+// The state that a new cluster begins with. OutOfRange (kRestoreRefused) when the shard has not so
+// many tokens left.
+Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
+                                              const StateChange& change);
+
+}  // namespace gcoord::server

@@ -1,0 +1,402 @@
+// A cluster is saved under load, lost, and comes back from the file as another cluster; saves that
+// are interrupted leave no file.
+#include "chaos/process/local_cluster.h"
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t kShards = 256;
+
+std::uint64_t number(const nlohmann::json& json, const char* field) {
+  return std::stoull(json.value(field, std::string{"0"}));
+}
+
+chaos::LocalCluster planned(const std::filesystem::path& directory,
+                            std::vector<std::string> more = {}) {
+  std::filesystem::create_directories(directory);
+  chaos::LocalClusterOptions options;
+  options.program = chaos::program_beside("gcoordd");
+  options.directory = directory;
+  options.shards = kShards;
+  options.node_arguments = {"--election-ms", "1000"};
+  options.node_arguments.insert(options.node_arguments.end(), more.begin(), more.end());
+  auto cluster = chaos::LocalCluster::plan(options);
+  EXPECT_TRUE(cluster.ok()) << cluster.status().to_string();
+  return std::move(cluster).value();
+}
+
+Ctl ctl_of(const chaos::LocalCluster& cluster) {
+  std::string all;
+  for (const std::string& endpoint : cluster.endpoints()) {
+    all += (all.empty() ? "" : ",") + endpoint;
+  }
+  return Ctl(all);
+}
+
+class SnapshotProcessTest : public testing::Test {
+ protected:
+  void start(std::vector<std::string> more = {}) {
+    more_ = std::move(more);
+    cluster_.emplace(planned(directory_.path() / "old", more_));
+    const Status started = cluster_->start_all(kPatience);
+    ASSERT_TRUE(started.ok()) << started.to_string();
+    ctl_.emplace(ctl_of(*cluster_));
+  }
+
+  std::string file() const { return (directory_.path() / "saved").string(); }
+
+  static nlohmann::json acquire(const Ctl& ctl, const std::string& name) {
+    return ctl.json({"--timeout", "30s", "lock", "acquire", name, "--ttl", "1h", "--try"});
+  }
+
+  static void release(const Ctl& ctl, const std::string& name, const nlohmann::json& grant) {
+    const Finished released = ctl({"--timeout",
+                                   "30s",
+                                   "lock",
+                                   "release",
+                                   name,
+                                   "--session",
+                                   grant.value("session", ""),
+                                   "--token",
+                                   grant.value("token", "")});
+    EXPECT_EQ(released.code, 0) << released.err;
+  }
+
+  static std::string verdict(const Ctl& ctl, const std::string& name, const std::string& token) {
+    const Finished checked =
+        ctl({"-o", "json", "--timeout", "30s", "lock", "check", name, "--token", token});
+    return checked.json().value("verdict", checked.out + checked.err);
+  }
+
+  // Waits until a node has applied what the others have: a follower may be a message behind.
+  void await_equal(std::uint32_t node) {
+    const auto applied = [&](std::uint32_t of) {
+      std::vector<std::string> indexes;
+      const Finished listed =
+          (*ctl_)({"-o", "json", "shard", "ls", "--node", std::to_string(of), "--limit", "256"});
+      for (const auto& row : listed.json().value("rows", nlohmann::json::array())) {
+        indexes.push_back(row.value("applied", ""));
+      }
+      return indexes;
+    };
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < deadline) {
+      const auto here = applied(node);
+      const auto others = {applied(1), applied(2), applied(3)};
+      if (!here.empty() && std::ranges::all_of(others, [&](const auto& o) { return o == here; })) {
+        return;
+      }
+      std::this_thread::yield();
+    }
+    FAIL() << "node " << node << " did not catch up";
+  }
+
+  Ctl ctl_of_node(std::uint32_t node) const { return Ctl(cluster_->endpoints()[node - 1]); }
+
+  // The new cluster's directories, made one by one; its id.
+  std::string restore_all(const chaos::LocalCluster& fresh) {
+    std::string id;
+    for (std::uint32_t node = 1; node <= 3; ++node) {
+      const Finished restored = run("gcoordctl",
+                                    {"-o",
+                                     "json",
+                                     "snapshot",
+                                     "restore",
+                                     file(),
+                                     "--data-dir",
+                                     fresh.data_directory(node).string(),
+                                     "--node",
+                                     std::to_string(node),
+                                     "--nodes",
+                                     "1,2,3"});
+      EXPECT_EQ(restored.code, 0) << restored.out << restored.err;
+      const std::string told = restored.json().value("cluster_id", "");
+      EXPECT_TRUE(id.empty() || told == id) << "nodes restored alike belong together";
+      id = told;
+    }
+    return id;
+  }
+
+  const chaos::ScratchDirectory directory_ = scratch();
+  std::vector<std::string> more_;
+  std::optional<chaos::LocalCluster> cluster_;
+  std::optional<Ctl> ctl_;
+};
+
+TEST_F(SnapshotProcessTest,
+       ARestoredClusterHoldsTheSameLocksUnderTheSameTokensAndGrantsHigherOnes) {
+  start();
+  std::map<std::string, nlohmann::json> held;
+  for (int k = 0; k < 8; ++k) {
+    const std::string name = "held-" + std::to_string(k);
+    held[name] = acquire(*ctl_, name);
+  }
+  await_equal(2);
+  ChildProcess load = ctl_->start({"bench", "lock", "--clients", "4", "--seconds", "3"});
+  const nlohmann::json saved = ctl_->json({"snapshot", "save", file(), "--node", "2"});
+  EXPECT_EQ(saved.value("node", 0), 2);
+  EXPECT_TRUE(load.wait_for(kPatience).has_value());
+
+  // After the save: one lock changes hands, and its new holder's token is lost with the cluster.
+  release(*ctl_, "held-0", held["held-0"]);
+  const nlohmann::json lost = acquire(*ctl_, "held-0");
+  EXPECT_GT(number(lost, "token"), number(held["held-0"], "token"));
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+
+  const Finished inspected = run("gcoordctl", {"-o", "json", "snapshot", "inspect", file()});
+  EXPECT_EQ(inspected.code, 0) << inspected.out << inspected.err;
+  EXPECT_EQ(inspected.json().value("sha256", ""), saved.value("sha256", "-"));
+  EXPECT_GE(number(inspected.json(), "locks"), held.size());
+  EXPECT_TRUE(inspected.json().value("ledger", false)) << "the frontiers of the trees";
+
+  const std::filesystem::path place = directory_.path() / "new";
+  chaos::LocalCluster unnamed = planned(place);
+  const std::string id = restore_all(unnamed);
+  EXPECT_NE(id, saved.value("cluster_id", ""));
+  chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
+  const Status started = fresh.start_all(kPatience);
+  ASSERT_TRUE(started.ok()) << started.to_string();
+  const Ctl ctl = ctl_of(fresh);
+  for (const auto& [name, grant] : held) {
+    EXPECT_EQ(verdict(ctl, name, grant.value("token", "")), "VALID") << name;
+    const nlohmann::json row = ctl.json({"--timeout", "30s", "lock", "get", name});
+    EXPECT_EQ(row.value("token", ""), grant.value("token", "-")) << row.dump();
+    EXPECT_EQ(row.value("session", ""), grant.value("session", "-")) << row.dump();
+  }
+  EXPECT_EQ(verdict(ctl, "held-0", lost.value("token", "")), "STALE");
+  release(ctl, "held-0", held["held-0"]);
+  const nlohmann::json next = acquire(ctl, "held-0");
+  EXPECT_GT(number(next, "token"), number(lost, "token"));
+  EXPECT_GT(number(next, "epoch"), number(lost, "epoch"));
+  EXPECT_NE(next.value("session", ""), lost.value("session", "-"));
+  EXPECT_EQ(verdict(ctl, "held-0", held["held-0"].value("token", "")), "STALE");
+  EXPECT_EQ(verdict(ctl, "held-0", lost.value("token", "")), "STALE");
+  EXPECT_EQ(fresh.stop_all(kPatience), 3u);
+}
+
+TEST_F(SnapshotProcessTest, ARestoredClusterServesAndSurvivesItsNodesWithoutADisk) {
+  start({"--durability", "memory"});
+  const nlohmann::json grant = acquire(*ctl_, "a");
+  await_equal(1);
+  const nlohmann::json saved = ctl_->json({"snapshot", "save", file(), "--node", "1"});
+  EXPECT_EQ(saved.value("durability", ""), "memory");
+  cluster_->stop_all(kPatience);
+  const std::filesystem::path place = directory_.path() / "new";
+  const chaos::LocalCluster unnamed = planned(place);
+  const std::string id = restore_all(unnamed);
+  chaos::LocalCluster fresh = planned(place, {"--cluster-id", id, "--durability", "memory"});
+  ASSERT_TRUE(fresh.start_all(kPatience).ok());
+  const Ctl ctl = ctl_of(fresh);
+  EXPECT_EQ(verdict(ctl, "a", grant.value("token", "")), "VALID");
+  // A node that loses all gets what the restore did, too, in every shard.
+  fresh.kill(3);
+  std::filesystem::remove_all(fresh.data_directory(3));
+  ASSERT_TRUE(fresh.spawn(3, {"--rejoin"}).ok());
+  ASSERT_TRUE(fresh.wait_ready(3, kPatience).ok());
+  const nlohmann::json next = acquire(ctl, "b");
+  EXPECT_GT(number(next, "token"), std::uint64_t{1} << 40);
+  fresh.stop_all(kPatience);
+}
+
+// A directory of the old cluster cannot be started as the new one, and a node of the old cluster
+// finds nobody there.
+TEST_F(SnapshotProcessTest, NodesOfTheOldClusterAreRefusedByTheNew) {
+  start();
+  acquire(*ctl_, "a");
+  ctl_->json({"snapshot", "save", file()});
+  cluster_->stop_all(kPatience);
+  const std::filesystem::path place = directory_.path() / "new";
+  const chaos::LocalCluster unnamed = planned(place);
+  const std::string id = restore_all(unnamed);
+  chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
+  ASSERT_TRUE(fresh.spawn(1).ok());
+  ASSERT_TRUE(fresh.spawn(2).ok());
+  ASSERT_TRUE(fresh.wait_ready(1, kPatience).ok());
+
+  // Node 3 with its directory of old, and the new cluster's id.
+  std::filesystem::remove_all(fresh.data_directory(3));
+  std::filesystem::copy(cluster_->data_directory(3),
+                        fresh.data_directory(3),
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::permissions(fresh.data_directory(3), std::filesystem::perms::owner_all);
+  ASSERT_TRUE(fresh.spawn(3).ok());
+  EXPECT_FALSE(fresh.wait_ready(3, kPatience).ok());
+  EXPECT_THAT(file_text(fresh.log_file(3)), HasSubstr("GC2003"));
+  fresh.kill(3);
+
+  // The same as the node of the old cluster that it is: later options count.
+  std::vector<std::string> arguments = fresh.arguments(3);
+  const auto named = std::ranges::find(arguments, "--cluster-id");
+  ASSERT_NE(named, arguments.end());
+  arguments.erase(named, named + 2);
+  arguments.erase(arguments.begin());
+  ChildOptions options = program("gcoordd", arguments);
+  options.error_file = (directory_.path() / "old-3.log").string();
+  auto old_node = ChildProcess::start(options);
+  ASSERT_TRUE(old_node.ok());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  nlohmann::json peers;
+  bool refused = false;
+  while (!refused && std::chrono::steady_clock::now() < deadline) {
+    const Finished status = Ctl(fresh.endpoints()[0])({"-o", "json", "status"});
+    for (const auto& node : status.json().value("nodes", nlohmann::json::array())) {
+      peers = node.value("peers", nlohmann::json::array());
+      refused = refused || peers.dump().find("cluster") != std::string::npos;
+    }
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(refused) << peers.dump();
+  old_node.value().kill_now();
+  fresh.kill(1);
+  fresh.kill(2);
+}
+
+// Two of three that nobody restored are a majority of nothing.
+TEST_F(SnapshotProcessTest, NodesThatBeginWithNothingUnderTheNewIdDecideNothing) {
+  start();
+  acquire(*ctl_, "a");
+  ctl_->json({"snapshot", "save", file()});
+  cluster_->stop_all(kPatience);
+  const std::filesystem::path place = directory_.path() / "new";
+  const chaos::LocalCluster unnamed = planned(place);
+  const std::string id = restore_all(unnamed);
+  chaos::LocalCluster fresh = planned(place, {"--cluster-id", id});
+  std::filesystem::remove_all(fresh.data_directory(2));
+  std::filesystem::remove_all(fresh.data_directory(3));
+  ASSERT_TRUE(fresh.start_all(kPatience).ok());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  nlohmann::json nodes;
+  while (nodes.dump().find("not restored") == std::string::npos &&
+         std::chrono::steady_clock::now() < deadline) {
+    nodes = ctl_of(fresh)({"-o", "json", "status"}).json().value("nodes", nlohmann::json::array());
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(nodes.size(), 3u) << nodes.dump();
+  EXPECT_THAT(nodes.dump(), HasSubstr("not restored"));
+  for (const auto& node : nodes) {
+    EXPECT_EQ(node.value("leaders", 1u), 0u) << node.dump();
+  }
+  for (const std::uint32_t node : {1u, 2u, 3u}) {
+    fresh.kill(node);
+  }
+}
+
+TEST_F(SnapshotProcessTest, ASaveWhoseNodeDiesLeavesNoFile) {
+  start();
+  // The node cannot answer before it dies, so no speed of a machine lets the save end well.
+  cluster_->signal(1, SIGSTOP);
+  ChildProcess save = ctl_of_node(1).start({"--timeout", "60s", "snapshot", "save", file()});
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!std::filesystem::exists(file() + ".part") &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(std::filesystem::exists(file() + ".part"));
+  cluster_->kill(1);
+  EXPECT_NE(save.wait_for(kPatience).value_or(0), 0);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_FALSE(std::filesystem::exists(file() + ".part"));
+}
+
+TEST_F(SnapshotProcessTest, ASaveThatIsKilledLeavesNoFileAndTheNextOneWorks) {
+  start();
+  cluster_->signal(1, SIGSTOP);
+  ChildProcess save = ctl_of_node(1).start({"--timeout", "60s", "snapshot", "save", file()});
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!std::filesystem::exists(file() + ".part") &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  save.kill_now();
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  const Finished inspected =
+      run("gcoordctl", {"-o", "json", "snapshot", "inspect", file() + ".part"});
+  EXPECT_EQ(inspected.code, 1);
+  EXPECT_EQ(inspected.error_code(), "GC8303");
+  cluster_->signal(1, SIGCONT);
+  EXPECT_EQ(ctl_of_node(1)
+                .json({"--timeout", "60s", "snapshot", "save", file(), "--node", "1"})
+                .value("node", 0),
+            1);
+  EXPECT_EQ(run("gcoordctl", {"snapshot", "inspect", file()}).code, 0);
+}
+
+// Killed wherever it happens to be: the file is whole or is not there.
+TEST_F(SnapshotProcessTest, ANodeThatDiesInTheMiddleOfASaveLeavesAWholeFileOrNone) {
+  start();
+  for (int round = 0; round < 3; ++round) {
+    std::filesystem::remove(file());
+    ChildProcess save =
+        ctl_of_node(1).start({"--timeout", "5s", "snapshot", "save", file(), "--node", "1"});
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    std::error_code none;
+    while (std::filesystem::file_size(file() + ".part", none) + 1 <= 1 &&
+           !std::filesystem::exists(file()) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    cluster_->kill(1);
+    const int code = save.wait_for(kPatience).value_or(-1);
+    const bool there = std::filesystem::exists(file());
+    EXPECT_EQ(code == 0, there);
+    if (there) {
+      EXPECT_EQ(run("gcoordctl", {"snapshot", "inspect", file()}).code, 0);
+    }
+    ASSERT_TRUE(cluster_->spawn(1).ok());
+    ASSERT_TRUE(cluster_->wait_ready(1, kPatience).ok());
+  }
+}
+
+TEST_F(SnapshotProcessTest, ADiskWithoutSpaceFailsTheSaveAndKeepsTheOlderFile) {
+  start();
+  ctl_->json({"snapshot", "save", file()});
+  std::filesystem::create_symlink("/dev/full", file() + ".part");
+  const Finished failed = (*ctl_)({"-o", "json", "snapshot", "save", file()});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.error_code(), "GC8308") << failed.out;
+  EXPECT_EQ(run("gcoordctl", {"snapshot", "inspect", file()}).code, 0);
+}
+
+TEST_F(SnapshotProcessTest, ADamagedFileIsNeitherShownNorRestored) {
+  start();
+  ctl_->json({"snapshot", "save", file()});
+  const auto size = std::filesystem::file_size(file());
+  {
+    std::fstream bytes(file(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekg(static_cast<std::streamoff>(size / 2));
+    const int before = bytes.get();
+    bytes.seekp(static_cast<std::streamoff>(size / 2));
+    bytes.put(static_cast<char>(before ^ 8));
+  }
+  const Finished inspected = run("gcoordctl", {"-o", "json", "snapshot", "inspect", file()});
+  EXPECT_EQ(inspected.error_code(), "GC8304") << inspected.out;
+  EXPECT_THAT(inspected.out, HasSubstr("byte " + std::to_string(size / 2)));
+  const std::string directory = (directory_.path() / "restored").string();
+  const Finished restored = run("gcoordctl",
+                                {"-o",
+                                 "json",
+                                 "snapshot",
+                                 "restore",
+                                 file(),
+                                 "--data-dir",
+                                 directory,
+                                 "--node",
+                                 "1",
+                                 "--nodes",
+                                 "1"});
+  EXPECT_EQ(restored.error_code(), "GC8304");
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "what was begun is removed";
+}
+
+}  // namespace
+}  // namespace gcoord::cli

@@ -1,0 +1,253 @@
+// Elections: who leads, until when that is certain, and what resigning does.
+#include "gcoord/election.h"
+
+#include "client_fixture.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <atomic>
+#include <future>
+
+namespace gcoord::client {
+namespace {
+
+using namespace std::chrono_literals;
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+class ElectionTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    request_timeout_ = 1min;
+    cluster_.answer_with([this](const FakeRequest& request) { return answer(request); });
+  }
+
+  std::optional<FakeReply> answer(const FakeRequest& request) {
+    if (request.slot.kind == RequestKind::KeepAlive && !answering_.load()) {
+      return std::nullopt;
+    }
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      reply.slot.token = token_.load();
+    }
+    return reply;
+  }
+
+  std::atomic<bool> answering_{true};
+  std::atomic<std::uint64_t> token_{7};
+};
+
+TEST_F(ElectionTest, E1ACampaignWaitsInLineAndMakesALeader) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  EXPECT_FALSE(election.is_leader());
+  EXPECT_EQ(election.epoch(), 0u);
+  EXPECT_TRUE(election.campaign().ok());
+  EXPECT_TRUE(election.is_leader());
+  const FakeRequest acquire = cluster_.requests(RequestKind::LockAcquire)[0];
+  EXPECT_EQ(acquire.payload, "chief");
+  EXPECT_TRUE(acquire.slot.has(rpc::RequestFlag::Wait));
+  EXPECT_EQ(acquire.slot.deadline_ms, rpc::kForeverMs);
+}
+
+TEST_F(ElectionTest, E1ACampaignThatEndsWithoutAGrantMakesNoLeader) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockAcquire
+               ? error_reply(request, ErrorCode::WaitTimedOut)
+               : friendly_reply(request);
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  EXPECT_EQ(election.campaign({.wait = 1s}).detail(), kDetailWaitTimedOut);
+  EXPECT_FALSE(election.is_leader());
+  EXPECT_EQ(election.epoch(), 0u);
+}
+
+FakeReply lock_row(const FakeRequest& request, SessionId holder) {
+  rpc::LockRow row;
+  row.name = request.payload;
+  row.holder = holder;
+  row.token = FencingToken{5};
+  row.ttl_left_ms = 1234;
+  row.waiter_count = 2;
+  FakeReply reply = ok_reply(request);
+  reply.payload = rpc::text_of(rpc::encode_lock_row(row));
+  return reply;
+}
+
+TEST_F(ElectionTest, E3TheLeaderIsNamedWithItsEpoch) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return lock_row(request, SessionId{99});
+  });
+  Client client = connect();
+  const auto leader = client.leader("chief");
+  ASSERT_TRUE(leader.ok()) << leader.status().to_string();
+  EXPECT_EQ(leader.value().session_id, 99u);
+  EXPECT_EQ(leader.value().epoch, 5u);
+  EXPECT_EQ(leader.value().ttl_left, 1234ms);
+  EXPECT_EQ(leader.value().candidates_waiting, 2u);
+  EXPECT_EQ(client.leader_async("chief").get().value().epoch, 5u);
+}
+
+TEST_F(ElectionTest, E3NobodyLeadsIsACodeOfItsOwn) {
+  std::atomic<ErrorCode> code{ErrorCode::LockAbsent};
+  cluster_.answer_with([&code](const FakeRequest& request) -> std::optional<FakeReply> {
+    return error_reply(request, code);
+  });
+  Client client = connect();
+  EXPECT_EQ(client.leader("chief").status().detail(), kDetailElectionVacant);
+  EXPECT_EQ(client.leader("chief").status().code(), StatusCode::NotFound);
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return lock_row(request, SessionId{});
+  });
+  EXPECT_EQ(client.leader("chief").status().detail(), kDetailElectionVacant)
+      << "a lock that is waited for and not held";
+  EXPECT_EQ(client.leader("").status().detail(), 1101u) << "which is no answer about a leader";
+}
+
+TEST_F(ElectionTest, E3WhatCannotBeFoundOutIsNotCalledVacant) {
+  cluster_.answer_with([](const FakeRequest&) -> std::optional<FakeReply> { return std::nullopt; });
+  Client client = connect();
+  auto leader = client.leader_async("chief");
+  cluster_.wait_for(RequestKind::LockGet, 1);
+  clock_->advance(request_timeout_);
+  EXPECT_EQ(leader.get().status().detail(), kDetailDeadlineExceeded);
+}
+
+TEST_F(ElectionTest, E5AResignationIsSentUnderItsEpoch) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_TRUE(election.resign().ok());
+  EXPECT_FALSE(election.is_leader());
+  EXPECT_EQ(election.epoch(), 7u) << "of the last term of office";
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease)[0].slot.token, 7u);
+}
+
+TEST_F(ElectionTest, E5IsNoLeaderFromTheResignationOnWhateverComesOfIt) {
+  cluster_.answer_with([this](const FakeRequest& request) {
+    return request.slot.kind == RequestKind::LockRelease ? std::nullopt : answer(request);
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  auto resigned = election.resign_async();
+  EXPECT_FALSE(election.is_leader());
+  cluster_.wait_for(RequestKind::LockRelease, 1);
+  EXPECT_FALSE(resigned.ready());
+}
+
+TEST_F(ElectionTest, E5AStaleResignationIsANoOp) {
+  cluster_.answer_with([this](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockRelease
+               ? error_reply(request, ErrorCode::TokenStale)
+               : answer(request);
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  EXPECT_TRUE(election.resign().ok()) << "before any campaign";
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_TRUE(election.resign().ok()) << "somebody else leads under a higher epoch";
+  EXPECT_TRUE(election.resign().ok());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 1u);
+}
+
+TEST_F(ElectionTest, E5ResigningDuringACampaignGivesTheGrantBack) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  std::promise<void> resigned;
+  cluster_.answer_with([&, granting = resigned.get_future().share()](const FakeRequest& request) {
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      granting.wait();
+    }
+    return answer(request);
+  });
+  auto campaign = election.campaign_async();
+  EXPECT_TRUE(election.resign().ok());
+  resigned.set_value();
+  EXPECT_EQ(campaign.get().detail(), kDetailWaitCancelled);
+  EXPECT_FALSE(election.is_leader());
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+}
+
+// A node may elect another 9 s after the last acknowledged keep-alive was sent, by a clock that
+// runs up to 1 % faster than this one: 9 s there are at least 8.91 s here.
+TEST_F(ElectionTest, E7IsLeaderTurnsFalseBeforeANodeCouldElectAnother) {
+  answering_ = false;
+  Client client = connect();
+  const TimePoint opened_after = client.now();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_EQ(election.leader_until(), opened_after + 8900ms);
+  EXPECT_LE(election.leader_until(), opened_after + 9s - 9s / 100);
+  EXPECT_TRUE(election.is_leader(election.leader_until() - 1ns));
+  EXPECT_FALSE(election.is_leader(election.leader_until()));
+  clock_->advance(8900ms - 1ns);
+  EXPECT_TRUE(election.is_leader());
+  clock_->advance(1ns);
+  EXPECT_FALSE(election.is_leader()) << "with no message and no event";
+}
+
+TEST_F(ElectionTest, E7TheMarginFollowsTheConfiguredDrift) {
+  answering_ = false;
+  ClientOptions careful = options();
+  careful.drift_divisor = 10;
+  careful.drift_margin = 50ms;
+  auto client = Client::connect(careful);
+  ASSERT_TRUE(client.ok());
+  const TimePoint opened_after = client.value().now();
+  Session session = open(client.value(), {.ttl = 9s});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_EQ(election.leader_until(), opened_after + 9s - 900ms - 50ms);
+}
+
+TEST_F(ElectionTest, E7StaysFalseAfterTheSessionWasLostThoughNodesAnswerAgain) {
+  answering_ = false;
+  Client client = connect();
+  Collected<SessionEvent> events;
+  Session session =
+      open(client, {.ttl = 9s, .on_event = [&](SessionEvent event) { events.add(event); }});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  clock_->advance(9s);
+  EXPECT_EQ(events.wait_for(2).back(), SessionEvent::Expired);
+  answering_ = true;
+  EXPECT_EQ(session.renew().detail(), kDetailSessionExpired);
+  EXPECT_FALSE(election.is_leader());
+  EXPECT_EQ(election.leader_until(), TimePoint{});
+  EXPECT_EQ(election.campaign().detail(), kDetailSessionExpired);
+  EXPECT_TRUE(election.resign().ok());
+}
+
+TEST_F(ElectionTest, E8TheEpochIsTheFencingTokenOfEachTermOfOffice) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_EQ(election.epoch(), 7u);
+  ASSERT_TRUE(election.resign().ok());
+  token_ = 12;
+  ASSERT_TRUE(election.campaign().ok());
+  EXPECT_EQ(election.epoch(), 12u);
+}
+
+TEST_F(ElectionTest, ACandidateThatIsDestroyedResigns) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  {
+    Election election = session.election("chief");
+    ASSERT_TRUE(election.campaign().ok());
+  }
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+}
+
+}  // namespace
+}  // namespace gcoord::client

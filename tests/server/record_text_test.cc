@@ -1,0 +1,74 @@
+#include "server/record_text.h"
+
+#include "locks/lock_entry.h"
+#include "server/log_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gcoord::server {
+namespace {
+
+using locks::make_acquire;
+
+constexpr RecordHeader kHeader{
+    .kind = RecordKind::LockCommand, .origin = RecordOrigin::Remote, .time_ms = 1'700'000'000'123};
+
+std::vector<std::byte> record_of(RecordHeader header, const locks::LockCommand& command) {
+  const auto bytes = encode_record_header(header);
+  std::vector<std::byte> record(bytes.begin(), bytes.end());
+  locks::encode(command, record);
+  return record;
+}
+
+locks::LockCommand acquire() {
+  return make_acquire({.session = SessionId{7},
+                       .sequence = RequestSequence{2},
+                       .name = "a/lock",
+                       .wait = true,
+                       .ttl_ms = 9000});
+}
+
+TEST(RecordText, SaysWhoDidWhatAndWhen) {
+  const RecordFacts facts = record_facts(record_of(kHeader, acquire()));
+  const RecordFacts expected = {{"kind", "acquire"},
+                                {"origin", "remote"},
+                                {"time", "2023-11-14T22:13:20.123Z"},
+                                {"session", "7"},
+                                {"sequence", "2"},
+                                {"name", "a/lock"},
+                                {"waits", "yes"},
+                                {"name_hash", facts.at(7).second},
+                                {"ttl_ms", "9000"}};
+  EXPECT_EQ(facts, expected);
+}
+
+TEST(RecordText, ReadsEntriesOfATurnOnADevice) {
+  const auto entries = locks::entries_of(acquire());
+  std::vector<std::byte> bytes(sizeof(locks::LockEntry));
+  std::memcpy(bytes.data(), &entries.back(), bytes.size());
+  const RecordFacts facts = record_facts(bytes);
+  EXPECT_EQ(facts.front(), (std::pair<std::string, std::string>{"kind", "acquire"}));
+  EXPECT_EQ(facts[1].second, "7");
+}
+
+TEST(RecordText, ReadsWhatAnEngineWritesByItself) {
+  const auto noop = encode_record_header({});
+  EXPECT_EQ(record_facts(noop), (RecordFacts{{"kind", "noop"}, {"origin", "system"}}));
+}
+
+TEST(RecordText, WhatCannotBeReadIsUnknownAndKept) {
+  EXPECT_EQ(record_facts({}), (RecordFacts{{"kind", "unknown"}, {"bytes", ""}}));
+  std::vector<std::byte> record = record_of(kHeader, acquire());
+  for (std::size_t size = 0; size < record.size(); ++size) {
+    EXPECT_FALSE(record_facts(std::span(record).first(size)).empty());
+  }
+  record[8] = std::byte{99};
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+  record[0] = std::byte{200};
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
+}
+
+}  // namespace
+}  // namespace gcoord::server

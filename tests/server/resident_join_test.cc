@@ -1,0 +1,84 @@
+// How resident nodes of one host find each other by sockets, and that whoever hangs up at once does
+// not keep the looking thread busy.
+#include "server/resident_join.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+namespace gcoord::server {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds{60};  // Only bounds a failure.
+
+// Sockets lie where temporary files do: in a folder of this test.
+class ResidentJoinTest : public testing::Test {
+ protected:
+  ResidentJoinTest() {
+    std::string path = (std::filesystem::path(testing::TempDir()) / "join-XXXXXX").string();
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+    folder_ = path;
+    setenv("TMPDIR", path.c_str(), 1);
+  }
+
+  ~ResidentJoinTest() override {
+    unsetenv("TMPDIR");
+    std::filesystem::remove_all(folder_);
+  }
+
+  static ResidentJoinOptions options_of(std::uint32_t self, std::uint32_t peer) {
+    ResidentJoinOptions options;
+    options.self = NodeId{self};
+    options.port = static_cast<std::uint16_t>(100 + self);
+    options.peers = {{NodeId{peer}, static_cast<std::uint16_t>(100 + peer)}};
+    return options;
+  }
+
+  static std::optional<ResidentJoin::Found> await(ResidentJoin& join) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    auto found = join.take();
+    while (!found.has_value() && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+      found = join.take();
+    }
+    return found;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ResidentJoinTest, TwoThatSeekEachOtherFindEachOtherAgainAndAgain) {
+  ResidentJoin one(options_of(1, 2));
+  ResidentJoin two(options_of(2, 1));
+  for (int round = 0; round < 3; ++round) {
+    one.seek(NodeId{2});
+    two.seek(NodeId{1});
+    const auto here = await(one);
+    const auto there = await(two);
+    ASSERT_TRUE(here.has_value() && there.has_value()) << round;
+    EXPECT_EQ(here->peer, NodeId{2});
+    EXPECT_EQ(there->peer, NodeId{1});
+  }
+  EXPECT_TRUE(one.failure().ok() && two.failure().ok());
+}
+
+// However fast the machine: so many calls take that long at least.
+TEST_F(ResidentJoinTest, WhoHangsUpAtOnceIsCalledAgainOnlyAfterAWhile) {
+  constexpr int kCalls = 12;
+  auto listener = netcore::listen_at(resident_socket_path(101, NodeId{2}));
+  ASSERT_TRUE(listener.ok());
+  ResidentJoin two(options_of(2, 1));
+  const auto began = std::chrono::steady_clock::now();
+  two.seek(NodeId{1});
+  for (int call = 0; call < kCalls; ++call) {
+    ASSERT_TRUE(netcore::accept_at(listener.value(), 60'000).ok());  // And closed at once.
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds{20} * (kCalls - 1));
+  EXPECT_FALSE(two.take().has_value());
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,258 @@
+// Memory mode of the turn that stays on its device: a node that ended has forgotten what it
+// promised and is taken back, row by row, by the turns of the others. By the host twin of three
+// nodes. In every test no entry is decided twice (ResidentWorld::history).
+#include "resident_world.h"
+#include "server/device_turn_row.h"
+#include "server/device_turn_tell.h"
+
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::uint32_t kShards = ResidentWorld::kShards;
+constexpr std::uint64_t kAllVote = (1u << kTurnNodes) - 1;
+
+struct ForgetfulWorld : ResidentWorld {
+  explicit ForgetfulWorld(std::uint64_t seed) : ResidentWorld(seed) { turns(4000); }
+
+  // The process of a node ends with all that it knew, and another one begins and is found.
+  void forget(std::uint32_t n) {
+    cut_off(n);
+    for (std::uint32_t peer = 0; peer < kTurnNodes; ++peer) {
+      if (peer != n) {
+        rejoin(n, peer);
+      }
+    }
+  }
+
+  // The same, but nobody finds it yet.
+  void cut_off(std::uint32_t n) {
+    restart(n, [](const ResidentView& view) {
+      for (std::uint32_t row = 0; row < kShards; ++row) {
+        start_row(view, row, RowMemory::Forgotten);
+      }
+    });
+  }
+
+  // Rows whose newest told standing says that all vote and that nothing is forgotten.
+  std::uint32_t whole_rows(std::uint32_t n) const {
+    std::uint32_t whole = 0;
+    for (const TurnReply& role : nodes[n].role) {
+      whole += role.standing == kAllVote ? 1 : 0;
+    }
+    return whole;
+  }
+
+  // Turns until every node says that all rows are whole again.
+  void heal() {
+    const auto whole = [this] {
+      return whole_rows(0) == kShards && whole_rows(1) == kShards && whole_rows(2) == kShards;
+    };
+    for (std::uint32_t k = 0; k < 200 && !whole(); ++k) {
+      turns(300);
+    }
+    ASSERT_TRUE(whole()) << whole_rows(0) << " " << whole_rows(1) << " " << whole_rows(2);
+  }
+
+  void work(std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::string name = "n" + std::to_string(k % 12);
+      decide(shard_of_name(name), acquire(name, 5, ++sequence_));
+    }
+  }
+
+  // Asks whoever leads until it is decided, as a client does.
+  void decide(ShardId shard, const locks::LockCommand& command) {
+    for (std::uint32_t attempt = 0; attempt < 100; ++attempt) {
+      const std::uint32_t n = leader_of(shard);
+      const std::uint64_t tag = n < kTurnNodes ? push(n, shard, command) : 0;
+      turns(300);
+      if (tag != 0 && nodes[n].answers[tag].reply.verdict == TurnVerdict::Committed) {
+        return;
+      }
+    }
+    ADD_FAILURE() << "shard " << shard.value << " is led by nobody";
+  }
+
+  // Asks whoever leads a shard, if anybody does, to hand it over.
+  void hand_over(ShardId shard, NodeId to) {
+    if (const std::uint32_t n = leader_of(shard); n < kTurnNodes) {
+      push_transfer(n, shard, to);
+    }
+  }
+
+  std::uint32_t led_by(std::uint32_t n) const {
+    std::uint32_t led = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      led += leads(nodes[n], ShardId{shard}) ? 1 : 0;
+    }
+    return led;
+  }
+
+ private:
+  std::uint64_t sequence_ = 0;
+};
+
+TEST(ResidentReadmit, ANodeThatForgotBecomesAVoterAgainAndCounts) {
+  ForgetfulWorld world(31);
+  world.work(12);
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    const std::uint32_t victim = round % kTurnNodes;
+    world.cut_off(victim);
+    world.turns(6000);  // The others miss it and lead on.
+    EXPECT_EQ(world.led_by(victim), 0u);
+    world.work(12);
+    world.rejoin(victim, (victim + 1) % kTurnNodes);
+    world.rejoin(victim, (victim + 2) % kTurnNodes);
+    world.heal();
+    // Without one of the others every decision is the returned node's, too.
+    world.paused = (victim + 1) % kTurnNodes;
+    world.turns(6000);
+    world.work(12);
+    world.paused = kTurnNodes;
+    world.turns(3000);
+  }
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(world.nodes[0].told[shard], world.nodes[1].told[shard]) << shard;
+    EXPECT_EQ(world.nodes[0].told[shard], world.nodes[2].told[shard]) << shard;
+  }
+}
+
+TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
+  ForgetfulWorld world(32);
+  world.work(12);
+  const ShardId shard = shard_of_name("a");
+  const std::uint32_t leader = world.leader_of(shard);
+  ASSERT_LT(leader, kTurnNodes);
+  const std::uint32_t witness = (leader + 1) % kTurnNodes;
+  const std::uint32_t victim = (leader + 2) % kTurnNodes;
+  // Nobody but the leader remembers and turns: it must not take the other for a majority.
+  world.paused = witness;
+  world.forget(victim);
+  const std::uint64_t tag = world.push(leader, shard, acquire("a", 7, 1));
+  world.turns(12000);
+  EXPECT_NE(world.nodes[leader].answers[tag].reply.verdict, TurnVerdict::Committed);
+  for (std::uint32_t each = 0; each < kShards; ++each) {
+    EXPECT_EQ(world.leader_of(ShardId{each}), kTurnNodes) << each;
+    EXPECT_LE(world.nodes[victim].role[each].term, world.nodes[leader].role[each].term)
+        << "a campaign of its own";
+  }
+  world.paused = kTurnNodes;
+  world.heal();
+  world.work(12);
+}
+
+// Found on a GPU: rows whose log was compacted stayed as they were until somebody asked for
+// something.
+TEST(ResidentReadmit, ARowWhoseLogWasCompactedComesBackByASnapshot) {
+  for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
+    ForgetfulWorld world(40 + victim);
+    for (std::uint32_t k = 0; k < 150; ++k) {
+      world.work(1);
+    }
+    world.forget(victim);
+    world.heal();
+    EXPECT_TRUE(world.nodes[victim].absent[shard_of_name("n0").value]);
+    world.work(12);
+  }
+}
+
+TEST(ResidentReadmit, TwoRestartsInARowEndWhole) {
+  for (std::uint32_t between = 0; between < 2400; between += 120) {
+    ForgetfulWorld world(100 + between);
+    world.work(4);
+    world.forget(1);
+    world.turns(between);
+    world.forget(1);
+    world.heal();
+    world.work(12);
+  }
+}
+
+TEST(ResidentReadmit, LeadersThatChangeMeanwhileGoOnWithIt) {
+  for (std::uint32_t between = 0; between < 2000; between += 100) {
+    ForgetfulWorld world(200 + between);
+    world.work(4);
+    world.forget(2);
+    world.turns(between);
+    // Who leads is away for longer than it is trusted, so nobody leads until it is back.
+    world.paused = between / 100 % 2;
+    world.turns(5000);
+    world.paused = kTurnNodes;
+    world.heal();
+    world.work(12);
+  }
+}
+
+TEST(ResidentReadmit, AMajorityThatForgotStaysSilent) {
+  ForgetfulWorld world(33);
+  world.work(12);
+  std::size_t decided = 0;
+  for (const auto& each : world.history) {
+    decided += each.size();
+  }
+  world.cut_off(0);
+  world.cut_off(1);
+  world.rejoin(0, 1);
+  world.rejoin(0, 2);
+  world.rejoin(1, 2);
+  world.turns(30000);
+  std::size_t later = 0;
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    later += world.history[shard].size();
+    EXPECT_EQ(world.leader_of(ShardId{shard}), kTurnNodes) << shard;
+    EXPECT_EQ(world.nodes[0].told[shard], LogIndex{}) << "decided by nobody who remembers";
+  }
+  EXPECT_EQ(later, decided);
+}
+
+// One node at a time forgets, at any moment, while clients ask, nodes pause, hosts stand still and
+// leaders hand over.
+TEST(ResidentReadmit, RestartsAtRandomMomentsLoseNothingThatWasDecided) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    ForgetfulWorld world(300 + seed);
+    std::uint64_t draws = 0;
+    const auto draw = [&draws, seed](std::uint64_t bound) {
+      return static_cast<std::uint32_t>(mix64(seed << 32 | ++draws) % bound);
+    };
+    for (std::uint32_t round = 0; round < 6; ++round) {
+      world.work(1 + draw(6));
+      const std::uint32_t victim = draw(kTurnNodes);
+      world.forget(victim);
+      for (std::uint32_t k = 0; k < 12; ++k) {
+        const std::uint32_t other = draw(kTurnNodes);
+        world.paused = draw(4) == 0 ? other : kTurnNodes;
+        world.stalled = draw(4) == 0 ? other : kTurnNodes;
+        world.hand_over(ShardId{draw(kShards)}, NodeId{1 + draw(kTurnNodes)});
+        world.turns(draw(600));
+      }
+      world.paused = kTurnNodes;
+      world.stalled = kTurnNodes;
+      world.heal();
+    }
+    world.work(12);
+  }
+}
+
+// An entry that says it is a configuration, and none in the log: a client's, and a peer's.
+TEST(ResidentReadmit, ClientsConfigureNothing) {
+  ForgetfulWorld world(34);
+  const ShardId shard{3};
+  consensus::Configuration alone;
+  alone.node[0] = NodeId{1};
+  alone.weight[0] = 1;
+  alone.voters = 1;
+  const Answer answer = world.ask(shard, {LockTurnService::configuration_entry(alone)});
+  EXPECT_EQ(answer.reply.verdict, TurnVerdict::Committed);
+  world.turns(900);
+  for (const auto& node : world.nodes) {
+    EXPECT_EQ(node.role[shard.value].standing, kAllVote);
+  }
+  const locks::LockEntry kept = world.history[shard.value][answer.reply.index.value];
+  EXPECT_TRUE(LockTurnService::is_noop(kept));
+}
+
+}  // namespace
+}  // namespace gcoord::server

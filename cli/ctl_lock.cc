@@ -1,6 +1,7 @@
 // gcoordctl lock acquire | release | get | ls | check.
 #include "cli/command.h"
 #include "cli/duration.h"
+#include "common/utf8.h"
 #include "rpc/error_codes.h"
 
 #include <algorithm>
@@ -21,6 +22,12 @@ struct LockOptions {
   bool waiters = false;
   std::uint64_t token = 0;
   std::uint64_t session = 0;
+  std::string note;
+  std::uint32_t holds_max = 0;
+  bool shared = false;
+  bool downgrade = false;
+  std::uint32_t permits = 1;
+  std::uint32_t permits_max = 0;
   std::string prefix;
   std::uint32_t limit = 1000;
 };
@@ -44,9 +51,72 @@ Json lock_json(const client::LockDescription& lock) {
           {"waiters", waiters}};
 }
 
+std::string hexadecimal(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+  return text;
+}
+
+// The same, and what only one lock is asked for. A note that is no text is shown as hexadecimal.
+Json details_json(const client::LockDescription& lock) {
+  Json json = lock_json(lock);
+  json["holds"] = lock.hold_count;
+  json["permits_max"] = lock.permits_max;
+  json["holders"] = Json::array();
+  for (const client::Holder& holder : lock.holders) {
+    json["holders"].push_back({{"session", std::to_string(holder.session_id)},
+                               {"token", std::to_string(holder.token)},
+                               {"acquired_index", std::to_string(holder.acquired_index)},
+                               {"permits", holder.permits}});
+  }
+  if (utf8_well_formed(lock.note)) {
+    json["note"] = lock.note;
+  } else {
+    json["note_hex"] = hexadecimal(lock.note);
+  }
+  return json;
+}
+
+// A session of its own, or one that an earlier acquire left, which then goes on under numbers above
+// all that it has used.
+client::Result<client::Session> session_for(client::Client& client,
+                                            const LockOptions& options,
+                                            std::chrono::milliseconds ttl) {
+  if (options.session == 0) {
+    return client.open_session({ttl, {}});
+  }
+  client::AttachOptions attach;
+  attach.session_id = options.session;
+  attach.ttl = ttl;
+  attach.keep_alive = true;
+  attach.first_sequence =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::system_clock::now().time_since_epoch())
+                                     .count());
+  return client.attach_session(attach);
+}
+
+// A session that was there before stays, with all that it holds.
+void leave_session(const LockOptions& options, client::Session& session) {
+  if (options.session != 0) {
+    session.detach();
+  }
+}
+
 int acquire(Context& context, const LockOptions& options) {
   const auto ttl = context.duration("--ttl", options.ttl);
   client::AcquireOptions how;
+  how.note = options.note;
+  how.holds_max = options.holds_max;
+  how.shared = options.shared || options.downgrade || options.permits_max != 0;
+  how.downgrade = options.downgrade;
+  how.permits = options.permits;
+  how.permits_max = options.permits_max;
   if (options.try_only) {
     how.wait = std::chrono::milliseconds(0);
   } else if (!options.wait.empty()) {
@@ -63,18 +133,20 @@ int acquire(Context& context, const LockOptions& options) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = client->open_session({*ttl, {}});
+  auto session = session_for(*client, options, *ttl);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
   auto lock = session.value().acquire(options.name, how);
   if (!lock.ok()) {
+    leave_session(options, session.value());
     return context.fail(*client, lock.status());
   }
   // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
   // not from some keep-alive during the wait.
   const client::Status renewed = session.value().renew();
   if (!renewed.ok() && !session.value().alive()) {
+    leave_session(options, session.value());
     return context.fail(*client, renewed);
   }
   // Without a majority to say so, only what is left of the last time is certain.
@@ -83,6 +155,7 @@ int acquire(Context& context, const LockOptions& options) {
                      {"token", std::to_string(lock.value().fence())},
                      {"session", std::to_string(session.value().id())},
                      {"epoch", std::to_string(lock.value().epoch())},
+                     {"held_again", lock.value().held_again()},
                      {"ttl_ms", remaining.count()}};
   lock.value().detach();
   session.value().detach();
@@ -120,7 +193,7 @@ int get(Context& context, const LockOptions& options) {
   if (!lock.ok()) {
     return context.fail(*client, lock.status());
   }
-  context.output().print_facts(lock_json(lock.value()));
+  context.output().print_facts(details_json(lock.value()));
   return 0;
 }
 
@@ -150,6 +223,20 @@ client::Result<Listed> list_all(client::Client& client, const LockOptions& optio
   return listed;
 }
 
+// The holder, at position 0, and behind it everybody who waits.
+void add_queue(const client::LockDescription& lock, Table& table) {
+  table.rows.push_back(
+      {lock.name, "0", std::to_string(lock.holder_session), "", std::to_string(lock.token)});
+  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
+    const client::Waiter& waiter = lock.waiters[place];
+    table.rows.push_back({lock.name,
+                          std::to_string(place + 1),
+                          std::to_string(waiter.session_id),
+                          std::to_string(waiter.waited.count()),
+                          ""});
+  }
+}
+
 int list(Context& context, const LockOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
@@ -161,8 +248,15 @@ int list(Context& context, const LockOptions& options) {
   }
   Json locks = Json::array();
   Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}, ""};
+  if (options.waiters) {
+    table = {{"NAME", "POSITION", "SESSION", "WAITED_MS", "TOKEN"}, {}, ""};
+  }
   for (const client::LockDescription& lock : listed.value().locks) {
     locks.push_back(lock_json(lock));
+    if (options.waiters) {
+      add_queue(lock, table);
+      continue;
+    }
     table.rows.push_back({lock.name,
                           std::to_string(lock.token),
                           std::to_string(lock.holder_session),
@@ -220,6 +314,21 @@ void add_token(CLI::App& app, LockOptions& options) {
       ->type_name("T");
 }
 
+void add_sharing(CLI::App& verb, LockOptions& options) {
+  verb.add_flag("--shared", options.shared, "as a reader, together with other readers");
+  verb.add_flag("--downgrade",
+                options.downgrade,
+                "with --session, which holds it alone: go on as a reader under the same token");
+  verb.add_option("--permits-max",
+                  options.permits_max,
+                  "as one of several who take up to N permits together")
+      ->check(CLI::Range(1u, 65'535u))
+      ->type_name("N");
+  verb.add_option("--permits", options.permits, "of --permits-max, how many (default 1)")
+      ->check(CLI::Range(1u, 255u))
+      ->type_name("N");
+}
+
 }  // namespace
 
 void add_lock_commands(CLI::App& app, Context& context) {
@@ -238,6 +347,16 @@ void add_lock_commands(CLI::App& app, Context& context) {
   CLI::Option* wait =
       verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
   verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  verb->add_option("--session", options->session, "in the session of an earlier acquire")
+      ->type_name("S");
+  verb->add_option("--holds",
+                   options->holds_max,
+                   "with --session: count one hold more of what it holds already, up to N")
+      ->check(CLI::Range(1u, 65'535u))
+      ->type_name("N");
+  add_sharing(*verb, *options);
+  verb->add_option("--note", options->note, "left for others to read with lock get; to 512 bytes")
+      ->type_name("TEXT");
 
   verb = add_verb(*lock, context, options, "release", "give a lock back", release);
   add_name(*verb, *options);
@@ -250,9 +369,11 @@ void add_lock_commands(CLI::App& app, Context& context) {
   add_name(*verb, *options);
   verb->add_flag("--waiters", options->waiters, "name the waiters too");
 
-  verb = add_verb(*lock, context, options, "ls", "list the locks that are held", list);
+  verb = add_verb(*lock, context, options, "list", "list the locks that are held", list);
+  verb->alias("ls");
   verb->add_option("PREFIX", options->prefix, "only names that begin so");
-  verb->add_flag("--waiters", options->waiters, "name the waiters too");
+  verb->add_flag(
+      "--waiters", options->waiters, "name the waiters too: position, session, how long they wait");
   verb->add_option("--limit", options->limit, "at most so many (default 1000)")
       ->check(CLI::Range(1u, 1'000'000u))
       ->type_name("N");

@@ -21,6 +21,13 @@ LockDescription description_of(const rpc::LockRow& row) {
   lock.acquired_index = row.acquired_index.value;
   lock.ttl_left = milliseconds{row.ttl_left_ms};
   lock.waiter_count = row.waiter_count;
+  lock.hold_count = row.hold_count;
+  lock.note = row.note;
+  lock.permits_max = row.permits_limit;
+  for (const rpc::LockHolder& holder : row.holders) {
+    lock.holders.push_back(
+        {holder.session.value, holder.token.value, holder.acquired_index.value, holder.permits});
+  }
   for (const rpc::LockWaiter& waiter : row.waiters) {
     lock.waiters.push_back(
         {waiter.session.value, waiter.sequence.value, milliseconds{waiter.waited_ms}});
@@ -90,11 +97,16 @@ void get(Core& core,
   if (waiters) {
     operation->slot.set(rpc::RequestFlag::Waiters);
   }
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+  const bool details = core.has(rpc::Feature::LockHolds);
+  if (details) {
+    operation->slot.set(rpc::RequestFlag::Details);
+  }
+  operation->callback = [details, callback = std::move(callback)](const Answer& answer) {
     if (!answer.status.ok()) {
       return callback(answer.status);
     }
-    const auto row = rpc::decode_lock_row(answer.payload);
+    const auto row =
+        details ? rpc::decode_lock_details(answer.payload) : rpc::decode_lock_row(answer.payload);
     if (!row.ok()) {
       return callback(failure(rpc::ErrorCode::ReplyMalformed, "lock row"));
     }

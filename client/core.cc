@@ -42,6 +42,7 @@ Core::~Core() {
 NodeSet::Events Core::node_events() {
   NodeSet::Events events;
   events.on_ready = [this](NodeId node) {
+    features_.store(nodes_.cluster()->features, std::memory_order_relaxed);
     shard_count_.store(nodes_.cluster()->shard_count, std::memory_order_relaxed);
     dispatcher_.leaders().resize(nodes_.cluster()->shard_count);
     keeper_.on_ready(node);

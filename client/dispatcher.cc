@@ -175,7 +175,7 @@ void Dispatcher::on_failure(std::uint64_t id,
     leaders_.forget(ShardId{operation.slot.shard});
     return retry(id, operation, std::move(status));
   }
-  if (forgotten && operation.numbered() && operation.sent_count > 1) {
+  if (forgotten && operation.numbered() && !operation.counted && operation.sent_count > 1) {
     return renumber(id, operation, std::move(status));
   }
   if (released_before(operation, code)) {

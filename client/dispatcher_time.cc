@@ -53,8 +53,8 @@ void Dispatcher::look_at_node(Operation& operation, TimePoint now) {
 }
 
 void Dispatcher::on_deadline(std::uint64_t id, Operation& operation) {
-  const bool may_be_granted = operation.slot.kind == rpc::RequestKind::LockAcquire &&
-                              operation.sent_count > 0 && operation.slot.sequence != 0;
+  const bool may_be_granted =
+      operation.acquires() && operation.sent_count > 0 && operation.slot.sequence != 0;
   Status late = why_late(operation);
   if (!may_be_granted) {
     return fail(id, std::move(late));
@@ -71,12 +71,12 @@ void Dispatcher::take_back(const Operation& acquire) {
   cancel->slot.shard = acquire.slot.shard;
   cancel->slot.session = acquire.slot.session;
   cancel->slot.sequence = acquire.slot.sequence;
-  cancel->payload = acquire.payload;
+  cancel->payload = acquire.name();
   cancel->session = acquire.session;
   // After the TTL without an answer the session is over anyway, and the lock with it.
   cancel->deadline = options_.clock->now() + std::chrono::milliseconds{acquire.session->ttl_ms};
   const auto session = acquire.session;
-  const std::string name = acquire.payload;
+  const std::string name = cancel->payload;
   const TimePoint deadline = cancel->deadline;
   cancel->callback = [this, session, name, deadline](const Answer& answer) {
     const bool granted =
@@ -91,6 +91,7 @@ void Dispatcher::take_back(const Operation& acquire) {
     release->slot.token = answer.slot.token;
     release->payload = name;
     release->session = session;
+    release->counted = answer.slot.has(rpc::ReplyFlag::HeldAgain);
     release->deadline = deadline;
     submit(std::move(release));
   };
@@ -117,8 +118,7 @@ Status Dispatcher::why_late(const Operation& operation) const {
 std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& session) {
   std::set<std::uint32_t> shards;
   operations_.for_each([&](std::uint64_t, const Operation& operation) {
-    const bool sent =
-        operation.slot.kind == rpc::RequestKind::LockAcquire && operation.sent_count > 0;
+    const bool sent = operation.acquires() && operation.sent_count > 0;
     const bool cancel = operation.slot.kind == rpc::RequestKind::LockCancel;
     if (operation.session.get() == &session && (sent || cancel)) {
       shards.insert(operation.slot.shard);

@@ -1,10 +1,20 @@
 #include "client/operation.h"
 
 #include "common/assert.h"
+#include "rpc/lock_messages.h"
 
 #include <utility>
 
 namespace gcoord::client {
+
+std::string_view Operation::name() const {
+  if (slot.kind != rpc::RequestKind::LockAcquireHold) {
+    return payload;
+  }
+  const auto hold = rpc::decode_hold(rpc::bytes_of(payload));
+  GCOORD_ASSERT(hold.ok());  // It was made here.
+  return hold.value().name;
+}
 
 OperationPtr close_operation(SessionId session, std::uint32_t shard, TimePoint deadline) {
   auto operation = std::make_unique<Operation>();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::client {
@@ -61,6 +62,7 @@ struct Operation {
   std::uint32_t redirects = 0;   // In a row, without a back-off between.
   std::uint32_t sent_count = 0;  // More than 0: a node may have executed it.
   bool renumbered = false;       // An earlier number's outcome is not known.
+  bool counted = false;          // Twice is not the same as once: never renumbered.
   bool outcome_unknown = false;  // A node took it and then could not say what came of it.
   Status last_failure;
 
@@ -70,9 +72,16 @@ struct Operation {
 
   // Whether it takes a number of its own from its session's window in the shard.
   bool numbered() const {
-    return slot.kind == rpc::RequestKind::LockAcquire ||
-           (slot.kind == rpc::RequestKind::LockRelease && !by_token());
+    return acquires() || (slot.kind == rpc::RequestKind::LockRelease && !by_token());
   }
+
+  bool acquires() const {
+    return slot.kind == rpc::RequestKind::LockAcquire ||
+           slot.kind == rpc::RequestKind::LockAcquireHold;
+  }
+
+  // Of an acquire: the name in its payload.
+  std::string_view name() const;
 };
 
 using OperationPtr = std::unique_ptr<Operation>;

@@ -38,7 +38,69 @@ Grant grant_of(const rpc::ReplySlot& slot) {
   return {.token = slot.token,
           .epoch = slot.epoch,
           .ttl_left = milliseconds{slot.ttl_ms},
-          .already_held = slot.has(rpc::ReplyFlag::AlreadyHeld)};
+          .already_held = slot.has(rpc::ReplyFlag::AlreadyHeld),
+          .held_again = slot.has(rpc::ReplyFlag::HeldAgain)};
+}
+
+// Whether the options ask for more than a plain hold.
+bool beyond_plain(const AcquireOptions& options) {
+  return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
+         options.permits_max != 0;
+}
+
+rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
+  rpc::LockHold hold;
+  if (options.holds_max != 0) {
+    hold.flags = static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant);
+    hold.limit = static_cast<std::uint16_t>(options.holds_max);
+  }
+  const auto add = [&hold](rpc::HoldFlag flag) {
+    hold.flags = static_cast<std::uint8_t>(hold.flags | static_cast<std::uint8_t>(flag));
+  };
+  if (options.shared) {
+    add(rpc::HoldFlag::Shared);
+    hold.permits = static_cast<std::uint8_t>(options.permits);
+    hold.limit = static_cast<std::uint16_t>(options.permits_max);
+  }
+  if (options.downgrade) {
+    add(rpc::HoldFlag::Downgrade);
+  }
+  hold.name = name;
+  hold.note = options.note;
+  return hold;
+}
+
+rpc::ErrorCode check_options(const Core& core,
+                             std::string_view name,
+                             const AcquireOptions& options) {
+  rpc::ErrorCode code = rpc::check_name(name);
+  if (code == rpc::ErrorCode::None && options.wait != kForever) {
+    code = rpc::check_wait(protocol_ms(options.wait));
+  }
+  if (code == rpc::ErrorCode::None && beyond_plain(options)) {
+    const bool limited = options.shared || options.permits_max == 0;
+    const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
+                           options.permits_max <= 0xffffu &&
+                           !(options.shared && options.holds_max != 0);
+    code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
+    if (code == rpc::ErrorCode::None && !core.has(rpc::Feature::LockHolds)) {
+      code = rpc::ErrorCode::FeatureMissing;
+    }
+  }
+  return code;
+}
+
+// The acquire without its session and times.
+OperationPtr acquire_operation(const Core& core,
+                               std::string_view name,
+                               const AcquireOptions& options) {
+  OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
+  if (beyond_plain(options)) {
+    operation->slot.kind = rpc::RequestKind::LockAcquireHold;
+    operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
+    operation->counted = options.holds_max != 0;
+  }
+  return operation;
 }
 
 }  // namespace
@@ -112,14 +174,14 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
 void SessionImpl::acquire(std::string_view name,
                           AcquireOptions options,
                           Session::GrantCallback callback) {
-  rpc::ErrorCode code = rpc::check_name(name);
-  if (code == rpc::ErrorCode::None && options.wait != kForever) {
-    code = rpc::check_wait(protocol_ms(options.wait));
-  }
+  const rpc::ErrorCode code = check_options(*core_, name, options);
   if (code != rpc::ErrorCode::None) {
     return refuse<Result<Grant>>(*core_, std::move(callback), failure(code));
   }
-  OperationPtr operation = name_operation(*core_, rpc::RequestKind::LockAcquire, name);
+  OperationPtr operation = acquire_operation(*core_, name, options);
+  if (operation->counted) {
+    record_->counts_holds.store(true, std::memory_order_relaxed);
+  }
   operation->slot.session = record_->id.value;
   operation->slot.ttl_ms = record_->ttl_ms;
   operation->session = record_;
@@ -156,6 +218,7 @@ void SessionImpl::release(std::string_view name,
   if (record_->attached) {
     operation->slot.set(rpc::RequestFlag::ByToken);
   }
+  operation->counted = record_->counts_holds.load(std::memory_order_relaxed);
   operation->session = record_;
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(answer.status);

@@ -30,6 +30,9 @@ struct SessionRecord {
   std::atomic<std::int64_t> certain_until_ns{0};
   std::atomic<bool> ended{false};  // Lost or closed: nothing may be started in it.
 
+  // Somebody here holds a lock several times: a release may be one of many.
+  std::atomic<bool> counts_holds{false};
+
   // Of the client's thread from here on.
   rpc::ErrorCode end_reason = rpc::ErrorCode::None;
   std::unique_ptr<SessionLease> lease;  // None when it is not kept alive from here.

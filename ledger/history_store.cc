@@ -102,6 +102,11 @@ rocksdb::Options options_of(const HorizonFilter& filter) {
   options.compression = rocksdb::kNoCompression;
   // Garbage is then a tenth of what lives, not as much again.
   options.level_compaction_dynamic_level_bytes = true;
+  // A checkpoint of many shards is a row of small writes, each a table of its own: merging them
+  // four by four with all that lies under them would write everything again and again.
+  options.level0_file_num_compaction_trigger = 8;
+  options.level0_slowdown_writes_trigger = 24;
+  options.level0_stop_writes_trigger = 40;
   options.max_background_jobs = 2;
   options.max_open_files = 64;
   options.keep_log_file_num = 2;

@@ -10,6 +10,11 @@ namespace gcoord::ledger {
 namespace {
 
 constexpr std::uint64_t kKeepIntervalMs = 1000;
+// As late as a reader may be without anybody minding, and few enough wakes of a thread a second
+// that the loop beside it does not notice.
+constexpr std::chrono::milliseconds kNap{2};
+// What is worth ending a nap for.
+constexpr std::size_t kNapBytesMax = kBatchBytesMax;
 
 }  // namespace
 
@@ -54,13 +59,21 @@ void HistoryWorker::submit(Task task) {
   room_.wait(lock,
              [this] { return queued_bytes_ < kQueuedBytesMax || !failure_.ok() || stopping_; });
   queued_bytes_ += task.bytes;
+  napping_ = napping_ && !task.awaited && queued_bytes_ < kNapBytesMax;
+  const bool wakes = !napping_;
   tasks_.push_back(std::move(task));
   if (options_.driver == StorageDriver::Owner) {
     work_on(lock);
-  } else {
+  } else if (wakes) {
     lock.unlock();
     wake_.notify_one();
   }
+}
+
+void HistoryWorker::nap(std::unique_lock<std::mutex>& lock) {
+  napping_ = true;
+  wake_.wait_for(lock, kNap, [this] { return stopping_ || !napping_; });
+  napping_ = false;
 }
 
 void HistoryWorker::append(std::shared_ptr<const HistoryEntries> batch) {
@@ -101,12 +114,14 @@ void HistoryWorker::keep() {
 Status HistoryWorker::settle() {
   auto done = std::make_shared<std::promise<Status>>();
   std::future<Status> flushed = done->get_future();
-  submit({[this, done = std::move(done)] {
-    const Status status = history_->flush();
-    fail(status);  // Before whoever waits may look.
-    done->set_value(status);
-    return status;
-  }});
+  submit({.work =
+              [this, done = std::move(done)] {
+                const Status status = history_->flush();
+                fail(status);  // Before whoever waits may look.
+                done->set_value(status);
+                return status;
+              },
+          .awaited = true});
   flushed.wait();
   GCOORD_TRY_STATUS(failure());
   try {
@@ -162,9 +177,10 @@ void HistoryWorker::run() {
     wake_.wait_for(lock, std::chrono::milliseconds(kKeepIntervalMs), [this] {
       return stopping_ || !tasks_.empty();
     });
-    if (!stopping_ && !tasks_.empty()) {
+    for (std::size_t left = tasks_.size(); left > 0 && !stopping_; --left) {
       work_on(lock);
     }
+    nap(lock);
     const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
     // Clocks may be set back.
     const bool due = now_ms - kept_ms_ >= kKeepIntervalMs;

@@ -1,9 +1,10 @@
 // The thread that hashes and keeps history, so that no turn does.
 //
 // A turn hands over what it applied and goes on; the thread hashes it, writes to the store when
-// enough has come together, and prunes. settle() is what makes a checkpoint wait: everything handed
-// over before is durable when it returns. With StorageDriver::Owner there is no thread: each call
-// does its work at once, which is what a simulation wants.
+// enough has come together, and prunes. It is not woken for every turn: having worked it naps a
+// moment and then takes what has come meanwhile. settle() is what makes a checkpoint wait:
+// everything handed over before is durable when it returns. With StorageDriver::Owner there is no
+// thread: each call does its work at once, which is what a simulation wants.
 //
 // What is handed over and not hashed is bounded: beyond kQueuedBytesMax the caller waits, since a
 // node that cannot keep its history must not run ahead of it. A failure is final: nothing is done
@@ -84,11 +85,13 @@ class HistoryWorker {
   struct Task {
     std::function<Status()> work;
     std::size_t bytes = 0;
+    bool awaited = false;  // Somebody waits for it.
   };
 
   void submit(Task task);
   void run();
   void fail(const Status& status);
+  void nap(std::unique_lock<std::mutex>& lock);
   void work_on(std::unique_lock<std::mutex>& lock);
   Status flush_when_due();
   Status prune_some();
@@ -115,6 +118,7 @@ class HistoryWorker {
   std::deque<Task> tasks_;
   std::size_t queued_bytes_ = 0;
   Status failure_;
+  bool napping_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -23,8 +23,9 @@ Status failed(std::string what, std::uint32_t detail) {
 }
 
 bool has_magic(std::span<const std::byte> bytes) {
-  const std::size_t size = std::min(bytes.size(), kSnapshotMagic.size());
-  return std::memcmp(bytes.data(), kSnapshotMagic.data(), size) == 0;
+  const auto magic = std::as_bytes(std::span{kSnapshotMagic});
+  const std::size_t size = std::min(bytes.size(), magic.size());
+  return std::ranges::equal(bytes.first(size), magic.first(size));
 }
 
 // Nothing when the payload is no header.

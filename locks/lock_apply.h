@@ -8,25 +8,16 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/lock_acquire.h"
 #include "locks/lock_chain.h"
 #include "locks/lock_command.h"
 #include "locks/lock_keys.h"
-#include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_sessions.h"
 #include "locks/lock_table.h"
 
 namespace gcoord::locks {
-
-// Where a command applies, what is known of it beforehand, and where its events go.
-struct ApplyPoint {
-  const LockTables& tables;
-  ShardId shard;
-  LogIndex index;
-  const LockKeys& keys;
-  LockEvents& events;
-};
 
 // The session of a command if it lives; none, with the reason in reply, if not.
 GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, LockReply& reply) {
@@ -39,75 +30,6 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
     return SessionRow{};
   }
   return row;
-}
-
-// The lock is held: say so, or queue.
-GCOORD_HD inline void acquire_held(const ApplyPoint& at,
-                                   const LockCommand& command,
-                                   LockRow lock_row,
-                                   RequestRow request_row,
-                                   LockReply& reply) {
-  const LockTables& tables = at.tables;
-  const LockRecord& lock = tables.locks[lock_row];
-  if (lock.holder == tables.requests[request_row].session_row) {
-    reply.code = LockCode::AlreadyHeld;
-    reply.token = lock.token;
-    return;
-  }
-  if ((command.flags & kAcquireWait) != 0) {
-    reply.code = LockCode::Waiting;
-    tables.requests[request_row].enqueued_at = at.index;
-    enqueue_waiter(tables, lock_row, request_row);
-    return;
-  }
-  reply.code = LockCode::Busy;
-  reply.token = lock.token;
-  reply.holder = tables.sessions[lock.holder].session;
-}
-
-// Takes the lock, if it is free.
-GCOORD_HD inline void acquire(const ApplyPoint& at,
-                              const LockCommand& command,
-                              SessionRow session_row,
-                              LockRow found,
-                              RequestRow request_row,
-                              LockReply& reply) {
-  if (found.value != 0) {
-    acquire_held(at, command, found, request_row, reply);
-    return;
-  }
-  const LockTables& tables = at.tables;
-  const LockRow lock_row =
-      create_lock(tables,
-                  at.shard,
-                  LockName{command.name_hash, command.name, command.name_bytes},
-                  at.keys.lock_hash);
-  grant(tables, lock_row, session_row, at.index);
-  reply.code = LockCode::Granted;
-  reply.token = tables.locks[lock_row].token;
-}
-
-// Frees the lock if the session holds it under the command's token; says why not otherwise.
-GCOORD_HD inline void release(const ApplyPoint& at,
-                              const LockCommand& command,
-                              SessionRow session_row,
-                              LockRow lock_row,
-                              LockReply& reply) {
-  const LockTables& tables = at.tables;
-  if (lock_row.value == 0) {
-    reply.code = LockCode::NotHeld;
-  } else if (tables.locks[lock_row].holder != session_row) {
-    reply.code = LockCode::NotHolder;
-    reply.token = tables.locks[lock_row].token;
-    reply.holder = tables.sessions[tables.locks[lock_row].holder].session;
-  } else if (tables.locks[lock_row].token != command.token) {
-    reply.code = LockCode::StaleToken;
-    reply.token = tables.locks[lock_row].token;
-  } else {
-    reply.code = LockCode::Released;
-    reply.token = command.token;
-    pass_on(tables, lock_row, at.index, at.events);
-  }
 }
 
 // An acquire or a release: what they share stands here once.
@@ -137,6 +59,9 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
   if (remembered) {
     store_reply(at.tables, request_row, reply);
   }
+  if (reply.code == LockCode::Waiting && command_asks(command)) {
+    keep_ask_apart(at, command, request_row);
+  }
 }
 
 // Idempotent: a wait that ended meanwhile answers how it ended, a grant included.
@@ -156,11 +81,15 @@ GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
   }
   if (tables.requests[row].code == LockCode::Waiting) {
     const bool timed_out = (command.flags & kCancelTimedOut) != 0;
+    const LockRow lock = tables.requests[row].lock;
     end_wait(tables,
              row,
              timed_out ? LockCode::WaitTimedOut : LockCode::WaitCancelled,
              FencingToken{},
              at.events);
+    if (is_marked(tables.locks[lock])) {
+      wake(tables, lock, at.index, at.events);
+    }
   } else {
     reply.replayed = true;
   }
@@ -260,7 +189,7 @@ GCOORD_HD inline LockReply apply(const LockTables& tables,
                                  const LockCommand& command,
                                  const LockKeys& keys,
                                  LockEvents& events) {
-  GCOORD_ASSERT(events.has_room(kLockEventsPerCommandMax));
+  GCOORD_ASSERT(events.has_room(kPlainEventsPerCommandMax));
   const ApplyPoint at{tables, shard, index, keys, events};
   LockReply reply;
   apply_kind(at, command, reply);

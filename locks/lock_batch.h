@@ -143,7 +143,9 @@ GCOORD_HD inline void count_commands(const LockBatch& batch,
 // Events that the batch may make at most.
 GCOORD_HD inline std::uint64_t events_max(const LockBatchState& state, const LockPoolEnds& ends) {
   const std::uint64_t waiting = ends.waiter_count + state.demand.waits;
-  return waiting < state.demand.events ? waiting : state.demand.events;
+  // A command that ends one hold or one wait may let several waiters in.
+  const std::uint64_t told = std::uint64_t{state.demand.events} * kHoldersMax;
+  return waiting < told ? waiting : told;
 }
 
 // Whether every command of the batch will find what it may need.

@@ -16,7 +16,7 @@ Status bad(const char* what) {
 constexpr std::uint8_t flags_known(LockCommandKind kind) {
   switch (kind) {
     case LockCommandKind::Acquire:
-      return kAcquireWait | kAcquireRegister;
+      return kAcquireWait | kAcquireRegister | kAcquireHold;
     case LockCommandKind::Release:
       return kReleaseByToken;
     case LockCommandKind::CancelWait:
@@ -37,6 +37,19 @@ bool kind_acknowledges(LockCommandKind kind) {
 bool kind_has_sequence(LockCommandKind kind) {
   return kind_acknowledges(kind) || kind == LockCommandKind::CancelWait ||
          kind == LockCommandKind::CloseSession;
+}
+
+bool has_ask(const LockCommand& command) {
+  return command.kind == LockCommandKind::Acquire && (command.flags & kAcquireHold) != 0;
+}
+
+// The plain ask without a note has its own encoding, so one command has one.
+Status check_ask(const LockCommand& command) {
+  const HoldAsk ask = hold_ask(command);
+  if (!ask_sound(ask, command.note_bytes != 0) || (pack_ask(ask) == 0 && command.note_bytes == 0)) {
+    return bad("impossible hold");
+  }
+  return command.note_bytes <= kNoteBytesMax ? Status{} : bad("note above 512 bytes");
 }
 
 bool has_ttl(const LockCommand& command) {
@@ -98,8 +111,35 @@ void read_fields(ByteReader& reader, LockCommand& command) {
   }
 }
 
+// Tells notes apart; 0 for none.
+FencingToken note_hash(std::string_view note) {
+  return FencingToken{note.empty() ? 0 : hash_name(note).low};
+}
+
+// Before the name: how far it goes, and what is asked.
+Status read_ask(ByteReader& reader, LockCommand& command) {
+  const auto packed = reader.integer<std::uint64_t>();
+  const HoldAsk ask = unpack_ask(packed);
+  const auto name_bytes = reader.integer<std::uint16_t>();
+  if (!reader.ok() || pack_ask(ask) != packed || name_bytes > reader.rest_bytes()) {
+    return bad("impossible hold");
+  }
+  const std::size_t note_bytes = reader.rest_bytes() - name_bytes;
+  if (note_bytes > kNoteBytesMax) {
+    return bad("note above 512 bytes");
+  }
+  command.hold_flags = ask.flags;
+  command.hold_permits = ask.permits;
+  command.serial = ask.limit;
+  command.note_bytes = static_cast<std::uint16_t>(note_bytes);
+  return check_ask(command);
+}
+
 Status read_name(ByteReader& reader, LockCommand& command) {
-  const std::string_view name = reader.text(reader.rest_bytes());
+  if (has_ask(command)) {
+    GCOORD_TRY_STATUS(read_ask(reader, command));
+  }
+  const std::string_view name = reader.text(reader.rest_bytes() - command.note_bytes);
   const Status status = check_name(name);
   if (!status.ok()) {
     return status;
@@ -107,7 +147,19 @@ Status read_name(ByteReader& reader, LockCommand& command) {
   command.name = name.data();
   command.name_bytes = static_cast<std::uint16_t>(name.size());
   command.name_hash = hash_name(name);
+  command.token = note_hash(reader.text(command.note_bytes));
   return {};
+}
+
+// What follows the TTL of an acquire.
+void write_name(ByteWriter& writer, const LockCommand& command) {
+  GCOORD_ASSERT(command.name_bytes > 0);
+  GCOORD_ASSERT(command.name_bytes <= kNameBytesMax);
+  if (has_ask(command)) {
+    writer.integer(pack_ask(hold_ask(command)));
+    writer.integer(command.name_bytes);
+  }
+  writer.bytes(command.name, std::size_t{command.name_bytes} + command.note_bytes);
 }
 
 }  // namespace
@@ -124,6 +176,19 @@ LockCommand make_acquire(const AcquireFields& fields) {
   command.name = fields.name.data();
   command.name_bytes = static_cast<std::uint16_t>(fields.name.size());
   command.name_hash = hash_name(fields.name);
+  return command;
+}
+
+LockCommand make_acquire_hold(const HoldFields& fields) {
+  GCOORD_ASSERT(fields.acquire.name.data() == fields.text.data());
+  LockCommand command = make_acquire(fields.acquire);
+  const std::string_view note = fields.text.substr(command.name_bytes);
+  command.flags = static_cast<std::uint8_t>(command.flags | kAcquireHold);
+  command.hold_flags = fields.ask.flags;
+  command.hold_permits = fields.ask.permits;
+  command.serial = fields.ask.limit;
+  command.note_bytes = static_cast<std::uint16_t>(note.size());
+  command.token = note_hash(note);
   return command;
 }
 
@@ -178,6 +243,7 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
+  GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
   const std::size_t start = out.size();
   ByteWriter writer{out};
   writer.integer(static_cast<std::uint8_t>(command.kind));
@@ -201,9 +267,7 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
     writer.integer(command.token.value);
   }
   if (command.kind == LockCommandKind::Acquire) {
-    GCOORD_ASSERT(command.name_bytes > 0);
-    GCOORD_ASSERT(command.name_bytes <= kNameBytesMax);
-    writer.bytes(command.name, command.name_bytes);
+    write_name(writer, command);
   }
   return out.size() - start;
 }

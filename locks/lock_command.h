@@ -4,6 +4,8 @@
 // sequence - acked_below. An empty payload is a no-op (Raft's own entries).
 //
 //   Acquire          kind 1, flags 1, acked 4, session 8, sequence 8, [ttl_ms 4 if kRegister], name
+//                    (with kAcquireHold, after the TTL: ask 8 as lock_hold.h packs it, name bytes
+//                    2; and after the name the note)
 //   Release          kind 1, flags 1, acked 4, session 8, sequence 8, name hash 16, token 8
 //                    (by token: acked 0 and sequence 1 stand for nothing)
 //   CancelWait       kind 1, flags 1, session 8, sequence 8
@@ -22,6 +24,7 @@
 #include "common/ids.h"
 #include "common/name_hash.h"
 #include "common/status.h"
+#include "locks/lock_hold.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +52,7 @@ enum class LockCommandKind : std::uint8_t {
 // Bits of LockCommand::flags. Never renumber.
 inline constexpr std::uint8_t kAcquireWait = 1;      // Queue when the lock is held.
 inline constexpr std::uint8_t kAcquireRegister = 2;  // Register the session here if it is not yet.
+inline constexpr std::uint8_t kAcquireHold = 4;      // It asks for more than the plain hold.
 inline constexpr std::uint8_t kCancelTimedOut =
     1;  // The wait's time ran out; else it was given up.
 // The token alone makes it happen once, since no token is granted twice: the session's window of
@@ -61,7 +65,12 @@ struct LockCommand {
   std::uint8_t flags = 0;
   std::uint16_t name_bytes = 0;
   std::uint32_t ttl_ms = 0;
-  std::uint32_t serial = 0;
+  std::uint32_t serial = 0;  // Of ExpireSession; of an acquire with kAcquireHold its ask's limit.
+  // Of an acquire with kAcquireHold: see hold_ask(), and the bytes of the note, which stand right
+  // behind the name's. Its token is the note's hash, so that whoever tells commands apart sees it.
+  std::uint8_t hold_flags = 0;
+  std::uint8_t hold_permits = 0;
+  std::uint16_t note_bytes = 0;
   SessionId session;
   RequestSequence sequence;
   // Every sequence below it has been answered and its reply may be forgotten; 1 <= it <= sequence.
@@ -70,6 +79,8 @@ struct LockCommand {
   NameHash name_hash;
   const char* name = nullptr;  // name_bytes of UTF-8 that live as long as the caller's payload.
 };
+
+static_assert(sizeof(LockCommand) == 72);
 
 // Makes an acquire; name must satisfy check_name(). ttl_ms == 0 means "do not register".
 struct AcquireFields {
@@ -82,6 +93,33 @@ struct AcquireFields {
 };
 
 LockCommand make_acquire(const AcquireFields& fields);
+
+// Makes an acquire that asks for more: a sound ask, a note of up to kNoteBytesMax bytes, or both.
+// `text` is the name and right behind it the note; it outlives the command, as a name does.
+struct HoldFields {
+  AcquireFields acquire;  // Its name is the beginning of `text`.
+  HoldAsk ask;
+  std::string_view text;
+};
+
+LockCommand make_acquire_hold(const HoldFields& fields);
+
+// What an acquire asks for; of any other command and of a plain one, the plain ask.
+GCOORD_HD constexpr HoldAsk hold_ask(const LockCommand& command) {
+  const bool asks = command.kind == LockCommandKind::Acquire;
+  return {.flags = command.hold_flags,
+          .permits = command.hold_permits,
+          .limit = static_cast<std::uint16_t>(asks ? command.serial : 0)};
+}
+
+// Whether it is an acquire that is not plain.
+GCOORD_HD constexpr bool command_asks(const LockCommand& command) {
+  return command.kind == LockCommandKind::Acquire && (command.flags & kAcquireHold) != 0;
+}
+
+GCOORD_HD constexpr const char* note_start(const LockCommand& command) {
+  return command.name + command.name_bytes;
+}
 
 struct ReleaseFields {
   SessionId session;

@@ -148,7 +148,8 @@ LockLimit LockCpu::would_exceed(ShardId shard, const LockCommand& command) const
   const bool held = find_lock(tables_, shard, command.name_hash).value != 0;
   const bool waits = held && (command.flags & kAcquireWait) != 0;
   LockLimit limit = LockLimit::None;
-  if (!held && tables_.locks.used() >= options_.limits.locks_max) {
+  const bool takes_row = !held || (command.hold_flags & kHoldShared) != 0;
+  if (takes_row && tables_.locks.used() >= options_.limits.locks_max) {
     limit = LockLimit::Locks;
   } else if (waits && waiter_count_ >= options_.limits.waiters_max) {
     limit = LockLimit::Waiters;

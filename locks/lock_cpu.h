@@ -66,6 +66,13 @@ enum class LockLimit : std::uint8_t { None, Locks, Waiters, Sessions, Requests }
 
 // A held lock, for reads. The name is a copy.
 struct HeldLock {
+  struct Holder {
+    SessionId session;
+    FencingToken token;
+    LogIndex granted_at;
+    std::uint32_t permits = 0;
+  };
+
   std::string name;
   ShardId shard;
   NameHash name_hash;
@@ -75,6 +82,10 @@ struct HeldLock {
   std::uint32_t waiter_count = 0;
   std::uint32_t holder_ttl_ms = 0;
   SessionRow holder_row;  // For clock().remaining_ticks() on the leader.
+  std::uint32_t hold_count = 1;
+  std::string note;  // What the holder left with it.
+  std::uint32_t permits_limit = 0;
+  std::vector<Holder> holders;  // Of a lock that is held together, by their tokens; else none.
 };
 
 struct QueuedWaiter {
@@ -122,8 +133,8 @@ class LockCpu {
   template <typename Wanted>
   std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
     const LockRecord& lock = tables_.locks[row];
-    return lock.holder.value != 0 && wanted(lock.shard) ? std::optional{describe(row)}
-                                                        : std::nullopt;
+    const bool held = lock.holder.value != 0 && !is_share(lock);
+    return held && wanted(lock.shard) ? std::optional{describe(row)} : std::nullopt;
   }
 
   // Waiters of a lock from the given place on, at most `limit`.

@@ -41,6 +41,10 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.sessions = (command.flags & kAcquireRegister) != 0 ? 1 : 0;
       demand.requests = 1;
       demand.name_blocks = name_block_count(command.name_bytes);
+      if ((command.flags & kAcquireHold) != 0) {
+        demand.name_blocks += 1 + name_block_count(command.note_bytes);
+        demand.locks += (command.hold_flags & kHoldShared) != 0 ? 1 : 0;
+      }
       demand.waits = (command.flags & kAcquireWait) != 0 ? 1 : 0;
       break;
     case LockCommandKind::Release:

@@ -30,11 +30,18 @@ GCOORD_HD constexpr bool names_lock(LockCommandKind kind) {
   return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
 }
 
+// What of an acquire's ask and note its other words do not say; 0 when it is plain.
+GCOORD_HD constexpr std::uint64_t hold_word(const LockCommand& command) {
+  return std::uint64_t{command.hold_flags} << 16 | std::uint64_t{command.hold_permits} << 24 |
+         std::uint64_t{command.note_bytes} << 32;
+}
+
 // Tells a retry from another request under the same sequence.
 GCOORD_HD inline std::uint32_t argument_hash(const LockCommand& command) {
   const auto kind = static_cast<std::uint64_t>(command.kind);
   const std::uint64_t wait = command.flags & kAcquireWait;
-  const std::uint64_t head = mix64(kind << 8 | wait) ^ command.token.value;
+  const std::uint64_t head = mix64(kind << 8 | wait | hold_word(command)) ^ command.token.value ^
+                             std::uint64_t{command.serial} << 32;
   return static_cast<std::uint32_t>(
       mix64(mix64(head) ^ command.name_hash.low ^ mix64(command.name_hash.high)));
 }
@@ -51,7 +58,8 @@ GCOORD_HD constexpr std::uint64_t digest_word(std::uint64_t word) {
 // Places 0 to 6; replies and state have the places after them (lock_apply.h).
 GCOORD_HD inline std::uint64_t command_digest(LogIndex index, const LockCommand& command) {
   return digest_word<0>(index.value) +
-         digest_word<1>(static_cast<std::uint64_t>(command.kind) << 8 | command.flags) +
+         digest_word<1>(static_cast<std::uint64_t>(command.kind) << 8 | command.flags |
+                        hold_word(command)) +
          digest_word<2>(command.session.value) + digest_word<3>(command.sequence.value) +
          digest_word<4>(command.acked_below.value) +
          digest_word<5>(command.name_hash.low ^ command.token.value) +

@@ -65,6 +65,12 @@ GCOORD_HD inline void release_name(const LockTables& tables, NameBlockRow first)
   }
 }
 
+// The first block of a lock's name.
+GCOORD_HD inline NameBlockRow name_of(const LockTables& tables, const LockRecord& lock) {
+  const NameBlockRow first{lock.name_first.value & ~kNameMarked};
+  return is_marked(lock) ? NameBlockRow{tables.name_blocks[first].next} : first;
+}
+
 // Copies the name out; `out` has room for kNameBytesMax bytes. Returns how many they are.
 GCOORD_HD inline std::uint32_t load_name(const LockTables& tables, NameBlockRow first, char* out) {
   NameBlockRow row = first;

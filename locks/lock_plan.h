@@ -11,10 +11,11 @@
 // acquire that does not wait as one that finds the lock as the command before it left it. Whether
 // they are is looked at afterwards, for each command on the word of those before it; the window is
 // then cut before the first one that is not. Cut too is what belongs to apply() alone: other kinds
-// of commands, sessions that are unknown or end, retries, sequences or acknowledgements that go
-// back, windows of requests that may be full, hashes that meet. What is left is right by induction,
-// and what was cut goes through apply(), so a plan decides nothing that apply() would not; tests
-// compare the two (lock_parallel_test.cc).
+// of commands, what asks for more than a plain hold, locks that are marked, sessions that are
+// unknown or end, retries, sequences or acknowledgements that go back, windows of requests that may
+// be full, hashes that meet. What is left is right by induction, and what was cut goes through
+// apply(), so a plan decides nothing that apply() would not; tests compare the two
+// (lock_parallel_test.cc).
 //
 // The shape is that of speculation in parallel prefix sums; compare flat combining (Hendler et al.,
 // SPAA 2010), where one thread serves a queue's waiting operations. Pure but for the window; loops
@@ -148,7 +149,8 @@ GCOORD_HD inline WindowLock look_at_lock(const LockTables& tables, LockRow row) 
           .token = lock.token,
           .level = 1 + lock.waiter_count,
           .queue_first = lock.queue_first,
-          .queue_last = lock.queue_last};
+          .queue_last = lock.queue_last,
+          .marked = is_marked(lock)};
 }
 
 // Which commands share a session or a lock, and how those stand.
@@ -213,7 +215,8 @@ GCOORD_HD inline bool suits_window(const LockWindow& window,
                                    std::uint32_t i) {
   const LockCommand& command = window.entries[i].command;
   if (!names_lock(command.kind) || window.keys[i].session_hint.value == 0 ||
-      !window.sessions[first_of_session(window, i)].live ||
+      !window.sessions[first_of_session(window, i)].live || command_asks(command) ||
+      window.locks[first_of_lock(window, i)].marked ||
       window.entries[first_of_lock(window, i)].command.name_hash != command.name_hash) {
     return false;
   }

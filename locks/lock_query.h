@@ -4,6 +4,7 @@
 // then the answer is linearizable. Host and device.
 #pragma once
 
+#include "locks/lock_share.h"
 #include "locks/lock_table.h"
 
 #include <cstdint>
@@ -22,12 +23,35 @@ struct TokenCheck {
   FencingToken token;
 };
 
+// Whether one of several holders has this token, and lives.
+
+GCOORD_HD inline bool is_share_token(const LockTables& tables,
+                                     const LockRecord& lock,
+                                     FencingToken token) {
+  if (!is_marked(lock)) {
+    return false;
+  }
+  LockRow row = load_extra(tables, lock).share_first;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = 0; i < kHoldersMax && row.value != 0; ++i) {
+    const LockRecord& share = tables.locks[row];
+    if (share.token == token) {
+      return tables.sessions[share.holder].phase == SessionPhase::Live;
+    }
+    row = share_next(share);
+  }
+  return false;
+}
+
 GCOORD_HD inline TokenVerdict check_token(const LockTables& tables, const TokenCheck& request) {
   const LockRow row = find_lock(tables, request.shard, request.name_hash);
   if (row.value == 0) {
     return TokenVerdict::Free;
   }
   const LockRecord& lock = tables.locks[row];
+  if (is_share_token(tables, lock, request.token)) {
+    return TokenVerdict::Valid;
+  }
   const bool alive = tables.sessions[lock.holder].phase == SessionPhase::Live;
   return alive && lock.token == request.token ? TokenVerdict::Valid : TokenVerdict::Stale;
 }

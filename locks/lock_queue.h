@@ -7,6 +7,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_table.h"
@@ -27,6 +28,10 @@ GCOORD_HD inline void link_holder(const LockTables& tables, LockRow row, Session
   ++session.hold_count;
 }
 
+GCOORD_HD inline FencingToken next_token(const LockTables& tables, ShardId shard) {
+  return FencingToken{++tables.shard(shard).token_last};
+}
+
 // Grants to the session, under the shard's next fencing token.
 GCOORD_HD inline void grant(const LockTables& tables,
                             LockRow row,
@@ -34,9 +39,7 @@ GCOORD_HD inline void grant(const LockTables& tables,
                             LogIndex index) {
   LockRecord& lock = tables.locks[row];
   GCOORD_ASSERT(tables.sessions[session_row].phase == SessionPhase::Live);
-  LockShardRow& shard = tables.shard(lock.shard);
-  ++shard.token_last;
-  lock.token = FencingToken{shard.token_last};
+  lock.token = next_token(tables, lock.shard);
   lock.granted_at = index;
   link_holder(tables, row, session_row);
 }
@@ -81,6 +84,9 @@ GCOORD_HD inline LockRow create_lock(const LockTables& tables,
 GCOORD_HD inline void remove_lock(const LockTables& tables, LockRow row) {
   LockRecord& lock = tables.locks[row];
   GCOORD_ASSERT(lock.waiter_count == 0);
+  if (is_marked(lock)) {
+    unmark(tables, row);
+  }
   tables.lock_index.erase(tables.lock_hash(lock.shard, lock.name_hash), row.value);
   release_name(tables, lock.name_first);
   --tables.shard(lock.shard).lock_count;
@@ -130,6 +136,7 @@ GCOORD_HD inline void dequeue_waiter(const LockTables& tables, RequestRow waiter
 }
 
 // Ends a wait: out of the queue, its reply stored as the session's newest, and told by an event.
+// Whoever grants to it has taken what it kept.
 GCOORD_HD inline void end_wait(const LockTables& tables,
                                RequestRow waiter_row,
                                LockCode code,
@@ -137,6 +144,10 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
                                LockEvents& events) {
   RequestRecord& waiter = tables.requests[waiter_row];
   GCOORD_ASSERT(waiter.code == LockCode::Waiting);
+  if (waiter.holder.value != 0) {
+    release_kept(tables, waiter);
+    waiter.holder = SessionId{};
+  }
   const LockRecord& lock = tables.locks[waiter.lock];
   LockEvent event;
   event.code = code;
@@ -154,11 +165,12 @@ GCOORD_HD inline void end_wait(const LockTables& tables,
   events.push(event);
 }
 
-// The holder lets go: the first waiter becomes the holder, or the lock's record goes.
-GCOORD_HD inline void pass_on(const LockTables& tables,
-                              LockRow row,
-                              LogIndex index,
-                              LockEvents& events) {
+// The holder lets go of a lock that is not marked: the first waiter becomes the holder, or the
+// lock's record goes.
+GCOORD_HD inline void pass_plain_on(const LockTables& tables,
+                                    LockRow row,
+                                    LogIndex index,
+                                    LockEvents& events) {
   unlink_holder(tables, row);
   const RequestRow waiter_row = tables.locks[row].queue_first;
   if (waiter_row.value == 0) {

@@ -1,15 +1,36 @@
 // The reads of LockCpu: applied state only, nothing changes.
 #include "locks/lock_cpu.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
+#include "locks/lock_share.h"
 
 #include <array>
 
 namespace gcoord::locks {
 namespace {
 
-std::string name_of(const LockTables& tables, const LockRecord& lock) {
+std::string name_text(const LockTables& tables, const LockRecord& lock) {
   std::array<char, kNameBytesMax> bytes{};
-  return std::string(bytes.data(), load_name(tables, lock.name_first, bytes.data()));
+  return std::string(bytes.data(), load_name(tables, name_of(tables, lock), bytes.data()));
+}
+
+std::string note_text(const LockTables& tables, NameBlockRow first) {
+  std::array<char, kNameBytesMax> bytes{};
+  return first.value == 0 ? std::string{}
+                          : std::string(bytes.data(), load_name(tables, first, bytes.data()));
+}
+
+std::vector<HeldLock::Holder> holders_of(const LockTables& tables, const LockExtra& extra) {
+  std::vector<HeldLock::Holder> holders;
+  LockRow row = extra.share_first;
+  for (; row.value != 0; row = share_next(tables.locks[row])) {
+    const LockRecord& share = tables.locks[row];
+    holders.push_back({.session = tables.sessions[share.holder].session,
+                       .token = share.token,
+                       .granted_at = share.granted_at,
+                       .permits = share_permits(share)});
+  }
+  return holders;
 }
 
 }  // namespace
@@ -29,7 +50,8 @@ bool LockCpu::registered(ShardId shard, SessionId session) const {
 HeldLock LockCpu::describe(LockRow row) const {
   const LockRecord& lock = tables_.locks[row];
   const SessionRecord& holder = tables_.sessions[lock.holder];
-  return {.name = name_of(tables_, lock),
+  const LockExtra extra = is_marked(lock) ? load_extra(tables_, lock) : LockExtra{};
+  return {.name = name_text(tables_, lock),
           .shard = lock.shard,
           .name_hash = lock.name_hash,
           .holder = holder.session,
@@ -37,7 +59,11 @@ HeldLock LockCpu::describe(LockRow row) const {
           .granted_at = lock.granted_at,
           .waiter_count = lock.waiter_count,
           .holder_ttl_ms = holder.ttl_ms,
-          .holder_row = lock.holder};
+          .holder_row = lock.holder,
+          .hold_count = extra.hold_count,
+          .note = note_text(tables_, extra.note_first),
+          .permits_limit = extra.share_count != 0 ? extra.permits_limit : 0,
+          .holders = holders_of(tables_, extra)};
 }
 
 std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {

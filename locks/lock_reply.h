@@ -52,6 +52,15 @@ enum class LockCode : std::uint8_t {
   // Log entries that say nothing to this machine.
   Noop = 22,
   UnknownCommand = 23,  // Malformed, or of a later version: counted, no change.
+  // Answers to acquires and releases of locks that are held several times (lock_hold.h).
+  HeldAgain = 24,     // To Acquire: the holder has one hold more; token is the one that it has.
+  HoldReturned = 25,  // To Release: the holder has one hold less, and still holds the lock.
+  HoldLimit = 26,     // To Acquire: the holder has as many holds as it allows itself; no change.
+  // Answers to acquires of locks that are held together (lock_share.h).
+  Downgraded = 27,  // The session held it alone and is one of several now, under the same token.
+  HoldConflict =
+      28,  // The session has a share and asks for the lock alone, or otherwise; no change.
+  LimitDiffers = 29,  // Those who hold it share under another limit of permits; no change.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps
@@ -80,8 +89,12 @@ struct LockEvent {
   FencingToken token;  // Only when granted.
 };
 
-// One ended session gives at most 64 locks to waiters and ends at most 64 waits of its own.
-inline constexpr std::uint32_t kLockEventsPerCommandMax = 128;
+// One ended session gives at most 64 plain locks to waiters and ends at most 64 waits of its own.
+inline constexpr std::uint32_t kPlainEventsPerCommandMax = 128;
+
+// Each of those waits may have kept kHoldersMax (lock_hold.h) from sharing a lock; locks that are
+// held together pass on as far as there is room.
+inline constexpr std::uint32_t kLockEventsPerCommandMax = kPlainEventsPerCommandMax + 64 * 64;
 
 // Which event of which command an event is, where writers share one array.
 struct LockEventPlace {

@@ -147,8 +147,10 @@ GCOORD_HD inline RequestRow begin_request(const LockTables& tables,
       return RequestRow{};
     }
     reply.code = request.code;
-    reply.token = request.token;
-    reply.holder = request.holder;
+    if (request.code != LockCode::Waiting) {  // Else they say what it waits for (lock_extra.h).
+      reply.token = request.token;
+      reply.holder = request.holder;
+    }
     reply.replayed = true;
     return RequestRow{};
   }

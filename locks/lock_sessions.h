@@ -12,6 +12,7 @@
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
+#include "locks/lock_share.h"
 #include "locks/lock_table.h"
 
 namespace gcoord::locks {
@@ -70,8 +71,15 @@ GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
 }
 
 // Forgets all requests of a session that ends; its waits end with an event.
-GCOORD_HD inline void end_requests(const LockTables& tables, SessionRow row, LockEvents& events) {
+GCOORD_HD inline void end_requests(const LockTables& tables,
+                                   SessionRow row,
+                                   LogIndex index,
+                                   LockEvents& events) {
   SessionRecord& session = tables.sessions[row];
+  // Locks that others may come into now; not before all waits of this session are out of the way. A
+  // lock that is waited for is held, and stays so meanwhile.
+  LockRow left[kSessionRequestsMax];
+  std::uint32_t left_count = 0;
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax; ++i) {
     const RequestRow request_row = session.request_oldest;
@@ -79,12 +87,20 @@ GCOORD_HD inline void end_requests(const LockTables& tables, SessionRow row, Loc
       break;
     }
     if (tables.requests[request_row].code == LockCode::Waiting) {
+      const LockRow lock = tables.requests[request_row].lock;
       end_wait(tables, request_row, LockCode::SessionExpired, FencingToken{}, events);
+      if (is_marked(tables.locks[lock])) {
+        left[left_count++] = lock;
+      }
     }
     unlink_request(tables, request_row);
     tables.requests.give_back(request_row);
   }
   GCOORD_ASSERT(session.request_count == 0);
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = 0; i < left_count; ++i) {
+    wake(tables, left[i], index, events);
+  }
 }
 
 // One step of the end of a session; reply.more says that locks are left.
@@ -95,9 +111,13 @@ GCOORD_HD inline void end_session(const LockTables& tables,
                                   LockReply& reply) {
   SessionRecord& session = tables.sessions[row];
   session.phase = SessionPhase::Dying;
-  end_requests(tables, row, events);
+  end_requests(tables, row, index, events);
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kReleasesPerCommandMax && session.hold_first.value != 0; ++i) {
+    const bool may_wake_many = is_marked(tables.locks[session.hold_first]);
+    if (may_wake_many && kLockEventsPerCommandMax - events.count < kHoldersMax) {
+      break;
+    }
     pass_on(tables, session.hold_first, index, events);
   }
   reply.changed_row = row;

@@ -2,12 +2,16 @@
 
 #include "locks/byte_codec.h"
 #include "locks/lock_command.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_sessions.h"
+#include "locks/lock_share.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <unordered_map>
 
 namespace gcoord::locks {
@@ -19,88 +23,168 @@ struct RequestPlace {
   std::uint8_t request = 0;
 };
 
-using WaiterPlaces = std::unordered_map<std::uint32_t, RequestPlace>;  // By request row.
-
-void write_session(ByteWriter& writer, const SessionRecord& session) {
-  writer.integer(session.session.value);
-  writer.integer(session.acked_below.value);
-  writer.integer(session.forgotten_below.value);
-  writer.integer(session.serial);
-  writer.integer(session.ttl_ms);
-  writer.integer(static_cast<std::uint8_t>(session.phase));
-  writer.integer(session.request_count);
-  writer.integer(session.hold_count);
+// Whether version 1 cannot say the request.
+bool beyond_plain(const RequestRecord& request) {
+  const bool asks =
+      request.code == LockCode::Waiting && (request.token.value != 0 || request.holder.value != 0);
+  return asks || request.code >= LockCode::HeldAgain;
 }
 
-void write_request(ByteWriter& writer, const RequestRecord& request) {
-  writer.integer(request.sequence.value);
-  writer.integer(request.token.value);
-  writer.integer(request.holder.value);
-  writer.integer(request.enqueued_at.value);
-  writer.integer(request.argument_hash);
-  writer.integer(static_cast<std::uint8_t>(request.code));
-}
-
-void write_requests(ByteWriter& writer,
-                    const LockTables& tables,
-                    const SessionRecord& session,
-                    std::uint32_t session_place,
-                    WaiterPlaces& places) {
-  std::uint8_t place = 0;
-  for (RequestRow row = session.request_oldest; row.value != 0; row = tables.requests[row].next) {
-    write_request(writer, tables.requests[row]);
-    if (tables.requests[row].code == LockCode::Waiting) {
-      places[row.value] = RequestPlace{session_place, place};
+bool beyond_plain(const LockTables& tables, const SessionRecord& session) {
+  for (LockRow row = session.hold_first; row.value != 0; row = tables.locks[row].hold_next) {
+    if (is_marked(tables.locks[row])) {
+      return true;
     }
-    ++place;
   }
+  for (RequestRow row = session.request_oldest; row.value != 0; row = tables.requests[row].next) {
+    if (beyond_plain(tables.requests[row])) {
+      return true;
+    }
+  }
+  return false;
 }
 
-void write_lock(ByteWriter& writer,
-                const LockTables& tables,
-                const LockRecord& lock,
-                const WaiterPlaces& places) {
-  std::array<char, kNameBytesMax> name{};
-  const std::uint32_t name_bytes = load_name(tables, lock.name_first, name.data());
-  writer.integer(lock.token.value);
-  writer.integer(lock.granted_at.value);
-  writer.integer(lock.waiter_count);
-  writer.integer(static_cast<std::uint16_t>(name_bytes));
-  writer.bytes(name.data(), name_bytes);
-  for (RequestRow row = lock.queue_first; row.value != 0; row = tables.requests[row].queue_next) {
-    const RequestPlace place = places.at(row.value);
-    writer.integer(place.session);
-    writer.integer(place.request);
+// Writes the parts of one shard in their order.
+class ShardWriter {
+ public:
+  ShardWriter(const LockTables& tables, ShardId shard_id, std::vector<std::byte>& bytes)
+      : tables_(tables), shard_(tables.shard(shard_id)), writer_(bytes) {}
+
+  void write() {
+    each_session([this](const SessionRecord& session) {
+      holds_ = holds_ || beyond_plain(tables_, session);
+    });
+    write_header();
+    std::uint32_t session_place = 0;
+    each_session([&](const SessionRecord& session) {
+      write_session(session);
+      write_requests(session, session_place);
+      ++session_place;
+    });
+    each_session([this](const SessionRecord& session) {
+      LockRow row = session.hold_first;
+      for (; row.value != 0; row = tables_.locks[row].hold_next) {
+        write_hold(tables_.locks[row]);
+      }
+    });
   }
-}
+
+ private:
+  template <typename Visit>
+  void each_session(const Visit& visit) const {
+    SessionRow row = shard_.session_first;
+    for (; row.value != 0; row = tables_.sessions[row].shard_next) {
+      visit(tables_.sessions[row]);
+    }
+  }
+
+  void write_header() {
+    writer_.integer(kLockSnapshotMagic);
+    writer_.integer(holds_ ? kLockSnapshotVersionHolds : kLockSnapshotVersion);
+    writer_.integer(shard_.token_last);
+    writer_.integer(shard_.state_hash);
+    writer_.integer(shard_.serial_last);
+    writer_.integer(shard_.session_count);
+  }
+
+  void write_session(const SessionRecord& session) {
+    writer_.integer(session.session.value);
+    writer_.integer(session.acked_below.value);
+    writer_.integer(session.forgotten_below.value);
+    writer_.integer(session.serial);
+    writer_.integer(session.ttl_ms);
+    writer_.integer(static_cast<std::uint8_t>(session.phase));
+    writer_.integer(session.request_count);
+    writer_.integer(session.hold_count);
+  }
+
+  void write_request(const RequestRecord& request) {
+    const bool waits = request.code == LockCode::Waiting;
+    writer_.integer(request.sequence.value);
+    writer_.integer(request.token.value);
+    writer_.integer(waits ? 0 : request.holder.value);
+    writer_.integer(request.enqueued_at.value);
+    writer_.integer(request.argument_hash);
+    writer_.integer(static_cast<std::uint8_t>(request.code));
+    if (waits && holds_) {
+      write_text(note_of(request));  // Who waits to share has none.
+    }
+  }
+
+  void write_requests(const SessionRecord& session, std::uint32_t session_place) {
+    std::uint8_t place = 0;
+    RequestRow row = session.request_oldest;
+    for (; row.value != 0; row = tables_.requests[row].next) {
+      write_request(tables_.requests[row]);
+      if (tables_.requests[row].code == LockCode::Waiting) {
+        places_[row.value] = RequestPlace{session_place, place};
+      }
+      ++place;
+    }
+  }
+
+  // A name or a note; no block: an empty one.
+  void write_text(NameBlockRow first) {
+    std::array<char, kNameBytesMax> text{};
+    const std::uint32_t bytes = first.value == 0 ? 0 : load_name(tables_, first, text.data());
+    writer_.integer(static_cast<std::uint16_t>(bytes));
+    writer_.bytes(text.data(), bytes);
+  }
+
+  // A lock, or somebody's share of one.
+  void write_hold(const LockRecord& hold) {
+    const LockRecord& lock = is_share(hold) ? tables_.locks[head_of(hold)] : hold;
+    // The queue of a lock follows its oldest share.
+    const bool queue = !is_share(hold) || share_previous(hold).value == 0;
+    writer_.integer(hold.token.value);
+    writer_.integer(hold.granted_at.value);
+    writer_.integer(queue ? lock.waiter_count : 0);
+    write_text(name_of(tables_, lock));
+    if (is_share(hold)) {
+      write_share(hold, lock);
+    } else if (holds_) {
+      write_extra(lock);
+    }
+    RequestRow row = queue ? lock.queue_first : RequestRow{};
+    for (; row.value != 0; row = tables_.requests[row].queue_next) {
+      const RequestPlace place = places_.at(row.value);
+      writer_.integer(place.session);
+      writer_.integer(place.request);
+    }
+  }
+
+  void write_kind(SnapshotHold kind) { writer_.integer(static_cast<std::uint8_t>(kind)); }
+
+  void write_share(const LockRecord& share, const LockRecord& lock) {
+    const bool oldest = share_previous(share).value == 0;
+    write_kind(oldest ? SnapshotHold::OldestShare : SnapshotHold::Share);
+    writer_.integer(static_cast<std::uint8_t>(share_permits(share)));
+    if (oldest) {
+      writer_.integer(static_cast<std::uint16_t>(load_extra(tables_, lock).permits_limit));
+    }
+  }
+
+  void write_extra(const LockRecord& lock) {
+    write_kind(is_marked(lock) ? SnapshotHold::Marked : SnapshotHold::Plain);
+    if (is_marked(lock)) {
+      const LockExtra extra = load_extra(tables_, lock);
+      writer_.integer(extra.hold_count);
+      write_text(extra.note_first);
+    }
+  }
+
+  const LockTables& tables_;
+  const LockShardRow& shard_;
+  ByteWriter writer_;
+  bool holds_ = false;                                      // Something goes beyond plain holds.
+  std::unordered_map<std::uint32_t, RequestPlace> places_;  // Of waiters, by request row.
+};
 
 }  // namespace
 
 std::vector<std::byte> write_snapshot(const LockTables& tables, ShardId shard_id) {
-  const LockShardRow& shard = tables.shard(shard_id);
   std::vector<std::byte> bytes;
-  ByteWriter writer{bytes};
-  writer.integer(kLockSnapshotMagic);
-  writer.integer(kLockSnapshotVersion);
-  writer.integer(shard.token_last);
-  writer.integer(shard.state_hash);
-  writer.integer(shard.serial_last);
-  writer.integer(shard.session_count);
-  WaiterPlaces places;
-  std::uint32_t session_place = 0;
-  for (SessionRow row = shard.session_first; row.value != 0;
-       row = tables.sessions[row].shard_next) {
-    write_session(writer, tables.sessions[row]);
-    write_requests(writer, tables, tables.sessions[row], session_place, places);
-    ++session_place;
-  }
-  for (SessionRow row = shard.session_first; row.value != 0;
-       row = tables.sessions[row].shard_next) {
-    const SessionRecord& session = tables.sessions[row];
-    for (LockRow lock = session.hold_first; lock.value != 0; lock = tables.locks[lock].hold_next) {
-      write_lock(writer, tables, tables.locks[lock], places);
-    }
-  }
+  ShardWriter{tables, shard_id, bytes}.write();
   return bytes;
 }
 
@@ -122,6 +206,10 @@ SessionRow install_session(const LockTables& tables,
   return row;
 }
 
+NameBlockRow install_text(const LockTables& tables, std::string_view text) {
+  return store_note(tables, text.data(), static_cast<std::uint32_t>(text.size()));
+}
+
 RequestRow install_request(const LockTables& tables,
                            SessionRow session_row,
                            const LockSnapshot::Request& source) {
@@ -134,40 +222,120 @@ RequestRow install_request(const LockTables& tables,
   request.session_row = session_row;
   request.argument_hash = source.argument_hash;
   request.code = source.code;
+  if (source.code == LockCode::Waiting) {
+    const HoldAsk ask = unpack_ask(source.token.value);
+    const bool shares = (ask.flags & kHoldShared) != 0;
+    keep_ask(tables,
+             row,
+             ask,
+             shares ? tables.locks.take().value : install_text(tables, source.note).value);
+  }
   link_request(tables, row);
   return row;
 }
 
-// A parsed lock is held by `holder`; its waiters are rows of installed requests.
-void install_lock(const LockTables& tables,
-                  SessionRow holder,
-                  const LockSnapshot& snapshot,
-                  const LockSnapshot::Lock& source,
-                  const std::vector<RequestRow>& request_rows) {
-  const LockName name{
-      source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
-  const ShardId shard_id = tables.sessions[holder].shard;
-  const LockRow row =
-      create_lock(tables, shard_id, name, tables.lock_hash(shard_id, source.name_hash));
-  tables.locks[row].token = source.token;
-  tables.locks[row].granted_at = source.granted_at;
-  link_holder(tables, row, holder);
-  for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
-    enqueue_waiter(tables, row, request_rows[snapshot.waiters[source.waiter_first + i]]);
+// A share that has its holder and waits for its head.
+struct LooseShare {
+  const LockSnapshot::Lock* source = nullptr;
+  LockRow row;
+};
+
+// By the names of their locks.
+using LooseShares = std::map<std::string_view, std::vector<LooseShare>>;
+
+// Puts the parts of a shard together that a snapshot has taken apart. `request_rows` are those of
+// the snapshot's requests.
+class HoldInstaller {
+ public:
+  HoldInstaller(const LockTables& tables,
+                ShardId shard_id,
+                const LockSnapshot& snapshot,
+                const std::vector<RequestRow>& request_rows)
+      : tables_(tables), shard_id_(shard_id), snapshot_(snapshot), request_rows_(request_rows) {}
+
+  // The next hold of the session.
+  void install(SessionRow holder, const LockSnapshot::Lock& source) {
+    const LockRow row = source.shared() ? tables_.locks.take() : make_lock(source);
+    tables_.locks[row].token = source.token;
+    tables_.locks[row].granted_at = source.granted_at;
+    link_holder(tables_, row, holder);
+    if (source.shared()) {
+      shares_[source.name].push_back({&source, row});
+    }
   }
+
+  // After all holds: shares stand in the order of their tokens.
+  void attach_shares() {
+    for (auto& [name, shares] : shares_) {
+      std::ranges::sort(
+          shares, {}, [](const LooseShare& share) { return share.source->token.value; });
+      const LockSnapshot::Lock& oldest = *shares.front().source;
+      const LockRow head = make_lock(oldest);
+      for (const LooseShare& share : shares) {
+        attach_share(tables_,
+                     head,
+                     share.row,
+                     {.flags = kHoldShared,
+                      .permits = share.source->permits,
+                      .limit = oldest.permits_limit});
+      }
+    }
+  }
+
+ private:
+  // A record for the lock with all that hangs on it but a holder.
+  LockRow make_lock(const LockSnapshot::Lock& source) {
+    const LockName name{
+        source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
+    const LockRow row =
+        create_lock(tables_, shard_id_, name, tables_.lock_hash(shard_id_, source.name_hash));
+    if (source.hold != SnapshotHold::Plain) {
+      mark(tables_, row);
+      LockExtra extra = load_extra(tables_, tables_.locks[row]);
+      extra.hold_count = source.hold_count;
+      extra.note_first = install_text(tables_, source.note);
+      store_extra(tables_, tables_.locks[row], extra);
+    }
+    for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
+      enqueue_waiter(tables_, row, request_rows_[snapshot_.waiters[source.waiter_first + i]]);
+    }
+    return row;
+  }
+
+  const LockTables& tables_;
+  ShardId shard_id_;
+  const LockSnapshot& snapshot_;
+  const std::vector<RequestRow>& request_rows_;
+  LooseShares shares_;
+};
+
+// Forgets a lock that nobody holds any more, with its queue.
+void drop_lock(const LockTables& tables, LockRow row) {
+  LockRecord& lock = tables.locks[row];
+  *tables.waiter_count -= lock.waiter_count;
+  lock.waiter_count = 0;
+  remove_lock(tables, row);
 }
 
 // Gives back one session with all that hangs on it; queues of the shard are going as a whole.
 void drop_session(const LockTables& tables, SessionRow session_row) {
   SessionRecord& session = tables.sessions[session_row];
   for (LockRow row = session.hold_first; row.value != 0; row = session.hold_first) {
-    LockRecord& lock = tables.locks[row];
-    *tables.waiter_count -= lock.waiter_count;
-    lock.waiter_count = 0;
-    unlink_holder(tables, row);
-    remove_lock(tables, row);
+    if (!is_share(tables.locks[row])) {
+      unlink_holder(tables, row);
+      drop_lock(tables, row);
+      continue;
+    }
+    const LockRow head = head_of(tables.locks[row]);
+    drop_share(tables, row);
+    if (tables.locks[head].holder.value == 0) {
+      drop_lock(tables, head);
+    }
   }
   for (RequestRow row = session.request_oldest; row.value != 0; row = session.request_oldest) {
+    if (tables.requests[row].code == LockCode::Waiting) {
+      release_kept(tables, tables.requests[row]);
+    }
     unlink_request(tables, row);
     tables.requests.give_back(row);
   }
@@ -181,8 +349,18 @@ LockDemand demand_of(const LockSnapshot& snapshot) {
   demand.locks = static_cast<std::uint32_t>(snapshot.locks.size());
   demand.sessions = static_cast<std::uint32_t>(snapshot.sessions.size());
   demand.requests = static_cast<std::uint32_t>(snapshot.requests.size());
+  const auto blocks = [](std::string_view text) {
+    return name_block_count(static_cast<std::uint32_t>(text.size()));
+  };
   for (const LockSnapshot::Lock& lock : snapshot.locks) {
-    demand.name_blocks += name_block_count(static_cast<std::uint32_t>(lock.name.size()));
+    demand.locks += lock.hold == SnapshotHold::OldestShare ? 1 : 0;
+    demand.name_blocks += lock.hold == SnapshotHold::Share ? 0 : blocks(lock.name);
+    demand.name_blocks += lock.hold == SnapshotHold::Plain ? 0 : 1 + blocks(lock.note);
+  }
+  for (const LockSnapshot::Request& request : snapshot.requests) {
+    demand.name_blocks += blocks(request.note);
+    const bool shares = (unpack_ask(request.token.value).flags & kHoldShared) != 0;
+    demand.locks += request.code == LockCode::Waiting && shares ? 1 : 0;
   }
   return demand;
 }
@@ -205,13 +383,15 @@ void install_snapshot(const LockTables& tables, ShardId shard_id, const LockSnap
       request_rows[i] = install_request(tables, session_rows[place], snapshot.requests[i]);
     }
   }
+  HoldInstaller holds{tables, shard_id, snapshot, request_rows};
   std::size_t lock_end = snapshot.locks.size();
   for (std::size_t place = snapshot.sessions.size(); place-- > 0;) {
     for (std::uint32_t i = 0; i < snapshot.sessions[place].hold_count; ++i) {
       --lock_end;
-      install_lock(tables, session_rows[place], snapshot, snapshot.locks[lock_end], request_rows);
+      holds.install(session_rows[place], snapshot.locks[lock_end]);
     }
   }
+  holds.attach_shares();
 }
 
 void drop_shard(const LockTables& tables, ShardId shard_id) {

@@ -12,6 +12,17 @@
 //             order of their holders, newest grant first
 //   waiter    session's place 4, request's place 1; follow their lock, in queue order
 //
+// A shard where anything goes beyond plain holds (lock_hold.h) is written as version 2, which adds,
+// right behind the fields above and before waiters:
+//
+//   request   of one that waits: its token is its ask, and a note (bytes 2, then they) follows
+//   lock      kind 1 (SnapshotHold); if Marked: holds 4, the holder's note; if it is a share:
+//             permits 1, and if it is the oldest one, limit 2. A lock that is held together stands
+//             once for each holder, with that one's token; its waiters follow the oldest share.
+//
+// Every other shard is still written as version 1, which older releases read too; they refuse a
+// version 2 with DATA_LOSS. Both are read here.
+//
 // Reading trusts nothing: it checks every count against the bytes that are there and every link and
 // invariant of the tables before it changes anything. Cost and memory are proportional to the
 // shard's content. The caller adds a checksum and keeps it. Host only.
@@ -30,7 +41,16 @@
 namespace gcoord::locks {
 
 inline constexpr std::uint32_t kLockSnapshotMagic = 0x534b4c47;  // "GLKS" in memory order.
-inline constexpr std::uint16_t kLockSnapshotVersion = 1;         // Of this layout.
+inline constexpr std::uint16_t kLockSnapshotVersion = 1;         // Of plain shards.
+inline constexpr std::uint16_t kLockSnapshotVersionHolds = 2;    // Of others.
+
+// What a lock's entry in a version 2 is. Never renumber.
+enum class SnapshotHold : std::uint8_t {
+  Plain = 0,
+  Marked = 1,
+  OldestShare = 2,
+  Share = 3,
+};
 
 // A parsed snapshot. Texts point into the bytes that it was parsed from.
 struct LockSnapshot {
@@ -53,6 +73,7 @@ struct LockSnapshot {
     LogIndex enqueued_at;
     std::uint32_t argument_hash = 0;
     LockCode code = LockCode::None;
+    std::string_view note;  // Of one that waits; its token is its ask.
   };
 
   struct Lock {
@@ -62,8 +83,16 @@ struct LockSnapshot {
     std::string_view name;
     std::uint32_t waiter_first = 0;  // Place in `waiters`.
     std::uint32_t waiter_count = 0;
+    SnapshotHold hold = SnapshotHold::Plain;
+    std::uint32_t hold_count = 1;
+    std::string_view note;
+    std::uint8_t permits = 0;
+    std::uint16_t permits_limit = 0;
+
+    bool shared() const { return hold == SnapshotHold::OldestShare || hold == SnapshotHold::Share; }
   };
 
+  std::uint16_t version = kLockSnapshotVersion;
   std::uint64_t token_last = 0;
   std::uint64_t state_hash = 0;
   std::uint32_t serial_last = 0;

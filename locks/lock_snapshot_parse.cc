@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace gcoord::locks {
@@ -14,8 +15,10 @@ Status lost(const char* what) {
 }
 
 // Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
-bool code_storable(LockCode code) {
-  return code > LockCode::None && code < LockCode::NotWaiting;
+bool code_storable(LockCode code, std::uint16_t version) {
+  const bool beyond_plain = code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers;
+  return (code > LockCode::None && code < LockCode::NotWaiting) ||
+         (version == kLockSnapshotVersionHolds && beyond_plain);
 }
 
 // Reads the parts in their order and checks each on its own; the first fault ends it. Vectors grow
@@ -42,7 +45,7 @@ class Parser {
  private:
   Status read_header() {
     const auto magic = reader_.integer<std::uint32_t>();
-    const auto version = reader_.integer<std::uint16_t>();
+    snapshot_.version = reader_.integer<std::uint16_t>();
     snapshot_.token_last = reader_.integer<std::uint64_t>();
     snapshot_.state_hash = reader_.integer<std::uint64_t>();
     snapshot_.serial_last = reader_.integer<std::uint32_t>();
@@ -50,7 +53,8 @@ class Parser {
     if (!reader_.ok() || magic != kLockSnapshotMagic) {
       return lost("not a lock snapshot");
     }
-    return version == kLockSnapshotVersion ? Status{} : lost("unknown version");
+    const bool known = snapshot_.version == kLockSnapshotVersion || holds();
+    return known ? Status{} : lost("unknown version");
   }
 
   Status read_session() {
@@ -114,8 +118,11 @@ class Parser {
     if (!reader_.ok()) {
       return lost("truncated request");
     }
-    if (request.sequence.value == 0 || !code_storable(request.code)) {
+    if (request.sequence.value == 0 || !code_storable(request.code, snapshot_.version)) {
       return lost("impossible request");
+    }
+    if (request.code == LockCode::Waiting) {
+      GCOORD_TRY_STATUS(read_ask(request));
     }
     for (std::size_t i = session_first; i < snapshot_.requests.size(); ++i) {
       if (snapshot_.requests[i].sequence == request.sequence) {
@@ -124,6 +131,45 @@ class Parser {
     }
     snapshot_.requests.push_back(request);
     return {};
+  }
+
+  bool holds() const { return snapshot_.version == kLockSnapshotVersionHolds; }
+
+  Status read_note(std::string_view& note) {
+    note = reader_.text(reader_.integer<std::uint16_t>());
+    return reader_.ok() && note.size() <= kNoteBytesMax ? Status{} : lost("impossible note");
+  }
+
+  // What a waiter asks for.
+  Status read_ask(LockSnapshot::Request& request) {
+    if (holds()) {
+      GCOORD_TRY_STATUS(read_note(request.note));
+    }
+    const HoldAsk ask = unpack_ask(request.token.value);
+    const bool sound = pack_ask(ask) == request.token.value &&
+                       ask_sound(ask, !request.note.empty()) &&
+                       (holds() || request.token.value == 0) && request.holder.value == 0;
+    return sound ? Status{} : lost("impossible wait");
+  }
+
+  // What a hold beyond the plain has beside the rest.
+  Status read_extra(LockSnapshot::Lock& lock) {
+    const auto kind = reader_.integer<std::uint8_t>();
+    lock.hold = static_cast<SnapshotHold>(kind);
+    if (lock.hold == SnapshotHold::Marked) {
+      lock.hold_count = reader_.integer<std::uint32_t>();
+      GCOORD_TRY_STATUS(read_note(lock.note));
+    } else if (lock.shared()) {
+      lock.permits = reader_.integer<std::uint8_t>();
+    }
+    if (lock.hold == SnapshotHold::OldestShare) {
+      lock.permits_limit = reader_.integer<std::uint16_t>();
+    }
+    const bool counted = lock.hold_count > 0 && lock.hold_count <= 0xffffu;
+    const bool shared = lock.shared() == (lock.permits > 0);
+    const bool sound = kind <= static_cast<std::uint8_t>(SnapshotHold::Share) && counted && shared;
+    const bool queue = lock.hold != SnapshotHold::Share || lock.waiter_count == 0;
+    return reader_.ok() && sound && queue ? Status{} : lost("impossible hold");
   }
 
   Status read_lock() {
@@ -141,6 +187,9 @@ class Parser {
     }
     if (lock.token.value == 0 || lock.token.value > snapshot_.token_last) {
       return lost("token never granted");
+    }
+    if (holds()) {
+      GCOORD_TRY_STATUS(read_extra(lock));
     }
     lock.name_hash = hash_name(lock.name);
     snapshot_.locks.push_back(lock);
@@ -173,6 +222,11 @@ class Parser {
                       snapshot_.requests[snapshot_.waiters.back()].enqueued_at) {
       return lost("queue out of order");
     }
+    const LockSnapshot::Request& request = snapshot_.requests[place];
+    if ((request.token.value != 0 || !request.note.empty()) &&
+        snapshot_.locks.back().hold == SnapshotHold::Plain) {
+      return lost("wait for more than its lock says");
+    }
     snapshot_.waiters.push_back(place);
     return {};
   }
@@ -194,6 +248,69 @@ bool keys_unique(const Rows& rows, const KeyOf& key_of) {
   return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
 }
 
+// The holders of one lock, as a snapshot has them.
+struct SeenLock {
+  std::uint32_t records = 0;
+  std::uint32_t oldest = 0;  // Shares that say to be the oldest one.
+  std::uint32_t shares = 0;
+  std::uint32_t permits = 0;
+  std::uint16_t limit = 0;
+  FencingToken oldest_token;
+  FencingToken least_token;
+  std::size_t session_last = 0;  // Place of the last session that has a share, and one.
+
+  // The next record of this name; false when it cannot be.
+  bool add(const LockSnapshot::Lock& lock, std::size_t session_place) {
+    ++records;
+    if (!lock.shared()) {
+      return records == 1;
+    }
+    if (session_last == session_place + 1) {
+      return false;  // A session has one share of a lock.
+    }
+    session_last = session_place + 1;
+    ++shares;
+    permits += lock.permits;
+    least_token = shares == 1 ? lock.token : min_id(least_token, lock.token);
+    if (lock.hold == SnapshotHold::OldestShare) {
+      ++oldest;
+      limit = lock.permits_limit;
+      oldest_token = lock.token;
+    }
+    return true;
+  }
+
+  bool whole() const {
+    if (shares == 0) {
+      return true;
+    }
+    // Readers take one each, which the number of shares bounds.
+    const bool fits = limit == 0 ? permits == shares : permits <= limit;
+    return shares == records && oldest == 1 && shares <= kHoldersMax && fits &&
+           oldest_token == least_token;
+  }
+};
+
+// Each name is one lock's, alone or together.
+Status check_names(const LockSnapshot& snapshot) {
+  std::unordered_map<std::string_view, SeenLock> locks;
+  std::size_t next = 0;
+  for (std::size_t place = 0; place < snapshot.sessions.size(); ++place) {
+    for (std::uint32_t i = 0; i < snapshot.sessions[place].hold_count; ++i, ++next) {
+      const LockSnapshot::Lock& lock = snapshot.locks[next];
+      if (!locks[lock.name].add(lock, place)) {
+        return lost("name twice");
+      }
+    }
+  }
+  for (const auto& [name, lock] : locks) {
+    if (!lock.whole()) {
+      return lost("holders of a lock that do not go together");
+    }
+  }
+  return {};
+}
+
 // What holds between parts: each session, name and token once, each waiting request in one queue.
 Status check_whole(const LockSnapshot& snapshot) {
   if (!keys_unique<std::uint64_t>(snapshot.sessions,
@@ -204,9 +321,7 @@ Status check_whole(const LockSnapshot& snapshot) {
                                   [](const auto& lock) { return lock.token.value; })) {
     return lost("token twice");
   }
-  if (!keys_unique<std::string_view>(snapshot.locks, [](const auto& lock) { return lock.name; })) {
-    return lost("name twice");
-  }
+  GCOORD_TRY_STATUS(check_names(snapshot));
   if (!keys_unique<std::uint32_t>(snapshot.waiters, [](std::uint32_t place) { return place; })) {
     return lost("request in two queues");
   }

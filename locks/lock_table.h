@@ -132,6 +132,21 @@ struct alignas(16) NameBlock {
 
 static_assert(sizeof(NameBlock) == 32);
 
+// Bit of LockRecord::name_first: a block with more about the lock comes before its name
+// (lock_extra.h).
+inline constexpr std::uint32_t kNameMarked = 1u << 31;
+
+// With kNameMarked: the record is no lock but one holder's share of one (lock_share.h).
+inline constexpr std::uint32_t kNameShare = 1u << 30;
+
+GCOORD_HD inline bool is_share(const LockRecord& lock) {
+  return (lock.name_first.value & kNameMarked) != 0 && (lock.name_first.value & kNameShare) != 0;
+}
+
+GCOORD_HD inline bool is_marked(const LockRecord& lock) {
+  return (lock.name_first.value & kNameMarked) != 0;
+}
+
 struct LockTables {
   LockShardRow* shards = nullptr;
   std::uint32_t shard_count = 0;
@@ -167,7 +182,7 @@ struct SameLock {
 
   GCOORD_HD bool operator()(std::uint32_t row) const {
     const LockRecord& record = tables->locks[LockRow{row}];
-    return record.name_hash == name && record.shard == shard;
+    return record.name_hash == name && record.shard == shard && !is_share(record);
   }
 };
 

@@ -59,6 +59,7 @@ struct WindowLock {
   std::uint32_t level = 0;  // The holder and the waiters; 0 when it is free.
   RequestRow queue_first;
   RequestRow queue_last;
+  bool marked = false;  // For apply() alone.
 };
 
 // Whom a release passes the lock on to; at the release's place.

@@ -126,6 +126,12 @@ enum class ErrorCode : std::uint32_t {
   SequenceForgotten = 6019,
   SessionWindowFull = 6020,
   RepliesExhausted = 6021,
+  HoldsExhausted = 6022,
+  HoldsUnsupported = 6023,
+  NoteTooLong = 6024,
+  HoldInvalid = 6025,
+  HoldConflict = 6026,
+  PermitsDiffer = 6027,
 
   ElectionVacant = 6101,
 

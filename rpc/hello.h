@@ -29,9 +29,10 @@ enum class Feature : std::uint64_t {
   CheckBatch = 2,
   LeaderMap = 4,
   Snapshots = 8,
+  LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -20,8 +20,14 @@ inline constexpr std::size_t kFrameBytesMax = std::size_t{1} << 20;
 // What is left for payloads in a frame with one slot.
 inline constexpr std::size_t kPayloadBytesMax = kFrameBytesMax - kFrameHeaderBytes - kSlotBytes;
 
+// Sessions that hold one lock together. The lock tables know the same number.
+inline constexpr std::uint32_t kHoldersMax = 64;
+
 // Names of locks: UTF-8, as long as a path may reasonably be.
 inline constexpr std::size_t kNameBytesMax = 1024;
+
+// Bytes of a note that a holder leaves with its lock. The lock tables know the same number.
+inline constexpr std::size_t kNoteBytesMax = 512;
 
 // A session lives at least a few heartbeats and at most a day without its client.
 inline constexpr std::uint32_t kTtlMsMin = 100;

@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kRowBytesMin = 4 + 8 + 8 + 8 + 4 + 4 + 2 + 4;
 constexpr std::size_t kWaiterBytes = 8 + 8 + 4;
 
+constexpr std::size_t kHolderBytes = 8 + 8 + 8 + 4;
+
 // No row lists more waiters than a frame holds.
 constexpr std::uint32_t kWaitersMax = kPayloadBytesMax / kWaiterBytes;
 
@@ -61,6 +63,42 @@ Result<LockRow> decode_lock_row(std::span<const std::byte> payload) {
   LockRow row = read_row(reader);
   if (!reader.complete()) {
     return make_error(ErrorCode::PayloadMalformed, "lock row");
+  }
+  return row;
+}
+
+std::vector<std::byte> encode_lock_details(const LockRow& row) {
+  std::vector<std::byte> out;
+  ByteWriter writer{out};
+  write_row(writer, row);
+  writer.integer(row.hold_count);
+  writer.text(row.note);
+  writer.integer(row.permits_limit);
+  writer.integer(static_cast<std::uint32_t>(row.holders.size()));
+  for (const LockHolder& holder : row.holders) {
+    writer.integer(holder.session.value);
+    writer.integer(holder.token.value);
+    writer.integer(holder.acquired_index.value);
+    writer.integer(holder.permits);
+  }
+  return out;
+}
+
+Result<LockRow> decode_lock_details(std::span<const std::byte> payload) {
+  ByteReader reader{payload};
+  LockRow row = read_row(reader);
+  row.hold_count = reader.integer<std::uint32_t>();
+  row.note = reader.text(kNoteBytesMax);
+  row.permits_limit = reader.integer<std::uint32_t>();
+  row.holders.resize(reader.count(kHolderBytes, kHoldersMax));
+  for (LockHolder& holder : row.holders) {
+    holder.session = SessionId{reader.integer<std::uint64_t>()};
+    holder.token = FencingToken{reader.integer<std::uint64_t>()};
+    holder.acquired_index = LogIndex{reader.integer<std::uint64_t>()};
+    holder.permits = reader.integer<std::uint32_t>();
+  }
+  if (!reader.complete()) {
+    return make_error(ErrorCode::PayloadMalformed, "lock details");
   }
   return row;
 }

@@ -33,6 +33,36 @@ struct LockAcquire {
   std::uint32_t deadline_ms = 0;  // Only for a try: how long the answer is wanted.
 };
 
+// Bits of LockHold::flags. Never renumber; the lock tables know the same numbers.
+enum class HoldFlag : std::uint8_t {
+  Reentrant = 1,  // An acquire by the holder counts one hold more, up to `limit`.
+  Shared = 2,     // Together with others: readers with limit 0, else up to `limit` permits.
+  Downgrade = 4,  // With Shared: the session holds it alone and goes on as a reader.
+};
+
+// What an acquire asks for beyond a plain hold. Texts point into the payload.
+//
+// u8 flags, u8 permits, u16 limit, u32 zero, u16 name bytes, name, note (the rest, at most
+// kNoteBytesMax)
+struct LockHold {
+  std::uint8_t flags = 0;
+  std::uint8_t permits = 0;  // Of a shared hold: at least 1, of a reader 1.
+  // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see Shared.
+  std::uint16_t limit = 0;
+  std::string_view name;
+  std::string_view note;
+
+  bool has(HoldFlag flag) const { return (flags & static_cast<std::uint8_t>(flag)) != 0; }
+};
+
+std::vector<std::byte> encode_hold(const LockHold& hold);
+// Any bytes that have the form; whether somebody may ask so is check_hold()'s (validate.h). The
+// note of the result stands right behind its name.
+Result<LockHold> decode_hold(std::span<const std::byte> payload);
+
+// Kind and fields of the same acquire with a LockHold as its payload.
+RequestSlot to_hold_slot(const LockAcquire& acquire);
+
 // The token is the one that the acquire was granted; the lock is freed only under it.
 struct LockRelease {
   Caller caller;
@@ -81,6 +111,14 @@ struct LockWaiter {
   std::uint32_t waited_ms = 0;  // As the answering leader measured it.
 };
 
+// One of those who hold a lock together.
+struct LockHolder {
+  SessionId session;
+  FencingToken token;
+  LogIndex acquired_index;
+  std::uint32_t permits = 0;
+};
+
 // One lock that is held or waited for.
 struct LockRow {
   std::string name;
@@ -91,10 +129,21 @@ struct LockRow {
   std::uint32_t ttl_left_ms = 0;
   std::uint32_t waiter_count = 0;
   std::vector<LockWaiter> waiters;  // In queue order; only with RequestFlag::Waiters.
+
+  // Only with RequestFlag::Details.
+  std::uint32_t hold_count = 1;     // How many releases the holder owes.
+  std::string note;                 // What the holder left for others to read.
+  std::uint32_t permits_limit = 0;  // Of a lock that is held together; 0: it is held by one alone.
+  std::vector<LockHolder> holders;  // Then: by their tokens. At most kHoldersMax.
 };
 
 std::vector<std::byte> encode_lock_row(const LockRow& row);
 Result<LockRow> decode_lock_row(std::span<const std::byte> payload);
+
+// The answer with RequestFlag::Details: the row, and behind it u32 hold count, u16 bytes, note,
+// u32 permits limit, u32 count, count x {u64 session, u64 token, u64 acquired index, u32 permits}.
+std::vector<std::byte> encode_lock_details(const LockRow& row);
+Result<LockRow> decode_lock_details(std::span<const std::byte> payload);
 
 // LockList answers for the shards that the asked node leads; a client walks the nodes.
 struct ListQuery {

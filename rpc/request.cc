@@ -26,6 +26,8 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_get";
     case RequestKind::LockList:
       return "lock_list";
+    case RequestKind::LockAcquireHold:
+      return "lock_acquire_hold";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:

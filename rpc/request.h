@@ -31,12 +31,14 @@ enum class RequestKind : std::uint16_t {
   LockCheckBatch = 20,  // Payload: list of (name, token). Reply payload: one CheckVerdict each.
   LockGet = 21,         // Payload: the name. Reply payload: a LockRow.
   LockList = 22,        // Payload: ListQuery. Reply payload: ListPage.
-  NodeStatus = 32,      // Reply payload: JSON.
-  ShardList = 33,       // Payload: ShardRange. Reply payload: JSON.
-  ShardShow = 34,       // shard. Reply payload: JSON.
-  LeaderMap = 35,       // Payload: ShardRange. Reply payload: LeaderMap.
-  SnapshotOpen = 48,    // Reply: extra = the number of a save, for SnapshotRead.
-  SnapshotRead = 49,    // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // As LockAcquire, but for more than a plain hold; payload: a LockHold. Feature::LockHolds.
+  LockAcquireHold = 23,
+  NodeStatus = 32,    // Reply payload: JSON.
+  ShardList = 33,     // Payload: ShardRange. Reply payload: JSON.
+  ShardShow = 34,     // shard. Reply payload: JSON.
+  LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
+  SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -50,6 +52,7 @@ enum class RequestFlag : std::uint16_t {
   // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
   // The token makes it happen once, and a repetition answers that nothing is held under it.
   ByToken = 4,
+  Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
 };
 
 // Never renumber: bits of ReplySlot::flags.
@@ -61,8 +64,13 @@ enum class ReplyFlag : std::uint8_t {
   // not
   // confirm that it does.
   Partial = 2,
+  // LockAcquireHold: the session has one hold more than before, under its old token. LockCancel
+  // with
+  // AcquireGranted: the same of the acquire in question.
+  HeldAgain = 4,
+  StillHeld = 8,  // LockRelease: it gave one of several holds back.
   // SnapshotRead: nothing follows these bytes. Without it an empty payload says "not yet".
-  Last = 4,
+  Last = 16,
 };
 
 // In RequestSlot::shard of CloseSession: every shard that the asked node leads.

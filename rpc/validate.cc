@@ -27,20 +27,20 @@ ErrorCode check_sequence(const RequestSlot& slot) {
 }
 
 // What every request that changes a lock has: a session, its sequence, a name.
-ErrorCode check_change(const RequestSlot& slot, std::span<const std::byte> payload) {
+ErrorCode check_change(const RequestSlot& slot, std::string_view name) {
   if (slot.session == 0) {
     return ErrorCode::SessionZero;
   }
   if (const ErrorCode code = check_sequence(slot); code != ErrorCode::None) {
     return code;
   }
-  return check_name(text_of(payload));
+  return check_name(name);
 }
 
 ErrorCode check_acquire(const RequestSlot& slot,
-                        std::span<const std::byte> payload,
+                        std::string_view name,
                         const RequestLimits& limits) {
-  if (const ErrorCode code = check_change(slot, payload); code != ErrorCode::None) {
+  if (const ErrorCode code = check_change(slot, name); code != ErrorCode::None) {
     return code;
   }
   if (slot.has(RequestFlag::Wait)) {
@@ -49,6 +49,17 @@ ErrorCode check_acquire(const RequestSlot& slot,
     }
   }
   return check_ttl(slot.ttl_ms, limits);
+}
+
+ErrorCode check_acquire_hold(const RequestSlot& slot,
+                             std::span<const std::byte> payload,
+                             const RequestLimits& limits) {
+  const auto hold = decode_hold(payload);
+  if (!hold.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  const ErrorCode code = check_hold(hold.value());
+  return code != ErrorCode::None ? code : check_acquire(slot, hold.value().name, limits);
 }
 
 // A release that stands for itself: numbers of a window have no place in it.
@@ -63,8 +74,8 @@ ErrorCode check_by_token(const RequestSlot& slot, std::span<const std::byte> pay
 }
 
 ErrorCode check_release(const RequestSlot& slot, std::span<const std::byte> payload) {
-  const ErrorCode code =
-      slot.has(RequestFlag::ByToken) ? check_by_token(slot, payload) : check_change(slot, payload);
+  const ErrorCode code = slot.has(RequestFlag::ByToken) ? check_by_token(slot, payload)
+                                                        : check_change(slot, text_of(payload));
   if (code != ErrorCode::None) {
     return code;
   }
@@ -84,7 +95,8 @@ ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
-                                 static_cast<std::uint16_t>(RequestFlag::ByToken));
+                                 static_cast<std::uint16_t>(RequestFlag::ByToken) |
+                                 static_cast<std::uint16_t>(RequestFlag::Details));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -97,11 +109,13 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::CloseSession:
       return check_session(slot);
     case RequestKind::LockAcquire:
-      return check_acquire(slot, payload, limits);
+      return check_acquire(slot, text_of(payload), limits);
+    case RequestKind::LockAcquireHold:
+      return check_acquire_hold(slot, payload, limits);
     case RequestKind::LockRelease:
       return check_release(slot, payload);
     case RequestKind::LockCancel:
-      return check_change(slot, payload);
+      return check_change(slot, text_of(payload));
     case RequestKind::LockCheck:
       return slot.token == 0 ? ErrorCode::TokenZero : check_name(text_of(payload));
     case RequestKind::LockGet:
@@ -134,6 +148,37 @@ ErrorCode check_name(std::string_view name) {
     return ErrorCode::NameControl;
   }
   return utf8_well_formed(name) ? ErrorCode::None : ErrorCode::NameNotUtf8;
+}
+
+namespace {
+
+// Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).
+bool hold_sound(const LockHold& hold) {
+  constexpr auto kKnown = static_cast<std::uint8_t>(static_cast<std::uint8_t>(HoldFlag::Reentrant) |
+                                                    static_cast<std::uint8_t>(HoldFlag::Shared) |
+                                                    static_cast<std::uint8_t>(HoldFlag::Downgrade));
+  if ((hold.flags & ~kKnown) != 0) {
+    return false;
+  }
+  const bool reentrant = hold.has(HoldFlag::Reentrant);
+  const bool downgrades = hold.has(HoldFlag::Downgrade);
+  if (!hold.has(HoldFlag::Shared)) {
+    return !downgrades && hold.permits == 0 && reentrant == (hold.limit != 0);
+  }
+  const bool reads = hold.limit == 0 && hold.permits == 1;
+  const bool counted = hold.limit != 0 && hold.permits >= 1 && hold.permits <= hold.limit;
+  return !reentrant && hold.note.empty() && (reads || (counted && !downgrades));
+}
+
+}  // namespace
+
+ErrorCode check_hold(const LockHold& hold) {
+  if (hold.note.size() > kNoteBytesMax) {
+    return ErrorCode::NoteTooLong;
+  }
+  // The plain hold is asked for by LockAcquire.
+  const bool plain = hold.flags == 0 && hold.note.empty();
+  return hold_sound(hold) && !plain ? ErrorCode::None : ErrorCode::HoldInvalid;
 }
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits) {

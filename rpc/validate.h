@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rpc/error_codes.h"
+#include "rpc/lock_messages.h"
 #include "rpc/request.h"
 
 #include <cstddef>
@@ -25,6 +26,9 @@ struct RequestLimits {
 // 1 to 1,024 bytes of valid UTF-8 (common/utf8.h) without control
 // characters (U+0000 to U+001F, U+007F): names are printed in tables and logs.
 ErrorCode check_name(std::string_view name);
+
+// Whether somebody may ask to hold a lock so. The name is judged by check_name().
+ErrorCode check_hold(const LockHold& hold);
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits);
 

@@ -22,17 +22,21 @@
 
 namespace gcoord::server {
 
-// The messages of one inbox, in the slots in which they came. An Append beyond what the row's log
-// has room for is made one that cannot be, which the step drops and counts.
+// The messages of one inbox, in the slots in which they came. An Append whose entries follow the
+// log and go beyond what its page has room for is made one that cannot be, which the step drops and
+// counts. One that does not follow is the step's to refuse: its sender must hear where the log
+// ends.
 template <typename Service>
 struct StagedMessages {
   const RowTurn<Service>& r;
+  const consensus::Log& log;  // As it is when the message's turn comes.
   LogIndex room;
 
   GCOORD_HD consensus::Message operator[](std::uint32_t k) const {
     consensus::Message m =
         consensus::MessagePlace{reinterpret_cast<const std::byte*>(r.slot_of(k)), 1}.load();
-    if (m.kind == consensus::MessageKind::Append && m.index.value + m.count > room.value) {
+    const bool follows = m.kind == consensus::MessageKind::Append && m.index <= log.last;
+    if (follows && m.index.value + m.count > room.value) {
       m.kind = consensus::MessageKind::None;
     }
     return m;
@@ -213,7 +217,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   }
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log.last + page_room<Service>(r.node.shape, log)};
+  const StagedMessages<Service> messages{r, log, log.last + page_room<Service>(r.node.shape, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
   const bool plain = hot.role == consensus::Role::Leader
@@ -255,7 +259,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
   take_configuration(r, shard, r.desk.input[credit], room, in, configuration);
-  const StagedMessages<Service> messages{r, log.last + room};
+  const StagedMessages<Service> messages{r, log, log.last + room};
   consensus::OutboxHead out;
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);

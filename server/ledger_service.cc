@@ -251,6 +251,7 @@ void LedgerService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 void LedgerService::checkpoint(ShardId shard, std::vector<std::byte>& bytes) {
+  hand_over();  // What the checkpoint covers is durable first: it settles what was handed over.
   const std::size_t begin = bytes.size();
   const std::uint64_t size = applied_[shard.value];
   put_head(bytes, kCheckpoint, 0, size);

@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "ledger/byte_order.h"
+#include "server/publication_entry.h"
 
 #include <array>
 #include <bit>
@@ -13,6 +14,7 @@ constexpr std::byte kVersion{1};
 constexpr std::byte kCheckpoint{0};
 constexpr std::byte kSnapshot{1};
 constexpr std::size_t kHeadBytes = 16;
+constexpr std::size_t kLengthBytes = 4;
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {
@@ -36,16 +38,34 @@ std::optional<std::span<const std::byte>> behind_frontier(std::span<const std::b
   return at <= bytes.size() ? std::optional(bytes.subspan(at)) : std::nullopt;
 }
 
+// What stands before the state of the cluster log.
+std::optional<std::span<const std::byte>> before_publication(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLengthBytes) {
+    return std::nullopt;
+  }
+  const auto body = bytes.first(bytes.size() - kLengthBytes);
+  const std::size_t length = ledger::load<std::uint32_t>(bytes.data() + body.size());
+  return length <= body.size() ? std::optional(body.first(body.size() - length)) : std::nullopt;
+}
+
 }  // namespace
 
-std::optional<std::span<const std::byte>> service_part(std::span<const std::byte> stored) {
+std::optional<std::span<const std::byte>> service_part(ShardId shard,
+                                                       std::span<const std::byte> stored) {
   if (stored.empty() || stored[0] != kVersion) {
     return stored;
   }
   if (stored.size() < kHeadBytes || stored[1] > kSnapshot) {
     return std::nullopt;
   }
-  const auto rest = stored.subspan(kHeadBytes);
+  auto rest = stored.subspan(kHeadBytes);
+  if (shard == kPublicationShard) {
+    const auto inner = before_publication(rest);
+    if (!inner) {
+      return std::nullopt;
+    }
+    rest = *inner;
+  }
   return stored[1] == kCheckpoint ? std::optional(rest)
                                   : behind_frontier(rest, ledger::load<std::uint32_t>(&stored[4]));
 }
@@ -66,6 +86,14 @@ void begin_ledger_state(std::vector<std::byte>& bytes,
   }
   append(bytes, static_cast<std::uint32_t>(entry.size()));
   bytes.insert(bytes.end(), entry.begin(), entry.end());
+}
+
+void end_ledger_state(std::vector<std::byte>& bytes, ShardId shard) {
+  if (shard == kPublicationShard) {
+    const std::size_t begin = bytes.size();
+    PublicationState{}.serialize(bytes);
+    append(bytes, static_cast<std::uint32_t>(bytes.size() - begin));
+  }
 }
 
 }  // namespace gcoord::server

@@ -240,7 +240,10 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
   const bool waiters = group.request.has(rpc::RequestFlag::Waiters);
   rpc::ReplySlot reply = rpc::reply_to(group.request);
   reply.epoch = doors_.term(shard).value;
-  doors_.answer(group.connection, reply, rpc::encode_lock_row(describe(*lock, waiters, now)));
+  const rpc::LockRow row = describe(*lock, waiters, now);
+  const bool details = group.request.has(rpc::RequestFlag::Details);
+  doors_.answer(
+      group.connection, reply, details ? rpc::encode_lock_details(row) : rpc::encode_lock_row(row));
 }
 
 void LockReads::finish_batch(const Group& group) {
@@ -302,6 +305,12 @@ rpc::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick
   row.token = lock.token;
   row.acquired_index = lock.granted_at;
   row.waiter_count = lock.waiter_count;
+  row.hold_count = lock.hold_count;
+  row.note = lock.note;
+  row.permits_limit = lock.permits_limit;
+  for (const auto& holder : lock.holders) {
+    row.holders.push_back({holder.session, holder.token, holder.granted_at, holder.permits});
+  }
   const std::uint64_t left = locks_.clock().remaining_ticks(lock.holder_row, now);
   row.ttl_left_ms = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(left * options_.tick_ms, lock.holder_ttl_ms));

@@ -9,7 +9,10 @@ rpc::ErrorCode error_of(LockCode code) {
   switch (code) {
     case LockCode::Granted:
     case LockCode::AlreadyHeld:
+    case LockCode::HeldAgain:
+    case LockCode::Downgraded:
     case LockCode::Released:
+    case LockCode::HoldReturned:
     case LockCode::SessionRegistered:
     case LockCode::Waiting:
     case LockCode::Noop:
@@ -44,6 +47,12 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::SequenceReused;
     case LockCode::WindowFull:
       return ErrorCode::SessionWindowFull;
+    case LockCode::HoldLimit:
+      return ErrorCode::HoldsExhausted;
+    case LockCode::HoldConflict:
+      return ErrorCode::HoldConflict;
+    case LockCode::LimitDiffers:
+      return ErrorCode::PermitsDiffer;
     case LockCode::None:
     case LockCode::SerialStale:
     case LockCode::UnknownCommand:
@@ -81,6 +90,20 @@ rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request,
   return not_leader_reply(request, leader);
 }
 
+namespace {
+
+void set_flags(LockCode code, rpc::ReplySlot& reply) {
+  if (code == LockCode::AlreadyHeld || code == LockCode::Downgraded) {
+    reply.set(rpc::ReplyFlag::AlreadyHeld);
+  } else if (code == LockCode::HeldAgain) {
+    reply.set(rpc::ReplyFlag::HeldAgain);
+  } else if (code == LockCode::HoldReturned) {
+    reply.set(rpc::ReplyFlag::StillHeld);
+  }
+}
+
+}  // namespace
+
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
@@ -91,9 +114,7 @@ rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
   reply.ttl_ms = context.ttl_ms;
   reply.token = decision.token.value;
   reply.extra = decision.holder.value;
-  if (decision.code == LockCode::AlreadyHeld) {
-    reply.set(rpc::ReplyFlag::AlreadyHeld);
-  }
+  set_flags(decision.code, reply);
   return reply;
 }
 
@@ -102,13 +123,14 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
                             const DecisionContext& context) {
   switch (decision.code) {
     case LockCode::Granted:
+    case LockCode::HeldAgain:
+    case LockCode::Downgraded:
     case LockCode::AlreadyHeld: {
       rpc::ReplySlot reply = error_reply(request, ErrorCode::AcquireGranted);
       reply.token = decision.token.value;
       reply.epoch = context.term.value;
-      if (decision.code == LockCode::AlreadyHeld) {
-        reply.set(rpc::ReplyFlag::AlreadyHeld);  // The session's before, so nothing to give back.
-      }
+      // Held already: the session's before, so nothing to give back. Held again: one hold.
+      set_flags(decision.code, reply);
       return reply;
     }
     case LockCode::SequenceAhead:

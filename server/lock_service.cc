@@ -17,6 +17,11 @@ namespace {
 static_assert(rpc::kSequenceAheadMax == locks::kSequenceAheadMax);
 static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
 static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
+static_assert(rpc::kNoteBytesMax == locks::kNoteBytesMax);
+static_assert(rpc::kHoldersMax == locks::kHoldersMax);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant) == locks::kHoldReentrant);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Shared) == locks::kHoldShared);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Downgrade) == locks::kHoldDowngrade);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -182,6 +187,8 @@ void LockService::dispatch(ConnectionId connection,
   switch (request.kind) {
     case RequestKind::LockAcquire:
       return on_acquire(connection, request, text);
+    case RequestKind::LockAcquireHold:
+      return on_acquire_hold(connection, request, payload);
     case RequestKind::LockRelease:
       return on_release(connection, request, text);
     case RequestKind::LockCancel:
@@ -281,6 +288,28 @@ void LockService::on_acquire(ConnectionId connection,
                                                           name,
                                                           acquire.wait_ms != 0,
                                                           acquire.ttl_ms});
+  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+}
+
+void LockService::on_acquire_hold(ConnectionId connection,
+                                  const rpc::RequestSlot& request,
+                                  std::span<const std::byte> payload) {
+  if (!engine_->takes_holds()) {
+    return send_error(connection, request, ErrorCode::HoldsUnsupported);
+  }
+  const auto decoded = rpc::decode_hold(payload);
+  GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
+  const rpc::LockHold& hold = decoded.value();
+  const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
+  const locks::LockCommand command = locks::make_acquire_hold(
+      {.acquire = {acquire.caller.session,
+                   acquire.caller.sequence,
+                   acquire.caller.acked_below,
+                   hold.name,
+                   acquire.wait_ms != 0,
+                   acquire.ttl_ms},
+       .ask = {.flags = hold.flags, .permits = hold.permits, .limit = hold.limit},
+       .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
   submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
 }
 

@@ -143,6 +143,9 @@ class LockService final : public Service {
                 const rpc::RequestSlot& request,
                 std::span<const std::byte> payload);
   void on_acquire(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_acquire_hold(ConnectionId connection,
+                       const rpc::RequestSlot& request,
+                       std::span<const std::byte> payload);
   void on_release(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
   void on_cancel(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
   bool admitted() const;

@@ -27,6 +27,7 @@ enum class RecordKind : std::uint8_t {
   LockCommand = 1,    // Behind it: locks/lock_command.h.
   Configuration = 2,  // Behind it: a Configuration as in shard_codec.h.
   Publication = 3,    // Of the cluster log.
+  Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
 };
 
 // Who asked. Never renumber.

@@ -1,6 +1,7 @@
 #include "server/node.h"
 
 #include "ledger/error_details.h"
+#include "ledger/snapshot_frontier.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
 #include "server/client_address.h"
@@ -303,11 +304,15 @@ class Node::Impl {
   }
 
   void open_saves() {
-    saves_ = std::make_unique<SnapshotSaves>(
-        SnapshotSaves::Parts{.engine = *engine_,
-                             .replies = frontend_,
-                             .make_header = [this] { return snapshot_header(); },
-                             .wake = [this] { asio::post(context_, [] {}); }});
+    saves_ = std::make_unique<SnapshotSaves>(SnapshotSaves::Parts{
+        .engine = *engine_,
+        .replies = frontend_,
+        .make_header = [this] { return snapshot_header(); },
+        .wake = [this] { asio::post(context_, [] {}); },
+        .frontier_at =
+            [history = history_.worker().history()](ShardId shard, std::uint64_t size) {
+              return ledger::frontier_at(*history->reader(shard), size);
+            }});
   }
 
   ledger::SnapshotHeader snapshot_header() const {

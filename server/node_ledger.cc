@@ -2,10 +2,13 @@
 
 #include "ledger/error_details.h"
 #include "ledger/posix_disk.h"
+#include "server/boot_time.h"
+#include "server/system_random.h"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
@@ -13,6 +16,15 @@ namespace {
 
 MetricName plain(std::string_view name, std::string_view help) {
   return {.name = "gcoord_server_history_" + std::string(name), .help = std::string(help)};
+}
+
+ledger::NoteSeed draw_seed() {
+  ledger::NoteSeed seed;
+  for (std::size_t at = 0; at < seed.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = draw_random();
+    std::memcpy(&seed[at], &word, sizeof word);
+  }
+  return seed;
 }
 
 std::string place_of(const HistoryAlarm& alarm) {
@@ -71,6 +83,8 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .incarnation = incarnation,
                                     .directory = options_.data_directory + "/publication",
                                     .tree_of = tree_of_,
+                                    .now_ms = [] { return boot_time_us() / 1000 + 1; },
+                                    .key_seed = draw_seed(),
                                     .wake = std::move(wake)},
                                    metrics_));
   service.set_listener(publication_.get());

@@ -4,30 +4,11 @@
 #include "ledger/checkpoint_note.h"
 #include "ledger/node_key_file.h"
 #include "ledger/posix_disk.h"
-#include "server/boot_time.h"
-#include "server/system_random.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
-namespace {
-
-std::uint64_t now_ms() {
-  return boot_time_us() / 1000 + 1;
-}
-
-ledger::NoteSeed draw_seed() {
-  ledger::NoteSeed seed;
-  for (std::size_t at = 0; at < seed.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = draw_random();
-    std::memcpy(&seed[at], &word, sizeof word);
-  }
-  return seed;
-}
-
-}  // namespace
 
 PublicationNode::PublicationNode(PublicationNodeOptions options, MetricsRegistry& metrics)
     : options_(std::move(options)),
@@ -56,27 +37,26 @@ Status PublicationNode::open_files() {
   GCOORD_TRY(signer_, ledger::SignerState::open(*disk_));
   GCOORD_TRY(log_, ledger::ClusterLog::open(*disk_, signer_->last().size));
   const std::string name = ledger::node_key_name(options_.cluster.value, options_.node.value);
-  GCOORD_TRY(auto key, ledger::open_node_key(*disk_, name, draw_seed()));
+  GCOORD_TRY(auto key, ledger::open_node_key(*disk_, name, options_.key_seed));
   notary_ =
       std::make_unique<LedgerNotary>(options_.cluster, options_.shard_count, std::move(key), *log_);
   return Status{};
 }
 
 Status PublicationNode::start(MetricsRegistry& metrics) {
-  publication_ =
-      std::make_unique<Publication>(PublicationOptions{.self = options_.node,
-                                                       .nodes = options_.nodes,
-                                                       .shard_count = options_.shard_count,
-                                                       .incarnation = options_.incarnation,
-                                                       .key = notary_->public_key(),
-                                                       .signed_size = signer_->last().size},
-                                    *this,
-                                    metrics);
+  PublicationOptions options{.self = options_.node,
+                             .nodes = options_.nodes,
+                             .shard_count = options_.shard_count,
+                             .incarnation = options_.incarnation,
+                             .key = notary_->public_key(),
+                             .signed_size = signer_->last().size};
+  PublicationPort& port = *this;
+  publication_ = std::make_unique<Publication>(std::move(options), port, metrics);
   GCOORD_TRY_STATUS(publication_->start());
   // What was applied while the node recovered.
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
     const auto tree = options_.tree_of(ShardId{shard});
-    publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size(), now_ms());
+    publication_->touch(ShardId{shard}, tree == nullptr ? 0 : tree->size(), options_.now_ms());
   }
   view_ = publication_->view();
   thread_ = std::thread([this] { run(); });
@@ -86,7 +66,7 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
 void PublicationNode::run() {
   std::uint64_t wait_ms = 0;
   while (auto input = desk_.wait(wait_ms)) {
-    const std::uint64_t now = now_ms();
+    const std::uint64_t now = options_.now_ms();
     const std::uint64_t settle = input->settle;
     take(*std::move(input), now);
     if (now >= publication_->next_due_ms()) {

@@ -41,6 +41,10 @@ struct PublicationNodeOptions {
   std::string directory;  // DIR/ledger.
   // This node's trees; for any thread.
   TreeOf tree_of;
+  // Milliseconds that only grow, above 0; for any thread.
+  std::function<std::uint64_t()> now_ms;
+  // The secret of this node's key, if it has none yet: 32 bytes that nobody can guess.
+  ledger::NoteSeed key_seed{};
   // Wakes the loop; for any thread.
   std::function<void()> wake;
 };

@@ -148,6 +148,10 @@ bool add_body(RecordFacts& facts, RecordKind kind, std::span<const std::byte> bo
       facts.front().second = "publication";
       facts.emplace_back("body", to_base64(body));
       return true;
+    case RecordKind::Restore:
+      facts.front().second = "restore";
+      facts.emplace_back("body", to_base64(body));
+      return true;
   }
   return false;
 }

@@ -18,6 +18,11 @@ class ReplicaPort {
 
   virtual void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) = 0;
   virtual void read(ShardId shard, std::uint64_t cookie) = 0;
+
+  // Whether its replicas apply what goes beyond plain holds of locks (locks/lock_hold.h). An engine
+  // whose log lives on a device has no room for that in its entries.
+  virtual bool takes_holds() const { return true; }
+
   virtual ShardView view(ShardId shard) const = 0;
   virtual NodeView view() const = 0;
 

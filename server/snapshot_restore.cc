@@ -9,6 +9,7 @@
 #include "ledger/posix_disk.h"
 #include "server/first_configuration.h"
 #include "server/ledger_state.h"
+#include "server/log_record.h"
 #include "server/shard_codec.h"
 #include "server/snapshot_states.h"
 
@@ -119,6 +120,9 @@ class Restorer final : public ledger::SnapshotStates {
       begin_ledger_state(service_, *whole.frontier, restore_entry());
     }
     service_.insert(service_.end(), changed.begin(), changed.end());
+    if (whole.frontier) {
+      end_ledger_state(service_, shard.shard);
+    }
     batch_.put(ledger::CheckpointColumn::Service, shard.shard, service_);
     if (batch_.size_bytes() >= kSliceBytes) {
       GCOORD_TRY_STATUS(store_.write(batch_));
@@ -128,15 +132,14 @@ class Restorer final : public ledger::SnapshotStates {
   }
 
   // The entry at the index that the restore has in every log, where logs have trees: a record
-  // header (kind 4: restore; origin 0: the system; time of the save), then cluster saved 8, token
-  // bump 8, term bump 8, sessions dropped 4. The same on every node that restores alike.
+  // header with the time of the save, then cluster saved 8, token bump 8, term bump 8, sessions
+  // dropped 4. The same on every node that restores alike.
   std::vector<std::byte> restore_entry() const {
-    constexpr std::uint64_t kRestoreKind = 4;
-    constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << 48) - 1;
-    const std::uint64_t head = kRestoreKind | (restored_.header.time_ms & kTimeMask) << 16;
-    std::vector<std::byte> entry(8 + 8 + 8 + 8 + 4);
-    std::byte* at = ledger::store(entry.data(), head);
-    at = ledger::store(at, restored_.header.cluster.value);
+    const auto header =
+        encode_record_header({RecordKind::Restore, RecordOrigin::System, restored_.header.time_ms});
+    std::vector<std::byte> entry(header.begin(), header.end());
+    entry.resize(header.size() + 8 + 8 + 8 + 4);
+    std::byte* at = ledger::store(&entry[header.size()], restored_.header.cluster.value);
     at = ledger::store(at, options_.token_bump);
     at = ledger::store(at, kTermBump);
     ledger::store(at, std::uint32_t{options_.drop_sessions ? 1u : 0u});

@@ -89,7 +89,7 @@ Status SnapshotStream::write_shard(ShardId shard,
                                    std::span<const std::byte> service) {
   NoEntries no_entries;
   const auto value = decode_hard_value(hard, no_entries);
-  const auto state = service_part(service);
+  const auto state = service_part(shard, service);
   if (!value || !state || shard.value >= header_.shard_count) {
     return {StatusCode::DataLoss,
             "shard " + std::to_string(shard.value) + " has a checkpoint that cannot be decoded",

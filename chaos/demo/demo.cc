@@ -65,11 +65,7 @@ class Demo {
     GCOORD_TRY_STATUS(start_cluster());
     GCOORD_TRY_STATUS(start_workers());
     GCOORD_TRY_STATUS(kill_one());
-    if (options_.turn == "resident") {
-      detail("the other two go on: a resident turn does not take it back");
-    } else {
-      GCOORD_TRY_STATUS(restart_it());
-    }
+    GCOORD_TRY_STATUS(restart_it());
     GCOORD_TRY_STATUS(await_workers());
     GCOORD_TRY_STATUS(judge_history());
     GCOORD_TRY_STATUS(compare_all_replicas());

@@ -150,8 +150,7 @@ std::string to_text(const DemoResult& result) {
       result.killed_leaders,
       result.killed_node,
       result.failover_ms,
-      result.turn == "resident" ? std::string{"the other two went on"}
-                                : fmt::format("it was back in {:.0f} ms", result.restart_ms));
+      fmt::format("it was back in {:.0f} ms", result.restart_ms));
   text += fmt::format(
       "checked: {} operations: {} double grants, {} lost acknowledgements; replicas of {} of {} "
       "shards agree: {}\n",

@@ -73,10 +73,7 @@ int main_of(int argc, char** argv) {
                  "(default auto)");
   app.add_option("--durability", demo.durability, "durable (default), or memory")
       ->check(CLI::IsMember({"durable", "memory"}));
-  app.add_option("--turn",
-                 demo.turn,
-                 "host (default), or resident: the turn on the device itself, with --durability "
-                 "memory; the killed node is not started again")
+  app.add_option("--turn", demo.turn, "host (default), or resident: the turn on the device itself")
       ->check(CLI::IsMember({"host", "resident"}));
   app.add_option("--directory", demo.directory, "where its directory is made");
 

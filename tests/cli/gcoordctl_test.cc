@@ -101,6 +101,76 @@ TEST_F(GcoordctlTest, WaitersAreListedInQueueOrder) {
   EXPECT_EQ(granted["session"], held["waiters"][0]["session"]);
 }
 
+TEST_F(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
+  nlohmann::json locks;
+  do {
+    locks = ctl_.json({"lock", "list", "--waiters"})["locks"];
+  } while (locks[0]["waiters"].empty());
+  const auto& first = locks[0]["waiters"][0];
+  EXPECT_EQ(first["position"], 1);
+  EXPECT_TRUE(first["waited_ms"].is_number());
+  const Finished table = ctl_({"lock", "list", "--waiters"});
+  EXPECT_THAT(table.out, HasSubstr("WAITED_MS"));
+  EXPECT_THAT(table.out, HasSubstr(first["session"].get<std::string>()));
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  EXPECT_EQ(waiter.wait_for(kPatience), 0);
+}
+
+TEST_F(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
+  const auto grant =
+      ctl_.json({"lock", "acquire", "a", "--ttl", "60s", "--note", "build 7 on \xc3\xbc"});
+  const auto held = ctl_.json({"lock", "get", "a"});
+  EXPECT_EQ(held["note"], "build 7 on \xc3\xbc");
+  EXPECT_EQ(held["session"], grant["session"]);
+  EXPECT_EQ(held["token"], grant["token"]);
+  EXPECT_NE(held["acquired_index"], "0");
+  const auto error =
+      ctl_.json({"lock", "acquire", "b", "--note", std::string(513, 'n')}, 2)["error"];
+  EXPECT_EQ(error["code"], "GC6024");
+}
+
+TEST_F(GcoordctlTest, L6AnAcquireInTheSameSessionCountsOneHoldMoreUpToItsLimit) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::vector<std::string> again = {
+      "lock", "acquire", "a", "--ttl", "60s", "--session", grant["session"], "--holds", "2"};
+  const auto second = ctl_.json(again);
+  EXPECT_EQ(second["token"], grant["token"]);
+  EXPECT_EQ(second["held_again"], true);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holds"], 2);
+  EXPECT_EQ(ctl_.json(again, 1)["error"]["code"], "GC6022");
+  ctl_.json({"lock", "release", "a", "--token", grant["token"], "--session", grant["session"]});
+  ctl_.json({"lock", "get", "a"}, 1);
+}
+
+TEST_F(GcoordctlTest, L7ReadersShareALockAndAWriterGoesDownToOne) {
+  const auto writer = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--shared", "--try"}, 6)["error"]["code"], "GC6001");
+  const auto down = ctl_.json(
+      {"lock", "acquire", "a", "--downgrade", "--ttl", "60s", "--session", writer["session"]});
+  EXPECT_EQ(down["token"], writer["token"]);
+  const auto reader = ctl_.json({"lock", "acquire", "a", "--shared", "--ttl", "60s"});
+  EXPECT_NE(reader["token"], writer["token"]);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holders"].size(), 2u);
+  ctl_.json({"lock", "check", "a", "--token", writer["token"]});
+  ctl_.json({"lock", "check", "a", "--token", reader["token"]});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"]["code"], "GC6001");
+}
+
+TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
+  const std::vector<std::string> take = {
+      "lock", "acquire", "gpu", "--permits-max", "2", "--try", "--ttl", "60s"};
+  const auto first = ctl_.json(take);
+  ctl_.json(take);
+  EXPECT_EQ(ctl_.json(take, 6)["error"]["code"], "GC6001");
+  const std::vector<std::string> other = {"lock", "acquire", "gpu", "--permits-max", "3", "--try"};
+  EXPECT_EQ(ctl_.json(other, 6)["error"]["code"], "GC6027");
+  ctl_.json({"lock", "release", "gpu", "--token", first["token"], "--session", first["session"]});
+  ctl_.json(take);
+  EXPECT_EQ(ctl_.json({"lock", "get", "gpu"})["permits_max"], 2);
+}
+
 TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   const auto status = ctl_.json({"status"});
   EXPECT_EQ(status["shards"], 16);

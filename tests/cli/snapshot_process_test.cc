@@ -158,6 +158,7 @@ TEST_F(SnapshotProcessTest,
   EXPECT_EQ(inspected.code, 0) << inspected.out << inspected.err;
   EXPECT_EQ(inspected.json().value("sha256", ""), saved.value("sha256", "-"));
   EXPECT_GE(number(inspected.json(), "locks"), held.size());
+  EXPECT_TRUE(inspected.json().value("ledger", false)) << "the frontiers of the trees";
 
   const std::filesystem::path place = directory_.path() / "new";
   chaos::LocalCluster unnamed = planned(place);

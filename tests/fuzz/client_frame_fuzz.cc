@@ -60,6 +60,12 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
                                        name,
                                        acquire.wait_ms != 0,
                                        acquire.ttl_ms}));
+  } else if (slot.kind == RequestKind::LockAcquireHold) {
+    const LockHold hold = decode_hold(payload).value();
+    judge_command(locks::make_acquire_hold(
+        {.acquire = {caller.session, caller.sequence, caller.acked_below, hold.name, true, 100},
+         .ask = {.flags = hold.flags, .permits = hold.permits, .limit = hold.limit},
+         .text = {hold.name.data(), hold.name.size() + hold.note.size()}}));
   } else if (slot.kind == RequestKind::LockRelease) {
     judge_command(locks::make_release({caller.session,
                                        caller.sequence,
@@ -76,6 +82,7 @@ void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_hello, [](const Hello& hello) { return encode(hello); });
   round_trip(payload, decode_keep_alive, encode_keep_alive);
   round_trip(payload, decode_check_batch, encode_check_batch);
+  round_trip(payload, decode_hold, encode_hold);
   round_trip(payload, decode_list_query, encode_list_query);
   round_trip(payload, decode_shard_range, encode_shard_range);
   round_trip(payload, decode_snapshot_read, encode_snapshot_read);
@@ -86,6 +93,7 @@ void judge_reply_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_keep_alive_reply, encode_keep_alive_reply);
   round_trip(payload, decode_verdicts, encode_verdicts);
   round_trip(payload, decode_lock_row, encode_lock_row);
+  round_trip(payload, decode_lock_details, encode_lock_details);
   round_trip(payload, decode_list_page, encode_list_page);
   round_trip(payload, decode_leader_map, encode_leader_map);
 }
@@ -175,6 +183,8 @@ std::vector<FuzzInput> fuzz_seeds() {
           frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
           frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),
           frame_of(slot_of(RequestKind::LockGet), encode_lock_row(row)),
+          frame_of(slot_of(RequestKind::LockAcquireHold),
+                   encode_hold({.flags = 1, .limit = 9, .name = "jobs", .note = "note"})),
           frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
           frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
 }

@@ -23,6 +23,7 @@ data_dir = "/var/lib/gcoord"
 shards = 65536
 tick_ms = 10
 checkpoint_interval = "30s"
+ledger_keep = "age:7d,bytes:1GiB"
 session_ttl_max = "24h"
 cluster_id = 9223372036854775807
 peer_transport = "ucx"

@@ -26,16 +26,35 @@ LockCommand acquire_named(std::string_view name, std::uint32_t ttl_ms = 5000) {
                        .ttl_ms = ttl_ms});
 }
 
+std::string_view text_of(const LockCommand& command) {
+  return {command.name, std::size_t{command.name_bytes} + command.note_bytes};
+}
+
+LockCommand hold_named(std::string_view text, std::size_t name_bytes, const HoldAsk& ask) {
+  return make_acquire_hold({.acquire = {.session = SessionId{1},
+                                        .sequence = RequestSequence{9},
+                                        .acked_below = RequestSequence{4},
+                                        .name = text.substr(0, name_bytes),
+                                        .wait = true,
+                                        .ttl_ms = 5000},
+                            .ask = ask,
+                            .text = text});
+}
+
 bool same(const LockCommand& a, const LockCommand& b) {
   return a.kind == b.kind && a.flags == b.flags && a.session == b.session &&
          a.sequence == b.sequence && a.acked_below == b.acked_below && a.token == b.token &&
          a.ttl_ms == b.ttl_ms && a.serial == b.serial && a.name_hash == b.name_hash &&
-         std::string_view(a.name, a.name_bytes) == std::string_view(b.name, b.name_bytes);
+         a.hold_flags == b.hold_flags && a.name_bytes == b.name_bytes && text_of(a) == text_of(b);
 }
 
 std::vector<LockCommand> one_of_each() {
   return {acquire_named("jobs/train"),
           acquire_named("x", 0),
+          hold_named("jobs/train on gpu7", 10, {.flags = kHoldReentrant, .limit = 3}),
+          hold_named("jobs/train on gpu7", 10, {}),
+          hold_named("jobs/train", 10, {.flags = kHoldShared, .permits = 200, .limit = 4096}),
+          hold_named("jobs/train", 10, {.flags = kHoldReentrant, .limit = 0xffff}),
           make_release({.session = SessionId{1},
                         .sequence = RequestSequence{2},
                         .name_hash = hash_name("x"),
@@ -49,9 +68,9 @@ std::vector<LockCommand> one_of_each() {
 TEST(LockCommand, CommonCommandsFitOneCompressionOfTheirMerkleLeaf) {
   EXPECT_EQ(encoded(acquire_named("jobs/twenty-six-bytes-long")).size(), 52u);
   EXPECT_EQ(encoded(acquire_named("jobs/twenty-eight-bytes-long")).size(), 54u);
-  EXPECT_EQ(encoded(one_of_each()[2]).size(), 46u);
-  EXPECT_EQ(encoded(one_of_each()[3]).size(), 18u);
-  EXPECT_EQ(encoded(one_of_each()[5]).size(), 14u);
+  EXPECT_EQ(encoded(one_of_each()[6]).size(), 46u);
+  EXPECT_EQ(encoded(one_of_each()[7]).size(), 18u);
+  EXPECT_EQ(encoded(one_of_each()[9]).size(), 14u);
 }
 
 TEST(LockCommand, EveryKindComesBackAsItWas) {
@@ -71,11 +90,14 @@ TEST(LockCommand, NothingIsANoop) {
 TEST(LockCommand, EveryTruncationIsRefused) {
   for (const LockCommand& command : one_of_each()) {
     const auto bytes = encoded(command);
-    const std::size_t name_start = bytes.size() - command.name_bytes;
+    const bool asks =
+        (command.flags & kAcquireHold) != 0 && command.kind == LockCommandKind::Acquire;
+    const std::size_t start = bytes.size() - (asks ? command.note_bytes : command.name_bytes);
     for (std::size_t size = 1; size < bytes.size(); ++size) {
-      // A shorter name is another name, not a truncation.
-      const bool cut_name = command.kind == LockCommandKind::Acquire && size > name_start;
-      EXPECT_EQ(decode(std::span(bytes).first(size)).ok(), cut_name) << size;
+      // A shorter name is another name, not a truncation; and so is a shorter note.
+      const bool no_note = asks && size == start && pack_ask(hold_ask(command)) != 0;
+      const bool cut_text = command.kind == LockCommandKind::Acquire && size > start;
+      EXPECT_EQ(decode(std::span(bytes).first(size)).ok(), cut_text || no_note) << size;
     }
   }
 }
@@ -84,23 +106,46 @@ TEST(LockCommand, TrailingBytesAreRefused) {
   for (const LockCommand& command : one_of_each()) {
     auto bytes = encoded(command);
     bytes.push_back(std::byte{0x80});
-    EXPECT_FALSE(decode(bytes).ok());
+    // They are no name; but a note is any bytes, where one may be.
+    const bool notes = command_asks(command) && (command.hold_flags & kHoldShared) == 0;
+    EXPECT_EQ(decode(bytes).ok(), notes);
   }
 }
 
 TEST(LockCommand, UnknownKindIsUnimplementedAndOddFieldsAreInvalid) {
-  auto bytes = encoded(one_of_each()[2]);
+  auto bytes = encoded(one_of_each()[6]);
   bytes[0] = std::byte{99};
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::Unimplemented);
-  bytes = encoded(one_of_each()[2]);
+  bytes = encoded(one_of_each()[6]);
   bytes[1] = std::byte{2};  // A release has one flag.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
-  bytes = encoded(one_of_each()[2]);
+  bytes = encoded(one_of_each()[6]);
   bytes[2] = std::byte{2};  // acked_below would be 0.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
-  bytes = encoded(one_of_each()[4]);
+  bytes = encoded(one_of_each()[8]);
   bytes[13] = std::byte{0xff};  // A TTL of months.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
+}
+
+TEST(LockCommand, AnAskThatNobodyCanMakeIsRefused) {
+  const auto whole =
+      encoded(hold_named("jobs/train on gpu7", 10, {.flags = kHoldReentrant, .limit = 3}));
+  const std::size_t ask = 1 + 1 + 4 + 8 + 8 + 4;
+  auto bytes = whole;
+  bytes[ask] = std::byte{0x80};  // An unknown flag.
+  EXPECT_FALSE(decode(bytes).ok());
+  bytes = whole;
+  bytes[ask + 2] = std::byte{0};  // Reentrant, but not even once.
+  EXPECT_FALSE(decode(bytes).ok());
+  bytes = whole;
+  bytes[ask + 7] = std::byte{1};  // What no field of an ask says.
+  EXPECT_FALSE(decode(bytes).ok());
+  bytes = whole;
+  bytes[ask + 9] = std::byte{1};  // A name of more bytes than there are.
+  EXPECT_FALSE(decode(bytes).ok());
+  bytes = whole;
+  bytes.resize(bytes.size() + kNoteBytesMax);
+  EXPECT_FALSE(decode(bytes).ok());
 }
 
 TEST(LockCommand, NamesAreOneToAThousandAndTwentyFourBytesOfUtf8) {

@@ -60,6 +60,23 @@ class LockHarness {
                                .ttl_ms = kTtlMs}));
   }
 
+  // An acquire that asks for more; waits.
+  LockReply hold(std::uint64_t session,
+                 std::uint64_t sequence,
+                 const std::string& name,
+                 const HoldAsk& ask,
+                 const std::string& note = "") {
+    const std::string text = name + note;
+    return apply(
+        make_acquire_hold({.acquire = {.session = SessionId{session},
+                                       .sequence = RequestSequence{sequence},
+                                       .name = std::string_view{text}.substr(0, name.size()),
+                                       .wait = true,
+                                       .ttl_ms = kTtlMs},
+                           .ask = ask,
+                           .text = text}));
+  }
+
   LockReply release(std::uint64_t session,
                     std::uint64_t sequence,
                     std::string_view name,

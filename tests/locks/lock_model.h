@@ -66,15 +66,15 @@ class LockModel {
     }
   }
 
-  // The token under which the lock is held, or 0.
+  // The token under which the lock is held, or 0. Of several holders, the oldest one's.
   std::uint64_t token_of(NameHash name) const {
     const auto lock = locks_.find(key(name));
-    return lock == locks_.end() ? 0 : lock->second.token;
+    return lock == locks_.end() ? 0 : lock->second.holders[0].token;
   }
 
   std::uint64_t holder_of(NameHash name) const {
     const auto lock = locks_.find(key(name));
-    return lock == locks_.end() ? 0 : lock->second.holder;
+    return lock == locks_.end() ? 0 : lock->second.holders[0].session;
   }
 
   std::uint32_t serial_of(std::uint64_t session) const {
@@ -107,10 +107,42 @@ class LockModel {
     std::vector<Key> holds;         // Newest last.
   };
 
-  struct Lock {
-    std::uint64_t holder = 0;
+  struct Holder {
+    std::uint64_t session = 0;
     std::uint64_t token = 0;
-    std::deque<std::pair<std::uint64_t, std::uint64_t>> queue;  // Session, sequence.
+    std::uint32_t permits = 0;  // 0: alone.
+  };
+
+  struct Waiter {
+    std::uint64_t session = 0;
+    std::uint64_t sequence = 0;
+    HoldAsk ask;
+  };
+
+  struct Lock {
+    std::vector<Holder> holders;  // By their tokens.
+    std::uint32_t limit = 0;
+    std::uint32_t hold_count = 1;
+    std::deque<Waiter> queue;
+    bool marked = false;
+
+    bool shared() const { return !holders.empty() && holders[0].permits != 0; }
+
+    Holder* of(std::uint64_t session) {
+      const auto found = std::find_if(holders.begin(), holders.end(), [session](const Holder& h) {
+        return h.session == session;
+      });
+      return found == holders.end() ? nullptr : &*found;
+    }
+
+    bool fits(const HoldAsk& ask) const {
+      std::uint32_t used = 0;
+      for (const Holder& holder : holders) {
+        used += holder.permits;
+      }
+      return holders.empty() || (shared() && limit == ask.limit && holders.size() < kHoldersMax &&
+                                 (ask.limit == 0 || used + ask.permits <= ask.limit));
+    }
   };
 
   static Key key(NameHash name) { return {name.low, name.high}; }
@@ -159,7 +191,8 @@ class LockModel {
   static std::uint32_t arguments_of(const LockCommand& command) {
     const auto kind = static_cast<std::uint64_t>(command.kind);
     return static_cast<std::uint32_t>(command.name_hash.low * 31 + command.token.value * 7 +
-                                      kind * 3 + (command.flags & kAcquireWait));
+                                      kind * 3 + (command.flags & kAcquireWait) +
+                                      pack_ask(hold_ask(command)) * 13);
   }
 
   static void acknowledge(Session& session, std::uint64_t below) {
@@ -196,19 +229,70 @@ class LockModel {
   }
 
   Answer acquire(const LockCommand& command) {
-    const auto found = locks_.find(key(command.name_hash));
-    if (found == locks_.end()) {
-      return grant(key(command.name_hash), command.session.value);
+    const HoldAsk ask = hold_ask(command);
+    const bool shares = (ask.flags & kHoldShared) != 0;
+    const bool downgrades = (ask.flags & kHoldDowngrade) != 0;
+    const std::uint64_t session = command.session.value;
+    const Key name = key(command.name_hash);
+    if (!locks_.contains(name)) {
+      if (downgrades) {
+        return {LockCode::NotHeld};
+      }
+      locks_[name].marked = command_asks(command);
+      return grant(name, session, ask);
     }
-    Lock& lock = found->second;
-    if (lock.holder == command.session.value) {
-      return {LockCode::AlreadyHeld, lock.token};
+    Lock& lock = locks_[name];
+    Holder* own = lock.of(session);
+    if (own != nullptr && !lock.shared()) {
+      return acquire_own(name, ask);
+    }
+    if (own != nullptr) {
+      const bool same = shares && ask.limit == lock.limit;
+      return {same ? LockCode::AlreadyHeld : LockCode::HoldConflict, own->token};
+    }
+    if (downgrades) {
+      return {LockCode::NotHolder, lock.holders[0].token, lock.holders[0].session};
+    }
+    if (shares && lock.shared() && ask.limit != lock.limit) {
+      return {LockCode::LimitDiffers};
+    }
+    if (shares && lock.queue.empty() && lock.fits(ask)) {
+      return grant(name, session, ask);
     }
     if ((command.flags & kAcquireWait) == 0) {
-      return {LockCode::Busy, lock.token, lock.holder};
+      return {LockCode::Busy, lock.holders[0].token, lock.holders[0].session};
     }
-    lock.queue.emplace_back(command.session.value, command.sequence.value);
+    lock.marked = lock.marked || command_asks(command);
+    lock.queue.push_back({session, command.sequence.value, ask});
     return {LockCode::Waiting};
+  }
+
+  Answer acquire_own(Key name, const HoldAsk& ask) {
+    Lock& lock = locks_[name];
+    const std::uint64_t token = lock.holders[0].token;
+    if ((ask.flags & kHoldDowngrade) != 0) {
+      lock.marked = true;
+      if (lock.hold_count > 1) {
+        return {LockCode::HoldConflict, token};
+      }
+      lock.holders[0].permits = 1;
+      lock.limit = 0;
+      // The hold counts as the session's newest.
+      std::vector<Key>& holds = sessions_[lock.holders[0].session].holds;
+      std::erase(holds, name);
+      holds.push_back(name);
+      wake(name);
+      return {LockCode::Downgraded, token};
+    }
+    if ((ask.flags & kHoldReentrant) == 0) {
+      return {LockCode::AlreadyHeld, token};
+    }
+    lock.marked = true;
+    if (lock.hold_count >= ask.limit) {
+      return {LockCode::HoldLimit, token};
+    }
+    ++lock.hold_count;
+    return {LockCode::HeldAgain, token};
   }
 
   Answer release(const LockCommand& command) {
@@ -216,35 +300,57 @@ class LockModel {
     if (found == locks_.end()) {
       return {LockCode::NotHeld};
     }
-    const Lock& lock = found->second;
-    if (lock.holder != command.session.value) {
-      return {LockCode::NotHolder, lock.token, lock.holder};
+    Lock& lock = found->second;
+    const Holder* own = lock.of(command.session.value);
+    if (own == nullptr) {
+      return {LockCode::NotHolder, lock.holders[0].token, lock.holders[0].session};
     }
-    if (lock.token != command.token.value) {
-      return {LockCode::StaleToken, lock.token};
+    if (own->token != command.token.value) {
+      return {LockCode::StaleToken, own->token};
     }
-    pass_on(found->first);
+    if (lock.hold_count > 1 && (command.flags & kReleaseByToken) == 0) {
+      --lock.hold_count;
+      return {LockCode::HoldReturned, command.token.value};
+    }
+    pass_on(found->first, command.session.value);
     return {LockCode::Released, command.token.value};
   }
 
-  Answer grant(Key name, std::uint64_t session) {
+  Answer grant(Key name, std::uint64_t session, const HoldAsk& ask) {
     Lock& lock = locks_[name];
-    lock.holder = session;
-    lock.token = ++token_last_;
+    if (lock.holders.empty()) {
+      lock.limit = ask.limit;
+      lock.hold_count = 1;
+    }
+    const std::uint32_t permits = (ask.flags & kHoldShared) != 0 ? ask.permits : 0;
+    lock.holders.push_back({session, ++token_last_, permits});
     sessions_[session].holds.push_back(name);
-    return {LockCode::Granted, lock.token};
+    return {LockCode::Granted, token_last_};
   }
 
-  void pass_on(Key name) {
+  void pass_on(Key name, std::uint64_t session) {
     Lock& lock = locks_[name];
-    std::erase(sessions_[lock.holder].holds, name);
-    if (lock.queue.empty()) {
-      locks_.erase(name);
-      return;
+    std::erase(sessions_[session].holds, name);
+    std::erase_if(lock.holders, [session](const Holder& h) { return h.session == session; });
+    lock.hold_count = 1;
+    wake(name);
+  }
+
+  void wake(Key name) {
+    Lock& lock = locks_[name];
+    while (!lock.queue.empty()) {
+      const Waiter next = lock.queue.front();
+      const bool shares = (next.ask.flags & kHoldShared) != 0;
+      const bool fits = shares && lock.fits(next.ask) && lock.of(next.session) == nullptr;
+      if (!lock.holders.empty() && !fits) {
+        break;
+      }
+      lock.queue.pop_front();
+      end_wait(next.session, next.sequence, grant(name, next.session, next.ask));
     }
-    const auto [session, sequence] = lock.queue.front();
-    lock.queue.pop_front();
-    end_wait(session, sequence, grant(name, session));
+    if (lock.holders.empty()) {
+      locks_.erase(name);
+    }
   }
 
   // The ended wait becomes the newest request of its session.
@@ -257,10 +363,16 @@ class LockModel {
     ended.push_back({answer.code, session_id, sequence, answer.token});
   }
 
-  void leave_queues(std::uint64_t session, std::uint64_t sequence) {
+  // The lock that it waited for.
+  Key leave_queues(std::uint64_t session, std::uint64_t sequence) {
+    Key left;
     for (auto& [name, lock] : locks_) {
-      std::erase(lock.queue, std::make_pair(session, sequence));
+      const bool stood = std::erase_if(lock.queue, [&](const Waiter& waiter) {
+                           return waiter.session == session && waiter.sequence == sequence;
+                         }) != 0;
+      left = stood ? name : left;
     }
+    return left;
   }
 
   Answer cancel(const LockCommand& command) {
@@ -280,8 +392,9 @@ class LockModel {
       }
       const Answer answer{(command.flags & kCancelTimedOut) != 0 ? LockCode::WaitTimedOut
                                                                  : LockCode::WaitCancelled};
-      leave_queues(command.session.value, command.sequence.value);
+      const Key left = leave_queues(command.session.value, command.sequence.value);
       end_wait(command.session.value, command.sequence.value, answer);
+      wake(left);
       return answer;
     }
     return {LockCode::NotWaiting};
@@ -290,14 +403,22 @@ class LockModel {
   Answer end(std::uint64_t id, LockCode code) {
     Session& session = sessions_[id];
     session.dying = true;
+    std::vector<Key> left;
     for (const Request& request : std::exchange(session.requests, {})) {
       if (request.answer.code == LockCode::Waiting) {
-        leave_queues(id, request.sequence);
+        left.push_back(leave_queues(id, request.sequence));
         ended.push_back({LockCode::SessionExpired, id, request.sequence, 0});
       }
     }
+    for (const Key& name : left) {
+      wake(name);
+    }
     for (std::uint32_t i = 0; i < kReleasesPerCommandMax && !session.holds.empty(); ++i) {
-      pass_on(Key{session.holds.back()});
+      const bool many = locks_[session.holds.back()].marked;
+      if (many && ended.size() + kHoldersMax > kLockEventsPerCommandMax) {
+        break;
+      }
+      pass_on(Key{session.holds.back()}, id);
     }
     Answer answer{code};
     answer.more = !session.holds.empty();

@@ -23,7 +23,7 @@ struct HostBatch {
     CommittedCommand entry{.command = command, .index = index, .shard = shard};
     entry.name_offset = static_cast<std::uint32_t>(payload.size());
     if (command.name_bytes != 0) {
-      payload.append(command.name, command.name_bytes);
+      payload.append(command.name, std::size_t{command.name_bytes} + command.note_bytes);
     }
     entry.command.name = nullptr;
     commands.push_back(entry);

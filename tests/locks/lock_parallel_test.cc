@@ -75,6 +75,12 @@ class World {
     const std::uint32_t kind = below(100);
     set_name(shard);
     const NameHash hash = hash_name(name_);
+    if (kind < 8) {
+      return hold_of(session, sequence, acked);
+    }
+    if (kind < 16) {
+      return share_of(session, sequence, acked);
+    }
     if (kind < 48) {
       return make_acquire({.session = session,
                            .sequence = sequence,
@@ -101,6 +107,42 @@ class World {
     LockCommand unknown;
     unknown.kind = below(2) == 0 ? LockCommandKind::Unknown : LockCommandKind::Noop;
     return unknown;
+  }
+
+  // Several holds, a note, or both.
+  LockCommand hold_of(SessionId session, RequestSequence sequence, RequestSequence acked) {
+    const std::size_t name_bytes = name_.size();
+    const auto limit = static_cast<std::uint16_t>(below(4));
+    const std::uint32_t note_bytes = limit == 0 ? 1 + below(kNoteBytesMax) : below(3) * 29;
+    name_.append(note_bytes, static_cast<char>('a' + below(26)));
+    return make_acquire_hold(
+        {.acquire = {.session = session,
+                     .sequence = sequence,
+                     .acked_below = acked,
+                     .name = std::string_view{name_}.substr(0, name_bytes),
+                     .wait = below(3) != 0,
+                     .ttl_ms = 1000u},
+         .ask = {.flags = limit == 0 ? std::uint8_t{0} : kHoldReentrant, .limit = limit},
+         .text = name_});
+  }
+
+  // Readers, who go down to it at times, and two kinds of semaphores.
+  LockCommand share_of(SessionId session, RequestSequence sequence, RequestSequence acked) {
+    HoldAsk ask{.flags = kHoldShared, .permits = 1};
+    if (below(8) == 0) {
+      ask.flags = kHoldShared | kHoldDowngrade;
+    } else if (below(3) == 0) {
+      ask.limit = static_cast<std::uint16_t>(2 + below(2));
+      ask.permits = static_cast<std::uint8_t>(1 + below(2));
+    }
+    return make_acquire_hold({.acquire = {.session = session,
+                                          .sequence = sequence,
+                                          .acked_below = acked,
+                                          .name = name_,
+                                          .wait = below(3) != 0,
+                                          .ttl_ms = 1000u},
+                              .ask = ask,
+                              .text = name_});
   }
 
   LockCommand release_of(ShardId shard,

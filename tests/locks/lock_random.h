@@ -53,7 +53,10 @@ class CommandSource {
     const std::uint64_t acked =
         random.odd && random.session != 1 ? sequence : sequence - std::min(behind, sequence - 1);
     const std::string& name = kNames[random.name];
-    if (random.kind < 14) {
+    if (random.kind < 9) {
+      return hold_of(random, RequestSequence{sequence}, RequestSequence{acked});
+    }
+    if (random.kind < 16) {
       return make_acquire({.session = session,
                            .sequence = RequestSequence{sequence},
                            .acked_below = RequestSequence{acked},
@@ -89,6 +92,40 @@ class CommandSource {
   }
 
  private:
+  // An acquire that asks for more: several holds, a note, or to share.
+  static LockCommand hold_of(const RandomCommand& random,
+                             RequestSequence sequence,
+                             RequestSequence acked) {
+    const std::string& text = kTexts[random.name];
+    const std::string_view name{text.data(), kNames[random.name].size()};
+    const bool noted = random.kind != 1 && random.kind < 5;
+    return make_acquire_hold({.acquire = {.session = SessionId{random.session},
+                                          .sequence = sequence,
+                                          .acked_below = acked,
+                                          .name = name,
+                                          .wait = random.flag,
+                                          .ttl_ms = random.odd ? 0u : 1000u},
+                              .ask = random_ask(random),
+                              .text = noted ? std::string_view{text} : name});
+  }
+
+  static HoldAsk random_ask(const RandomCommand& random) {
+    if (random.kind == 0) {
+      return {};
+    }
+    if (random.kind < 5) {
+      return {.flags = kHoldReentrant, .limit = static_cast<std::uint16_t>(random.kind)};
+    }
+    if (random.kind == 5 && random.odd) {
+      return {.flags = kHoldShared | kHoldDowngrade, .permits = 1};
+    }
+    if (random.kind < 8) {
+      return {.flags = kHoldShared, .permits = 1};
+    }
+    const auto permits = static_cast<std::uint8_t>(random.odd ? 2 : 1);
+    return {.flags = kHoldShared, .permits = permits, .limit = 3};
+  }
+
   std::uint64_t next_of(std::uint64_t session) { return ++sequence_last_[session]; }
 
   std::uint64_t next_sequence(const RandomCommand& random) {
@@ -101,6 +138,12 @@ class CommandSource {
 
   static inline const std::array<std::string, 5> kNames = {
       "a", "jobs/b", "jobs/c", "d", std::string(200, 'e')};
+  // Names, and behind each a note.
+  static inline const std::array<std::string, 5> kTexts = {kNames[0] + "by me",
+                                                           kNames[1] + std::string(40, 'o'),
+                                                           kNames[2] + "\xff\x01",
+                                                           kNames[3] + std::string(512, 'f'),
+                                                           kNames[4] + "!"};
   std::array<std::uint64_t, 8> sequence_last_{};
 };
 

@@ -130,7 +130,7 @@ TEST(LockSessions, EndingAFullWindowOfWaitsAndHoldsStaysWithinTheEventBound) {
   }
   const LockReply reply = shard.expire(1);
   EXPECT_FALSE(reply.more);
-  EXPECT_EQ(shard.events.size(), kLockEventsPerCommandMax);
+  EXPECT_EQ(shard.events.size(), kPlainEventsPerCommandMax);
   EXPECT_EQ(shard.locks.usage().waiters, 0u);
 }
 

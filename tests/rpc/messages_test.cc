@@ -190,6 +190,47 @@ TEST(LockRow, ComesBackAsItWasSent) {
   expect_hardened(payload, decode_lock_row);
 }
 
+TEST(LockRow, DetailsComeBackAsTheyWereSent) {
+  LockRow row = sample_row();
+  row.hold_count = 3;
+  row.note = "on gpu7";
+  row.permits_limit = 4;
+  row.holders = {{SessionId{1}, FencingToken{2}, LogIndex{3}, 4}};
+  const Bytes payload = encode_lock_details(row);
+  const auto decoded = decode_lock_details(payload);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded.value().name, row.name);
+  EXPECT_EQ(decoded.value().waiters.size(), row.waiters.size());
+  EXPECT_EQ(decoded.value().hold_count, 3u);
+  EXPECT_EQ(decoded.value().note, "on gpu7");
+  EXPECT_EQ(decoded.value().permits_limit, 4u);
+  ASSERT_EQ(decoded.value().holders.size(), 1u);
+  EXPECT_EQ(decoded.value().holders[0].permits, 4u);
+  expect_hardened(payload, decode_lock_details);
+}
+
+TEST(LockHold, ComesBackAsItWasSentWithTheNoteBehindTheName) {
+  const LockHold hold{
+      .flags = 1, .permits = 7, .limit = 300, .name = "jobs/train", .note = "on gpu7"};
+  const Bytes payload = encode_hold(hold);
+  const auto decoded = decode_hold(payload);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded.value().flags, 1u);
+  EXPECT_EQ(decoded.value().permits, 7u);
+  EXPECT_EQ(decoded.value().limit, 300u);
+  EXPECT_EQ(decoded.value().name, "jobs/train");
+  EXPECT_EQ(decoded.value().note, "on gpu7");
+  EXPECT_EQ(decoded.value().name.data() + 10, decoded.value().note.data());
+  for (std::size_t size = 0; size < payload.size() - hold.note.size(); ++size) {
+    EXPECT_FALSE(decode_hold(std::span{payload}.first(size)).ok()) << size;
+  }
+  for (const std::size_t reserved : {4, 5, 6, 7}) {
+    Bytes odd = payload;
+    odd[reserved] = std::byte{1};
+    EXPECT_FALSE(decode_hold(odd).ok()) << reserved;
+  }
+}
+
 TEST(LockList, ComesBackAsItWasSent) {
   const ListPage page{.rows = {sample_row(), sample_row()}, .next_cursor = "cursor"};
   const auto decoded = decode_list_page(encode_list_page(page));

@@ -48,6 +48,33 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind{500}; }), ErrorCode::KindUnknown);
 }
 
+TEST(Validate, AnAcquireThatAsksForMoreIsJudgedByWhatItAsks) {
+  RequestSlot slot = good_acquire();
+  slot.kind = RequestKind::LockAcquireHold;
+  const auto judged = [&slot](const LockHold& hold) {
+    return check_request(slot, encode_hold(hold), kLimits);
+  };
+  EXPECT_EQ(judged({.flags = 1, .limit = 2, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.name = "a", .note = "n"}), ErrorCode::None);
+  EXPECT_EQ(judged({.name = "a"}), ErrorCode::HoldInvalid);  // The plain one is LockAcquire.
+  EXPECT_EQ(judged({.flags = 1, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.limit = 1, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 0x80, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 1, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 6, .permits = 1, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 2, .permits = 2, .limit = 2, .name = "a"}), ErrorCode::None);
+  EXPECT_EQ(judged({.flags = 2, .permits = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 3, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 3, .permits = 1, .limit = 2, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 4, .permits = 1, .name = "a"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.flags = 2, .permits = 1, .name = "a", .note = "n"}), ErrorCode::HoldInvalid);
+  EXPECT_EQ(judged({.name = "", .note = "n"}), ErrorCode::NameEmpty);
+  EXPECT_EQ(judged({.name = "a", .note = std::string(512, 'n')}), ErrorCode::None);
+  EXPECT_EQ(judged({.name = "a", .note = std::string(513, 'n')}), ErrorCode::NoteTooLong);
+  EXPECT_EQ(check_request(slot, bytes_of("a"), kLimits), ErrorCode::PayloadMalformed);
+}
+
 TEST(Validate, AReleaseOrCheckNeedsAToken) {
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockRelease; }), ErrorCode::TokenZero);
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind::LockCheck; }), ErrorCode::TokenZero);

@@ -35,6 +35,7 @@ class EngineCluster {
         wal_disk};  // Syncs of the log stand still while its gate is closed.
     std::unique_ptr<ToyService> service;
     std::unique_ptr<MetricsRegistry> metrics;
+    std::shared_ptr<void> beside;           // What between() made; ends after the engine.
     std::unique_ptr<ReplicaEngine> engine;  // nullptr: the node is down.
   };
 
@@ -61,6 +62,12 @@ class EngineCluster {
   // What stands between a node's engine and its service, from its next start on.
   std::function<Service&(std::uint32_t id, Service& inner)> around =
       [](std::uint32_t, Service& inner) -> Service& { return inner; };
+
+  // What stands between engine and service of nodes that are started later.
+  std::function<Service&(Node&, EngineOptions&)> between =
+      [](Node& node, EngineOptions&) -> Service& { return *node.service; };
+  // After each turn of a node.
+  std::function<void(Node&)> after_turn = [](Node&) {};
 
   Node& node(std::uint32_t id) { return *nodes_[id - 1]; }
 
@@ -97,9 +104,12 @@ class EngineCluster {
 
   Status try_start(std::uint32_t id) {
     Node& target = node(id);
+    target.beside = nullptr;
     target.service = std::make_unique<ToyService>();
     target.metrics = std::make_unique<MetricsRegistry>();
-    auto opened = ReplicaEngine::open(options_of(id), around(id, *target.service), *target.metrics);
+    EngineOptions options = options_of(id);
+    Service& service = around(id, between(target, options));
+    auto opened = ReplicaEngine::open(std::move(options), service, *target.metrics);
     if (!opened.ok()) {
       return opened.status();
     }
@@ -162,6 +172,7 @@ class EngineCluster {
     for (const auto& each : nodes_) {
       if (each->engine) {
         each->engine->turn();
+        after_turn(*each);
       }
     }
   }
@@ -171,7 +182,7 @@ class EngineCluster {
     for (bool busy = true; busy;) {
       busy = false;
       for (const auto& each : nodes_) {
-        busy |= each->engine && turn(*each->engine);
+        busy |= each->engine && turn(*each);
       }
     }
   }
@@ -316,8 +327,11 @@ class EngineCluster {
 
   static std::uint16_t port_of(NodeId id) { return static_cast<std::uint16_t>(7000 + id.value); }
 
-  static bool turn(ReplicaEngine& engine) {
-    if (engine.turn() > 0) {
+  bool turn(Node& node) {
+    ReplicaEngine& engine = *node.engine;
+    const std::size_t done = engine.turn();
+    after_turn(node);
+    if (done > 0) {
       return true;
     }
     if (!engine.failure().ok()) {

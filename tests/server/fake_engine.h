@@ -78,6 +78,8 @@ class FakeEngine final : public ReplicaPort {
 
   NodeView view() const override { return node; }
 
+  bool takes_holds() const override { return holds; }
+
   void send_peer_message(NodeId to, std::span<const std::byte> message) override {
     messages.push_back({to, {message.begin(), message.end()}});
   }
@@ -136,6 +138,7 @@ class FakeEngine final : public ReplicaPort {
   NodeId other_leader;
   Term term{1};
   bool lease = true;
+  bool holds = true;
 };
 
 class NoReports final : public NodeReports {
@@ -185,6 +188,19 @@ struct LockBench {
     slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
     service->on_request(ConnectionId{connection}, slot, payload);
     return slot.request_id;
+  }
+
+  // An acquire that asks for more; waits without bound.
+  std::uint64_t acquire_hold(std::uint64_t session,
+                             std::uint64_t sequence,
+                             const rpc::LockHold& hold) {
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
+    acquire.wait_ms = rpc::kForeverMs;
+    acquire.ttl_ms = 1000;
+    rpc::RequestSlot slot = rpc::to_hold_slot(acquire);
+    slot.shard = shard_of_name(hold.name).value;
+    return send(slot, rpc::encode_hold(hold));
   }
 
   std::uint64_t acquire(std::uint64_t session,

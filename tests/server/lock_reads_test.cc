@@ -64,6 +64,52 @@ TEST(LockReadsTest, GetDescribesHolderAndWaiters) {
   EXPECT_EQ(row.value().waiters[0].waited_ms, 70u);
 }
 
+TEST(LockReadsTest, L20GetShowsNoteOwnerTokenAndWhenToWhomAsks) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire_hold(5, 1, {.name = "a", .note = "on gpu7"}));
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
+  slot.set(rpc::RequestFlag::Details);
+  const auto id = bench.send(slot, "a");
+  bench.engine.confirm_reads(*bench.service);
+  const auto row = rpc::decode_lock_details(bench.sink.take(id).payload);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value().note, "on gpu7");
+  EXPECT_EQ(row.value().hold_count, 1u);
+  EXPECT_EQ(row.value().holder, SessionId{5});
+  EXPECT_EQ(row.value().token.value, held.slot.token);
+  EXPECT_EQ(row.value().acquired_index, LogIndex{1});
+  // A client of before gets the row of before.
+  const auto plain = bench.send(bench.slot(RequestKind::LockGet), "a");
+  bench.engine.confirm_reads(*bench.service);
+  EXPECT_TRUE(rpc::decode_lock_row(bench.sink.take(plain).payload).ok());
+}
+
+TEST(LockReadsTest, L5ListNamesWaitersWithPositionSessionAndHowLongTheyWait) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 60'000));
+  bench.acquire(6, 9, "a", rpc::kForeverMs, 60'000);
+  bench.decide();
+  bench.pass_ms(70);
+  bench.acquire(7, 4, "a", rpc::kForeverMs, 60'000);
+  bench.decide();
+  bench.pass_ms(30);
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockList);
+  slot.set(rpc::RequestFlag::Waiters);
+  const auto id = bench.send(slot, rpc::encode_list_query({}));
+  bench.engine.confirm_reads(*bench.service);
+  const auto page = rpc::decode_list_page(bench.sink.take(id).payload);
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page.value().rows.size(), 1u);
+  const auto& waiters = page.value().rows[0].waiters;
+  ASSERT_EQ(waiters.size(), 2u);
+  EXPECT_EQ(waiters[0].session, SessionId{6});
+  EXPECT_EQ(waiters[0].waited_ms, 100u);
+  EXPECT_EQ(waiters[1].session, SessionId{7});
+  EXPECT_EQ(waiters[1].waited_ms, 30u);
+}
+
 TEST(LockReadsTest, GetOfAnAbsentLockSaysSo) {
   LockBench bench;
   bench.lead_all();

@@ -82,6 +82,104 @@ TEST(LockServiceTest, ReleaseWithAnotherTokenIsRefused) {
   EXPECT_NE(other.slot.code, StatusCode::Ok);
 }
 
+TEST(LockServiceTest, L6HoldsAreCountedAndTheLimitHasItsOwnNumber) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold twice{.flags = 1, .limit = 2, .name = "a"};
+  const auto held = bench.decided(bench.acquire_hold(5, 1, twice));
+  const auto again = bench.decided(bench.acquire_hold(5, 2, twice));
+  EXPECT_TRUE(again.slot.has(rpc::ReplyFlag::HeldAgain));
+  EXPECT_EQ(again.slot.token, held.slot.token);
+  const auto over = bench.decided(bench.acquire_hold(5, 3, twice));
+  EXPECT_EQ(over.slot.detail, number(ErrorCode::HoldsExhausted));
+  const auto one = bench.decided(bench.release(5, 4, "a", held.slot.token));
+  EXPECT_EQ(one.slot.code, StatusCode::Ok);
+  EXPECT_TRUE(one.slot.has(rpc::ReplyFlag::StillHeld));
+  const auto last = bench.decided(bench.release(5, 5, "a", held.slot.token));
+  EXPECT_EQ(last.slot.code, StatusCode::Ok);
+  EXPECT_FALSE(last.slot.has(rpc::ReplyFlag::StillHeld));
+}
+
+TEST(LockServiceTest, L6CancellingAHoldThatWasCountedSaysWhichToGiveBack) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold hold{.flags = 1, .limit = 2, .name = "a"};
+  const auto held = bench.decided(bench.acquire_hold(5, 1, hold));
+  bench.decided(bench.acquire_hold(5, 2, hold));
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 5;
+  cancel.sequence = 2;
+  cancel.acked_below = 1;
+  const auto answer = bench.decided(bench.send(cancel, "a"));
+  EXPECT_EQ(answer.slot.detail, number(ErrorCode::AcquireGranted));
+  EXPECT_EQ(answer.slot.token, held.slot.token);
+  EXPECT_TRUE(answer.slot.has(rpc::ReplyFlag::HeldAgain));
+  EXPECT_FALSE(answer.slot.has(rpc::ReplyFlag::AlreadyHeld));
+}
+
+TEST(LockServiceTest, L7ReadersShareAndAWriterWaitsForThem) {
+  LockBench bench;
+  bench.lead_all();
+  const rpc::LockHold read{.flags = 2, .permits = 1, .name = "a"};
+  const auto one = bench.decided(bench.acquire_hold(5, 1, read));
+  const auto two = bench.decided(bench.acquire_hold(6, 1, read));
+  EXPECT_EQ(two.slot.code, StatusCode::Ok);
+  EXPECT_GT(two.slot.token, one.slot.token);
+  const auto upgrade = bench.decided(bench.acquire(5, 2, "a"));
+  EXPECT_EQ(upgrade.slot.detail, number(ErrorCode::HoldConflict));
+  const auto writer = bench.acquire(7, 1, "a", rpc::kForeverMs);
+  const auto late = bench.acquire_hold(8, 1, read);
+  bench.decide();
+  bench.decided(bench.release(5, 3, "a", one.slot.token));
+  EXPECT_TRUE(bench.sink.replies.empty());
+  bench.decided(bench.release(6, 2, "a", two.slot.token));
+  const auto granted = bench.sink.take(writer);
+  EXPECT_GT(granted.slot.token, two.slot.token);
+  EXPECT_TRUE(bench.sink.replies.empty());
+  const rpc::LockHold down{.flags = 6, .permits = 1, .name = "a"};
+  const auto kept = bench.decided(bench.acquire_hold(7, 2, down));
+  EXPECT_EQ(kept.slot.token, granted.slot.token);
+  EXPECT_GT(bench.sink.take(late).slot.token, granted.slot.token);
+}
+
+TEST(LockServiceTest, L8PermitsHaveALimitThatAllNameAlike) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire_hold(5, 1, {.flags = 2, .permits = 2, .limit = 3, .name = "a"}));
+  const auto other =
+      bench.decided(bench.acquire_hold(6, 1, {.flags = 2, .permits = 1, .limit = 4, .name = "a"}));
+  EXPECT_EQ(other.slot.detail, number(ErrorCode::PermitsDiffer));
+  const auto waits = bench.acquire_hold(7, 1, {.flags = 2, .permits = 2, .limit = 3, .name = "a"});
+  bench.decide();
+  EXPECT_TRUE(bench.sink.replies.empty());
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockGet);
+  slot.set(rpc::RequestFlag::Details);
+  const auto id = bench.send(slot, "a");
+  bench.engine.confirm_reads(*bench.service);
+  const auto row = rpc::decode_lock_details(bench.sink.take(id).payload);
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value().permits_limit, 3u);
+  ASSERT_EQ(row.value().holders.size(), 1u);
+  EXPECT_EQ(row.value().holders[0].session, SessionId{5});
+  EXPECT_EQ(row.value().holders[0].permits, 2u);
+  bench.pass_ms(1500);  // Session 5 is silent for longer than its TTL.
+  bench.decide();
+  bench.pass_ms(1500);
+  bench.decide();
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  static_cast<void>(waits);
+}
+
+TEST(LockServiceTest, AnEngineThatTakesPlainHoldsOnlySaysSo) {
+  LockBench bench;
+  bench.lead_all();
+  bench.engine.holds = false;
+  const auto id = bench.acquire_hold(5, 1, {.name = "a", .note = "n"});
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::HoldsUnsupported));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  EXPECT_EQ(bench.decided(bench.acquire(5, 1, "a")).slot.code, StatusCode::Ok);
+}
+
 TEST(LockServiceTest, AReleaseByTokenLeavesTheOwnersNumbersAlone) {
   LockBench bench;
   bench.lead_all();

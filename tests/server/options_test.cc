@@ -73,6 +73,13 @@ TEST_F(OptionsTest, DefaultsNeedOnlyADataDirectory) {
   EXPECT_EQ(options.cluster, cluster_id_of("gcoord"));
 }
 
+TEST_F(OptionsTest, AllHistoryIsKeptUnlessBoundsAreGiven) {
+  EXPECT_TRUE(accepted(minimal_).ledger_keep.keeps_all());
+  const auto bounded = accepted(with(minimal_, {"--ledger-keep", "age:7d,entries:1000"}));
+  EXPECT_EQ(bounded.ledger_keep,
+            (ledger::KeepPolicy{.entries = 1000, .age_ms = 7ull * 24 * 3600 * 1000}));
+}
+
 TEST_F(OptionsTest, DurabilityIsDurableUnlessMemoryIsAskedFor) {
   EXPECT_EQ(accepted(minimal_).durability, Durability::Durable);
   EXPECT_EQ(accepted(with(minimal_, {"--durability", "memory"})).durability, Durability::Memory);
@@ -249,6 +256,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--checkpoint-interval", "30"}, "write it with a unit"},
         BadValue{{"--checkpoint-interval", "10ms"}, "from 1000ms"},
         BadValue{{"--checkpoint-interval", "999999999999999999999h"}, "write it with a unit"},
+        BadValue{{"--ledger-keep", "7d"}, "is none of all, entries:N"},
+        BadValue{{"--ledger-keep", "age:7d,entries:0"}, "is none of all, entries:N"},
         BadValue{{"--tick-ms", "0"}, "from 1 to 1000"},
         BadValue{{"--tick-ms", "200"}, "--heartbeat-ms 100 is shorter than a tick"},
         BadValue{{"--tick-ms", "50", "--election-ms", "400"}, "shorter than 10 ticks"},

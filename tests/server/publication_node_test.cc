@@ -26,6 +26,13 @@ namespace {
 constexpr std::uint32_t kShards = 3;
 constexpr ClusterId kCluster{77};
 
+std::uint64_t steady_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+             std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) +
+         1;
+}
+
 // Keeps how many commands a shard has had.
 class CountingService final : public Service {
  public:
@@ -112,6 +119,8 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
                                .incarnation = Incarnation{++lives_},
                                .directory = directory(id),
                                .tree_of = [&m](ShardId shard) { return m.trees[shard.value]; },
+                               .now_ms = steady_ms,
+                               .key_seed = seed(),
                                .wake = [] {}},
                               m.metrics));
     m.service.set_listener(m.node.get());
@@ -119,6 +128,13 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
       m.service.on_role(kPublicationShard, consensus::Role::Leader, Term{1}, NodeId{1});
     }
     return Status{};
+  }
+
+  // Another one each time, as a node draws it.
+  ledger::NoteSeed seed() const {
+    ledger::NoteSeed drawn{};
+    drawn[0] = static_cast<std::byte>(lives_);
+    return drawn;
   }
 
   void stop(std::uint32_t id) {

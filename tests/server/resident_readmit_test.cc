@@ -143,6 +143,21 @@ TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
   world.work(12);
 }
 
+// Found on a GPU: rows whose log was compacted stayed as they were until somebody asked for
+// something.
+TEST(ResidentReadmit, ARowWhoseLogWasCompactedComesBackByASnapshot) {
+  for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
+    ForgetfulWorld world(40 + victim);
+    for (std::uint32_t k = 0; k < 150; ++k) {
+      world.work(1);
+    }
+    world.forget(victim);
+    world.heal();
+    EXPECT_TRUE(world.nodes[victim].absent[shard_of_name("n0").value]);
+    world.work(12);
+  }
+}
+
 TEST(ResidentReadmit, TwoRestartsInARowEndWhole) {
   for (std::uint32_t between = 0; between < 2400; between += 120) {
     ForgetfulWorld world(100 + between);

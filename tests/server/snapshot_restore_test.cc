@@ -42,6 +42,7 @@ struct StoredShard {
   HardValue hard;
   locks::LockSnapshot state;
   std::vector<std::byte> head;  // Of a node with a history.
+  std::size_t behind = 0;       // Of the cluster log, in shard 0.
   std::vector<std::byte> bytes;
 };
 
@@ -56,9 +57,10 @@ class Values final : public ledger::CheckpointVisitor {
     ASSERT_TRUE(value.has_value());
     EXPECT_EQ(entries.count, 0);
     stored.hard = *value;
-    const auto part = service_part(service);
+    const auto part = service_part(shard, service);
     ASSERT_TRUE(part.has_value());
-    stored.head.assign(service.begin(), service.end() - static_cast<std::ptrdiff_t>(part->size()));
+    stored.head.assign(service.begin(), service.begin() + (part->data() - service.data()));
+    stored.behind = service.size() - stored.head.size() - part->size();
     stored.bytes.assign(part->begin(), part->end());
     auto state = locks::parse_snapshot(stored.bytes);
     ASSERT_TRUE(state.ok()) << state.status().to_string();
@@ -230,6 +232,7 @@ TEST_F(SnapshotRestoreTest, TreesGoOnFromTheirFrontiersInEveryShard) {
     EXPECT_EQ(ledger::load<std::uint64_t>(&stored.head[8]), stored.hard.floor.value);
     EXPECT_EQ(ledger::load<std::uint64_t>(&stored.head[16]), used ? 41u : 0u);
     EXPECT_EQ(stored.head[stored.head.size() - 36], std::byte{4}) << "a record of kind 4";
+    EXPECT_EQ(stored.behind, number == 0 ? 24u : 0u) << "an empty cluster log";
   }
   // A tree that is not the log's, and a shard without one where others have theirs.
   RestoreOptions again = options(2);

@@ -90,6 +90,28 @@ struct AttachOptions {
 struct AcquireOptions {
   // 0: do not wait (a held lock is the error GC6001); kForever; or up to a day (GC6005 after it).
   std::chrono::milliseconds wait = kForever;
+
+  // Left with the lock for others to read (LockDescription::note), as long as it is held so; up to
+  // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
+  std::string note;
+
+  // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
+  // under the same token, up to this many (GC6022), and as many releases free the lock. At most
+  // 65,535. 0: such an acquire changes nothing, and one release frees the lock.
+  std::uint32_t holds_max = 0;
+
+  // Together with others who ask so, each under a token of its own; at most 64 at a time, further
+  // ones wait. Neither notes nor counted holds go with it (GC6025), and who shares a lock cannot
+  // have it alone before it releases it (GC6026).
+  //   permits_max 0      readers: any number of them, until somebody wants the lock alone
+  //   permits_max above  a semaphore: `permits` of it, never more than permits_max out at a time,
+  //                      which everybody names alike (GC6027). At most 65,535; permits at most 255.
+  bool shared = false;
+  std::uint32_t permits = 1;
+  std::uint32_t permits_max = 0;
+
+  // With `shared`: the session holds the lock alone and goes on as a reader under the same token.
+  bool downgrade = false;
 };
 
 }  // namespace gcoord::client

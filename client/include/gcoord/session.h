@@ -6,7 +6,8 @@
 // may give its locks to others. Losing one lock to expiry means losing the session as a whole.
 //
 // A lock is held by its session, not by a thread: acquiring it again in the same session succeeds
-// at once with the same token (already_held), and one release frees it.
+// at once with the same token (already_held), and one release frees it. With
+// AcquireOptions::holds_max the holds are counted, and each Lock is one of them.
 //
 // Functions may be called from any thread; the objects themselves are moved and destroyed by one.
 #pragma once
@@ -47,6 +48,8 @@ class GCOORD_API Lock {
   std::uint64_t epoch() const { return grant_.epoch; }
 
   bool already_held() const { return grant_.already_held; }
+
+  bool held_again() const { return grant_.held_again; }
 
   const std::string& name() const { return name_; }
 
@@ -101,7 +104,8 @@ class GCOORD_API Session {
   void acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback);
   void release_async(std::string_view name, std::uint64_t token, StatusCallback callback);
 
-  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past.
+  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past. An
+  // attached session gives all holds of the token back, since it cannot know of their count.
   Status release(std::string_view name, std::uint64_t token);
 
   // This session's candidacy in the election of this name. Asks nobody. The name of an election is

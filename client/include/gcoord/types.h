@@ -15,6 +15,7 @@ struct Grant {
   std::uint64_t epoch = 0;  // Term of the leader that granted.
   std::chrono::milliseconds ttl_left{0};
   bool already_held = false;  // This session held the lock before; the token is the old one.
+  bool held_again = false;    // The same, and it owes one release more now (holds_max).
 };
 
 enum class Verdict : std::uint8_t {
@@ -34,6 +35,14 @@ struct Waiter {
   std::chrono::milliseconds waited{0};
 };
 
+// One of those who share a lock.
+struct Holder {
+  std::uint64_t session_id = 0;
+  std::uint64_t token = 0;
+  std::uint64_t acquired_index = 0;
+  std::uint32_t permits = 0;
+};
+
 // A lock that is held or waited for.
 struct LockDescription {
   std::string name;
@@ -44,6 +53,12 @@ struct LockDescription {
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t waiter_count = 0;
   std::vector<Waiter> waiters;  // In queue order, when asked for.
+
+  // Of get() only.
+  std::uint32_t hold_count = 1;   // How many releases the holder owes.
+  std::string note;               // What the holder left for others to read: any bytes.
+  std::uint32_t permits_max = 0;  // Of a semaphore.
+  std::vector<Holder> holders;    // Of a lock that is shared, oldest first; the first is above too.
 };
 
 // Who leads in an election.

@@ -1,0 +1,69 @@
+// How an acquire wants to hold its lock, beyond the plain "alone, once, without a note".
+//
+// Plain acquires say none of this: their commands, their records and their path through apply() are
+// those of a lock service that knows nothing else. An ask packs into eight bytes, equal on
+// replicas; 0 is the plain ask. Pure; host and device.
+#pragma once
+
+#include "common/hd.h"
+
+#include <cstdint>
+
+namespace gcoord::locks {
+
+// Bits of HoldAsk::flags. Never renumber: they are in the log and in snapshots.
+// Another acquire by the holder counts one hold more, under the same token, up to `limit`.
+inline constexpr std::uint8_t kHoldReentrant = 1;
+
+// The lock is held together with others who ask so: readers when the limit is 0, and as long as no
+// more than `limit` permits are out when it is not.
+inline constexpr std::uint8_t kHoldShared = 2;
+// The session holds the lock alone, and goes on as one of several under the same token.
+inline constexpr std::uint8_t kHoldDowngrade = 4;
+
+inline constexpr std::uint8_t kHoldFlags = kHoldReentrant | kHoldShared | kHoldDowngrade;
+
+// Sessions that hold one lock together; what one command may have to let in at once. More wait.
+inline constexpr std::uint32_t kHoldersMax = 64;
+
+// Bytes of a note, which a holder leaves with its lock for others to read: an address, the number
+// of a job, a small document. More belongs into what the lock guards. Half of the longest name.
+inline constexpr std::uint16_t kNoteBytesMax = 512;
+
+struct HoldAsk {
+  std::uint8_t flags = 0;
+  std::uint8_t permits = 0;  // Of a shared hold: how many it takes, at least 1.
+  // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see
+  // kHoldShared.
+  std::uint16_t limit = 0;
+};
+
+GCOORD_HD constexpr std::uint64_t pack_ask(const HoldAsk& ask) {
+  return std::uint64_t{ask.flags} | std::uint64_t{ask.permits} << 8 |
+         std::uint64_t{ask.limit} << 16;
+}
+
+GCOORD_HD constexpr HoldAsk unpack_ask(std::uint64_t packed) {
+  return {.flags = static_cast<std::uint8_t>(packed),
+          .permits = static_cast<std::uint8_t>(packed >> 8),
+          .limit = static_cast<std::uint16_t>(packed >> 16)};
+}
+
+// Whether somebody may ask so, with a note or without: no unknown bit, numbers only where they mean
+// something. Holds are counted and notes are left by who holds a lock alone; who takes a hold down
+// becomes one reader.
+GCOORD_HD constexpr bool ask_sound(const HoldAsk& ask, bool noted) {
+  if ((ask.flags & ~kHoldFlags) != 0) {
+    return false;
+  }
+  if ((ask.flags & kHoldShared) == 0) {
+    const bool reentrant = (ask.flags & kHoldReentrant) != 0;
+    return (ask.flags & kHoldDowngrade) == 0 && ask.permits == 0 && reentrant == (ask.limit != 0);
+  }
+  const bool reads = ask.limit == 0 && ask.permits == 1;
+  const bool downgrades = (ask.flags & kHoldDowngrade) != 0;
+  const bool counted = ask.limit != 0 && ask.permits >= 1 && ask.permits <= ask.limit;
+  return !noted && (ask.flags & kHoldReentrant) == 0 && (reads || (counted && !downgrades));
+}
+
+}  // namespace gcoord::locks

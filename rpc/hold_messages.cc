@@ -1,0 +1,48 @@
+// Acquires that ask for more than a plain hold.
+#include "rpc/byte_codec.h"
+#include "rpc/error_codes.h"
+#include "rpc/lock_messages.h"
+
+namespace gcoord::rpc {
+
+namespace {
+
+// flags, permits, limit, zero, name bytes.
+constexpr std::size_t kHeadBytes = 1 + 1 + 2 + 4 + 2;
+
+}  // namespace
+
+std::vector<std::byte> encode_hold(const LockHold& hold) {
+  std::vector<std::byte> out;
+  ByteWriter writer{out};
+  writer.integer(hold.flags);
+  writer.integer(hold.permits);
+  writer.integer(hold.limit);
+  writer.integer(std::uint32_t{0});
+  writer.text(hold.name);
+  writer.bytes(hold.note);
+  return out;
+}
+
+Result<LockHold> decode_hold(std::span<const std::byte> payload) {
+  ByteReader reader{payload};
+  LockHold hold;
+  hold.flags = reader.integer<std::uint8_t>();
+  hold.permits = reader.integer<std::uint8_t>();
+  hold.limit = reader.integer<std::uint16_t>();
+  const auto zeros = reader.integer<std::uint32_t>();
+  hold.name = reader.text(payload.size());
+  if (!reader.ok() || zeros != 0) {
+    return make_error(ErrorCode::PayloadMalformed, "lock_acquire_hold");
+  }
+  hold.note = text_of(payload.subspan(kHeadBytes + hold.name.size()));
+  return hold;
+}
+
+RequestSlot to_hold_slot(const LockAcquire& acquire) {
+  RequestSlot slot = to_slot(acquire);
+  slot.kind = RequestKind::LockAcquireHold;
+  return slot;
+}
+
+}  // namespace gcoord::rpc

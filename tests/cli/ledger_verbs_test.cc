@@ -225,19 +225,19 @@ TEST(LedgerOfANode, ALockThatWasGrantedIsProvedOffline) {
   const auto held = ctl.json({"lock", "acquire", "proved", "--ttl", "30s"});
   ASSERT_FALSE(held.contains("error")) << held;
   const std::string key = ctl.json(with_ledger({"keys"}))["keys"][0]["key"];
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  Finished head;
-  do {  // Until the first checkpoint is signed.
-    head = ctl(with_ledger({"-o", "json", "head", "--key", key}));
-  } while (head.code != 0 && std::chrono::steady_clock::now() < deadline);
-  ASSERT_EQ(head.code, 0) << head.out;
-  const auto check = ctl.json(with_ledger({"fsck", "--key", key}));
-  EXPECT_EQ(check["valid"], true);
-  EXPECT_EQ(check["unread"], "0");
   const chaos::ScratchDirectory directory = scratch();
   const std::string proof = (directory.path() / "proof").string();
-  const auto made = ctl(with_ledger({"prove", "--shard", "0", "0", "--key", key, "--out", proof}));
+  const Words prove =
+      with_ledger({"-o", "json", "prove", "--shard", "0", "0", "--key", key, "--out", proof});
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  Finished made;
+  do {  // Until a checkpoint with a head of the shard is signed.
+    made = ctl(prove);
+  } while (made.code != 0 && std::chrono::steady_clock::now() < deadline);
   ASSERT_EQ(made.code, 0) << made.out << made.err;
+  const auto check = ctl.json(with_ledger({"fsck", "--key", key}));
+  EXPECT_EQ(check["valid"], true) << check;
+  EXPECT_EQ(check["unread"], "0");
   EXPECT_EQ(ctl.json({"ledger", "verify", proof, "--key", key})["proves"], "entry");
 }
 

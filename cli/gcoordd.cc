@@ -73,7 +73,11 @@ void say_ready(const server::Invocation& invocation, const server::NodePorts& po
   const server::NodeOptions& options = invocation.options;
   const std::string client = at(options.listen_client, ports.client);
   std::cout << "gcoordd ready: client " << client << " peer " << at(options.listen_peer, ports.peer)
-            << " metrics " << at(options.listen_metrics, ports.metrics) << std::endl;
+            << " metrics " << at(options.listen_metrics, ports.metrics);
+  if (!options.listen_ledger.empty()) {
+    std::cout << " ledger " << at(options.listen_ledger, ports.ledger);
+  }
+  std::cout << std::endl;
   if (invocation.verb == server::Verb::Dev) {
     const std::string flag = client == "127.0.0.1:7400" ? "" : "--endpoints " + client + " ";
     std::cerr << "One node for development; its data is "
@@ -98,6 +102,9 @@ void keep_ports(server::NodeOptions& options, const server::NodePorts& ports) {
   options.listen_peer.port = ports.peer;
   if (!options.listen_metrics.empty()) {
     options.listen_metrics.port = ports.metrics;
+  }
+  if (!options.listen_ledger.empty()) {
+    options.listen_ledger.port = ports.ledger;
   }
 }
 

@@ -137,8 +137,10 @@ LedgerEndpoint::~LedgerEndpoint() = default;
 Result<std::unique_ptr<LedgerEndpoint>> LedgerEndpoint::open(const std::string& address,
                                                              const LedgerView& view,
                                                              MetricsRegistry& metrics) {
+  constexpr std::string_view kName = "localhost:";
+  const bool named = address.starts_with(kName);
   auto impl = std::make_unique<Impl>(view, metrics);
-  GCOORD_TRY_STATUS(impl->start(address));
+  GCOORD_TRY_STATUS(impl->start(named ? "127.0.0.1:" + address.substr(kName.size()) : address));
   return std::unique_ptr<LedgerEndpoint>(new LedgerEndpoint(std::move(impl)));
 }
 

@@ -29,8 +29,8 @@ inline constexpr std::chrono::milliseconds kLedgerRequestTimeout{10'000};
 
 class LedgerEndpoint {
  public:
-  // `address` is numeric, "127.0.0.1:0"; with port 0 the system chooses. ListenFailed when it
-  // cannot be bound. View and registry outlive the endpoint.
+  // `address` is numeric or localhost, "127.0.0.1:0"; with port 0 the system chooses. ListenFailed
+  // when it cannot be bound. View and registry outlive the endpoint.
   static Result<std::unique_ptr<LedgerEndpoint>> open(const std::string& address,
                                                       const LedgerView& view,
                                                       MetricsRegistry& metrics);

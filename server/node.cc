@@ -9,6 +9,7 @@
 #include "server/engine_port.h"
 #include "server/frontend.h"
 #include "server/leader_balance.h"
+#include "server/ledger_endpoint.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_history.h"
@@ -236,6 +237,10 @@ class Node::Impl {
     if (!options_.listen_metrics.empty()) {
       GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
     }
+    if (!options_.listen_ledger.empty()) {
+      GCOORD_TRY(ledger_endpoint_,
+                 LedgerEndpoint::open(to_string(options_.listen_ledger), *ledger_, metrics_));
+    }
     watch_engine();
     log_.on_serving(options_, ports(), engine_->view(), (boot_time_us() - started_us_) / 1000);
     return watch_signals();
@@ -244,7 +249,8 @@ class Node::Impl {
   NodePorts ports() const {
     return {frontend_.port(),
             engine_->listen_port(),
-            endpoint_ == nullptr ? std::uint16_t{0} : endpoint_->port()};
+            endpoint_ == nullptr ? std::uint16_t{0} : endpoint_->port(),
+            ledger_endpoint_ == nullptr ? std::uint16_t{0} : ledger_endpoint_->port()};
   }
 
   Status run() {
@@ -493,6 +499,7 @@ class Node::Impl {
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<SnapshotSaves> saves_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
+  std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
   std::vector<asio::posix::stream_descriptor> descriptors_;
   std::vector<asio::posix::stream_descriptor*> unwatched_;
   asio::signal_set signals_;

@@ -22,6 +22,7 @@ struct NodePorts {
   std::uint16_t client = 0;
   std::uint16_t peer = 0;
   std::uint16_t metrics = 0;  // 0: off.
+  std::uint16_t ledger = 0;   // 0: off.
 };
 
 class Node {

@@ -69,12 +69,13 @@ Status endpoint(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
-Status metrics_endpoint(const std::string& text, NodeOptions& options) {
+template <Endpoint NodeOptions::*member>
+Status endpoint_or_off(const std::string& text, NodeOptions& options) {
   if (text == "off") {
-    options.listen_metrics = Endpoint{};
+    options.*member = Endpoint{};
     return Status{};
   }
-  return endpoint<&NodeOptions::listen_metrics>(text, options);
+  return endpoint<member>(text, options);
 }
 
 template <std::string NodeOptions::*member>
@@ -214,7 +215,12 @@ constexpr std::array kTable = {
               OptionShape::Value,
               "HOST:PORT|off",
               "where Prometheus reads /metrics (default 127.0.0.1:7600)",
-              &metrics_endpoint},
+              &endpoint_or_off<&NodeOptions::listen_metrics>},
+    OptionRow{"listen-ledger",
+              OptionShape::Value,
+              "HOST:PORT|off",
+              "where auditors read the ledger over HTTP (default off)",
+              &endpoint_or_off<&NodeOptions::listen_ledger>},
     OptionRow{"data-dir",
               OptionShape::Value,
               "DIR",

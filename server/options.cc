@@ -135,6 +135,7 @@ Status settle(Invocation& invocation) {
   GCOORD_TRY_STATUS(check_listen("listen-client", options.listen_client, options.insecure));
   GCOORD_TRY_STATUS(check_listen("listen-peer", options.listen_peer, options.insecure));
   GCOORD_TRY_STATUS(check_listen("listen-metrics", options.listen_metrics, options.insecure));
+  GCOORD_TRY_STATUS(check_listen("listen-ledger", options.listen_ledger, options.insecure));
   if (options.cluster.value == 0) {
     options.cluster = cluster_id_of(options.cluster_name);
   }

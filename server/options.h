@@ -49,6 +49,7 @@ struct NodeOptions {
   Endpoint listen_client{"127.0.0.1", 7400};
   Endpoint listen_peer{"127.0.0.1", 7500};
   Endpoint listen_metrics{"127.0.0.1", 7600};  // Empty: off.
+  Endpoint listen_ledger;                      // Empty: off.
   Endpoint advertise_client;                   // What clients are told; from --peer of this node,
                                                // else listen_client.
   std::string data_dir;

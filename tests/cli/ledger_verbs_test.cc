@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace gcoord::cli {
 namespace {
@@ -209,6 +210,35 @@ TEST_F(LedgerVerbs, GrowthIsProvedBetweenCheckpoints) {
   EXPECT_EQ(grown["proves"], "growth");
   EXPECT_EQ(grown["old_size"], "1");
   EXPECT_EQ(grown["tree_size"], "2");
+}
+
+// A real node: what it decided is proved once a checkpoint covers it.
+TEST(LedgerOfANode, ALockThatWasGrantedIsProvedOffline) {
+  DevNode node({"--listen-ledger", "127.0.0.1:0"});
+  const Ctl ctl = node.ctl();
+  const Words ledger = {"--ledger", "http://" + node.ledger()};
+  const auto with_ledger = [&](Words words) {
+    words.insert(words.begin(), "ledger");
+    words.insert(words.end(), ledger.begin(), ledger.end());
+    return words;
+  };
+  const auto held = ctl.json({"lock", "acquire", "proved", "--ttl", "30s"});
+  ASSERT_FALSE(held.contains("error")) << held;
+  const std::string key = ctl.json(with_ledger({"keys"}))["keys"][0]["key"];
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  Finished head;
+  do {  // Until the first checkpoint is signed.
+    head = ctl(with_ledger({"-o", "json", "head", "--key", key}));
+  } while (head.code != 0 && std::chrono::steady_clock::now() < deadline);
+  ASSERT_EQ(head.code, 0) << head.out;
+  const auto check = ctl.json(with_ledger({"fsck", "--key", key}));
+  EXPECT_EQ(check["valid"], true);
+  EXPECT_EQ(check["unread"], "0");
+  const chaos::ScratchDirectory directory = scratch();
+  const std::string proof = (directory.path() / "proof").string();
+  const auto made = ctl(with_ledger({"prove", "--shard", "0", "0", "--key", key, "--out", proof}));
+  ASSERT_EQ(made.code, 0) << made.out << made.err;
+  EXPECT_EQ(ctl.json({"ledger", "verify", proof, "--key", key})["proves"], "entry");
 }
 
 }  // namespace

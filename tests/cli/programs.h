@@ -131,16 +131,19 @@ class DevNode {
     child_.emplace(std::move(child).value());
     const auto line = child_->read_line(kPatience);
     EXPECT_TRUE(line.has_value());
-    // "gcoordd ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT"
+    // "gcoordd ready: client HOST:PORT peer HOST:PORT metrics HOST:PORT [ledger HOST:PORT]"
     std::istringstream words(line.value_or(""));
     std::string skipped;
     words >> skipped >> skipped >> skipped >> endpoint_ >> skipped >> skipped >> skipped >>
-        metrics_;
+        metrics_ >> skipped >> ledger_;
   }
 
   const std::string& endpoint() const { return endpoint_; }
 
   const std::string& metrics() const { return metrics_; }
+
+  // Empty without --listen-ledger.
+  const std::string& ledger() const { return ledger_; }
 
   Ctl ctl() const { return Ctl(endpoint_); }
 
@@ -150,6 +153,7 @@ class DevNode {
   std::optional<ChildProcess> child_;
   std::string endpoint_;
   std::string metrics_;
+  std::string ledger_;
 };
 
 }  // namespace gcoord::cli

@@ -206,13 +206,20 @@ TEST_F(OptionsTest, MissingConfigFileIsRefused) {
 }
 
 TEST_F(OptionsTest, ListeningBeyondLoopbackNeedsInsecure) {
-  for (const std::string flag : {"--listen-client", "--listen-peer", "--listen-metrics"}) {
+  for (const std::string flag :
+       {"--listen-client", "--listen-peer", "--listen-metrics", "--listen-ledger"}) {
     refused(with(minimal_, {flag, "0.0.0.0:1234"}), ErrorCode::ListenInsecure, flag);
     refused(with(minimal_, {flag, "node.example:1234"}), ErrorCode::ListenInsecure, flag);
     accepted(with(minimal_, {flag, "0.0.0.0:1234", "--insecure"}));
     accepted(with(minimal_, {flag, "127.0.0.9:1234"}));
     accepted(with(minimal_, {flag, "[::1]:1234"}));
   }
+}
+
+TEST_F(OptionsTest, TheLedgersPortIsOffUnlessItIsAsked) {
+  EXPECT_TRUE(accepted(minimal_).listen_ledger.empty());
+  EXPECT_EQ(accepted(with(minimal_, {"--listen-ledger", "127.0.0.1:7403"})).listen_ledger.port,
+            7403);
 }
 
 TEST_F(OptionsTest, MetricsCanBeOff) {

@@ -12,8 +12,10 @@ void Candidate::campaign(AcquireOptions options, Session::StatusCallback callbac
     const std::lock_guard lock{mutex_};
     round = round_;
   }
+  // The wait and nothing else: an office is held alone, once, however locks may be held besides.
+  const AcquireOptions alone{.wait = options.wait};
   session_->acquire(name_,
-                    options,
+                    alone,
                     [self = shared_from_this(), round, callback = std::move(callback)](
                         const Result<Grant>& grant) { self->on_grant(round, grant, callback); });
 }

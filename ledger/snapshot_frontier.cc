@@ -6,7 +6,7 @@
 
 namespace gcoord::ledger {
 
-Result<SnapshotFrontier> frontier_at(const TreeReader& reader, std::uint64_t size) {
+Result<SnapshotFrontier> snapshot_frontier(const TreeReader& reader, std::uint64_t size) {
   if (size > reader.size()) {
     return Status{StatusCode::OutOfRange, "the tree has fewer leaves than its log was applied"};
   }

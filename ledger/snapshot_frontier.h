@@ -12,6 +12,6 @@ namespace gcoord::ledger {
 
 // Of the first `size` leaves: one perfect subtree per bit of size, the largest first (RFC 6962
 // section 2.1). Failures: OutOfRange where the tree has fewer, and the reader's.
-Result<SnapshotFrontier> frontier_at(const TreeReader& reader, std::uint64_t size);
+Result<SnapshotFrontier> snapshot_frontier(const TreeReader& reader, std::uint64_t size);
 
 }  // namespace gcoord::ledger

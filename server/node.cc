@@ -311,7 +311,7 @@ class Node::Impl {
         .wake = [this] { asio::post(context_, [] {}); },
         .frontier_at =
             [history = history_.worker().history()](ShardId shard, std::uint64_t size) {
-              return ledger::frontier_at(*history->reader(shard), size);
+              return ledger::snapshot_frontier(*history->reader(shard), size);
             }});
   }
 

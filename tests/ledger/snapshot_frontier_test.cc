@@ -54,7 +54,7 @@ class SmallTree final : public TreeReader {
 TEST(SnapshotFrontier, HasARootPerBitOfTheSizeAndTheyMakeTheTreesRoot) {
   const SmallTree tree(70);
   for (std::uint64_t size = 0; size <= 70; ++size) {
-    const auto frontier = frontier_at(tree, size);
+    const auto frontier = snapshot_frontier(tree, size);
     ASSERT_TRUE(frontier.ok());
     EXPECT_EQ(frontier.value().size, size);
     ASSERT_EQ(frontier.value().peaks.size(), static_cast<std::size_t>(std::popcount(size)));
@@ -64,7 +64,7 @@ TEST(SnapshotFrontier, HasARootPerBitOfTheSizeAndTheyMakeTheTreesRoot) {
     }
     EXPECT_EQ(root, tree.root(0, size)) << size;
   }
-  EXPECT_EQ(frontier_at(tree, 71).status().code(), StatusCode::OutOfRange);
+  EXPECT_EQ(snapshot_frontier(tree, 71).status().code(), StatusCode::OutOfRange);
 }
 
 }  // namespace

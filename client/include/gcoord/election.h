@@ -42,7 +42,8 @@ class GCOORD_API Election {
 
   const std::string& name() const;
 
-  // Waits in line until this candidate leads. Ok at once when it leads already.
+  // Waits in line until this candidate leads. Ok at once when it leads already. Of the options only
+  // the wait counts: an office is held alone.
   // Errors: GC6001 or GC6005 when somebody else leads and the wait is over, GC6006 when resign()
   // was called meanwhile, GC6007 when the session is lost. Closing the session ends a campaign.
   Status campaign(AcquireOptions options = {});

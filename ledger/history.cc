@@ -2,6 +2,7 @@
 
 #include "common/assert.h"
 #include "ledger/error_details.h"
+#include "ledger/frontier_growth.h"
 #include "ledger/history_reader.h"
 
 #include <algorithm>

@@ -183,15 +183,4 @@ Result<std::vector<std::vector<std::byte>>> HistoryReader::entries(std::uint64_t
   return entries;
 }
 
-Result<MerkleFrontier> frontier_at(const TreeReader& reader, std::uint64_t size) {
-  MerkleFrontier frontier{.size = size};
-  for (std::uint32_t level = kLevelsMax; level-- > 0;) {
-    if ((size >> level & 1) != 0) {
-      GCOORD_TRY(const auto peak, reader.hashes(level, (size >> level) - 1, 1));
-      frontier.peaks.push_back(peak.front());
-    }
-  }
-  return frontier;
-}
-
 }  // namespace gcoord::ledger

@@ -50,7 +50,4 @@ class HistoryReader final : public TreeReader {
   mutable TileHashes last_;
 };
 
-// What the tree of the first `size` entries can be gone on from.
-Result<MerkleFrontier> frontier_at(const TreeReader& reader, std::uint64_t size);
-
 }  // namespace gcoord::ledger

@@ -24,7 +24,7 @@ struct CopyFlags {
 int fsck(Context& context, const CopyFlags& flags) {
   const auto trust = trust_of(flags.ledger);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   FsckReport report;
   if (flags.ledger.shard) {
@@ -55,7 +55,7 @@ int fsck(Context& context, const CopyFlags& flags) {
   if (report.unread != 0) {
     table.notes.push_back(
         std::to_string(report.unread) + " entries: " +
-        explained(Status{StatusCode::DataLoss, "", ledger::kEntryMalformed}).to_string());
+        ledger_failure(Status{StatusCode::DataLoss, "", ledger::kEntryMalformed}).to_string());
   }
   if (failed != nullptr) {
     json["code"] = "GC" + std::to_string(static_cast<std::uint32_t>(failed->code));
@@ -68,12 +68,12 @@ int fsck(Context& context, const CopyFlags& flags) {
 int export_logs(Context& context, const CopyFlags& flags) {
   const auto trust = trust_of(flags.ledger);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   const auto report = export_log(
       place_of(context, flags.ledger), flags.ledger.shard, trust.value(), flags.directory);
   if (!report.ok()) {
-    return context.fail(explained(report.status()));
+    return context.fail(ledger_failure(report.status()));
   }
   context.output().print_facts(
       Json{{"log", flags.ledger.shard ? log_folder(flags.ledger.shard) : "cluster"},
@@ -88,7 +88,7 @@ int export_logs(Context& context, const CopyFlags& flags) {
 int watch(Context& context, const CopyFlags& flags) {
   const auto trust = trust_of(flags.ledger);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   const auto interval = context.duration("--interval", flags.interval);
   if (!interval) {
@@ -102,7 +102,7 @@ int watch(Context& context, const CopyFlags& flags) {
     const auto sighting = look_at(log);
     const bool absent = !sighting.ok() && sighting.status().code() == StatusCode::Unavailable;
     if (!sighting.ok() && (!absent || flags.count != 0)) {
-      return context.fail(explained(sighting.status()));
+      return context.fail(ledger_failure(sighting.status()));
     }
     if (absent) {
       std::cerr << "gcoordctl: " << sighting.status().to_string() << "\n";

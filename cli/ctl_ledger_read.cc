@@ -26,11 +26,11 @@ struct ReadFlags {
 int show_head(Context& context, const ReadFlags& flags) {
   const auto trust = trust_of(flags.ledger);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   const auto log = open_log(place_of(context, flags.ledger), flags.ledger.shard, trust.value());
   if (!log.ok()) {
-    return context.fail(explained(log.status()));
+    return context.fail(ledger_failure(log.status()));
   }
   const ledger::CheckpointNote& head = log.value().checkpoint;
   const ledger::SignedNote note = ledger::parse_note(log.value().note).value();
@@ -111,13 +111,13 @@ int get_entries(Context& context, const ReadFlags& flags) {
   }
   const auto trust = trust_of(flags.ledger);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   const auto log = open_log(place_of(context, flags.ledger), flags.ledger.shard, trust.value());
   const auto rows = log.ok() ? read_entries(log.value(), flags.index, flags.count)
                              : Result<EntryRows>{log.status()};
   if (!rows.ok()) {
-    return context.fail(explained(rows.status()));
+    return context.fail(ledger_failure(rows.status()));
   }
   context.output().print(Json{{"shard", *flags.ledger.shard}, {"entries", rows.value().json}},
                          rows.value().table);
@@ -144,7 +144,7 @@ Result<ProofFile> make_proof(Context& context, const ReadFlags& flags) {
 int prove(Context& context, const ReadFlags& flags) {
   const auto proof = make_proof(context, flags);
   if (!proof.ok()) {
-    return context.fail(explained(proof.status()));
+    return context.fail(ledger_failure(proof.status()));
   }
   const std::string text = print_proof(proof.value());
   if (flags.out.empty()) {
@@ -152,7 +152,7 @@ int prove(Context& context, const ReadFlags& flags) {
     return 0;
   }
   const Status written = write_file(flags.out, text);
-  return written.ok() ? 0 : context.fail(explained(written));
+  return written.ok() ? 0 : context.fail(ledger_failure(written));
 }
 
 int show_keys(Context& context, const ReadFlags& flags) {
@@ -160,7 +160,7 @@ int show_keys(Context& context, const ReadFlags& flags) {
   const auto text = source.ok() ? read_text(*source.value(), "key", kKeysBytesMax)
                                 : Result<std::string>{source.status()};
   if (!text.ok()) {
-    return context.fail(explained(text.status()));
+    return context.fail(ledger_failure(text.status()));
   }
   Json keys = Json::array();
   Table table{{"NODE", "KEY"}, {}, {}, {}};
@@ -168,7 +168,7 @@ int show_keys(Context& context, const ReadFlags& flags) {
   for (std::string line; std::getline(lines, line);) {
     const auto key = ledger::NoteKey::parse(line);
     if (!key.ok()) {
-      return context.fail(explained(key.status()));
+      return context.fail(ledger_failure(key.status()));
     }
     keys.push_back({{"name", key.value().name()}, {"key", line}});
     table.rows.push_back({key.value().name(), line});

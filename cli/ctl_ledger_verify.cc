@@ -35,7 +35,7 @@ Result<Json> verify_leaf(const VerifyText& text) {
   GCOORD_TRY(claim.root, parse_hash("--root", text.root));
   GCOORD_TRY(const auto proof, parse_proof("--proof", text.proof));
   if (const Status status = ledger::verify_inclusion(claim, proof); !status.ok()) {
-    return explained(status);
+    return ledger_failure(status);
   }
   return Json{{"valid", true},
               {"proves", "inclusion"},
@@ -49,7 +49,7 @@ Result<Json> verify_growth(const VerifyText& text) {
   GCOORD_TRY(claim.root, parse_hash("--root", text.root));
   GCOORD_TRY(const auto proof, parse_proof("--proof", text.proof));
   if (const Status status = ledger::verify_consistency(claim, proof); !status.ok()) {
-    return explained(status);
+    return ledger_failure(status);
   }
   return Json{{"valid", true},
               {"proves", "consistency"},
@@ -127,7 +127,7 @@ int verify_all_lines(Context& context, ProofChecker& checker, const VerifyText& 
   std::uint64_t valid = 0;
   for (const std::string& file : text.files) {
     if (const Status status = verify_lines(checker, file, valid); !status.ok()) {
-      return context.fail(explained(status));
+      return context.fail(ledger_failure(status));
     }
   }
   context.output().print_facts(Json{{"valid", true}, {"proofs", std::to_string(valid)}});
@@ -137,7 +137,7 @@ int verify_all_lines(Context& context, ProofChecker& checker, const VerifyText& 
 int verify_files(Context& context, const VerifyText& text) {
   const auto trust = trust_of(text.flags);
   if (!trust.ok()) {
-    return context.fail(explained(trust.status()));
+    return context.fail(ledger_failure(trust.status()));
   }
   if (trust.value().keys.empty()) {
     return context.fail(
@@ -152,7 +152,7 @@ int verify_files(Context& context, const VerifyText& text) {
     const Result<Json> found =
         bytes.ok() ? verify_text(checker, bytes.value()) : Result<Json>{bytes.status()};
     if (!found.ok()) {
-      return context.fail(explained(found.status()));
+      return context.fail(ledger_failure(found.status()));
     }
     Json facts = {{"valid", true}, {"file", file}};
     facts.update(found.value());

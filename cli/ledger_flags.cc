@@ -51,7 +51,7 @@ Result<ProofTrust> trust_of(const LedgerFlags& flags) {
   return trust;
 }
 
-Status explained(const Status& status) {
+Status ledger_failure(const Status& status) {
   // The numbers of ledgers; others were explained where they were found.
   const bool known = status.detail() / 1000 == 8 && rpc::find_error(status.detail()) != nullptr;
   return known ? rpc::make_error(static_cast<rpc::ErrorCode>(status.detail()), status.message())

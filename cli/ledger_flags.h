@@ -32,7 +32,7 @@ LedgerPlace place_of(const Context& context, const LedgerFlags& flags);
 Result<ProofTrust> trust_of(const LedgerFlags& flags);
 
 // A failure as the user sees it: cause and fix by its number, and what was found.
-Status explained(const Status& status);
+Status ledger_failure(const Status& status);
 
 // "yes: N of M keys", or "no key was given".
 std::string trust_text(const ProofTrust& trust);

@@ -23,7 +23,8 @@ void take_off(locks::LockDemand& sum, const locks::LockDemand& part) {
 void ResidentUse::measure(std::uint32_t lane, ShardId shard) {
   Use& use = uses_[shard.value];
   bytes_.clear();
-  service_.serialize(shard, bytes_);
+  // Not what it serializes: a service around the locks may put a head before their bytes.
+  service_.state(shard, bytes_);
   const auto snapshot = locks::parse_snapshot(bytes_);
   const locks::LockDemand now =
       snapshot.ok() ? locks::demand_of(snapshot.value()) : locks::LockDemand{};

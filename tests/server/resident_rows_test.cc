@@ -3,9 +3,11 @@
 #include "server/resident_rows.h"
 
 #include "common/device_errors.h"
+#include "ledger/memory_history_store.h"
 #include "locks/lock_snapshot.h"
 #include "resident_world.h"
 #include "server/log_record.h"
+#include "server/node_history.h"
 #include "server/resident_probe.h"
 #include "server/resident_states.h"
 #include "server/resident_use.h"
@@ -324,8 +326,7 @@ TEST(ResidentRows, AHostThatAppliesAloneAdmitsCommandsWhenItLeads) {
 }
 
 // So many locks, and then none: what is counted is never less, and not much more.
-TEST(ResidentRows, WhatShardsTakeElsewhereIsCounted) {
-  CopyService service;
+void expect_use_counted(Service& service) {
   ResidentUse use(2, service);
   const ShardId shard{4};
   use.measure(1, shard);
@@ -346,6 +347,23 @@ TEST(ResidentRows, WhatShardsTakeElsewhereIsCounted) {
   }
   EXPECT_LE(use.of_lane(1), 90u);
   EXPECT_EQ(use.of_lane(0), 0u);
+}
+
+TEST(ResidentRows, WhatShardsTakeElsewhereIsCounted) {
+  CopyService service;
+  expect_use_counted(service);
+}
+
+// Whose bytes have a head before those of the locks.
+TEST(ResidentRows, WhatShardsTakeElsewhereIsCountedBehindALedgerToo) {
+  CopyService copy;
+  ledger::HistoryMedium medium;
+  NodeHistoryOptions options;
+  options.shard_count = kShards;
+  options.driver = ledger::StorageDriver::Owner;
+  NodeHistory history(std::move(options), copy);
+  ASSERT_TRUE(history.open(ledger::open_memory_history_store(medium)).ok());
+  expect_use_counted(history.service());
 }
 
 TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {

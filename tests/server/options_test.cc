@@ -222,6 +222,12 @@ TEST_F(OptionsTest, TheLedgersPortIsOffUnlessItIsAsked) {
             7403);
 }
 
+TEST_F(OptionsTest, AResidentTurnHasNoLedgerToShow) {
+  refused(with(minimal_, {"--turn", "resident", "--listen-ledger", "127.0.0.1:7403"}),
+          ErrorCode::OptionInvalid,
+          "--listen-ledger");
+}
+
 TEST_F(OptionsTest, MetricsCanBeOff) {
   EXPECT_TRUE(accepted(with(minimal_, {"--listen-metrics", "off"})).listen_metrics.empty());
 }

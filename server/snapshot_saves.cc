@@ -52,6 +52,11 @@ void SnapshotSaves::on_open(ConnectionId connection, const rpc::RequestSlot& req
   if (parts_.engine.checkpoints() == nullptr) {
     return refuse(connection, request, rpc::make_error(ErrorCode::SnapshotNotServed));
   }
+  // What it lacks comes from the others by and by: until then a save of it would lack shards.
+  const NodeView view = parts_.engine.view();
+  if (view.rejoining || view.forgotten_count != 0) {
+    return refuse(connection, request, rpc::make_error(ErrorCode::SnapshotBusy));
+  }
   if (!make_room()) {
     return refuse(connection, request, rpc::make_error(ErrorCode::SnapshotBusy));
   }

@@ -31,7 +31,7 @@ class CheckpointedEngine final : public NodeEngine {
 
   ShardView view(ShardId) const override { return {}; }
 
-  NodeView view() const override { return {}; }
+  NodeView view() const override { return node; }
 
   void send_peer_message(NodeId, std::span<const std::byte>) override {}
 
@@ -65,6 +65,7 @@ class CheckpointedEngine final : public NodeEngine {
     return ended >= checkpoint ? std::optional(outcome) : std::nullopt;
   }
 
+  NodeView node;
   std::uint64_t requested = 0;
   std::uint64_t ended = 0;
   Status outcome;
@@ -292,6 +293,17 @@ TEST_F(SnapshotSavesTest, TakesSoManyAtOnceAndGivesUpThoseThatNobodyReads) {
   EXPECT_FALSE(read_all(next).empty());
   pass(kSaveEndsMs);
   EXPECT_EQ(saves_.save_count(), 0u);
+}
+
+TEST_F(SnapshotSavesTest, ANodeThatLacksShardsServesNoSave) {
+  engine_.node.rejoining = true;
+  EXPECT_EQ(error_of(ask(rpc::RequestKind::SnapshotOpen)), ErrorCode::SnapshotBusy);
+  engine_.node.rejoining = false;
+  engine_.node.forgotten_count = 1;
+  EXPECT_EQ(error_of(ask(rpc::RequestKind::SnapshotOpen)), ErrorCode::SnapshotBusy);
+  EXPECT_EQ(engine_.requested, 0u);
+  engine_.node.forgotten_count = 0;
+  EXPECT_NE(open(), 0u);
 }
 
 TEST_F(SnapshotSavesTest, AFailedCheckpointFailsTheSave) {

@@ -114,8 +114,10 @@ GCOORD_HD inline void end_session(const LockTables& tables,
   end_requests(tables, row, index, events);
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kReleasesPerCommandMax && session.hold_first.value != 0; ++i) {
+    // A plain lock goes to one, but waits and marked locks may have left no room for even that.
     const bool may_wake_many = is_marked(tables.locks[session.hold_first]);
-    if (may_wake_many && kLockEventsPerCommandMax - events.count < kHoldersMax) {
+    const std::uint32_t needed = may_wake_many ? kHoldersMax : 1;
+    if (kLockEventsPerCommandMax - events.count < needed) {
       break;
     }
     pass_on(tables, session.hold_first, index, events);

@@ -415,7 +415,8 @@ class LockModel {
     }
     for (std::uint32_t i = 0; i < kReleasesPerCommandMax && !session.holds.empty(); ++i) {
       const bool many = locks_[session.holds.back()].marked;
-      if (many && ended.size() + kHoldersMax > kLockEventsPerCommandMax) {
+      const std::uint32_t needed = many ? kHoldersMax : 1;
+      if (ended.size() + needed > kLockEventsPerCommandMax) {
         break;
       }
       pass_on(Key{session.holds.back()}, id);

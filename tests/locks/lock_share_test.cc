@@ -232,5 +232,35 @@ TEST(LockShare, TheEndOfASessionStaysWithinTheEventBoundWhateverItLetsIn) {
   EXPECT_EQ(shard.locks.usage().waiters, 0u);
 }
 
+// What those waits let in and two locks that go to kHoldersMax readers each fill the array: a plain
+// lock, which goes to one, has to wait for the next step too.
+TEST(LockShare, APlainLockIsPassedOnInTheNextStepWhenTheEventsAreFull) {
+  LockHarness shard;
+  // The newest is passed on first.
+  shard.acquire(1, 1, "plain");
+  shard.acquire(1, 2, "first");
+  shard.acquire(1, 3, "second");
+  shard.wait(500, 1, "plain");
+  for (std::uint64_t reader = 200; reader < 200 + kHoldersMax; ++reader) {
+    ASSERT_EQ(shard.hold(reader, 1, "first", kRead).code, LockCode::Waiting);
+    ASSERT_EQ(shard.hold(reader, 2, "second", kRead).code, LockCode::Waiting);
+  }
+  for (std::uint64_t i = 1; i <= kSessionRequestsMax; ++i) {
+    const std::string name = "doc" + std::to_string(i);
+    shard.hold(2, i, name, kRead);
+    ASSERT_EQ(shard.wait(1, 3 + i, name, 4).code, LockCode::Waiting);
+    for (std::uint64_t reader = 10; reader < 10 + kHoldersMax - 1; ++reader) {
+      ASSERT_EQ(shard.hold(reader, i, name, kRead).code, LockCode::Waiting);
+    }
+  }
+  EXPECT_TRUE(shard.close(1).more);
+  EXPECT_EQ(shard.events.size(), kLockEventsPerCommandMax);
+  EXPECT_EQ(shard.locks.get(shard.shard, hash_name("plain"))->holder, SessionId{1});
+  EXPECT_FALSE(shard.close(1).more);
+  ASSERT_EQ(shard.events.size(), 1u);
+  EXPECT_EQ(shard.events[0].session, SessionId{500});
+  EXPECT_EQ(shard.locks.usage().waiters, 0u);
+}
+
 }  // namespace
 }  // namespace gcoord::locks

@@ -42,6 +42,7 @@ int fsck(Context& context, const CopyFlags& flags) {
   }
   table.caption = std::to_string(report.logs) + " logs, " + std::to_string(report.entries) +
                   " entries hashed and right, " + std::to_string(report.pruned) + " pruned, " +
+                  std::to_string(report.unkept) + " logs not kept from their beginning, " +
                   std::to_string(report.faults.size()) + " faults";
   const rpc::ErrorEntry* failed =
       rpc::find_error(report.faults.empty() ? 0 : ledger::kLedgerFaults);
@@ -50,6 +51,7 @@ int fsck(Context& context, const CopyFlags& flags) {
                {"entries", std::to_string(report.entries)},
                {"unread", std::to_string(report.unread)},
                {"pruned", std::to_string(report.pruned)},
+               {"unkept", std::to_string(report.unkept)},
                {"believed", trust_text(trust.value())},
                {"faults", faults}};
   if (report.unread != 0) {

@@ -28,6 +28,10 @@ class LogCheck {
     if (log.ok()) {
       return std::move(log).value();
     }
+    if (log.status().detail() == ledger::kLedgerPruned) {
+      ++report_.unkept;
+      return std::nullopt;
+    }
     fault(log.status());
     if (log.status().detail() == ledger::kTileHash) {
       search_edge(trust);

@@ -23,6 +23,9 @@ struct FsckReport {
   std::uint64_t entries = 0;  // Hashed and right.
   std::uint64_t unread = 0;   // Of these, what says nothing to this release.
   std::uint64_t pruned = 0;   // Gone below the horizon; their hashes were checked.
+  // Logs that were not checked: what is served of them begins inside a tile, since their beginning
+  // came to the node as a snapshot.
+  std::uint64_t unkept = 0;
   std::vector<LedgerFault> faults;
 };
 

@@ -2,6 +2,7 @@
 
 #include "ledger/byte_order.h"
 #include "ledger/error_details.h"
+#include "ledger/frontier_growth.h"
 #include "server/engine_errors.h"
 #include "server/log_record.h"
 
@@ -22,6 +23,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kCheckpoint = 0;
 constexpr std::uint8_t kSnapshot = 1;
 constexpr std::size_t kHeadBytes = 16;
+constexpr std::uint32_t kSizeBits = ledger::HistoryOptions{}.levels;  // No tree is larger.
 
 struct Head {
   std::uint64_t size = 0;
@@ -98,6 +100,9 @@ std::optional<Head> decode(std::span<const std::byte> bytes) {
   const auto count = reader.number<std::uint32_t>();
   const auto size = reader.number<std::uint64_t>();
   if (!size || *version != kVersion || *kind > kSnapshot || *reserved != 0) {
+    return std::nullopt;
+  }
+  if (*size >> kSizeBits != 0) {
     return std::nullopt;
   }
   Head head{.size = *size};
@@ -197,7 +202,8 @@ void LedgerService::apply(const AppliedEntry& entry) {
   inner_.apply(entry);
 }
 
-// The tree as the worker has it, or will have it: it may be behind what was applied.
+// The tree as the worker has it, or will have it, over no more than was applied: after a crash
+// history may be ahead, since it is durable before the engine knows again what is decided.
 MerkleFrontier LedgerService::frontier_of(ShardId shard) {
   if (const auto begun = begun_.find(shard.value); begun != begun_.end()) {
     if (worker_->begun() < begun->second.number) {
@@ -207,8 +213,16 @@ MerkleFrontier LedgerService::frontier_of(ShardId shard) {
   }
   const std::uint32_t number = shard.value;
   auto frontiers = worker_->history()->frontiers({&number, 1});
-  // The device failed: the worker says so, too, and the node is about to stop.
-  return frontiers.ok() ? std::move(frontiers.value().front()) : MerkleFrontier{};
+  if (!frontiers.ok()) {
+    return {};  // The device failed: the worker says so, too, and the node is about to stop.
+  }
+  MerkleFrontier& frontier = frontiers.value().front();
+  if (const std::uint64_t applied = applied_[number]; frontier.size > applied) {
+    auto lesser = ledger::frontier_at(*worker_->history()->reader(shard), applied);
+    // Where that cannot be read, what goes out is too large, and no node takes it.
+    return lesser.ok() ? std::move(lesser).value() : std::move(frontier);
+  }
+  return std::move(frontier);
 }
 
 // Entries of the shard from that one on that were not hashed when handed_over_ was looked at last.
@@ -283,6 +297,10 @@ Status LedgerService::install(ShardId shard, std::span<const std::byte> bytes) {
 
 bool LedgerService::plausible(ShardId shard, std::span<const std::byte> bytes) const {
   const auto head = decode(bytes);
+  // Only this node's own checkpoints have no frontier: its history is not the other's.
+  if (head && !head->frontier && !bytes.empty()) {
+    return false;
+  }
   return head && inner_.plausible(shard, head->rest);
 }
 

@@ -118,6 +118,65 @@ TEST(LedgerService, ASnapshotLeadsToTheSameTreeThoughTheWorkerIsBehind) {
   EXPECT_EQ(other.head(), source.head());
 }
 
+// As after a crash: history has more than the engine knows to be decided.
+TEST(LedgerService, ASnapshotIsOfWhatWasAppliedThoughHistoryIsAhead) {
+  ledger::HistoryMedium medium;
+  std::vector<std::byte> checkpoint;
+  {
+    Kept earlier(medium);
+    for (std::uint64_t index = 1; index <= 300; ++index) {
+      earlier.apply(index, "entry " + std::to_string(index));
+      if (index == 277) {
+        earlier.service().checkpoint(ShardId{1}, checkpoint);
+      }
+    }
+    ASSERT_TRUE(earlier.history->end_turn(true).ok());
+    ASSERT_TRUE(earlier.history->settle().ok());
+  }
+  Kept source(medium);
+  ASSERT_TRUE(source.service().install(ShardId{1}, checkpoint).ok());
+  source.history->recovered();
+  source.apply(278, "entry 278");
+  EXPECT_EQ(source.head().size, 300u);
+  std::vector<std::byte> bytes;
+  source.service().serialize(ShardId{1}, bytes);
+
+  ledger::HistoryMedium other_medium;
+  Kept other(other_medium);
+  ASSERT_TRUE(other.service().plausible(ShardId{1}, bytes));
+  ASSERT_TRUE(other.service().install(ShardId{1}, bytes).ok());
+  EXPECT_EQ(other.head().size, 278u);
+  for (std::uint64_t index = 279; index <= 300; ++index) {
+    other.apply(index, "entry " + std::to_string(index));
+  }
+  ASSERT_TRUE(other.history->end_turn(true).ok());
+  EXPECT_EQ(other.head(), source.head());
+}
+
+TEST(LedgerService, APeersStateHasAFrontierAndASizeThatATreeCanHave) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium);
+  kept.apply(1, "a");
+  std::vector<std::byte> checkpoint;
+  kept.service().checkpoint(ShardId{1}, checkpoint);
+  EXPECT_FALSE(kept.service().plausible(ShardId{1}, checkpoint));
+  EXPECT_TRUE(kept.service().plausible(ShardId{1}, {}));
+  // Version, kind 1, no entries; a size of 2^40; the same of the frontier; its one peak.
+  std::vector<std::byte> large(8 + 8 + 8 + 32);
+  large[0] = std::byte{1};
+  large[1] = std::byte{1};
+  large[8 + 5] = std::byte{1};
+  large[16 + 5] = std::byte{1};
+  std::vector<std::byte> state;
+  kept.toy.serialize(ShardId{1}, state);
+  large.insert(large.end(), state.begin(), state.end());
+  EXPECT_FALSE(kept.service().plausible(ShardId{1}, large));
+  EXPECT_FALSE(kept.service().install(ShardId{1}, large).ok());
+  large[8 + 5] = large[16 + 5] = std::byte{0};
+  large[8 + 4] = large[16 + 4] = std::byte{128};  // 2^39.
+  EXPECT_TRUE(kept.service().plausible(ShardId{1}, large));
+}
+
 TEST(LedgerService, WhatIsNoSnapshotIsRefusedWhateverItSays) {
   ledger::HistoryMedium medium;
   Kept source(medium);

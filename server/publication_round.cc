@@ -113,7 +113,8 @@ std::vector<PublicationRound::Dispute> PublicationRound::disputes() const {
     Dispute dispute{.head = heads_[head], .majority_root = std::nullopt};
     std::map<ledger::MerkleHash, std::size_t> roots;
     for (const auto& [node, each] : exceptions) {
-      if (each.verdict == HeadVerdict::Differs) {
+      // A zero root is no root: a node that cannot read its tree says nothing about this one.
+      if (each.verdict == HeadVerdict::Differs && each.root != ledger::MerkleHash{}) {
         dispute.differs = true;
         if (++roots[each.root] >= majority()) {
           dispute.majority_root = each.root;

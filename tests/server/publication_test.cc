@@ -173,6 +173,21 @@ TEST(Publication, WithoutAMajorityForAHeadNobodyIsBlamedAndTheRestIsPublished) {
   }
 }
 
+TEST(Publication, NodesThatCannotReadTheirTreesAreNoMajorityAgainstThePublisher) {
+  ledger::MerkleHash root{};
+  root[0] = std::byte{1};
+  PublicationRound round(
+      {.self = NodeId{1}, .nodes = {NodeId{1}, NodeId{2}, NodeId{3}}, .batch = 1, .begin_ms = 1},
+      {{ShardId{1}, 7, root}});
+  for (const std::uint32_t node : {2u, 3u}) {
+    EXPECT_TRUE(round.on_verdict(NodeId{node}, {1, 0, {{0, HeadVerdict::Differs, {}}}}));
+  }
+  EXPECT_EQ(round.outcome(2), PublicationRound::Outcome::Split);
+  ASSERT_EQ(round.disputes().size(), 1u);
+  EXPECT_FALSE(round.disputes().front().majority_root);
+  EXPECT_FALSE(round.disputes().front().differs);
+}
+
 TEST(Publication, FlippedBitsInMessagesAreDroppedAndCounted) {
   PublicationWorld world({.shard_count = 900, .seed = 3});
   world.lead(1);

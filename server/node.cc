@@ -197,6 +197,9 @@ class Node::Impl {
     engine.repaired_shards = ledger_->repaired_shards();
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
+    // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
+    GCOORD_TRY_STATUS(history_.settle());
+    GCOORD_TRY_STATUS(history_.service().failure());
     GCOORD_TRY_STATUS(ledger_->start(
         engine_->incarnation(),
         publication_,

@@ -224,6 +224,25 @@ TEST(LedgerService, ACheckpointThatHistoryDoesNotReachIsDataLoss) {
   EXPECT_EQ(kept.history->end_turn(true).detail(), ledger::kHistoryGap);
 }
 
+// What a node's opening waits for (node.cc), and what --rejoin replaces a directory for.
+TEST(LedgerService, SettlingAfterRecoveryTellsThatHistoryIsLost) {
+  ledger::HistoryMedium medium;
+  std::vector<std::byte> bytes;
+  {
+    Kept kept(medium);
+    kept.apply(1, "a");
+    kept.service().checkpoint(ShardId{1}, bytes);
+    ASSERT_TRUE(kept.history->settle().ok());
+  }
+  medium.values.clear();
+  Kept kept(medium, ledger::StorageDriver::Thread);
+  ASSERT_TRUE(kept.service().install(ShardId{1}, bytes).ok());
+  kept.history->recovered();
+  const Status settled = kept.history->settle();
+  EXPECT_EQ(settled.detail(), ledger::kHistoryGap);
+  EXPECT_TRUE(ledger::is_rot(settled.detail()));
+}
+
 TEST(LedgerService, AnEntryThatDoesNotFollowStopsTheNode) {
   ledger::HistoryMedium medium;
   Kept kept(medium);

@@ -116,8 +116,13 @@ Status HistoryKeeper::advance(History& history, std::uint64_t now_ms) {
     const ShardId shard{next_};
     next_ = (next_ + 1) % history.shard_count();
     if (history.size(shard) - history.first(shard) >= 2 * kTileThings) {
-      GCOORD_TRY(std::uint64_t first, first_to_keep(history, shard, now_ms));
-      history.prune(shard, clues_.floor ? std::min(first, clues_.floor(shard)) : first);
+      const auto first = first_to_keep(history, shard, now_ms);
+      if (!first.ok() && first.status().code() == StatusCode::DataLoss) {
+        continue;  // Publication finds and repairs rot; stopping would end every start, too.
+      }
+      GCOORD_TRY_STATUS(first.status());
+      history.prune(shard,
+                    clues_.floor ? std::min(first.value(), clues_.floor(shard)) : first.value());
     }
   }
   return {};

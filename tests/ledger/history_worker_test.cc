@@ -102,6 +102,24 @@ TEST(HistoryKeeping, WhatRecoveryMayNeedStays) {
   EXPECT_EQ(world.history->first(ShardId{0}), 256u);
 }
 
+TEST(HistoryKeeping, PassesOverAShardThatCannotBeRead) {
+  HistoryWorld world(2);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.keep.age_ms = 1;
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte>) { return std::uint64_t{1}; };
+  HistoryWorker worker(world.history, options);
+  worker.append(batch_of(0, 0, 1000));
+  worker.append(batch_of(1, 0, 1000));
+  ASSERT_TRUE(worker.settle().ok());
+  ASSERT_TRUE(world.medium.flip_bit(tile_key(ShardId{0}, 0, 0), 64 * 1234));
+  ASSERT_EQ(world.history->tile_entries(ShardId{0}, 0).status().detail(), kHistoryRot);
+  worker.keep();
+  EXPECT_TRUE(worker.failure().ok()) << worker.failure().message();
+  EXPECT_EQ(world.history->first(ShardId{0}), 0u);
+  EXPECT_EQ(world.history->first(ShardId{1}), 768u);
+}
+
 TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
   for (const char* text :
        {"all", "entries:5", "bytes:3GiB", "age:7d", "entries:1,bytes:512,age:90s"}) {

@@ -9,17 +9,17 @@ namespace gcoord::server {
 
 HeadComparison compare_head(const ledger::TreeReader* tree, const ledger::ShardHead& head) {
   if (tree == nullptr) {
-    return {HeadVerdict::Unknown, {}};
+    return {HeadVerdict::Unknown};
   }
   if (tree->size() < head.size) {
-    return {HeadVerdict::Behind, {}};
+    return {HeadVerdict::Behind};
   }
   const auto root = ledger::root_at(*tree, head.size);
   if (!root.ok()) {
-    const bool damaged = root.status().code() == StatusCode::DataLoss;
-    return {damaged ? HeadVerdict::Differs : HeadVerdict::Unknown, {}};
+    // Damage is no difference: the shard itself may be sound, and is not to be erased for it.
+    return {HeadVerdict::Unknown, {}, root.status().code() == StatusCode::DataLoss};
   }
-  return root.value() == head.root ? HeadComparison{HeadVerdict::Equal, {}}
+  return root.value() == head.root ? HeadComparison{HeadVerdict::Equal}
                                    : HeadComparison{HeadVerdict::Differs, root.value()};
 }
 

@@ -26,10 +26,11 @@ using TreeOf = std::function<std::shared_ptr<const ledger::TreeReader>(ShardId)>
 
 struct HeadComparison {
   HeadVerdict verdict = HeadVerdict::Unknown;
-  ledger::MerkleHash root{};  // This node's own, if it differs and could be read.
+  ledger::MerkleHash root{};  // This node's own, if it differs.
+  bool damaged = false;       // Unknown, as this node's own tree cannot be read for damage.
 };
 
-// A history that cannot be read for damage differs. tree: nullptr if the node has none.
+// tree: nullptr if the node has none.
 HeadComparison compare_head(const ledger::TreeReader* tree, const ledger::ShardHead& head);
 
 class HeadReview {

@@ -70,12 +70,29 @@ bool HistoryHunt::on_answer(const HashMessage& message, std::uint64_t now_ms) {
   if (!asked || queue_.front() != message.shard || *asked != message.range) {
     return false;
   }
+  const auto own = tree_->hashes(asked->level, asked->index, asked->count);
   const Status status = search_->on_answer(message.hashes);
+  const bool comparable = own.ok() && own.value().size() == message.hashes.size();
+  if (comparable && own.value() != message.hashes) {
+    confirmed_.insert(message.shard);
+  } else if (!own.ok() || (search_->ended() && !search_->found())) {
+    // What lies under hashes that differ cannot be read or is the same: rot, here or there.
+    confirmed_.erase(message.shard);
+  }
   ask_ms_ = now_ms;
   if (!status.ok() || search_->ended()) {
     close();
   }
   return true;
+}
+
+void HistoryHunt::retry() {
+  GCOORD_ASSERT(!busy());
+  for (const auto& [shard, alarm] : found_) {
+    if (!confirmed(shard) && queue_.size() < kLocatedMax && !peers_.empty()) {
+      queue_.push_back(shard);
+    }
+  }
 }
 
 std::vector<HistoryAlarm> HistoryHunt::alarms() const {

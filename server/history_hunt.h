@@ -4,7 +4,8 @@
 // asking the other nodes for hashes (ledger/divergence_search.h), one shard at a time. That names
 // the first entry that differs; it is for the operator, so it is bounded in time and number, and
 // what is not found in time is named without it. Then all that were found are handed over at once,
-// to be repaired together. One thread.
+// to be repaired together: only those that another node's hashes contradict, as a repair erases
+// what is here. One thread.
 #pragma once
 
 #include "common/ids.h"
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace gcoord::server {
@@ -56,6 +58,12 @@ class HistoryHunt {
   // All of them.
   std::vector<HistoryAlarm> alarms() const;
 
+  // Whether another node has shown hashes that readable ones of this node contradict.
+  bool confirmed(ShardId shard) const { return confirmed_.contains(shard); }
+
+  // Looks into what is not confirmed once more. Not while busy().
+  void retry();
+
  private:
   void open(std::uint64_t now_ms);
   void close();
@@ -64,7 +72,8 @@ class HistoryHunt {
   std::vector<NodeId> peers_;
   TreeOf tree_of_;
   std::map<ShardId, HistoryAlarm> found_;
-  std::deque<ShardId> queue_;  // The first one is being looked into.
+  std::set<ShardId> confirmed_;  // Of them.
+  std::deque<ShardId> queue_;    // The first one is being looked into.
   std::shared_ptr<const ledger::TreeReader> tree_;
   std::optional<ledger::DivergenceSearch> search_;
   std::size_t peer_ = 0;

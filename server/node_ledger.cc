@@ -128,6 +128,12 @@ void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
     spdlog::error("GC{}: no majority of nodes has one history of {}",
                   ledger::kHistoryUndecided,
                   place_of(alarm));
+  } else if (alarm.unconfirmed) {
+    spdlog::error(
+        "GC{}: the history of {} is damaged, or differs where no other node shows it: signs the "
+        "ledger no more, and repairs nothing by itself",
+        ledger::kHistoryRot,
+        place_of(alarm));
   } else {
     spdlog::error("GC{}: the history of node {} is not the majority's: {}",
                   ledger::kHistoryDiffers,

@@ -19,6 +19,8 @@ constexpr std::uint64_t kFetchAgainMs = 100;
 constexpr std::uint64_t kProposeLaterMs = 50;
 // Syncs of a signature are worth it so often; what is ordered in between is under the next one.
 constexpr std::uint64_t kSignAgainMs = 50;
+// Other nodes that did not say where histories differ may be there by then.
+constexpr std::uint64_t kHuntAgainMs = 10'000;
 
 MetricName plain(std::string_view name, std::string_view help) {
   return {.name = "gcoord_server_publication_" + std::string(name), .help = std::string(help)};
@@ -161,8 +163,9 @@ void Publication::advance(std::uint64_t now_ms) {
   repeat();
   const bool news = publisher_ && heads_.next_changed(0) < heads_.shard_count();
   const std::uint64_t done = std::max(refused_, signed_ ? signed_->size : 0);
-  const bool waits =
-      review_.waiting() || round_ || news || done < state_.size() || hunt_.busy() || !up_to_date();
+  const bool signs = doubted_.empty() && done < state_.size();
+  const bool waits = review_.waiting() || round_ || news || signs || compared_ < state_.size() ||
+                     hunt_.busy() || !up_to_date();
   due_ms_ = now_ms + (waits ? kStepMs : kRepeatMs);
 }
 
@@ -269,6 +272,9 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
       break;
     case HeadVerdict::Unknown:
       counters_.heads_unknown.add();
+      if (seen.damaged) {
+        doubt({.node = options_.self, .shard = head.shard, .size = head.size});
+      }
       break;
     case HeadVerdict::Differs:
       counters_.heads_different.add();
@@ -285,7 +291,7 @@ void Publication::vouch() {
   // A signature counts once the log has the key.
   const auto key = state_.keys().find(options_.self);
   const bool keyed = key != state_.keys().end() && key->second == options_.key;
-  const bool whole = size != 0 && keyed && compared && hunt_.empty();
+  const bool whole = size != 0 && keyed && compared && hunt_.empty() && doubted_.empty();
   const bool done = (signed_ && signed_->size >= size) || refused_ == size;
   if (!whole || done || failed_ || now_ms_ < sign_ms_) {
     return;
@@ -355,14 +361,41 @@ void Publication::hunt() {
   if (hunt_.busy() || compared_ < trusted_) {
     return;
   }
+  // A repair erases the shard here, log and checkpoint: not for what may be rot of the history
+  // alone, and never where no other node has the shard.
+  std::vector<HistoryAlarm> alarms = hunt_.alarms();
+  std::erase_if(alarms, [this](const HistoryAlarm& alarm) {
+    const bool confirmed = hunt_.confirmed(alarm.shard);
+    if (!confirmed) {
+      doubt(alarm);
+    }
+    return !confirmed;
+  });
+  if (alarms.empty()) {
+    if (hunt_ms_ == 0) {
+      hunt_ms_ = now_ms_;
+    } else if (now_ms_ >= hunt_ms_ + kHuntAgainMs) {
+      hunt_ms_ = 0;
+      hunt_.retry();
+    }
+    return;
+  }
   quarantined_ = true;
-  const std::vector<HistoryAlarm> alarms = hunt_.alarms();
   for (const HistoryAlarm& alarm : alarms) {
     send_all(AlarmMessage{alarm.shard, alarm.index});
     port_.on_alarm(alarm);
   }
   counters_.signing.set(0);
   port_.quarantine(alarms);
+}
+
+// Said once; nothing is signed until this node starts with a history that is right.
+void Publication::doubt(HistoryAlarm alarm) {
+  if (doubted_.insert(alarm.shard).second) {
+    alarm.unconfirmed = true;
+    counters_.signing.set(0);
+    port_.on_alarm(alarm);
+  }
 }
 
 void Publication::repeat() {

@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -159,6 +160,7 @@ class Publication {
   void publish();
   void repeat();
   void hunt();
+  void doubt(HistoryAlarm alarm);
   void fail(const Status& why);
 
   // publication_lead.cc: the publisher.
@@ -186,6 +188,7 @@ class Publication {
   std::map<NodeId, LedgerKey> announced_;  // Keys that nodes say they sign with.
   std::optional<PublicationRound> round_;
   std::map<ShardId, std::uint64_t> held_until_ms_;  // Shards that no majority agreed on.
+  std::set<ShardId> doubted_;  // Whose history here is unreadable or differs, and stays as it is.
   std::uint64_t batch_ = 0;
   std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
   std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
@@ -220,6 +223,7 @@ class Publication {
 
   std::vector<UnderWay> under_way_;
   std::uint64_t sign_ms_ = 0;
+  std::uint64_t hunt_ms_ = 0;  // When the last hunt ended that confirmed nothing.
 };
 
 }  // namespace gcoord::server

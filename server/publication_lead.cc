@@ -34,7 +34,7 @@ void Publication::lead() {
   if (round_) {
     settle_round();
   } else if (now_ms_ >= next_round_ms_ && up_to_date() && compared_ == state_.size() &&
-             hunt_.empty()) {
+             !hunt_.busy()) {
     begin_round();
   }
 }
@@ -94,14 +94,16 @@ std::vector<ledger::ShardHead> Publication::collect() {
     if (held != held_until_ms_.end() && !waits) {
       held_until_ms_.erase(held);
     }
-    const auto tree = waits ? nullptr : port_.tree(id);
+    const auto tree = waits || hunt_.holds(id) ? nullptr : port_.tree(id);
     const std::uint64_t size = tree == nullptr ? 0 : tree->size();
     if (size > heads_.at(id).size) {
       const auto root = ledger::root_at(*tree, size);
       if (root.ok()) {
         heads.push_back({id, size, root.value()});
       } else {
-        held_until_ms_[id] = now_ms_ + kHoldMs;  // Damaged here; the nodes' exchange will tell.
+        // Only another publisher can publish it, so somebody has to hear of it.
+        held_until_ms_[id] = now_ms_ + kHoldMs;
+        doubt({.node = options_.self, .shard = id, .size = size});
       }
     }
     shard = heads_.next_changed(shard + 1);

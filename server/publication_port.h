@@ -33,6 +33,8 @@ struct HistoryAlarm {
   ShardId shard;
   std::uint64_t size = 0;               // Entries of the tree whose root differs.
   std::uint64_t index = kIndexUnknown;  // Of the first entry that differs.
+  // It cannot be read, or no other node has shown a difference: nothing is repaired.
+  bool unconfirmed = false;
 };
 
 class PublicationPort {

@@ -153,6 +153,68 @@ TEST(Publication, AReplicaWithAnotherEntryIsNamedByShardAndIndexAndSignsNothing)
   }
 }
 
+TEST(Publication, ADamagedHistoryIsNamedOnceAndErasesNoShard) {
+  for (const std::uint32_t publisher : {1u, 2u}) {
+    PublicationWorld world({.shard_count = 3, .seed = publisher});
+    world.lead(publisher);
+    world.decide(1, "a");
+    ASSERT_TRUE(world.settle(kLongMs));
+    world.run(1000);  // All have signed.
+    world.node(2).damaged.insert(1);
+    const std::uint64_t was_signed = world.node(2).last_signed.size;
+    for (int k = 0; k < 10; ++k) {
+      world.decide(1, std::to_string(k));
+      world.decide(2, std::to_string(k));
+      world.run(1500);
+    }
+    EXPECT_TRUE(world.node(2).quarantined.empty());
+    ASSERT_EQ(world.node(2).alarms.size(), 1u) << "publisher " << publisher;
+    EXPECT_TRUE(world.node(2).alarms.front().unconfirmed);
+    EXPECT_EQ(world.node(2).alarms.front().shard, ShardId{1});
+    EXPECT_EQ(world.node(2).last_signed.size, was_signed);
+    // The others go on.
+    EXPECT_TRUE(world.node(1).quarantined.empty());
+    EXPECT_EQ(world.node(1).newest.size, world.reference().size());
+    EXPECT_EQ(world.node(1).publication->head(ShardId{2}).size, 10u);
+  }
+}
+
+TEST(Publication, ASingleNodeErasesNothingAsNobodyElseHasIt) {
+  PublicationWorld world({.node_count = 1});
+  world.lead(1);
+  world.decide(1, "a");
+  ASSERT_TRUE(world.settle(kLongMs));
+  world.node(1).stop();
+  world.node(1).trees[1] = std::make_shared<ledger::MemoryTree>();
+  world.node(1).trees[1]->append(bytes_of("b"));
+  world.node(1).start();
+  world.run(30'000);
+  EXPECT_TRUE(world.node(1).quarantined.empty());
+  ASSERT_EQ(world.node(1).alarms.size(), 1u);
+  EXPECT_TRUE(world.node(1).alarms.front().unconfirmed);
+}
+
+TEST(Publication, ADifferenceThatNoOtherNodeShowsErasesNothingUntilOneDoes) {
+  PublicationWorld world({});
+  world.lead(1);
+  world.decide(1, "a");
+  ASSERT_TRUE(world.settle(kLongMs));
+  world.run(1000);
+  world.cut(3);
+  world.node(3).stop();
+  world.node(3).trees[1] = std::make_shared<ledger::MemoryTree>();
+  world.node(3).trees[1]->append(bytes_of("b"));
+  world.node(3).start();
+  world.run(3000);
+  EXPECT_TRUE(world.node(3).quarantined.empty());
+  ASSERT_EQ(world.node(3).alarms.size(), 1u);
+  EXPECT_TRUE(world.node(3).alarms.front().unconfirmed);
+  world.mend(3);
+  world.run(30'000);
+  ASSERT_EQ(world.node(3).quarantined.size(), 1u);
+  EXPECT_EQ(world.node(3).quarantined.front().index, 0u);
+}
+
 TEST(Publication, WithoutAMajorityForAHeadNobodyIsBlamedAndTheRestIsPublished) {
   PublicationWorld world({.shard_count = 3});
   world.node(2).applies_instead[{1, 0}] = bytes_of("second");

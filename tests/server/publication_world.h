@@ -43,6 +43,29 @@ inline Bytes bytes_of(const std::string& text) {
   return bytes;
 }
 
+// A history of which only the length is left.
+class DamagedTree final : public ledger::TreeReader {
+ public:
+  explicit DamagedTree(std::uint64_t size) : size_(size) {}
+
+  std::uint64_t size() const override { return size_; }
+
+  std::uint64_t first() const override { return 0; }
+
+  Result<std::vector<ledger::MerkleHash>> hashes(std::uint32_t,
+                                                 std::uint64_t,
+                                                 std::size_t) const override {
+    return rot();
+  }
+
+  Result<std::vector<Bytes>> entries(std::uint64_t, std::size_t) const override { return rot(); }
+
+ private:
+  static Status rot() { return Status{StatusCode::DataLoss, "rot", ledger::kHistoryRot}; }
+
+  std::uint64_t size_;
+};
+
 class PublicationWorld {
  public:
   static constexpr std::uint64_t kStepMs = 5;
@@ -102,6 +125,9 @@ class PublicationWorld {
     void propose(Bytes entry) override { world_.propose(id_, std::move(entry)); }
 
     std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) override {
+      if (damaged.contains(shard.value)) {
+        return std::make_shared<DamagedTree>(trees[shard.value]->size());
+      }
       return trees[shard.value];
     }
 
@@ -152,6 +178,7 @@ class PublicationWorld {
     void on_failure(const Status& why) override { failure = why; }
 
     std::vector<std::shared_ptr<ledger::MemoryTree>> trees;
+    std::set<std::uint32_t> damaged;  // Shards whose trees cannot be read.
     std::unique_ptr<ledger::MemoryTree> log = std::make_unique<ledger::MemoryTree>();
     SignedLog last_signed;
     PublicationState state;

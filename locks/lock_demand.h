@@ -19,7 +19,9 @@ struct LockDemand {
   std::uint32_t sessions = 0;
   std::uint32_t requests = 0;
   std::uint32_t name_blocks = 0;
-  std::uint32_t events = 0;  // Each ends a wait, so never more than those that wait, and `waits`.
+  // Each ends a wait, so never more than those that wait, and `waits`. Wide, since the ends of a
+  // million sessions may make more than 32 bits can count.
+  std::uint64_t events = 0;
   std::uint32_t waits = 0;
 
   GCOORD_HD LockDemand& operator+=(const LockDemand& other) {
@@ -44,6 +46,8 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       if ((command.flags & kAcquireHold) != 0) {
         demand.name_blocks += 1 + name_block_count(command.note_bytes);
         demand.locks += (command.hold_flags & kHoldShared) != 0 ? 1 : 0;
+        // Who goes on as a reader lets in those behind it.
+        demand.events = (command.hold_flags & kHoldDowngrade) != 0 ? 1 : 0;
       }
       demand.waits = (command.flags & kAcquireWait) != 0 ? 1 : 0;
       break;

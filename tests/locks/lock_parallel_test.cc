@@ -304,6 +304,42 @@ TEST(RowWindow, RowsBeyondTheOwnGoToTheEndOfTheRing) {
   EXPECT_EQ(pool.take(), NameBlockRow{1});
 }
 
+// An acquire that lets others in, with room for one event to begin with.
+TEST(LockParallelOnHost, AWriterWhoGoesOnAsAReaderFindsRoomForTheEventsOfThoseBehind) {
+  constexpr std::uint64_t kReaders = 5;
+  auto made = LockParallel::make(std::make_unique<HostLockDevice>(1, 1),
+                                 {.shard_count = 1, .batch_max = 16, .events_initial = 1});
+  ASSERT_TRUE(made.ok());
+  ParallelDrive drive(std::move(made).value());
+  const auto ask = [](std::uint64_t session, std::uint64_t sequence, std::uint8_t flags) {
+    return make_acquire_hold({.acquire = {.session = SessionId{session},
+                                          .sequence = RequestSequence{sequence},
+                                          .name = "doc",
+                                          .wait = true,
+                                          .ttl_ms = 1000},
+                              .ask = {.flags = flags, .permits = 1},
+                              .text = "doc"});
+  };
+  HostBatch waits;
+  waits.add(ShardId{0},
+            LogIndex{1},
+            make_acquire({.session = SessionId{1},
+                          .sequence = RequestSequence{1},
+                          .name = "doc",
+                          .ttl_ms = 1000}));
+  for (std::uint64_t reader = 1; reader <= kReaders; ++reader) {
+    waits.add(ShardId{0}, LogIndex{1 + reader}, ask(1 + reader, 1, kHoldShared));
+  }
+  HostOutcome out;
+  ASSERT_NO_FATAL_FAILURE(drive.apply(waits, out));
+  EXPECT_EQ(out.replies.back().code, LockCode::Waiting);
+  HostBatch down;
+  down.add(ShardId{0}, LogIndex{2 + kReaders}, ask(1, 2, kHoldShared | kHoldDowngrade));
+  ASSERT_NO_FATAL_FAILURE(drive.apply(down, out));
+  EXPECT_EQ(out.replies[0].code, LockCode::Downgraded);
+  EXPECT_EQ(out.events.size(), kReaders);
+}
+
 TEST(LockParallelOnHost, BatchAboveTheReservedSizeIsRefusedWithoutChange) {
   auto made = LockParallel::make(std::make_unique<HostLockDevice>(1, 1), {.batch_max = 4});
   ASSERT_TRUE(made.ok());

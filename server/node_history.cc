@@ -40,9 +40,9 @@ Status NodeHistory::open(std::unique_ptr<ledger::HistoryStore> store) {
   if (options_.entries_say_when) {
     worker.clues.entry_ms = entry_ms;
   }
-  if (!options_.durable) {
-    worker.clues.floor = [this](ShardId shard) { return service_.floor(shard); };
-  }
+  // In memory mode recovery needs what lies behind a checkpoint; in durable mode saves do, and what
+  // goes to another node while history is ahead: the tree at a checkpoint's size.
+  worker.clues.floor = [this](ShardId shard) { return service_.floor(shard); };
   worker_ = std::make_unique<ledger::HistoryWorker>(std::move(opened), std::move(worker));
   service_.attach(*worker_);
   return {};

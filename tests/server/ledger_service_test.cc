@@ -7,6 +7,7 @@
 #include "ledger/memory_history_store.h"
 #include "ledger/memory_tree.h"
 #include "ledger/merkle_cpu.h"
+#include "ledger/snapshot_frontier.h"
 #include "ledger/tree_proof.h"
 #include "server/log_record.h"
 #include "server/node_history.h"
@@ -26,10 +27,12 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 // A node's history over a disk in memory, without an engine.
 struct Kept {
   explicit Kept(ledger::HistoryMedium& medium,
-                ledger::StorageDriver driver = ledger::StorageDriver::Owner) {
+                ledger::StorageDriver driver = ledger::StorageDriver::Owner,
+                const ledger::KeepPolicy& keep = {}) {
     NodeHistoryOptions options;
     options.shard_count = 2;
     options.driver = driver;
+    options.keep = keep;
     history = std::make_unique<NodeHistory>(std::move(options), toy);
     opened = history->open(ledger::open_memory_history_store(medium));
   }
@@ -222,6 +225,24 @@ TEST(LedgerService, ACheckpointThatHistoryDoesNotReachIsDataLoss) {
   ASSERT_TRUE(kept.service().install(ShardId{1}, bytes).ok());
   kept.history->recovered();
   EXPECT_EQ(kept.history->end_turn(true).detail(), ledger::kHistoryGap);
+}
+
+TEST(LedgerService, ASaveOfTheNewestCheckpointFindsItsTreeThoughHistoryIsPruned) {
+  ledger::HistoryMedium medium;
+  Kept kept(medium, ledger::StorageDriver::Owner, {.entries = 1});
+  std::vector<std::byte> bytes;
+  for (std::uint64_t index = 1; index <= 2000; ++index) {
+    kept.apply(index, "entry " + std::to_string(index));
+    if (index == 600 || index == 901) {
+      kept.service().checkpoint(ShardId{1}, bytes);
+    }
+  }
+  ASSERT_TRUE(kept.history->end_turn(true).ok());
+  kept.history->worker().keep();
+  ASSERT_TRUE(kept.history->settle().ok());
+  const auto& history = *kept.history->worker().history();
+  EXPECT_EQ(history.first(ShardId{1}), 512u);
+  EXPECT_TRUE(ledger::snapshot_frontier(*history.reader(ShardId{1}), 901).ok());
 }
 
 // What a node's opening waits for (node.cc), and what --rejoin replaces a directory for.

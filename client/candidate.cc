@@ -2,6 +2,8 @@
 
 #include "client/failure.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace gcoord::client {
@@ -13,37 +15,70 @@ void Candidate::campaign(AcquireOptions options, Session::StatusCallback callbac
     round = round_;
   }
   // The wait and nothing else: an office is held alone, once, however locks may be held besides.
-  const AcquireOptions alone{.wait = options.wait};
-  session_->acquire(name_,
-                    alone,
-                    [self = shared_from_this(), round, callback = std::move(callback)](
-                        const Result<Grant>& grant) { self->on_grant(round, grant, callback); });
+  ask({.round = round,
+       .options = {.wait = options.wait},
+       .asked_at = session_->core().clock().now(),
+       .callback = std::move(callback)});
 }
 
-void Candidate::on_grant(std::uint64_t round,
-                         const Result<Grant>& grant,
-                         const Session::StatusCallback& callback) {
+void Candidate::ask(const Campaign& campaign) {
+  session_->acquire(
+      name_, campaign.options, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
+        self->on_grant(campaign, grant);
+      });
+}
+
+void Candidate::on_grant(const Campaign& campaign, const Result<Grant>& grant) {
   if (!grant.ok()) {
-    return callback(grant.status());
+    return campaign.callback(grant.status());
   }
   const std::uint64_t token = grant.value().token;
   bool given_up = false;
+  bool over = false;
   {
     const std::lock_guard lock{mutex_};
-    given_up = round != round_;
-    held_token_ = token;
-    if (!given_up) {
-      epoch_.store(token, std::memory_order_relaxed);
-      leads_.store(true, std::memory_order_release);
+    given_up = campaign.round != round_;
+    // Given up here, it may be what a later campaign of this session leads by.
+    over = given_up ? office_->leave_unless_led(token) : !office_->take(token);
+    if (over || !given_up) {
+      held_token_ = std::max(held_token_, token);
+    }
+    if (!over && !given_up) {
+      epoch_.store(token, std::memory_order_release);
     }
   }
-  if (!given_up) {
-    return callback(Status{});
+  if (!over) {
+    return campaign.callback(given_up ? failure(rpc::ErrorCode::WaitCancelled) : Status{});
   }
+  ask_again(campaign, token);
+}
+
+// The token's release was sent before, or nobody wants it any more. Its release is decided first,
+// once more: twice is as good as once, since the token is never granted again.
+void Candidate::ask_again(Campaign campaign, std::uint64_t token) {
   session_->release(
-      name_, token, [self = shared_from_this(), token, callback](const Status& released) {
+      name_, token, [self = shared_from_this(), token, campaign](const Status& released) mutable {
         self->on_resigned(token, released, {});
-        callback(failure(rpc::ErrorCode::WaitCancelled));
+        bool given_up = false;
+        {
+          const std::lock_guard lock{self->mutex_};
+          given_up = campaign.round != self->round_;
+        }
+        if (given_up) {
+          return campaign.callback(failure(rpc::ErrorCode::WaitCancelled));
+        }
+        if (!released.ok() && !decides_release(released)) {
+          return campaign.callback(released);
+        }
+        if (campaign.options.wait != kForever) {
+          const TimePoint now = self->session_->core().clock().now();
+          const auto waited =
+              std::chrono::floor<std::chrono::milliseconds>(now - campaign.asked_at);
+          campaign.options.wait =
+              std::max(campaign.options.wait - waited, std::chrono::milliseconds{0});
+          campaign.asked_at = now;
+        }
+        self->ask(campaign);
       });
 }
 
@@ -52,8 +87,8 @@ void Candidate::resign(Session::StatusCallback callback) {
   {
     const std::lock_guard lock{mutex_};
     ++round_;
-    leads_.store(false, std::memory_order_release);
     token = held_token_;
+    office_->leave(token);
   }
   if (token == 0) {
     return callback ? refuse<Status>(session_->core(), std::move(callback), Status{}) : void();
@@ -79,7 +114,7 @@ void Candidate::on_resigned(std::uint64_t token,
 }
 
 TimePoint Candidate::leader_until() const {
-  return leads_.load(std::memory_order_acquire) ? session_->certain_until() : TimePoint{};
+  return office_->over(epoch()) ? TimePoint{} : session_->certain_until();
 }
 
 }  // namespace gcoord::client

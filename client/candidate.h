@@ -1,8 +1,9 @@
 // A candidacy under way: what Election shows, and what the client's thread changes. Thread-safe.
 //
-// The lock of the name is held or not; is_leader asks one atomic and the session's deadline. A
+// The lock of the name is held or not; is_leader asks two atomics and the session's deadline. A
 // resignation makes it false before anything is sent. A grant that comes after the resignation that
-// gave it up is released at once, so a candidate never leads against its will.
+// gave it up is released at once, so a candidate never leads against its will; and none leads by a
+// token whose release is under way (office.h): it asks again when that is decided.
 #pragma once
 
 #include "client/session_impl.h"
@@ -20,7 +21,7 @@ namespace gcoord::client {
 class Candidate : public std::enable_shared_from_this<Candidate> {
  public:
   Candidate(std::shared_ptr<SessionImpl> session, std::string name)
-      : session_(std::move(session)), name_(std::move(name)) {}
+      : session_(std::move(session)), name_(std::move(name)), office_(session_->office(name_)) {}
 
   const std::string& name() const { return name_; }
 
@@ -38,20 +39,27 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
  private:
-  void on_grant(std::uint64_t round,
-                const Result<Grant>& grant,
-                const Session::StatusCallback& callback);
+  // A campaign() under way.
+  struct Campaign {
+    std::uint64_t round = 0;
+    AcquireOptions options;
+    TimePoint asked_at{};
+    Session::StatusCallback callback;
+  };
+
+  void ask(const Campaign& campaign);
+  void ask_again(Campaign campaign, std::uint64_t token);
+  void on_grant(const Campaign& campaign, const Result<Grant>& grant);
   void on_resigned(std::uint64_t token, Status status, const Session::StatusCallback& callback);
 
   const std::shared_ptr<SessionImpl> session_;
   const std::string name_;
+  const std::shared_ptr<Office> office_;
 
-  // Release after epoch_, paired with the acquire in leader_until(): who sees that this candidate
-  // leads sees the epoch of that.
-  std::atomic<bool> leads_{false};
+  // It leads by this one, unless that is over.
   std::atomic<std::uint64_t> epoch_{0};
 
-  std::mutex mutex_;              // Guards what follows, and the writes to the two above.
+  std::mutex mutex_;              // Guards what follows, and the writes to epoch_.
   std::uint64_t round_ = 0;       // Rises with every resignation.
   std::uint64_t held_token_ = 0;  // Of a lock that is not known to be released.
 };

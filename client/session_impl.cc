@@ -311,6 +311,15 @@ void SessionImpl::detach() {
   }));
 }
 
+std::shared_ptr<Office> SessionImpl::office(const std::string& name) {
+  const std::lock_guard lock{offices_mutex_};
+  std::shared_ptr<Office>& office = offices_[name];
+  if (office == nullptr) {
+    office = std::make_shared<Office>();
+  }
+  return office;
+}
+
 TimePoint SessionImpl::certain_until() const {
   const TimePoint until{record_->certain_until_ns.load(std::memory_order_relaxed)};
   return record_->ended.load(std::memory_order_relaxed) ? TimePoint{} : until;

@@ -3,13 +3,17 @@
 
 #include "client/calls.h"
 #include "client/core.h"
+#include "client/office.h"
 #include "client/session_record.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
 
 namespace gcoord::client {
@@ -38,6 +42,9 @@ class SessionImpl {
   void close(Session::StatusCallback callback);
   void detach();
 
+  // What this session's candidates of that name share.
+  std::shared_ptr<Office> office(const std::string& name);
+
   Core& core() const { return *core_; }
 
   const SessionRecord& record() const { return *record_; }
@@ -57,6 +64,8 @@ class SessionImpl {
   std::shared_ptr<Core> core_;
   std::shared_ptr<SessionRecord> record_;
   std::atomic<bool> finished_{false};  // Closed or detached here.
+  std::mutex offices_mutex_;           // Guards what follows.
+  std::map<std::string, std::shared_ptr<Office>> offices_;
 };
 
 }  // namespace gcoord::client

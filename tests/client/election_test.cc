@@ -1,6 +1,7 @@
 // Elections: who leads, until when that is certain, and what resigning does.
 #include "gcoord/election.h"
 
+#include "client/office.h"
 #include "client_fixture.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
@@ -174,6 +175,59 @@ TEST_F(ElectionTest, E5ResigningDuringACampaignGivesTheGrantBack) {
   EXPECT_EQ(campaign.get().detail(), kDetailWaitCancelled);
   EXPECT_FALSE(election.is_leader());
   EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+}
+
+// The second campaign is answered "already held", by the first one's grant, which is being
+// released.
+TEST_F(ElectionTest, E5NobodyLeadsByATokenWhoseReleaseIsUnderWay) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election election = session.election("chief");
+  std::promise<void> asked_twice;
+  std::atomic<int> acquires{0};
+  cluster_.answer_with(
+      [&, granting = asked_twice.get_future().share()](const FakeRequest& request) {
+        if (request.slot.kind == RequestKind::LockAcquire) {
+          granting.wait();
+          token_ = ++acquires <= 2 ? 7 : 12;
+        }
+        return answer(request);
+      });
+  auto given_up = election.campaign_async();
+  EXPECT_TRUE(election.resign().ok());
+  auto wanted = election.campaign_async();
+  asked_twice.set_value();
+  EXPECT_EQ(given_up.get().detail(), kDetailWaitCancelled);
+  EXPECT_TRUE(wanted.get().ok());
+  EXPECT_TRUE(election.is_leader());
+  EXPECT_EQ(election.epoch(), 12u);
+  for (const FakeRequest& release : cluster_.requests(RequestKind::LockRelease)) {
+    EXPECT_EQ(release.slot.token, 7u);
+  }
+}
+
+TEST_F(ElectionTest, E5AResignationIsOneForAllCandidatesOfItsSession) {
+  Client client = connect();
+  Session session = open(client, {.ttl = 9s});
+  Election first = session.election("chief");
+  Election second = session.election("chief");
+  ASSERT_TRUE(first.campaign().ok());
+  ASSERT_TRUE(second.campaign().ok());
+  EXPECT_TRUE(first.resign().ok());
+  EXPECT_FALSE(second.is_leader()) << "by the lock that is released";
+}
+
+TEST(Office, ATokenThatWasGivenUpIsOverAndOneThatIsLedByIsNotReleasedForAnEarlierCampaign) {
+  Office office;
+  EXPECT_TRUE(office.take(7));
+  EXPECT_FALSE(office.leave_unless_led(7));
+  EXPECT_FALSE(office.over(7));
+  office.leave(7);
+  EXPECT_TRUE(office.over(7));
+  EXPECT_FALSE(office.take(7));
+  EXPECT_TRUE(office.take(9));
+  EXPECT_TRUE(office.leave_unless_led(7)) << "once more";
+  EXPECT_FALSE(office.over(9));
 }
 
 // A node may elect another 9 s after the last acknowledged keep-alive was sent, by a clock that

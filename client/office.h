@@ -1,0 +1,57 @@
+// What the candidates of one session in one election share: which terms of office are over for the
+// session. Thread-safe.
+//
+// They hold one lock between them, so one of them hears of a token ("already held") whose release
+// another has sent, or that was sent for an earlier campaign, and answers come in any order. Tokens
+// of a name only rise: whatever is not above the highest given up is over, decided or not, and
+// nobody leads by it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace gcoord::client {
+
+class Office {
+ public:
+  // Whether the term of this token is over, from the moment on that its release is sent.
+  bool over(std::uint64_t token) const { return token <= over_.load(std::memory_order_acquire); }
+
+  // A candidate leads by the token; false when it must not.
+  bool take(std::uint64_t token) {
+    const std::lock_guard lock{mutex_};
+    led_ = over(token) ? led_ : token;
+    return !over(token);
+  }
+
+  // Before the release is sent.
+  void leave(std::uint64_t token) {
+    const std::lock_guard lock{mutex_};
+    leave_locked(token);
+  }
+
+  // The same for a grant that nobody wants any more; false when a candidate leads by it meanwhile.
+  bool leave_unless_led(std::uint64_t token) {
+    const std::lock_guard lock{mutex_};
+    if (led_ == token) {
+      return false;
+    }
+    leave_locked(token);
+    return true;
+  }
+
+ private:
+  void leave_locked(std::uint64_t token) {
+    over_.store(std::max(over_.load(std::memory_order_relaxed), token), std::memory_order_release);
+    led_ = led_ == token ? 0 : led_;
+  }
+
+  // Release, paired with the acquire in over(): nobody leads by a token after its release was sent.
+  std::atomic<std::uint64_t> over_{0};
+  std::mutex mutex_;  // Guards led_, and the writes to over_.
+  std::uint64_t led_ = 0;
+};
+
+}  // namespace gcoord::client

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 namespace gcoord::server {
 namespace {
@@ -19,11 +20,26 @@ void move_behind(std::vector<T>& all, std::vector<T>&& more) {
 
 }  // namespace
 
+// A thread that is held up by its disk must not cost memory for every entry that is applied
+// meanwhile: one size of each shard says as much.
+void PublicationDesk::fold_applied() {
+  auto& applied = input_.applied;
+  if (applied.size() < fold_at_) {
+    return;
+  }
+  std::ranges::sort(applied, std::greater());
+  const auto rest = std::ranges::unique(
+      applied, {}, [](const std::pair<ShardId, std::uint64_t>& each) { return each.first; });
+  applied.erase(rest.begin(), rest.end());
+  fold_at_ = std::max(kAppliedMax, 2 * applied.size());  // So that it costs little for each.
+}
+
 std::size_t PublicationDesk::put(PublicationInput&& input) {
   std::size_t dropped = 0;
   {
     const std::lock_guard lock(mutex_);
     move_behind(input_.applied, std::move(input.applied));
+    fold_applied();
     move_behind(input_.rounds, std::move(input.rounds));
     if (input.state) {
       input_.state = std::move(input.state);

@@ -1,8 +1,9 @@
 // The two trays between the loop of a node and the thread that its publication works on.
 //
 // The loop puts in what happened and takes out what is to be done; neither ever waits for the
-// other. Messages of peers may be lost, so there is room for a number of them; everything else is
-// small or replaces what it says anew. Thread-safe.
+// other. Messages of peers may be lost, so there is room for a number of them; of the sizes of a
+// shard only the largest counts; everything else is small or replaces what it says anew.
+// Thread-safe.
 #pragma once
 
 #include "common/ids.h"
@@ -80,10 +81,16 @@ class PublicationDesk {
   // No wait any more.
   void close();
 
+  // News of shards that wait before they are made one of each shard.
+  static constexpr std::size_t kAppliedMax = std::size_t{1} << 18;
+
  private:
+  void fold_applied();
+
   std::mutex mutex_;
   std::condition_variable arrived_;
   bool closed_ = false;
+  std::size_t fold_at_ = kAppliedMax;
   PublicationInput input_;
   PublicationOutput output_;
 };

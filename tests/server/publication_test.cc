@@ -1,6 +1,7 @@
 #include "server/publication.h"
 
 #include "publication_world.h"
+#include "server/publication_desk.h"
 
 #include <gtest/gtest.h>
 
@@ -248,6 +249,27 @@ TEST(Publication, NodesThatCannotReadTheirTreesAreNoMajorityAgainstThePublisher)
   ASSERT_EQ(round.disputes().size(), 1u);
   EXPECT_FALSE(round.disputes().front().majority_root);
   EXPECT_FALSE(round.disputes().front().differs);
+}
+
+TEST(PublicationDesk, OfManySizesThatWaitOneOfEachShardIsKept) {
+  PublicationDesk desk;
+  constexpr std::uint64_t kBatches = 1024;
+  for (std::uint64_t batch = 1; batch <= kBatches; ++batch) {
+    PublicationInput input;
+    for (std::uint64_t k = 1; k <= 1024; ++k) {
+      input.applied.emplace_back(ShardId{static_cast<std::uint32_t>(k % 5)}, batch * 1024 + k);
+    }
+    desk.put(std::move(input));
+  }
+  const auto input = desk.wait(0);
+  ASSERT_TRUE(input);
+  EXPECT_LE(input->applied.size(), PublicationDesk::kAppliedMax);
+  std::map<ShardId, std::uint64_t> sizes;
+  for (const auto& [shard, size] : input->applied) {
+    sizes[shard] = std::max(sizes[shard], size);
+  }
+  EXPECT_EQ(sizes.size(), 5u);
+  EXPECT_EQ(sizes[ShardId{4}], kBatches * 1024 + 1024);
 }
 
 TEST(Publication, FlippedBitsInMessagesAreDroppedAndCounted) {

@@ -42,7 +42,6 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
   std::unique_ptr<EngineDisk> disk(new EngineDisk);
   GCOORD_TRY_STATUS(disk->open_directory(options, random_id));
   if (!options.repaired_shards.empty()) {
-    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
     recovery.repair(options.repaired_shards);
   }
   GCOORD_TRY_STATUS(disk->load_checkpoints(options, recovery));
@@ -56,6 +55,10 @@ Result<std::unique_ptr<EngineDisk>> EngineDisk::open(const EngineOptions& option
       recovery.doubt_promises();
     }
     GCOORD_TRY_STATUS(disk->replay_log(options, recovery, metrics));
+  }
+  if (!options.repaired_shards.empty()) {
+    // Behind all that can refuse: a start that fails uses up none of the 255 generations.
+    GCOORD_TRY_STATUS(disk->identity_->begin_generation(random_id));
   }
   disk->checkpointer_ = std::make_unique<ledger::Checkpointer>(
       *disk->store_,

@@ -101,9 +101,12 @@ std::vector<ledger::ShardHead> Publication::collect() {
       if (root.ok()) {
         heads.push_back({id, size, root.value()});
       } else {
-        // Only another publisher can publish it, so somebody has to hear of it.
         held_until_ms_[id] = now_ms_ + kHoldMs;
-        doubt({.node = options_.self, .shard = id, .size = size});
+        // Damage does not pass, and only another publisher can publish the shard: somebody has to
+        // hear of it. Anything else may, as when the tree was taken back since its size was read.
+        if (root.status().code() == StatusCode::DataLoss) {
+          doubt({.node = options_.self, .shard = id, .size = size});
+        }
       }
     }
     shard = heads_.next_changed(shard + 1);

@@ -91,7 +91,8 @@ void Dispatcher::take_back(const Operation& acquire) {
     release->slot.token = answer.slot.token;
     release->payload = name;
     release->session = session;
-    release->counted = answer.slot.has(rpc::ReplyFlag::HeldAgain);
+    // The first of several holds is none that is held again.
+    release->counted = session->counts_holds.load(std::memory_order_relaxed);
     release->deadline = deadline;
     submit(std::move(release));
   };

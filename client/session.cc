@@ -54,8 +54,11 @@ Status Lock::release() {
   Status status = await<Status>(session_->core(), [&](auto callback) {
     session_->release(name_, grant_.token, std::move(callback));
   });
-  // Without an answer it may still be held, so that the caller, or the destructor, tries again.
-  if (status.ok() || decides_release(status)) {
+  // Without an answer it may still be held, so that the caller, or the destructor, tries again. Not
+  // where holds are counted: another try has another number and would take another hold, so that an
+  // undecided one ends with its session.
+  const bool counted = session_->record().counts_holds.load(std::memory_order_relaxed);
+  if (status.ok() || decides_release(status) || counted) {
     session_.reset();
   }
   return status;

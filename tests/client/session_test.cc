@@ -6,6 +6,7 @@
 #include "rpc/session_messages.h"
 
 #include <atomic>
+#include <future>
 
 namespace gcoord::client {
 namespace {
@@ -259,6 +260,31 @@ TEST_F(SessionLife, RefusesATtlOutOfBounds) {
   Client client = connect();
   EXPECT_EQ(client.open_session({.ttl = 1ms}).status().detail(), 1104u);
   EXPECT_EQ(client.open_session({.ttl = 48h}).status().detail(), 1105u);
+}
+
+// Under another number it would take another hold.
+TEST_F(SessionLife, ACountedReleaseWithoutAnAnswerIsNotSentAgain) {
+  std::atomic<bool> releasing{false};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    reply.slot.token = request.slot.kind == RequestKind::LockAcquireHold ? 7 : reply.slot.token;
+    const bool lost = request.slot.kind == RequestKind::LockRelease && !releasing.load();
+    return lost ? std::nullopt : std::optional{reply};
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 1h});
+  {
+    auto lock = session.acquire("name", {.holds_max = 2});
+    ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+    auto released = std::async(std::launch::async, [&lock] { return lock.value().release(); });
+    cluster_.wait_for(RequestKind::LockRelease, 1);
+    clock_->advance(request_timeout_);
+    EXPECT_FALSE(released.get().ok());
+    releasing = true;
+  }
+  // Whatever the destructor sent would have come before this answer.
+  EXPECT_TRUE(client.check("name", 7).ok());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 1u);
 }
 
 TEST_F(SessionLife, ReleasesALockWhenItsObjectGoes) {

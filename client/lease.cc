@@ -1,5 +1,7 @@
 #include "gcoord/lease.h"
 
+#include "client/failure.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -21,10 +23,12 @@ std::chrono::milliseconds Lease::remaining() const {
 
 Status Lease::release() {
   Status released = lock_.release();
-  const Status closed = session_->close();
-  // A session that is closed holds nothing, whatever became of the release before.
-  const bool lost = released.detail() == kDetailSessionExpired;
-  return closed.ok() || lost ? Status{} : std::move(released);
+  const auto detail = static_cast<rpc::ErrorCode>(released.detail());
+  // One node that has closed the session says nothing of the name, whose leader may be another. Nor
+  // does a session that an earlier try of this call has closed.
+  static_cast<void>(session_->close());
+  const bool over = decides_release(released) && detail != rpc::ErrorCode::SessionClosed;
+  return over ? Status{} : std::move(released);
 }
 
 void Lease::detach() {

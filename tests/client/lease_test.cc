@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 
 namespace gcoord::client {
 namespace {
@@ -114,6 +115,21 @@ TEST_F(LeaseTest, IsGivenBackWithItsSession) {
   }
   EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 1u);
   EXPECT_EQ(cluster_.requests(RequestKind::CloseSession).size(), 3u);
+}
+
+TEST_F(LeaseTest, IsNotSaidToBeGivenBackWhenOnlyItsSessionWasClosed) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool release = request.slot.kind == RequestKind::LockRelease;
+    return release ? std::nullopt : std::optional{friendly_reply(request)};
+  });
+  Client client = connect();
+  Lease lease = take(client, {.ttl = 1h});
+  auto released = std::async(std::launch::async, [&lease] { return lease.release(); });
+  cluster_.wait_for(RequestKind::LockRelease, 1);
+  clock_->advance(request_timeout_);
+  EXPECT_EQ(released.get().detail(), kDetailDeadlineExceeded);
+  EXPECT_FALSE(lease.valid());
+  EXPECT_FALSE(lease.release().ok()) << "nor by asking again";
 }
 
 TEST_F(LeaseTest, ThatIsDestroyedIsGivenBackToo) {

@@ -319,12 +319,14 @@ void add_sharing(CLI::App& verb, LockOptions& options) {
   verb.add_flag("--downgrade",
                 options.downgrade,
                 "with --session, which holds it alone: go on as a reader under the same token");
-  verb.add_option("--permits-max",
-                  options.permits_max,
-                  "as one of several who take up to N permits together")
-      ->check(CLI::Range(1u, 65'535u))
-      ->type_name("N");
+  CLI::Option* max = verb.add_option("--permits-max",
+                                     options.permits_max,
+                                     "as one of several who take up to N permits together")
+                         ->check(CLI::Range(1u, 65'535u))
+                         ->type_name("N");
+  // Alone it would be ignored, and the lock be taken whole.
   verb.add_option("--permits", options.permits, "of --permits-max, how many (default 1)")
+      ->needs(max)
       ->check(CLI::Range(1u, 255u))
       ->type_name("N");
 }

@@ -169,6 +169,8 @@ TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
   ctl_.json({"lock", "release", "gpu", "--token", first["token"], "--session", first["session"]});
   ctl_.json(take);
   EXPECT_EQ(ctl_.json({"lock", "get", "gpu"})["permits_max"], 2);
+  const std::vector<std::string> unlimited = {"lock", "acquire", "cpu", "--permits", "2"};
+  EXPECT_EQ(ctl_.json(unlimited, 2)["error"]["code"], "GC1001") << "of how many?";
 }
 
 TEST_F(GcoordctlTest, StatusDescribesTheNode) {

@@ -14,7 +14,9 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gcoord::cli {
@@ -82,6 +84,22 @@ class CheckedWriter {
   Progress progress_;
 };
 
+// As long as the node serves no save yet (it has just begun, or sends others), and --timeout lasts.
+client::Status read_patiently(client::Client& client,
+                              std::uint32_t node,
+                              std::chrono::milliseconds timeout,
+                              const client::Client::SnapshotSink& sink) {
+  constexpr std::chrono::milliseconds kPause{100};
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  client::Status read = client.read_snapshot(node, sink);
+  while (read.detail() == static_cast<std::uint32_t>(rpc::ErrorCode::SnapshotBusy) &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kPause);
+    read = client.read_snapshot(node, sink);
+  }
+  return read;
+}
+
 int save(Context& context, const SaveText& text) {
   auto file = ledger::SnapshotFileWriter::create(text.file);
   if (!file.ok()) {
@@ -99,11 +117,12 @@ int save(Context& context, const SaveText& text) {
   const std::uint32_t node = text.node != 0 ? text.node : any_node(*client);
   CheckedWriter writer(*file.value());
   Status here;
-  const client::Status read = client->read_snapshot(node, [&](std::span<const std::byte> bytes) {
+  const auto take = [&](std::span<const std::byte> bytes) {
     here = writer.take(bytes);
     return here.ok() ? client::Status{}
                      : client::Status{client::StatusCode::Cancelled, here.message()};
-  });
+  };
+  const client::Status read = read_patiently(*client, node, context.timeout(), take);
   if (!here.ok()) {
     return context.fail(explained(here));
   }

@@ -330,7 +330,7 @@ Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes
   for (bool last = false; !last;) {
     const auto piece = await<Result<SnapshotBytes>>(
         core, [&](auto callback) { client::read_snapshot(core, node, read, std::move(callback)); });
-    // The node keeps the piece; a node that is gone refuses the next connection.
+    // The node keeps the piece for whoever asks again.
     const bool again = piece.status().detail() == kDetailConnectionLost && ++lost <= kLostPiecesMax;
     if (!piece.ok() && again) {
       continue;

@@ -101,7 +101,8 @@ NodeId Dispatcher::choose(const Operation& operation) {
 void Dispatcher::send(std::uint64_t id, Operation& operation) {
   const NodeId node = choose(operation);
   if (node == NodeId{}) {
-    if (operation.target == Target::OneNode && nodes_.failed(operation.node)) {
+    const bool patient = operation.waits_for_node;
+    if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
       return fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
     }
     operation.phase = OperationPhase::Parked;
@@ -263,7 +264,8 @@ void Dispatcher::on_lost(NodeId node, const std::string& reason) {
 void Dispatcher::on_failed(NodeId node) {
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     const bool hopeless = operation.phase == OperationPhase::Parked &&
-                          operation.target == Target::OneNode && operation.node == node;
+                          operation.target == Target::OneNode && operation.node == node &&
+                          !operation.waits_for_node;
     if (hopeless) {
       fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(node)));
     }

@@ -44,8 +44,9 @@ struct Operation {
   std::string payload;
   std::function<void(const Answer&)> callback;
   Target target = Target::ShardLeader;
-  NodeId node;            // Of OneNode.
-  bool try_once = false;  // Is not sent again, whatever happens.
+  NodeId node;                  // Of OneNode.
+  bool try_once = false;        // Is not sent again, whatever happens.
+  bool waits_for_node = false;  // OneNode: parked, not failed, while a lost node is sought again.
 
   // Of a request that changes something: whose, and so in whose exactly-once window.
   std::shared_ptr<SessionRecord> session;

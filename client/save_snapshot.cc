@@ -22,6 +22,7 @@ void read_snapshot(Core& core,
                    Callback<Result<SnapshotBytes>> callback) {
   OperationPtr operation = node_operation(core, rpc::RequestKind::SnapshotRead, node);
   operation->payload = rpc::text_of(rpc::encode_snapshot_read(read));
+  operation->waits_for_node = true;  // The node keeps the piece.
   const std::uint64_t offset = read.offset;
   operation->callback = [callback = std::move(callback), offset](const Answer& answer) {
     if (!answer.status.ok()) {

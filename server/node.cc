@@ -210,6 +210,7 @@ class Node::Impl {
         StatusSources{&options_,
                       engine_.get(),
                       &service_,
+                      &publication_,
                       &history_.worker(),
                       ledger_.get(),
                       [this] { return frontend_.connection_count(); },

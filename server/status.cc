@@ -100,8 +100,8 @@ ordered_json configuration_json(const consensus::Configuration& configuration) {
   return {{"joint", configuration.joint()}, {"members", members}};
 }
 
-ordered_json shard_json(const ShardView& view, const LockService& service) {
-  const auto& locks = service.locks().shard(view.shard);
+ordered_json shard_json(const ShardView& view, const StatusSources& sources) {
+  const auto& locks = sources.service->locks().shard(view.shard);
   return {{"shard", view.shard.value},
           {"role", role_name(view.role)},
           {"term", std::to_string(view.term.value)},
@@ -112,7 +112,7 @@ ordered_json shard_json(const ShardView& view, const LockService& service) {
           {"durable", std::to_string(view.durable.value)},
           {"locks", locks.lock_count},
           {"sessions", locks.session_count},
-          {"state_hash", hex64(service.state_hash(view.shard))}};
+          {"state_hash", hex64(sources.state->state_hash(view.shard))}};
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ std::string StatusReports::shard_list(const rpc::ShardRange& range) const {
   const std::uint32_t count = std::min(range.count, kShardRowsMax);
   ordered_json rows = ordered_json::array();
   for (std::uint32_t offset = 0; offset < count; ++offset) {
-    rows.push_back(shard_json(sources_.engine->view(range.first + offset), *sources_.service));
+    rows.push_back(shard_json(sources_.engine->view(range.first + offset), sources_));
   }
   const ordered_json json = {{"node", sources_.options->node.value},
                              {"first", range.first.value},
@@ -192,7 +192,7 @@ std::string StatusReports::shard_list(const rpc::ShardRange& range) const {
 
 std::string StatusReports::shard_show(ShardId shard) const {
   const ShardView view = sources_.engine->view(shard);
-  ordered_json json = shard_json(view, *sources_.service);
+  ordered_json json = shard_json(view, sources_);
   json["node"] = sources_.options->node.value;
   json["vote"] = view.vote.value;
   json["floor"] = std::to_string(view.floor.value);

@@ -34,6 +34,7 @@ struct StatusSources {
   const NodeOptions* options = nullptr;
   const ReplicaPort* engine = nullptr;
   const LockService* service = nullptr;
+  const Service* state = nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;
   const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;

@@ -74,7 +74,8 @@ FakeReply lock_row(const FakeRequest& request, SessionId holder) {
   row.ttl_left_ms = 1234;
   row.waiter_count = 2;
   FakeReply reply = ok_reply(request);
-  reply.payload = rpc::text_of(rpc::encode_lock_row(row));
+  const bool details = request.slot.has(rpc::RequestFlag::Details);
+  reply.payload = rpc::text_of(details ? rpc::encode_lock_details(row) : rpc::encode_lock_row(row));
   return reply;
 }
 

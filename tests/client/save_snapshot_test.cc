@@ -75,7 +75,8 @@ TEST_F(SaveSnapshot, AsksTheNodeForOnePieceAfterTheOtherAndAgainForWhatIsNotRead
   advance_until(client, std::chrono::milliseconds{10}, [&](const auto&) {
     return done.wait_for(std::chrono::seconds{0}) == std::future_status::ready;
   });
-  EXPECT_TRUE(done.get().ok());
+  const Status ended = done.get();
+  EXPECT_TRUE(ended.ok()) << ended.to_string();
   EXPECT_EQ(saved_, "abcde");
   EXPECT_GE(cluster_.requests(RequestKind::SnapshotRead).size(), 5u);
 }

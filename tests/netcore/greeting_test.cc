@@ -120,7 +120,7 @@ TEST(Greeting, WhoDoesNotBelongHereIsRefusedWithACause) {
   EXPECT_EQ(judge_hello(greeting(1, 2), greeting(2, 1), {}).code, RefusalCode::UnknownNode);
   EXPECT_EQ(judge_hello(greeting(2, 2), greeting(2, 2), known()).code, RefusalCode::DuplicateNode);
   Greeting protocol = greeting(1, 2);
-  protocol.protocol = 2;
+  protocol.protocol = kPeerProtocol - 1;
   EXPECT_EQ(judge_hello(protocol, greeting(2, 1), known()).code, RefusalCode::WrongVersion);
 }
 

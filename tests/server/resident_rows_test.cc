@@ -333,6 +333,8 @@ void expect_use_counted(Service& service) {
   std::uint64_t index = 0;
   const auto apply = [&](const locks::LockCommand& command) {
     std::vector<std::byte> bytes;
+    bytes.reserve(128);
+    put_record_header(bytes, {.kind = RecordKind::LockCommand});
     locks::encode(command, bytes);
     service.apply({.shard = shard, .index = LogIndex{++index}, .payload = bytes});
     use.add(1, shard, locks::demand_of(command));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::client {
@@ -93,7 +94,9 @@ struct AcquireOptions {
 
   // Left with the lock for others to read (LockDescription::note), as long as it is held so; up to
   // 512 bytes (GC6024). Of an acquire that finds the lock held by its own session, nothing comes.
-  std::string note;
+  // Copied by the call. A view, so that options need no destructor: g++ 12 runs it twice for an
+  // argument that is made in the midst of a co_await.
+  std::string_view note;
 
   // Above 0: reentrant. An acquire of what the session holds already then counts one hold more
   // under the same token, up to this many (GC6022), and as many releases free the lock. At most

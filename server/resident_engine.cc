@@ -369,6 +369,7 @@ NodeView ResidentEngine::view() const {
   node.voting_count = running_ ? rows_->voting_count() : 0;
   node.forgotten_count = rows_->forgotten_count();
   node.unled_count = rows_->unled_count();
+  node.led_anew = rows_->led_anew();
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
   if (product_.empty()) {

@@ -5,6 +5,7 @@
 #include "chaos/process/cluster_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -34,6 +35,7 @@ struct Takeover {
   double first_ms = 0;  // When the others led more than before, as seen by a poll.
   double all_ms = 0;    // When they led all.
   double poll_ms = 0;   // The longest time between two looks.
+  ordered_json led = ordered_json::array();  // [ms, shards led by the others], when it changes.
 };
 
 // Asks the nodes that live without pause: what their hosts know, behind what their devices do.
@@ -42,17 +44,25 @@ Result<Takeover> watch_takeover(RunningCluster& cluster,
                                 std::uint32_t led_before,
                                 Clock::time_point killed) {
   constexpr double kTimeoutMs = 60'000;
+  constexpr double kSeriesMs = 20;
   Takeover seen;
+  double noted = 0;
   for (double before = ms_since(killed); before < kTimeoutMs;) {
     GCOORD_TRY(const auto counts, chaos::leader_counts(cluster.watcher(), living));
     const double now = ms_since(killed);
     seen.poll_ms = std::max(seen.poll_ms, now - before);
     before = now;
     const auto led = std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
+    const bool moved = seen.led.empty() || seen.led.back()[1] != led;
+    const bool whole = led == cluster.nodes().shards();
+    if (moved && (whole || now - noted >= kSeriesMs)) {
+      seen.led.push_back({std::round(now), led});
+      noted = now;
+    }
     if (led > led_before && seen.first_ms == 0) {
       seen.first_ms = now;
     }
-    if (led == cluster.nodes().shards()) {
+    if (whole) {
       seen.all_ms = now;
       return seen;
     }
@@ -86,7 +96,8 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
                       {"first_led_ms", took.first_ms},
                       {"failover_ms", took.all_ms},
                       {"takeover_ms", took.all_ms - took.first_ms},
-                      {"longest_poll_ms", took.poll_ms}};
+                      {"longest_poll_ms", took.poll_ms},
+                      {"led_by_others", took.led}};
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ BenchResult bench_failover(const BenchOptions& options) {
                       {"device", options.device},
                       {"turn", options.turn},
                       {"durability", options.durability},
+                      {"tick_ms", options.tick_ms},
                       {"election_ms", kElectionMs},
                       {"runs", runs},
                       {"failover_ms_max", *std::max_element(times.begin(), times.end())},

@@ -153,6 +153,8 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   if (std::string_view{benchmark.name} == "failover") {
     command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
         ->check(CLI::IsMember({"host", "resident"}));
+    command.add_option("--tick-ms", options.tick_ms, "length of a tick of the nodes (default 10)")
+        ->check(CLI::Range(1, 100));
   }
   command.add_option(
       "--device",

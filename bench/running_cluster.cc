@@ -60,6 +60,8 @@ Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions
   cluster.shards = shards;
   cluster.node_arguments = {
       "--log-level", "warn", "--durability", options.durability, "--turn", options.turn};
+  cluster.node_arguments.insert(cluster.node_arguments.end(),
+                                {"--tick-ms", std::to_string(options.tick_ms)});
   cluster.arguments_of_node = devices_of_nodes(options.device, cluster.node_count);
   GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
   std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};

@@ -1,9 +1,9 @@
 // Whether every lane of a device still answers: the deadline of a kernel that never ends.
 //
 // About twice a second each lane gets a request that names no row, which its stripe refuses at
-// once, whatever else it does. A lane that has said nothing at all for kProbeLimitMs since hangs, or
-// its kernel does. Whatever else it says shows that it lives: a request waits behind all that was
-// asked before, and when a million shards are led at once, that is seconds of work for a host.
+// once, whatever else it does. A lane that has said nothing at all for kProbeLimitMs since hangs,
+// or its kernel does. Whatever else it says shows that it lives: a request waits behind all that
+// was asked before, and when a million shards are led at once, that is seconds of work for a host.
 // One thread.
 #pragma once
 

@@ -9,8 +9,10 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "locks/lock_acquire.h"
+#include "locks/lock_break.h"
 #include "locks/lock_chain.h"
 #include "locks/lock_command.h"
+#include "locks/lock_delay_end.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
@@ -25,7 +27,7 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
     reply.code = LockCode::SessionUnknown;
     return row;
   }
-  if (at.tables.sessions[row].phase == SessionPhase::Dying) {
+  if (at.tables.sessions[row].phase != SessionPhase::Live) {
     reply.code = LockCode::SessionExpired;
     return SessionRow{};
   }
@@ -55,6 +57,9 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
     acquire(at, command, session_row, lock_row, request_row, reply);
   } else {
     release(at, command, session_row, lock_row, reply);
+    if (reply.code != LockCode::Released && reply.code != LockCode::HoldReturned) {
+      tell_broken(at, command, session_row, reply);
+    }
   }
   if (remembered) {
     store_reply(at.tables, request_row, reply);
@@ -166,6 +171,10 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
       return apply_of_session(at, command, reply);
+    case LockCommandKind::BreakLock:
+      return apply_break(at, command, reply);
+    case LockCommandKind::EndDelay:
+      return apply_end_delay(at, command, reply);
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;

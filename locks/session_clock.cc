@@ -119,8 +119,25 @@ void SessionClock::on_dying(SessionRow row, Tick now) {
   Row& dying = rows_[row.value];
   GCOORD_ASSERT(dying.present);
   dying.dying = true;
+  dying.delaying = false;
   dying.proposed = false;
   set_deadline(row, dying.led ? now : kTickNever);
+}
+
+void SessionClock::on_delaying(SessionRow row) {
+  Row& delaying = rows_[row.value];
+  GCOORD_ASSERT(delaying.present);
+  delaying.dying = true;
+  delaying.delaying = true;
+  delaying.proposed = false;
+  set_deadline(row, kTickNever);
+}
+
+void SessionClock::on_broken(SessionRow row, std::int32_t change) {
+  Row& broken = rows_[row.value];
+  GCOORD_ASSERT(broken.present);
+  broken.broken_count += change;
+  GCOORD_ASSERT(broken.broken_count >= 0);
 }
 
 void SessionClock::on_removed(SessionRow row, bool over) {
@@ -141,7 +158,8 @@ void SessionClock::on_led(SessionRow row, Tick now, std::uint64_t election_ticks
   led.led = true;
   led.proposed = false;
   const Tick continued = heard_[row.value] + ttl_ticks(led.ttl_ms) + election_ticks;
-  set_deadline(row, led.dying ? now : continued);
+  const Tick ending = led.delaying ? kTickNever : now;
+  set_deadline(row, led.dying ? ending : continued);
 }
 
 void SessionClock::on_not_led(SessionRow row) {
@@ -172,6 +190,7 @@ RenewOutcome SessionClock::renew(SessionId session, Tick now) {
     }
     const bool shortest = outcome.registration_count == 0 || renewed.ttl_ms < outcome.ttl_ms_min;
     outcome.ttl_ms_min = shortest ? renewed.ttl_ms : outcome.ttl_ms_min;
+    outcome.broken = outcome.broken || renewed.broken_count != 0;
     ++outcome.registration_count;
     outcome.code = RenewCode::Renewed;
   }

@@ -57,6 +57,7 @@ struct RenewOutcome {
   RenewCode code = RenewCode::NotRegistered;
   std::uint32_t registration_count = 0;  // How many were renewed.
   std::uint32_t ttl_ms_min = 0;          // The shortest TTL among them.
+  bool broken = false;                   // Holds of it were broken, and it was not told of all.
 };
 
 struct SessionClockOptions {
@@ -79,6 +80,10 @@ class SessionClock {
   // Its end was decided but locks are left: due at once on the leader, so that the rest is
   // proposed.
   void on_dying(SessionRow row, Tick now);
+  // It ended, but for locks that stay for their delay: nothing of the session itself is due.
+  void on_delaying(SessionRow row);
+  // So many of its holds were broken more than it was told of.
+  void on_broken(SessionRow row, std::int32_t change);
   // The registration is gone; of sessions that are `over` as a whole this is remembered for a
   // while.
   void on_removed(SessionRow row, bool over);
@@ -128,6 +133,8 @@ class SessionClock {
     bool present = false;
     bool led = false;  // This node leads the shard.
     bool dying = false;
+    bool delaying = false;
+    std::int32_t broken_count = 0;
     bool proposed = false;
   };
 

@@ -4,6 +4,7 @@
 #include "client/calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"
+#include "client/ledger_prune.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 
@@ -346,6 +347,12 @@ Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes
     last = piece.value().last;
   }
   return {};
+}
+
+Result<LedgerPruned> Client::prune_ledger(std::uint32_t node_id, const LedgerPruning& order) {
+  return await<Result<LedgerPruned>>(*impl_->core(), [&](auto callback) {
+    client::prune_ledger(*impl_->core(), NodeId{node_id}, order, std::move(callback));
+  });
 }
 
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {

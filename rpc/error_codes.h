@@ -192,6 +192,11 @@ enum class ErrorCode : std::uint32_t {
   LedgerKey = 8207,
   ClusterLogRot = 8208,
   HistoryRepair = 8209,
+  LedgerPruneBusy = 8210,
+  LedgerPruneInvalid = 8211,
+  LedgerUnpublished = 8212,
+  ClusterLogKept = 8213,
+  SignerHorizon = 8214,
 
   SnapshotForeign = 8301,
   SnapshotFormat = 8302,

@@ -40,6 +40,8 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_open";
     case RequestKind::SnapshotRead:
       return "snapshot_read";
+    case RequestKind::LedgerPrune:
+      return "ledger_prune";
   }
   return "unknown";
 }

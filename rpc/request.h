@@ -39,6 +39,8 @@ enum class RequestKind : std::uint16_t {
   LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
   SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
   SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Payload: LedgerPrune. Reply payload: LedgerPruned, when it is durable. Feature::LedgerPruning.
+  LedgerPrune = 104,
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

@@ -130,6 +130,7 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LeaderMap:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::LedgerPrune:
       return ErrorCode::None;
   }
   return ErrorCode::KindUnknown;

@@ -10,6 +10,7 @@
 #include "server/frontend.h"
 #include "server/leader_balance.h"
 #include "server/ledger_endpoint.h"
+#include "server/ledger_pruning.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_history.h"
@@ -70,6 +71,7 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .nodes = all_nodes(options),
           .shard_count = options.shards,
           .data_directory = options.data_dir,
+          .keep = options.ledger_keep_heads,
           .publishes = options.turn == TurnOption::Host};
 }
 
@@ -218,10 +220,13 @@ class Node::Impl {
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
     open_saves();
+    open_pruning();
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
           if (SnapshotSaves::is_request(request.kind)) {
             saves_->on_request(connection, request, payload);
+          } else if (LedgerPruning::is_request(request.kind)) {
+            pruning_->on_request(connection, request, payload);
           } else {
             service_.on_request(connection, request, payload);
           }
@@ -319,6 +324,24 @@ class Node::Impl {
             }});
   }
 
+  decltype(LedgerPruning::Parts::cluster) cluster_pruning() {
+    if (!ledger_->publishes()) {
+      return {};
+    }
+    return
+        [this](const auto& order, auto ended) { return ledger_->prune(order, std::move(ended)); };
+  }
+
+  void open_pruning() {
+    pruning_ = std::make_unique<LedgerPruning>(LedgerPruning::Parts{
+        .replies = frontend_,
+        .shard_count = options_.shards,
+        .shards = [this](const auto& order,
+                         auto ended) { return history_.worker().prune(order, std::move(ended)); },
+        .cluster = cluster_pruning(),
+        .wake = [this] { asio::post(context_, [] {}); }});
+  }
+
   ledger::SnapshotHeader snapshot_header() const {
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
     const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wall).count();
@@ -354,6 +377,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     turns_.add();
     saves_->advance(before_us / 1000);
+    pruning_->advance();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       idle_ = false;
@@ -502,6 +526,7 @@ class Node::Impl {
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<SnapshotSaves> saves_;
+  std::unique_ptr<LedgerPruning> pruning_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
   std::vector<asio::posix::stream_descriptor> descriptors_;

@@ -1,6 +1,7 @@
 #include "server/node_log.h"
 
 #include "rpc/error_codes.h"
+#include "server/node_ledger.h"
 
 #include <spdlog/spdlog.h>
 
@@ -29,6 +30,8 @@ void NodeLog::on_serving(const NodeOptions& options,
     spdlog::info("the turn is resident on {}: {}; it begins when all three nodes have met",
                  stepper.product.empty() ? "the host's twin of a device" : stepper.name,
                  view.stepper_why);
+    spdlog::warn("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+                 kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
     spdlog::info("shards are stepped on the CPU: {}", view.stepper_why);

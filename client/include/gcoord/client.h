@@ -20,6 +20,7 @@
 #include "gcoord/election.h"
 #include "gcoord/future.h"
 #include "gcoord/lease.h"
+#include "gcoord/ledger.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
@@ -100,6 +101,11 @@ class GCOORD_API Client {
   // reading. Each piece may take as long as a request; a node that is still preparing one says so.
   // Whether the whole is right, its reader finds out: nothing is checked here.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
+
+  // Has one node let go of old entries of its ledger; returns when they are gone for good. It may
+  // take as long as the node has to look through its shards. GC8210 while it does so already,
+  // GC8211 for an order that cannot be.
+  Result<LedgerPruned> prune_ledger(std::uint32_t node_id, const LedgerPruning& order);
 
   // Returns when every node of the cluster is connected, or GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);

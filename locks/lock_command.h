@@ -12,6 +12,7 @@
 //   RegisterSession  kind 1, flags 1, session 8, ttl_ms 4
 //   ExpireSession    kind 1, flags 1, session 8, serial 4
 //   CloseSession     kind 1, flags 1, session 8, sequence 8
+//   BreakWait        see lock_break_wait.h
 //
 // An acquire of a name of up to 28 bytes and a release (46 bytes) stay within 54 bytes, so that
 // their Merkle leaf is one SHA-256 compression. The hash of a name is not stored beside the name:
@@ -46,7 +47,8 @@ enum class LockCommandKind : std::uint8_t {
   RegisterSession = 4,
   ExpireSession = 5,
   CloseSession = 6,
-  Unknown = 255,  // Never encoded: what a driver applies for an entry that does not decode.
+  BreakWait = 13,  // See lock_break_wait.h.
+  Unknown = 255,   // Never encoded: what a driver applies for an entry that does not decode.
 };
 
 // Bits of LockCommand::flags. Never renumber.

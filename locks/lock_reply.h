@@ -61,6 +61,8 @@ enum class LockCode : std::uint8_t {
   HoldConflict =
       28,  // The session has a share and asks for the lock alone, or otherwise; no change.
   LimitDiffers = 29,  // Those who hold it share under another limit of permits; no change.
+  // How a wait ended, as event and as the stored reply of its acquire; answers to BreakWait.
+  Deadlock = 60,  // It was one of several that would have waited for each other for ever.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

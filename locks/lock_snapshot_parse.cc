@@ -17,8 +17,9 @@ Status lost(const char* what) {
 // Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
 bool code_storable(LockCode code, std::uint16_t version) {
   const bool beyond_plain = code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers;
+  const bool broken = code == LockCode::Deadlock;
   return (code > LockCode::None && code < LockCode::NotWaiting) ||
-         (version == kLockSnapshotVersionHolds && beyond_plain);
+         (version == kLockSnapshotVersionHolds && (beyond_plain || broken));
 }
 
 // Reads the parts in their order and checks each on its own; the first fault ends it. Vectors grow

@@ -56,7 +56,7 @@ struct WaitGraph {
   std::uint32_t* choice = nullptr;  // Of a stuck one: the lowest stuck one that it waits for.
   std::uint32_t* jump = nullptr;    // Where 2^k pointers lead to; two columns, by turns.
   std::uint32_t* on_cycle = nullptr;
-  std::uint32_t* cycle_vertices = nullptr;  // In no particular order.
+  WaitEdge* cycles = nullptr;  // Who is on one, and its pointer; in no particular order.
   WaitGraphState* state = nullptr;
 };
 
@@ -147,7 +147,7 @@ GCOORD_HD inline void mark_cycle(const WaitGraph& graph, std::uint32_t vertex) {
 
 GCOORD_HD inline void list_cycle(const WaitGraph& graph, std::uint32_t vertex) {
   if (graph.on_cycle[vertex] != 0) {
-    graph.cycle_vertices[relaxed_add(graph.state->cycle_count, 1)] = vertex;
+    graph.cycles[relaxed_add(graph.state->cycle_count, 1)] = {vertex, graph.choice[vertex]};
   }
 }
 

@@ -28,14 +28,15 @@ struct Parts {
 
 }  // namespace
 
-// Edges, `any`, and per vertex: lacking, freed, choice, two columns of pointers, on_cycle,
-// cycle_vertices.
+// Edges, `any`, and per vertex: lacking, freed, choice, on_cycle, two columns of pointers, and a
+// pair for who is on a cycle.
 Status WaitGraphSearch::reserve(std::size_t edge_count, std::size_t vertex_count) {
-  constexpr std::size_t kWords = 5;
+  constexpr std::size_t kWords = 4;
   const std::size_t word_bytes = whole_lines(vertex_count * sizeof(std::uint32_t));
   const std::size_t bytes =
       whole_lines(edge_count * sizeof(WaitEdge)) + whole_lines(vertex_count) + kWords * word_bytes +
-      whole_lines(2 * vertex_count * sizeof(std::uint32_t)) + whole_lines(sizeof(WaitGraphState));
+      whole_lines(2 * vertex_count * sizeof(std::uint32_t)) +
+      whole_lines(vertex_count * sizeof(WaitEdge)) + whole_lines(sizeof(WaitGraphState));
   if (memory_ == nullptr || memory_bytes_ < bytes) {
     GCOORD_TRY(memory_, device_.reserve(bytes));
     memory_bytes_ = bytes;
@@ -49,7 +50,7 @@ Status WaitGraphSearch::reserve(std::size_t edge_count, std::size_t vertex_count
   graph_.freed = parts.take<std::uint32_t>(vertex_count);
   graph_.choice = parts.take<std::uint32_t>(vertex_count);
   graph_.on_cycle = parts.take<std::uint32_t>(vertex_count);
-  graph_.cycle_vertices = parts.take<std::uint32_t>(vertex_count);
+  graph_.cycles = parts.take<WaitEdge>(vertex_count);
   graph_.jump = parts.take<std::uint32_t>(2 * vertex_count);
   graph_.state = parts.take<WaitGraphState>(1);
   return {};
@@ -94,13 +95,17 @@ Result<WaitCycles> WaitGraphSearch::search() {
   GCOORD_TRY_STATUS(device_.copy_out(&state, graph_.state, sizeof(state)));
   GCOORD_ASSERT(state.cycle_count > 0);
   found.on_cycle.resize(state.cycle_count);
-  found.choice.resize(graph_.vertex_count);
   GCOORD_TRY_STATUS(device_.copy_out(
-      found.on_cycle.data(), graph_.cycle_vertices, found.on_cycle.size() * sizeof(std::uint32_t)));
-  GCOORD_TRY_STATUS(device_.copy_out(
-      found.choice.data(), graph_.choice, found.choice.size() * sizeof(std::uint32_t)));
-  std::ranges::sort(found.on_cycle);
+      found.on_cycle.data(), graph_.cycles, found.on_cycle.size() * sizeof(WaitEdge)));
+  std::ranges::sort(found.on_cycle, {}, &WaitEdge::from);
   return found;
+}
+
+Result<std::vector<std::uint32_t>> WaitGraphSearch::choices() {
+  std::vector<std::uint32_t> choice(graph_.vertex_count);
+  GCOORD_TRY_STATUS(
+      device_.copy_out(choice.data(), graph_.choice, choice.size() * sizeof(std::uint32_t)));
+  return choice;
 }
 
 Result<WaitCycles> WaitGraphSearch::find(std::span<const WaitEdge> edges,

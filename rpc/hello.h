@@ -29,10 +29,11 @@ enum class Feature : std::uint64_t {
   CheckBatch = 2,
   LeaderMap = 4,
   Snapshots = 8,
-  LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
+  LockHolds = 16,   // LockAcquireHold, and RequestFlag::Details.
+  Deadlocks = 512,  // RequestFlag::Blocks, LockDeadlocks.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 512;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

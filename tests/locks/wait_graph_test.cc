@@ -68,23 +68,43 @@ class WaitGraphTest : public testing::TestWithParam<const char*> {
     device_ = std::move(made).value();
   }
 
-  WaitCycles find(const Waits& waits) {
-    auto found = WaitGraphSearch{*device_}.find(waits.edges, waits.any);
-    EXPECT_TRUE(found.ok());
-    return found.ok() ? std::move(found).value() : WaitCycles{};
+  struct Found {
+    std::vector<std::uint32_t> on_cycle;
+    std::vector<std::uint32_t> choice;  // Empty when nobody is on a cycle.
+    bool settled = false;
+  };
+
+  Found find(const Waits& waits) {
+    WaitGraphSearch search(*device_);
+    const auto cycles = search.find(waits.edges, waits.any);
+    EXPECT_TRUE(cycles.ok());
+    if (!cycles.ok()) {
+      return {};
+    }
+    Found found{.settled = cycles.value().settled};
+    for (const WaitEdge& each : cycles.value().on_cycle) {
+      found.on_cycle.push_back(each.from);
+    }
+    if (!found.on_cycle.empty()) {
+      found.choice = search.choices().value();
+    }
+    for (const WaitEdge& each : cycles.value().on_cycle) {
+      EXPECT_EQ(found.choice[each.from], each.to);
+    }
+    return found;
   }
 
   std::unique_ptr<SweepDevice> device_;
 };
 
 TEST_P(WaitGraphTest, L18TwoWhoWaitForEachOtherAreACycle) {
-  const WaitCycles found = find({{{0, 1}, {1, 0}, {2, 0}}, {0, 0, 0}});
+  const Found found = find({{{0, 1}, {1, 0}, {2, 0}}, {0, 0, 0}});
   EXPECT_EQ(found.on_cycle, (std::vector<std::uint32_t>{0, 1}));
   EXPECT_EQ(found.choice[2], 0u);
 }
 
 TEST_P(WaitGraphTest, L18AQueueWithoutACycleIsNone) {
-  const WaitCycles found = find({{{0, 1}, {1, 2}, {3, 2}}, {0, 0, 0, 0}});
+  const Found found = find({{{0, 1}, {1, 2}, {3, 2}}, {0, 0, 0, 0}});
   EXPECT_TRUE(found.on_cycle.empty());
   EXPECT_TRUE(found.settled);
 }
@@ -126,7 +146,7 @@ TEST_P(WaitGraphTest, L18RandomWaitsAreJudgedAsTheNaiveDetectorDoes) {
                           static_cast<std::uint32_t>(random64(seed, 4, k) % vertex_count)};
       waits.edges.push_back(edge);
     }
-    const WaitCycles found = find(waits);
+    const Found found = find(waits);
     const std::vector<bool> stuck = naively_stuck(waits);
     std::vector<std::uint32_t> on_cycle;
     for (std::uint32_t v = 0; v < vertex_count; ++v) {

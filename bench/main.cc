@@ -6,6 +6,7 @@
 #include "bench/check.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
+#include "bench/leases.h"
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
@@ -72,6 +73,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
+     kDefaultShards},
+    {"leases",
+     "keep-alives, expiry scans and deadlock scans, on one core, or with --device on a GPU",
+     &bench_leases,
      kDefaultShards},
     {"merkle",
      "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",

@@ -103,6 +103,31 @@ GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
   reply.holder = tables.requests[row].holder;
 }
 
+// Ends the wait of a deadlock, if it is still that very wait; what else there is stays.
+GCOORD_HD inline void apply_break_wait(const ApplyPoint& at,
+                                       const LockCommand& command,
+                                       SessionRow found,
+                                       LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const SessionRow session_row = live_session(at, found, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
+  const bool waits = row.value != 0 && tables.requests[row].code == LockCode::Waiting &&
+                     tables.requests[row].enqueued_at.value == command.token.value;
+  if (!waits) {
+    reply.code = LockCode::NotWaiting;
+    return;
+  }
+  const LockRow lock = tables.requests[row].lock;
+  end_wait(tables, row, LockCode::Deadlock, FencingToken{}, at.events);
+  if (is_marked(tables.locks[lock])) {
+    wake(tables, lock, at.index, at.events);
+  }
+  reply.code = LockCode::Deadlock;
+}
+
 // The session is registered by now; `added` says that it was not before.
 GCOORD_HD inline void apply_register(const ApplyPoint& at,
                                      SessionRow found,
@@ -154,6 +179,9 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (command.kind == LockCommandKind::CancelWait) {
     return apply_cancel_wait(at, command, row, reply);
   }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return apply_break_wait(at, command, row, reply);
+  }
   if (command.kind == LockCommandKind::RegisterSession) {
     return apply_register(at, row, adds, reply);
   }
@@ -167,6 +195,7 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::Acquire:
     case LockCommandKind::Release:
     case LockCommandKind::CancelWait:
+    case LockCommandKind::BreakWait:
     case LockCommandKind::RegisterSession:
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:

@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/utf8.h"
 #include "locks/byte_codec.h"
+#include "locks/lock_break_wait.h"
 #include "locks/lock_force_command.h"
 
 #include <string>
@@ -245,6 +246,9 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (is_force_kind(command.kind)) {
     return encode_force(command, out);
   }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return encode_break_wait(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -285,6 +289,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   command.kind = static_cast<LockCommandKind>(reader.integer<std::uint8_t>());
   if (is_force_kind(command.kind)) {
     return decode_force(command.kind, bytes.subspan(1));
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return decode_break_wait(bytes.subspan(1));
   }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};

@@ -14,6 +14,7 @@
 //   CloseSession     kind 1, flags 1, session 8, sequence 8
 //   BreakLock        kind 1, flags 1, token 8, name bytes 2, bytes of who 1, name, who, reason
 //   EndDelay         kind 1, flags 1, name hash 16, token 8
+//   BreakWait        see lock_break_wait.h
 //
 // An acquire of a name of up to 28 bytes and a release (46 bytes) stay within 54 bytes, so that
 // their Merkle leaf is one SHA-256 compression. The hash of a name is not stored beside the name:
@@ -48,9 +49,10 @@ enum class LockCommandKind : std::uint8_t {
   RegisterSession = 4,
   ExpireSession = 5,
   CloseSession = 6,
-  BreakLock = 7,  // Ends holds of a lock, whoever has them.
-  EndDelay = 8,   // The delay of a lock whose holder failed is over.
-  Unknown = 255,  // Never encoded: what a driver applies for an entry that does not decode.
+  BreakLock = 7,   // Ends holds of a lock, whoever has them.
+  EndDelay = 8,    // The delay of a lock whose holder failed is over.
+  BreakWait = 13,  // See lock_break_wait.h.
+  Unknown = 255,   // Never encoded: what a driver applies for an entry that does not decode.
 };
 
 // Bits of LockCommand::flags. Never renumber.

@@ -55,6 +55,7 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.requests = 1;
       demand.events = 1;
       break;
+    case LockCommandKind::BreakWait:
     case LockCommandKind::CancelWait:
       demand.events = 1;
       break;

@@ -67,6 +67,8 @@ enum class LockCode : std::uint8_t {
   Broken = 42,       // To BreakLock: holder and token say which hold ended, of several the oldest.
   DelayEnded = 43,   // To EndDelay.
   DelayOver = 44,    // To EndDelay: the lock does not stay for a delay under this token; no change.
+  // How a wait ended, as event and as the stored reply of its acquire; answers to BreakWait.
+  Deadlock = 60,  // It was one of several that would have waited for each other for ever.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

@@ -133,6 +133,8 @@ enum class ErrorCode : std::uint32_t {
   HoldConflict = 6026,
   PermitsDiffer = 6027,
 
+  Deadlock = 6040,
+
   ElectionVacant = 6101,
 
   DeviceBuild = 7001,

@@ -335,6 +335,9 @@ constexpr ErrorEntry kTable[] = {
      "those who hold the lock share it under another limit of permits",
      "Name the same limit everywhere, or try again when they are gone"},
     // Elections.
+    {ErrorCode::Deadlock, "Deadlock", StatusCode::Aborted, ExitCode::Conflict,
+     "the wait was one of several that would have waited for each other for ever",
+     "Release what the session holds, then acquire again in one order everywhere"},
     {ErrorCode::ElectionVacant, "ElectionVacant", StatusCode::NotFound, ExitCode::Negative,
      "nobody leads in this election", "Campaign in it, or ask again later"},
     // Devices.

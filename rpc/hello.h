@@ -30,10 +30,11 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,        // LockAcquireHold, and RequestFlag::Details.
+  Deadlocks = 512,       // RequestFlag::Blocks, LockDeadlocks.
   LedgerPruning = 2048,  // LedgerPrune.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 2048;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 512 | 2048;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

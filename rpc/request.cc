@@ -28,6 +28,8 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_list";
     case RequestKind::LockAcquireHold:
       return "lock_acquire_hold";
+    case RequestKind::LockDeadlocks:
+      return "lock_deadlocks";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:

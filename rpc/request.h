@@ -33,6 +33,8 @@ enum class RequestKind : std::uint16_t {
   LockList = 22,        // Payload: ListQuery. Reply payload: ListPage.
   // As LockAcquire, but for more than a plain hold; payload: a LockHold. Feature::LockHolds.
   LockAcquireHold = 23,
+  // Reply payload: JSON of the deadlocks that this node found. Feature::Deadlocks.
+  LockDeadlocks = 96,
   NodeStatus = 32,    // Reply payload: JSON.
   ShardList = 33,     // Payload: ShardRange. Reply payload: JSON.
   ShardShow = 34,     // shard. Reply payload: JSON.
@@ -55,6 +57,9 @@ enum class RequestFlag : std::uint16_t {
   // The token makes it happen once, and a repetition answers that nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
+  // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
+  // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
+  Blocks = 1024,
 };
 
 // Never renumber: bits of ReplySlot::flags.

@@ -96,6 +96,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
+                                 static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::Details));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
@@ -124,6 +125,7 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::KeepAlive:
     case RequestKind::LockCheckBatch:
     case RequestKind::LockList:
+    case RequestKind::LockDeadlocks:
     case RequestKind::NodeStatus:
     case RequestKind::ShardList:
     case RequestKind::ShardShow:

@@ -29,6 +29,8 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::WaitTimedOut;
     case LockCode::WaitCancelled:
       return ErrorCode::WaitCancelled;
+    case LockCode::Deadlock:
+      return ErrorCode::Deadlock;
     case LockCode::NotWaiting:
       return ErrorCode::WaitUnknown;
     case LockCode::SessionUnknown:

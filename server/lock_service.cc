@@ -103,6 +103,11 @@ LockService::LockService(const LockServiceOptions& options,
             propose(
                 expiry.shard, locks::make_expire_session(expiry.session, expiry.serial), pending);
           }),
+      deadlocks_({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
+                 locks_,
+                 waits_,
+                 metrics,
+                 deadlock_doors()),
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
   const std::string prefix = "gcoord_server_";
@@ -204,6 +209,8 @@ void LockService::dispatch(ConnectionId connection,
       return on_keep_alive(connection, request, payload);
     case RequestKind::CloseSession:
       return on_close_session(connection, request);
+    case RequestKind::LockDeadlocks:
+      return say(deadlocks_.report());
     case RequestKind::NodeStatus:
       return say(reports_->node_status());
     case RequestKind::ShardShow:

@@ -18,6 +18,7 @@
 #include "locks/lock_cpu.h"
 #include "rpc/hello.h"
 #include "rpc/validate.h"
+#include "server/deadlock_watch.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -54,6 +55,7 @@ struct LockServiceOptions {
   std::uint64_t index_seed = 0;
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
+  std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
 };
 
 class LockService final : public Service {
@@ -107,6 +109,9 @@ class LockService final : public Service {
   std::size_t pending_count() const { return pending_.size(); }
 
   std::size_t wait_count() const { return waits_.size(); }
+
+  // Where deadlocks are searched; it outlives this.
+  void search_deadlocks_on(locks::SweepDevice& device) { deadlocks_.search_on(device); }
 
   std::size_t read_bytes() const { return reads_.held_bytes(); }
 
@@ -175,8 +180,9 @@ class LockService final : public Service {
                       const locks::LockReply& decision);
   void answer_events(const AppliedEntry& entry, const locks::LockEvents& events);
   void bind_wait(const Pending& pending, ShardId shard);
-  void end_wait(const Wait& wait, const rpc::ReplySlot& reply);
+  void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
+  DeadlockWatch::Doors deadlock_doors();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
   bool leads(ShardId shard) const;
   void set_leads(ShardId shard, bool leading);
@@ -199,6 +205,7 @@ class LockService final : public Service {
   WaitTable waits_;
   LockReads reads_;
   SessionExpiry expiry_;
+  DeadlockWatch deadlocks_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
   std::uint64_t close_last_ = 0;
   std::vector<std::uint64_t> led_;  // A bit per shard.

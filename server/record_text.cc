@@ -29,6 +29,8 @@ std::string name_of(LockCommandKind kind) {
       return "release";
     case LockCommandKind::CancelWait:
       return "cancel_wait";
+    case LockCommandKind::BreakWait:
+      return "break_wait";
     case LockCommandKind::RegisterSession:
       return "register_session";
     case LockCommandKind::ExpireSession:
@@ -112,7 +114,8 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
   if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
     facts.emplace_back("name_hash", hex(command.name_hash));
   }
-  add_number(facts, "token", command.token.value);
+  const bool breaks = command.kind == LockCommandKind::BreakWait;
+  add_number(facts, breaks ? "enqueued_at" : "token", command.token.value);
   add_number(facts, "ttl_ms", command.ttl_ms);
   add_number(facts, "serial", command.serial);
   if (command.kind == LockCommandKind::CancelWait) {

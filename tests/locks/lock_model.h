@@ -32,8 +32,10 @@ class LockModel {
     std::uint64_t token = 0;
   };
 
+  // Entries have the indexes 1, 2, 3.
   Answer apply(const LockCommand& command) {
     ended.clear();
+    ++index_;
     const std::uint64_t id = command.session.value;
     switch (command.kind) {
       case LockCommandKind::Acquire:
@@ -45,6 +47,8 @@ class LockModel {
         return request(command);
       case LockCommandKind::CancelWait:
         return cancel(command);
+      case LockCommandKind::BreakWait:
+        return break_wait(command);
       case LockCommandKind::RegisterSession:
         if (!sessions_.contains(id)) {
           sessions_[id].serial = ++serial_last_;
@@ -84,6 +88,18 @@ class LockModel {
   std::uint32_t serial_of(std::uint64_t session) const {
     const auto found = sessions_.find(session);
     return found == sessions_.end() ? 1 : found->second.serial;
+  }
+
+  // Where the acquire was queued that waits under these numbers; 0: none does.
+  std::uint64_t wait_index(std::uint64_t session, std::uint64_t sequence) const {
+    for (const auto& [name, lock] : locks_) {
+      for (const Waiter& waiter : lock.queue) {
+        if (waiter.session == session && waiter.sequence == sequence) {
+          return waiter.index;
+        }
+      }
+    }
+    return 0;
   }
 
   bool alive(std::uint64_t session) const {
@@ -131,6 +147,7 @@ class LockModel {
     std::uint64_t session = 0;
     std::uint64_t sequence = 0;
     HoldAsk ask;
+    std::uint64_t index = 0;
   };
 
   struct Lock {
@@ -280,7 +297,7 @@ class LockModel {
       return {code, lock.holders[0].token, lock.holders[0].session};
     }
     lock.marked = lock.marked || command_asks(command);
-    lock.queue.push_back({session, command.sequence.value, ask});
+    lock.queue.push_back({session, command.sequence.value, ask, index_});
     return {LockCode::Waiting};
   }
 
@@ -500,6 +517,20 @@ class LockModel {
     return {LockCode::NotWaiting};
   }
 
+  Answer break_wait(const LockCommand& command) {
+    const auto found = sessions_.find(command.session.value);
+    if (found == sessions_.end() || found->second.dying) {
+      return {found == sessions_.end() ? LockCode::SessionUnknown : LockCode::SessionExpired};
+    }
+    if (wait_index(command.session.value, command.sequence.value) != command.token.value) {
+      return {LockCode::NotWaiting};
+    }
+    const Key left = leave_queues(command.session.value, command.sequence.value);
+    end_wait(command.session.value, command.sequence.value, {LockCode::Deadlock});
+    wake(left);
+    return {LockCode::Deadlock};
+  }
+
   Answer end(std::uint64_t id, LockCode code) {
     Session& session = sessions_[id];
     session.failed = session.dying ? session.failed : code == LockCode::SessionExpired;
@@ -544,6 +575,7 @@ class LockModel {
   std::map<Key, Lock> locks_;
   std::map<std::uint64_t, Session> sessions_;
   std::uint64_t token_last_ = 0;
+  std::uint64_t index_ = 0;
   std::uint32_t serial_last_ = 0;
 };
 

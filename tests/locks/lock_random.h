@@ -3,6 +3,7 @@
 // from the model at the moment of use, so a shrunk case still makes sense.
 #pragma once
 
+#include "locks/lock_break_wait.h"
 #include "tests/locks/lock_model.h"
 
 #include <rapidcheck.h>
@@ -79,6 +80,11 @@ class CommandSource {
            .by_token = random.kind == 25});
     }
     // The busiest session lives long, so that its window fills.
+    if (random.kind == 26) {
+      const std::uint64_t waits = model.wait_index(random.session, sequence);
+      return make_break_wait(
+          session, RequestSequence{sequence}, LogIndex{std::max<std::uint64_t>(1, waits)});
+    }
     if (random.kind < 28 || (random.session == 1 && !random.odd)) {
       return make_cancel_wait(session, RequestSequence{sequence}, random.flag);
     }

@@ -30,9 +30,14 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
+  Watches = 128,   // WatchOpen and its kin.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
+inline constexpr std::uint64_t kFeatures =
+    static_cast<std::uint64_t>(Feature::Locks) | static_cast<std::uint64_t>(Feature::CheckBatch) |
+    static_cast<std::uint64_t>(Feature::LeaderMap) |
+    static_cast<std::uint64_t>(Feature::Snapshots) |
+    static_cast<std::uint64_t>(Feature::LockHolds) | static_cast<std::uint64_t>(Feature::Watches);
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -39,6 +39,10 @@ enum class RequestKind : std::uint16_t {
   LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
   SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
   SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Payload: WatchQuery. Answered many times, until an error ends it (watch_messages.h).
+  WatchOpen = 64,
+  WatchClose = 65,     // sequence = the request id of the WatchOpen to end, on the same connection.
+  WatchProgress = 66,  // sequence = the request id of a WatchOpen that shall say how far it is.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -52,7 +56,8 @@ enum class RequestFlag : std::uint16_t {
   // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
   // The token makes it happen once, and a repetition answers that nothing is held under it.
   ByToken = 4,
-  Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
+  Details = 8,       // LockGet: all that is known of its holds. Feature::LockHolds.
+  WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
 };
 
 // Never renumber: bits of ReplySlot::flags.

@@ -96,7 +96,8 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
-                                 static_cast<std::uint16_t>(RequestFlag::Details));
+                                 static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -130,6 +131,9 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LeaderMap:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       return ErrorCode::None;
   }
   return ErrorCode::KindUnknown;

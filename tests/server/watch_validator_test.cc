@@ -357,7 +357,9 @@ TEST_P(WatchValidatorTest, W1OrderedUniqueReliableAtomicResumableBookmarkable) {
     check_all(watcher);
     resumed += watcher.resumed;
   }
-  EXPECT_GT(resumed, 100u);  // Otherwise this says nothing of resuming.
+  // Otherwise this says nothing of resuming, and of the past that the ring has no more.
+  EXPECT_GT(resumed, 100u);
+  EXPECT_GT(nodes_[0]->history_looks, 100u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, WatchValidatorTest, testing::Range<std::uint64_t>(1, 7));

@@ -103,6 +103,7 @@ class WatchNode {
                .tell_peers = [this](auto message) { told.assign(message.begin(), message.end()); },
                .history =
                    [this](ShardId shard) {
+                     ++history_looks;
                      return std::make_shared<LogReader>(
                          logs_[shard.value], applied_[shard.value], history_first);
                    },
@@ -190,6 +191,7 @@ class WatchNode {
   WatchSink sink;
   std::uint64_t now_ms = 1;
   std::uint64_t history_first = 0;
+  std::atomic<std::uint64_t> history_looks{0};
   std::vector<std::byte> told;
 
  private:

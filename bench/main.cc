@@ -67,7 +67,8 @@ constexpr Benchmark kBenchmarks[] = {
     {"failover",
      "time until all shards are led again after a kill -9",
      &bench_failover,
-     kDefaultShards},
+     kDefaultShards,
+     true},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
@@ -149,9 +150,14 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                     "what an answer of the cluster stands on: durable (default) or memory")
         ->check(CLI::IsMember({"durable", "memory"}));
   }
-  command.add_option("--device",
-                     options.device,
-                     "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "failover") {
+    command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
+        ->check(CLI::IsMember({"host", "resident"}));
+  }
+  command.add_option(
+      "--device",
+      options.device,
+      "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
   if (is_locks) {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));

@@ -124,21 +124,6 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
   return options;
 }
 
-// What failed, with the revision that can be had if the past is what failed.
-int fail_watch(Context& context,
-               const client::Client& client,
-               const client::Watch& watch,
-               const client::Status& status) {
-  const client::Revision first = watch.first_revision();
-  if (first.revision == 0) {
-    return context.fail(client, status);
-  }
-  return context.fail(rpc::make_error(static_cast<rpc::ErrorCode>(status.detail()),
-                                      "shard " + std::to_string(first.shard) +
-                                          " begins with revision " +
-                                          std::to_string(first.revision)));
-}
-
 int stream(Context& context,
            const client::Client& client,
            client::Watch& watch,
@@ -148,7 +133,7 @@ int stream(Context& context,
   while (flags.count == 0 || seen < flags.count) {
     const auto batch = watch.next();
     if (!batch.ok()) {
-      return signals.signal() != 0 ? 0 : fail_watch(context, client, watch, batch.status());
+      return signals.signal() != 0 ? 0 : context.fail(client, batch.status());
     }
     for (const WatchEvent& event : batch.value().events) {
       print_line(context, event_json(batch.value(), event));
@@ -201,8 +186,7 @@ int wait_for(Context& context,
     const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
     const auto batch = watch.next(std::max(left, milliseconds{0}));
     if (!batch.ok()) {
-      return signals.signal() != 0 ? 128 + signals.signal()
-                                   : fail_watch(context, client, watch, batch.status());
+      return signals.signal() != 0 ? 128 + signals.signal() : context.fail(client, batch.status());
     }
     if (!batch.value()) {
       return context.fail(rpc::make_error(rpc::ErrorCode::WatchTimedOut, flags.name));

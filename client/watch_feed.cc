@@ -15,6 +15,9 @@ namespace {
 // How often silence and due attempts are looked at. Real time: no test depends on it.
 constexpr std::chrono::milliseconds kLook{100};
 
+// A node that is kept for so long serves all watches.
+constexpr std::chrono::milliseconds kSettled{1000};
+
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
@@ -162,13 +165,18 @@ void WatchFeed::connect() {
 
 void WatchFeed::on_closed(const std::string& reason) {
   evidence_ = addresses_[at_] + ": " + reason;
-  reconnects_ += phase_ == Phase::Ready ? 1 : 0;
+  const bool was_ready = phase_ == Phase::Ready;
+  reconnects_ += was_ready ? 1 : 0;
   phase_ = Phase::Resting;
   connection_.reset();
   streams_.clear();
   for (auto& [number, entry] : entries_) {
     for (Stream& stream : entry.streams) {
       stream.request_id = 0;
+      // Whose past others have refused, this one does not save now.
+      if (!was_ready && !stream.refused_by.empty()) {
+        stream.refused_by.insert(addresses_[at_]);
+      }
     }
   }
   at_ = (at_ + 1) % addresses_.size();
@@ -224,6 +232,7 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
     }
   }
   phase_ = Phase::Ready;
+  ready_at_ = options_.clock->now();
   for (auto& [number, entry] : entries_) {
     open(entry);
   }
@@ -325,7 +334,6 @@ void WatchFeed::on_message(std::uint64_t id, const rpc::WatchMessage& message) {
   if (stream == nullptr) {
     return;  // Of a watch that is closed, or rests.
   }
-  attempt_ = 0;
   Entry& entry = entries_.at(number);
   stream->refused_by.clear();
   if (message.kind == rpc::WatchMessageKind::Progress) {
@@ -383,7 +391,11 @@ void WatchFeed::on_compacted(std::uint64_t id, const rpc::ReplySlot& slot) {
   if (stream->refused_by.size() < addresses_.size()) {
     return move_on("does not have the past of a watch any more");
   }
-  fail(number, failure(rpc::ErrorCode::WatchCompacted), {slot.shard, slot.extra});
+  fail(number,
+       failure(rpc::ErrorCode::WatchCompacted,
+               "shard " + std::to_string(slot.shard) + " begins with revision " +
+                   std::to_string(slot.extra)),
+       {slot.shard, slot.extra});
 }
 
 void WatchFeed::arm() {
@@ -408,6 +420,8 @@ void WatchFeed::tick() {
   if (phase_ != Phase::Ready || streams_.empty()) {
     return;
   }
+  // Not before: a node that serves one watch and refuses another must not be asked without a pause.
+  attempt_ = now - ready_at_ >= kSettled ? 0 : attempt_;
   const TimePoint silence = now - connection_->last_received();
   const TimePoint patience{options_.request_timeout};
   if (silence >= patience) {

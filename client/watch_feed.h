@@ -97,6 +97,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Phase phase_ = Phase::Resting;
   TimePoint retry_at_{};
   TimePoint give_up_at_{};
+  TimePoint ready_at_{};
   std::uint32_t attempt_ = 0;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   ClusterId cluster_;

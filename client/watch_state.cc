@@ -73,7 +73,7 @@ void WatchState::note(const rpc::WatchProgressPart& progress) {
 void WatchState::hand_over(Item item) {
   if (callback_) {
     if (!item.batch.events.empty()) {
-      callback_(item.batch);
+      call_back(item.batch);
     }
     const std::lock_guard lock(mutex_);
     taken_to_[item.batch.shard] = item.batch.revision;
@@ -105,8 +105,13 @@ void WatchState::fail(const Status& status, Revision first) {
     first_ = first;
     changed_.notify_all();
   }
-  if (callback_) {
-    callback_(status);
+  call_back(status);
+}
+
+void WatchState::call_back(const Result<WatchBatch>& batch) {
+  const std::lock_guard lock(calling_);
+  if (callback_ && !silent_) {
+    callback_(batch);
   }
 }
 
@@ -151,6 +156,10 @@ Result<std::optional<WatchBatch>> WatchState::take(
 }
 
 void WatchState::close() {
+  {
+    const std::lock_guard lock(calling_);
+    silent_ = true;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (!failure_) {

@@ -61,12 +61,17 @@ class WatchState {
   };
 
   void hand_over(Item item);
+  void call_back(const Result<WatchBatch>& batch);
 
   WatchOptions options_;
   Watch::Callback callback_;
   std::function<void()> on_room_;
   std::function<void()> on_close_;
   std::map<std::uint32_t, std::uint64_t> queued_to_;  // The feed's thread alone.
+
+  // Held while the callback runs, which may close the watch itself. Before mutex_, if both.
+  std::recursive_mutex calling_;
+  bool silent_ = false;  // Of the callback: it was closed.
 
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;

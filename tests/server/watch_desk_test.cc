@@ -1,4 +1,6 @@
 // The desk alone: what is sent to whom, what is refused, and who is left behind.
+#include "server/watch_desk.h"
+
 #include "rpc/error_codes.h"
 #include "tests/server/watch_world.h"
 

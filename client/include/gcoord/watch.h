@@ -89,7 +89,7 @@ struct WatchOptions {
 class GCOORD_API Watch {
  public:
   // Batches as they come, on the client's thread for watches, or at last why none comes any more.
-  // Must return soon.
+  // Must return soon. Not called any more when close() or the destructor has returned.
   using Callback = std::function<void(const Result<WatchBatch>&)>;
 
   // Ends it.

@@ -17,6 +17,7 @@
 #include "bench/step.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
+#include "bench/watch.h"
 #include "chaos/process/own_path.h"
 
 #include <CLI/CLI.hpp>
@@ -90,6 +91,10 @@ constexpr Benchmark kBenchmarks[] = {
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
      kDefaultShards},
+    {"watch",
+     "time until all who watch one name are told of a change, and memory per watch",
+     &bench_watch,
+     64},
     {"check",
      "seconds to judge 100,000 operations on 20 keys, by model",
      &bench_check,

@@ -251,6 +251,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_flag(
       "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
 
+  add_elect_observe_command(*elect, context);
   add_verb(*elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
 
   verb = add_verb(*elect,

@@ -137,6 +137,15 @@ enum class ErrorCode : std::uint32_t {
 
   ElectionVacant = 6101,
 
+  WatchCompacted = 6201,
+  WatchLagging = 6202,
+  WatchesExhausted = 6203,
+  WatchInvalid = 6204,
+  WatchCutOff = 6205,
+  WatchUnknown = 6206,
+  WatchClosed = 6207,
+  WatchTimedOut = 6208,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -44,6 +44,12 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_read";
     case RequestKind::LedgerPrune:
       return "ledger_prune";
+    case RequestKind::WatchOpen:
+      return "watch_open";
+    case RequestKind::WatchClose:
+      return "watch_close";
+    case RequestKind::WatchProgress:
+      return "watch_progress";
   }
   return "unknown";
 }

@@ -43,6 +43,10 @@ enum class RequestKind : std::uint16_t {
   SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
   // Payload: LedgerPrune. Reply payload: LedgerPruned, when it is durable. Feature::LedgerPruning.
   LedgerPrune = 104,
+  // Payload: WatchQuery. Answered many times, until an error ends it (watch_messages.h).
+  WatchOpen = 64,
+  WatchClose = 65,     // sequence = the request id of the WatchOpen to end, on the same connection.
+  WatchProgress = 66,  // sequence = the request id of a WatchOpen that shall say how far it is.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -60,6 +64,7 @@ enum class RequestFlag : std::uint16_t {
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,
+  WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
 };
 
 // Never renumber: bits of ReplySlot::flags.

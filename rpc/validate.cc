@@ -93,11 +93,12 @@ ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
 
 ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
-      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
-                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
-                                 static_cast<std::uint16_t>(RequestFlag::Blocks) |
-                                 static_cast<std::uint16_t>(RequestFlag::Details));
+                                 static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Wait) |
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -133,6 +134,9 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
     case RequestKind::LedgerPrune:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       return ErrorCode::None;
   }
   return ErrorCode::KindUnknown;

@@ -221,6 +221,9 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::Hello:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);

@@ -19,6 +19,7 @@
 #include "rpc/hello.h"
 #include "rpc/validate.h"
 #include "server/deadlock_watch.h"
+#include "server/apply_tap.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -104,6 +105,9 @@ class LockService final : public Service {
     device_facts_sink_ = std::move(sink);
   }
 
+  // Who looks on (apply_tap.h); it outlives the engine's calls.
+  void set_tap(ApplyTap* tap) { tap_ = tap; }
+
   const locks::LockCpu& locks() const { return locks_; }
 
   std::size_t pending_count() const { return pending_.size(); }
@@ -174,6 +178,7 @@ class LockService final : public Service {
   RecordHeader record_header(const Pending& pending) const;
 
   // Outcomes.
+  locks::LockReply apply_tapped(const AppliedEntry& entry, locks::LockEvents& events);
   void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);
   void answer_request(const Pending& pending,
                       const AppliedEntry& entry,
@@ -211,6 +216,7 @@ class LockService final : public Service {
   std::vector<std::uint64_t> led_;  // A bit per shard.
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
+  ApplyTap* tap_ = nullptr;
   std::function<void(NodeId, std::string_view)> address_sink_;
   std::function<void(NodeId, std::span<const std::byte>)> device_facts_sink_;
 };

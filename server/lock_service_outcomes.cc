@@ -31,8 +31,11 @@ void LockService::apply(const AppliedEntry& entry) {
     return;
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
+  const bool tapped = tap_ != nullptr && tap_->on();
   const locks::LockReply decision =
-      locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
+      tapped
+          ? apply_tapped(entry, events)
+          : locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
   metrics_.sessions->set(locks_.tables().sessions.used());
   metrics_.locks->set(locks_.tables().locks.used());
   if (entry.cookie != 0) {
@@ -41,6 +44,18 @@ void LockService::apply(const AppliedEntry& entry) {
   if (events.count > 0) {
     answer_events(entry, events);
   }
+}
+
+locks::LockReply LockService::apply_tapped(const AppliedEntry& entry, locks::LockEvents& events) {
+  const auto decoded = locks::decode(record_body(entry.payload));
+  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+  if (decoded.ok()) {
+    command = decoded.value();
+  }
+  tap_->before(locks_, entry.shard, command);
+  const locks::LockReply decision = locks_.apply(entry.shard, entry.index, command, now_, events);
+  tap_->after(locks_, entry.shard, entry.index, command, decision, {events.events, events.count});
+  return decision;
 }
 
 void LockService::answer(const Pending& pending,
@@ -221,6 +236,9 @@ void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
+  if (tap_ != nullptr && tap_->on()) {
+    tap_->on_installed(shard);
+  }
   if (bytes.empty()) {
     locks_.drop(shard);
     return Status{};
@@ -241,6 +259,9 @@ void LockService::on_loop_gap(std::uint64_t ticks) {
 }
 
 void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
+  if (tap_ != nullptr && tap_->on_peer_message(from, message)) {
+    return;
+  }
   if (!message.empty() && message.front() == kDeviceFactsKind) {
     if (device_facts_sink_) {
       device_facts_sink_(from, message);

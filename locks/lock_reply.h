@@ -61,6 +61,10 @@ enum class LockCode : std::uint8_t {
   HoldConflict =
       28,  // The session has a share and asks for the lock alone, or otherwise; no change.
   LimitDiffers = 29,  // Those who hold it share under another limit of permits; no change.
+  // Answers to Proclaim and Transfer (lock_office.h).
+  Proclaimed = 50,    // The note is the holder's now; token is the one that it has.
+  Transferred = 51,   // token is the new one, and holder the session that holds the lock by it.
+  TargetAbsent = 52,  // The session does not wait to hold the lock alone; no change.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

@@ -16,7 +16,8 @@ Status lost(const char* what) {
 
 // Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
 bool code_storable(LockCode code, std::uint16_t version) {
-  const bool beyond_plain = code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers;
+  const bool beyond_plain = (code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers) ||
+                            (code >= LockCode::Proclaimed && code <= LockCode::TargetAbsent);
   return (code > LockCode::None && code < LockCode::NotWaiting) ||
          (version == kLockSnapshotVersionHolds && beyond_plain);
 }

@@ -134,6 +134,11 @@ enum class ErrorCode : std::uint32_t {
   PermitsDiffer = 6027,
 
   ElectionVacant = 6101,
+  OfficeLost = 6110,
+  CandidateAbsent = 6111,
+  TransferUnanswered = 6112,
+  ElectionsUnsupported = 6113,
+  CandidateAmbiguous = 6114,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

@@ -30,9 +30,11 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
+  Elections = 64,  // Requests 72 to 75, and HoldFlag::Ranked.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 |  //
+                                           static_cast<std::uint64_t>(Feature::Elections);
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

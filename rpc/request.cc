@@ -40,6 +40,14 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_open";
     case RequestKind::SnapshotRead:
       return "snapshot_read";
+    case RequestKind::ElectProclaim:
+      return "elect_proclaim";
+    case RequestKind::ElectTransfer:
+      return "elect_transfer";
+    case RequestKind::ElectCandidates:
+      return "elect_candidates";
+    case RequestKind::ElectAsk:
+      return "elect_ask";
   }
   return "unknown";
 }

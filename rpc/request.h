@@ -39,6 +39,11 @@ enum class RequestKind : std::uint16_t {
   LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
   SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
   SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Elections (election_messages.h), all with Feature::Elections.
+  ElectProclaim = 72,    // session, sequence, acked_below, token; payload: a Proclamation.
+  ElectTransfer = 73,    // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
+  ElectCandidates = 74,  // Payload: the name. Reply payload: a CandidateList.
+  ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -49,7 +54,7 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
-  // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
+  // LockRelease, ElectProclaim, ElectTransfer: of a session whose numbers somebody else gives; sequence and acked_below are 0.
   // The token makes it happen once, and a repetition answers that nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.

@@ -35,6 +35,10 @@ std::string name_of(LockCommandKind kind) {
       return "expire_session";
     case LockCommandKind::CloseSession:
       return "close_session";
+    case LockCommandKind::Proclaim:
+      return "proclaim";
+    case LockCommandKind::Transfer:
+      return "transfer";
     case LockCommandKind::Unknown:
       break;
   }
@@ -90,12 +94,20 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
     }
     facts.emplace_back("waits", (command.flags & locks::kAcquireWait) != 0 ? "yes" : "no");
   }
-  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
+  if (locks::concerns_lock(command.kind)) {
     facts.emplace_back("name_hash", hex(command.name_hash));
   }
   add_number(facts, "token", command.token.value);
-  add_number(facts, "ttl_ms", command.ttl_ms);
-  add_number(facts, "serial", command.serial);
+  if (command.kind == LockCommandKind::Transfer) {
+    add_number(facts, "target_session", locks::office_word(command));
+  }
+  if (command.kind == LockCommandKind::Proclaim) {
+    facts.emplace_back("note_bytes", std::to_string(command.note_bytes));
+  }
+  if (!locks::changes_office(command.kind)) {
+    add_number(facts, "ttl_ms", command.ttl_ms);
+    add_number(facts, "serial", command.serial);
+  }
   if (command.kind == LockCommandKind::CancelWait) {
     facts.emplace_back("timed_out", (command.flags & locks::kCancelTimedOut) != 0 ? "yes" : "no");
   }

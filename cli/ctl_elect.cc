@@ -110,10 +110,8 @@ int hold_office(Context& context,
   context.output().print_facts(office_json(election, session, session.remaining()));
   std::cout.flush();
   if (!lead(client, election, signals)) {
-    const auto why =
-        session.alive() ? rpc::ErrorCode::OfficeLost : rpc::ErrorCode::SessionExpired;
-    context.fail(
-        rpc::make_error(why, "the office of epoch " + std::to_string(election.epoch())));
+    const auto why = session.alive() ? rpc::ErrorCode::OfficeLost : rpc::ErrorCode::SessionExpired;
+    context.fail(rpc::make_error(why, "the office of epoch " + std::to_string(election.epoch())));
     return kOfficeLostExit;
   }
   const client::Status resigned = election.resign();

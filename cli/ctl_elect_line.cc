@@ -94,15 +94,13 @@ int proclaim(Context& context, const LineOptions& options) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  const client::Status said =
-      session.value().proclaim(options.name, options.epoch, options.value);
+  const client::Status said = session.value().proclaim(options.name, options.epoch, options.value);
   session.value().detach();
   if (!said.ok()) {
     return context.fail(*client, said);
   }
-  context.output().print_facts({{"name", options.name},
-                                {"epoch", std::to_string(options.epoch)},
-                                {"value", options.value}});
+  context.output().print_facts(
+      {{"name", options.name}, {"epoch", std::to_string(options.epoch)}, {"value", options.value}});
   return 0;
 }
 

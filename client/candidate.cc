@@ -23,13 +23,11 @@ void Candidate::campaign(const CampaignOptions& options, Session::StatusCallback
 
 void Candidate::ask(const Campaign& campaign) {
   // An office is held alone, once, however locks may be held besides.
-  const AcquireOptions how{.wait = campaign.options.wait,
-                           .note = campaign.value,
-                           .priority = campaign.options.priority};
-  session_->acquire(
-      name_, how, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
-        self->on_grant(campaign, grant);
-      });
+  const AcquireOptions how{
+      .wait = campaign.options.wait, .note = campaign.value, .priority = campaign.options.priority};
+  session_->acquire(name_, how, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
+    self->on_grant(campaign, grant);
+  });
 }
 
 void Candidate::on_grant(const Campaign& campaign, const Result<Grant>& grant) {

@@ -43,23 +43,21 @@ void Candidate::transfer(SessionId target, Session::StatusCallback callback) {
     return refuse<Status>(
         session_->core(), std::move(callback), failure(rpc::ErrorCode::OfficeLost));
   }
-  session_->transfer(
-      name_,
-      token,
-      target,
-      [self = shared_from_this(), token, callback = std::move(callback)](const Status& status) {
-        self->on_transferred(token, status, callback);
-      });
+  session_->transfer(name_,
+                     token,
+                     target,
+                     [self = shared_from_this(), token, callback = std::move(callback)](
+                         const Status& status) { self->on_transferred(token, status, callback); });
 }
 
 void Candidate::on_transferred(std::uint64_t token,
                                const Status& status,
                                const Session::StatusCallback& callback) {
   // Decided under its number, so no copy of it can still be carried out; or never sent.
-  const bool unchanged = (has_code(status, rpc::ErrorCode::CandidateAbsent) &&
-                          !session_->record().attached) ||
-                         has_code(status, rpc::ErrorCode::FeatureMissing) ||
-                         has_code(status, rpc::ErrorCode::SessionZero);
+  const bool unchanged =
+      (has_code(status, rpc::ErrorCode::CandidateAbsent) && !session_->record().attached) ||
+      has_code(status, rpc::ErrorCode::FeatureMissing) ||
+      has_code(status, rpc::ErrorCode::SessionZero);
   if (unchanged) {
     office_->resume(token);
     return callback(status);
@@ -107,13 +105,12 @@ void Candidate::look_at_line(const Review& review) {
   if (led_token() != review.token || session_->core().clock().now() >= leader_until()) {
     return;
   }
-  candidates(session_->core(),
-             name_,
-             [weak = weak_from_this(), review](const Result<ElectionView>& line) {
-               if (const auto self = weak.lock()) {
-                 self->on_line(review, line);
-               }
-             });
+  candidates(
+      session_->core(), name_, [weak = weak_from_this(), review](const Result<ElectionView>& line) {
+        if (const auto self = weak.lock()) {
+          self->on_line(review, line);
+        }
+      });
 }
 
 void Candidate::on_line(const Review& review, const Result<ElectionView>& line) {
@@ -127,8 +124,7 @@ void Candidate::on_line(const Review& review, const Result<ElectionView>& line) 
   const std::vector<CandidateView>& waiting = line.value().candidates;
   const std::uint64_t wanted = line.value().wanted_session;
   const bool waits = std::ranges::count(waiting, wanted, &CandidateView::session_id) != 0;
-  const std::uint64_t preferred =
-      review.succession->look(waiting, session_->core().clock().now());
+  const std::uint64_t preferred = review.succession->look(waiting, session_->core().clock().now());
   const std::uint64_t target = waits ? wanted : preferred;
   if (target == 0) {
     return review_later(review);

@@ -2,8 +2,8 @@
 
 #include "client/blocking.h"
 #include "client/calls.h"
-#include "client/failure.h"
 #include "client/election_calls.h"
+#include "client/failure.h"
 #include "client/future_of.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"

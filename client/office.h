@@ -74,7 +74,7 @@ class Office {
   // Release, paired with the acquire in over(): nobody leads by a token after its release was sent.
   std::atomic<std::uint64_t> over_{0};
   std::atomic<std::uint64_t> suspended_{0};  // The same, before a transfer is sent.
-  std::mutex mutex_;  // Guards led_, and the writes to over_ and suspended_.
+  std::mutex mutex_;                         // Guards led_, and the writes to over_ and suspended_.
   std::uint64_t led_ = 0;
 };
 

@@ -88,8 +88,8 @@ rpc::ErrorCode check_options(const Core& core,
                            !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
     const bool ranked = options.priority != 0;
-    const bool known = core.has(rpc::Feature::LockHolds) &&
-                       (!ranked || core.has(rpc::Feature::Elections));
+    const bool known =
+        core.has(rpc::Feature::LockHolds) && (!ranked || core.has(rpc::Feature::Elections));
     if (code == rpc::ErrorCode::None && !known) {
       code = rpc::ErrorCode::FeatureMissing;
     }

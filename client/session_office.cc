@@ -1,11 +1,10 @@
 // What the holder of a lock changes by its token: its value, and who holds it.
+#include "client/blocking.h"
 #include "client/failure.h"
 #include "client/session_impl.h"
 #include "rpc/election_messages.h"
 #include "rpc/lock_messages.h"
 #include "rpc/validate.h"
-
-#include "client/blocking.h"
 
 #include <utility>
 

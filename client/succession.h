@@ -1,13 +1,14 @@
 // Whether a leader should hand over to somebody of its line that is preferred to it.
 //
 // Preferred is who has a higher priority. A candidate that comes and goes must move nothing: it has
-// to stand in the same wait for the whole hysteresis, and the leader has to have led for as long. So
-// an office changes hands at most once in that time, whatever priorities there are, and since only
-// strictly higher ones count, nothing ever goes back and forth between candidates who stay.
+// to stand in the same wait for the whole hysteresis, and the leader has to have led for as long.
+// So an office changes hands at most once in that time, whatever priorities there are, and since
+// only strictly higher ones count, nothing ever goes back and forth between candidates who stay.
 //
 // Pure, with time as a parameter; one thread.
 #pragma once
 
+#include "client/session_lease.h"
 #include "gcoord/clock.h"
 #include "gcoord/types.h"
 

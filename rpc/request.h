@@ -40,8 +40,9 @@ enum class RequestKind : std::uint16_t {
   SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
   SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
   // Elections (election_messages.h), all with Feature::Elections.
-  ElectProclaim = 72,    // session, sequence, acked_below, token; payload: a Proclamation.
-  ElectTransfer = 73,    // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
+  ElectProclaim = 72,  // session, sequence, acked_below, token; payload: a Proclamation.
+  ElectTransfer =
+      73,  // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
   ElectCandidates = 74,  // Payload: the name. Reply payload: a CandidateList.
   ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
 };
@@ -54,8 +55,9 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
-  // LockRelease, ElectProclaim, ElectTransfer: of a session whose numbers somebody else gives; sequence and acked_below are 0.
-  // The token makes it happen once, and a repetition answers that nothing is held under it.
+  // LockRelease, ElectProclaim, ElectTransfer: of a session whose numbers somebody else gives;
+  // sequence and acked_below are 0. The token makes it happen once, and a repetition answers that
+  // nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
 };

@@ -103,7 +103,9 @@ ErrorCode check_proclaim(const RequestSlot& slot, std::span<const std::byte> pay
 }
 
 // `asked`: by anybody, who need not name the term and has no session.
-ErrorCode check_nomination(const RequestSlot& slot, std::span<const std::byte> payload, bool asked) {
+ErrorCode check_nomination(const RequestSlot& slot,
+                           std::span<const std::byte> payload,
+                           bool asked) {
   const auto named = decode_nomination(payload);
   if (!named.ok()) {
     return ErrorCode::PayloadMalformed;
@@ -193,10 +195,9 @@ namespace {
 
 // Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).
 bool hold_sound(const LockHold& hold) {
-  constexpr auto kKnown = static_cast<std::uint8_t>(static_cast<std::uint8_t>(HoldFlag::Reentrant) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Shared) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Downgrade) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Ranked));
+  constexpr auto kKnown = static_cast<std::uint8_t>(
+      static_cast<std::uint8_t>(HoldFlag::Reentrant) | static_cast<std::uint8_t>(HoldFlag::Shared) |
+      static_cast<std::uint8_t>(HoldFlag::Downgrade) | static_cast<std::uint8_t>(HoldFlag::Ranked));
   if ((hold.flags & ~kKnown) != 0) {
     return false;
   }

@@ -1,10 +1,10 @@
 // Who was asked for as the next leader of an election, of the one that leads now.
 //
-// Whoever asks changes nothing: the ask stands here, in the memory of the node that leads the name's
-// shard, until the leader of the election reads it with its line, hands over, or a short time has
-// passed; whoever still wants it asks again. So it needs no log, and a restart or another leader of
-// the shard costs one repetition. An ask names the term that it is about, so it never outlives it.
-// Bounded; one thread.
+// Whoever asks changes nothing: the ask stands here, in the memory of the node that leads the
+// name's shard, until the leader of the election reads it with its line, hands over, or a short
+// time has passed; whoever still wants it asks again. So it needs no log, and a restart or another
+// leader of the shard costs one repetition. An ask names the term that it is about, so it never
+// outlives it. Bounded; one thread.
 #pragma once
 
 #include "common/ids.h"

@@ -4,6 +4,7 @@
 #include "consensus/configuration.h"
 #include "locks/lock_command.h"
 #include "locks/lock_entry.h"
+#include "locks/lock_keys.h"
 #include "server/log_record.h"
 
 #include <algorithm>

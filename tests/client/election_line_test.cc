@@ -1,5 +1,5 @@
-// What a leader does with its line: it says a value, hands over when it is asked or by priority, and
-// never leads while somebody else may.
+// What a leader does with its line: it says a value, hands over when it is asked or by priority,
+// and never leads while somebody else may.
 #include "client/office.h"
 #include "client/succession.h"
 #include "client_fixture.h"
@@ -208,16 +208,18 @@ CandidateView waits(std::uint64_t session, std::uint32_t priority, std::uint64_t
 }
 
 TEST(Succession, E9OnlyHigherPrioritiesCountAndOfTheseTheHighestThenTheFirst) {
-  Succession succession{{.priority = 5, .hysteresis = 10s}};
+  Succession succession{SuccessionRules{.priority = 5, .hysteresis = 10s}};
   const std::vector<CandidateView> line = {waits(1, 5), waits(2, 6), waits(3, 9), waits(4, 9)};
   EXPECT_EQ(succession.look(line, 0s), 0u);
   EXPECT_EQ(succession.look(line, 10s), 3u);
-  EXPECT_EQ(Succession{{.priority = 9, .hysteresis = 0s}}.look(line, 10s), 0u);
-  EXPECT_EQ(Succession{{.priority = 0}}.look(line, 24h), 0u) << "no hysteresis: never";
+  Succession highest{SuccessionRules{.priority = 9, .hysteresis = 0s}};
+  EXPECT_EQ(highest.look(line, 10s), 0u);
+  Succession never{SuccessionRules{.priority = 0}};
+  EXPECT_EQ(never.look(line, 24h), 0u) << "no hysteresis";
 }
 
 TEST(Succession, E9ACandidateThatComesAndGoesMovesNothing) {
-  Succession succession{{.priority = 1, .hysteresis = 10s}};
+  Succession succession{SuccessionRules{.priority = 1, .hysteresis = 10s}};
   for (TimePoint now = 0s; now < 1h; now += 16s) {
     EXPECT_EQ(succession.look({waits(2, 9)}, now), 0u);
     EXPECT_EQ(succession.look({waits(2, 9)}, now + 8s), 0u);
@@ -236,7 +238,7 @@ TEST(Succession, E9AnOfficeChangesHandsAtMostOnceInTheHysteresis) {
   std::uint64_t sequence = 1;
   int changes = 0;
   TimePoint changed_at = 0s;
-  Succession succession{{.priority = 0, .hysteresis = 10s, .led_since = 0s}};
+  Succession succession{SuccessionRules{.hysteresis = 10s, .led_since = 0s}};
   for (TimePoint now = 0s; now < 1h; now += 1s) {
     const std::uint64_t target = succession.look(line, now);
     if (target == 0) {
@@ -248,8 +250,7 @@ TEST(Succession, E9AnOfficeChangesHandsAtMostOnceInTheHysteresis) {
     const auto next = std::ranges::find(line, target, &CandidateView::session_id);
     std::swap(leader, *next);
     next->sequence = ++sequence;
-    succession =
-        Succession{{.priority = leader.priority, .hysteresis = 10s, .led_since = now}};
+    succession = Succession{SuccessionRules{leader.priority, 10s, now}};
   }
   EXPECT_EQ(leader.session_id, 4u);
   EXPECT_EQ(changes, 1);

@@ -4,6 +4,7 @@
 // measured, 1 something failed, 2 usage.
 #include "bench/channel/channel.h"
 #include "bench/check.h"
+#include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/leases.h"
@@ -42,6 +43,7 @@ struct Benchmark {
 
 constexpr std::uint32_t kDefaultShards = 65'536;
 constexpr std::uint32_t kMillionShards = 1u << 20;
+constexpr std::uint32_t kElectionShards = 4096;
 
 constexpr Benchmark kBenchmarks[] = {
     {"vs-etcd",
@@ -71,6 +73,10 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_failover,
      kDefaultShards,
      true},
+    {"elections",
+     "time until very many elections have leaders again after a kill -9 of a client, and of a node",
+     &bench_elections,
+     kElectionShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
@@ -170,6 +176,10 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "elections") {
+    command.add_option("--names", options.names, "elections, at most a million (default)")
+        ->check(CLI::Range(3000, 1'000'000));
+  }
   if (is_locks) {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));

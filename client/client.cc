@@ -2,10 +2,11 @@
 
 #include "client/blocking.h"
 #include "client/calls.h"
+#include "client/election_calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"
-#include "client/ledger_prune.h"
 #include "client/leader_stream.h"
+#include "client/ledger_prune.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
@@ -109,7 +110,8 @@ Result<Leader> leader_of(const Result<LockDescription>& lock) {
   return Leader{.session_id = lock.value().holder_session,
                 .epoch = lock.value().token,
                 .ttl_left = lock.value().ttl_left,
-                .candidates_waiting = lock.value().waiter_count};
+                .candidates_waiting = lock.value().waiter_count,
+                .value = lock.value().note};
 }
 
 void find_leader(Core& core, std::string_view name, const Callback<Result<Leader>>& callback) {
@@ -310,6 +312,18 @@ Result<LeaderStream> Client::observe(std::string_view name) {
     return begun;
   }
   return LeaderStream{std::move(impl)};
+}
+
+Result<ElectionView> Client::candidates(std::string_view name) {
+  return await<Result<ElectionView>>(*impl_->core(), [&](auto callback) {
+    client::candidates(*impl_->core(), name, std::move(callback));
+  });
+}
+
+Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch) {
+  return await<Status>(*impl_->core(), [&](auto callback) {
+    client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
+  });
 }
 
 Result<LockPage> Client::list(const ListOptions& options) {

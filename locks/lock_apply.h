@@ -14,6 +14,7 @@
 #include "locks/lock_command.h"
 #include "locks/lock_delay_end.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_office.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_sessions.h"
@@ -34,7 +35,7 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
   return row;
 }
 
-// An acquire or a release: what they share stands here once.
+// An acquire, a release or a change by the holder: what they share stands here once.
 GCOORD_HD inline void apply_request(const ApplyPoint& at,
                                     const LockCommand& command,
                                     SessionRow found,
@@ -55,11 +56,13 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
   const LockRow lock_row = find_lock(at.tables, at.shard, command.name_hash, at.keys);
   if (acquires) {
     acquire(at, command, session_row, lock_row, request_row, reply);
-  } else {
+  } else if (command.kind == LockCommandKind::Release) {
     release(at, command, session_row, lock_row, reply);
     if (reply.code != LockCode::Released && reply.code != LockCode::HoldReturned) {
       tell_broken(at, command, session_row, reply);
     }
+  } else {
+    change_office_apart(at, command, session_row, lock_row, reply);
   }
   if (remembered) {
     store_reply(at.tables, request_row, reply);
@@ -173,7 +176,7 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (adds) {
     row = register_session(at.tables, at.shard, command, at.keys, reply);
   }
-  if (names_lock(command.kind)) {
+  if (concerns_lock(command.kind)) {
     return apply_request(at, command, row, reply);
   }
   if (command.kind == LockCommandKind::CancelWait) {
@@ -199,6 +202,8 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::RegisterSession:
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
+    case LockCommandKind::Proclaim:
+    case LockCommandKind::Transfer:
       return apply_of_session(at, command, reply);
     case LockCommandKind::BreakLock:
       return apply_break(at, command, reply);

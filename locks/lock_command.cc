@@ -20,6 +20,8 @@ constexpr std::uint8_t flags_known(LockCommandKind kind) {
     case LockCommandKind::Acquire:
       return kAcquireWait | kAcquireRegister | kAcquireHold;
     case LockCommandKind::Release:
+    case LockCommandKind::Proclaim:
+    case LockCommandKind::Transfer:
       return kReleaseByToken;
     case LockCommandKind::CancelWait:
       return kCancelTimedOut;
@@ -29,11 +31,17 @@ constexpr std::uint8_t flags_known(LockCommandKind kind) {
 }
 
 bool kind_known(LockCommandKind kind) {
-  return kind >= LockCommandKind::Acquire && kind <= LockCommandKind::CloseSession;
+  return (kind >= LockCommandKind::Acquire && kind <= LockCommandKind::CloseSession) ||
+         changes_office(kind);
+}
+
+// Whether it says which hold of which lock it is about.
+bool kind_has_token(LockCommandKind kind) {
+  return kind == LockCommandKind::Release || changes_office(kind);
 }
 
 bool kind_acknowledges(LockCommandKind kind) {
-  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
+  return kind == LockCommandKind::Acquire || kind_has_token(kind);
 }
 
 bool kind_has_sequence(LockCommandKind kind) {
@@ -83,10 +91,18 @@ Status check_fields(const LockCommand& command) {
   if (command.kind == LockCommandKind::ExpireSession && command.serial == 0) {
     return bad("serial 0");
   }
-  if (command.kind == LockCommandKind::Release && command.token.value == 0) {
+  if (kind_has_token(command.kind) && command.token.value == 0) {
     return bad("token 0");
   }
+  if (command.kind == LockCommandKind::Transfer && office_word(command) == 0) {
+    return bad("no session to hand over to");
+  }
   return {};
+}
+
+void set_office_word(LockCommand& command, std::uint64_t word) {
+  command.ttl_ms = static_cast<std::uint32_t>(word >> 32);
+  command.serial = static_cast<std::uint32_t>(word);
 }
 
 void read_fields(ByteReader& reader, LockCommand& command) {
@@ -106,10 +122,13 @@ void read_fields(ByteReader& reader, LockCommand& command) {
   if (command.kind == LockCommandKind::ExpireSession) {
     command.serial = reader.integer<std::uint32_t>();
   }
-  if (command.kind == LockCommandKind::Release) {
+  if (kind_has_token(command.kind)) {
     command.name_hash.low = reader.integer<std::uint64_t>();
     command.name_hash.high = reader.integer<std::uint64_t>();
     command.token = FencingToken{reader.integer<std::uint64_t>()};
+  }
+  if (command.kind == LockCommandKind::Transfer) {
+    set_office_word(command, reader.integer<std::uint64_t>());
   }
 }
 
@@ -150,6 +169,21 @@ Status read_name(ByteReader& reader, LockCommand& command) {
   command.name_bytes = static_cast<std::uint16_t>(name.size());
   command.name_hash = hash_name(name);
   command.token = note_hash(reader.text(command.note_bytes));
+  return {};
+}
+
+// The rest of a proclamation.
+void set_note(LockCommand& command, std::string_view note) {
+  command.name = note.data();
+  command.note_bytes = static_cast<std::uint16_t>(note.size());
+  set_office_word(command, note_hash(note).value);
+}
+
+Status read_proclaimed(ByteReader& reader, LockCommand& command) {
+  if (reader.rest_bytes() > kNoteBytesMax) {
+    return bad("note above 512 bytes");
+  }
+  set_note(command, reader.text(reader.rest_bytes()));
   return {};
 }
 
@@ -203,6 +237,21 @@ LockCommand make_release(const ReleaseFields& fields) {
   command.acked_below = fields.by_token ? RequestSequence{1} : fields.acked_below;
   command.name_hash = fields.name_hash;
   command.token = fields.token;
+  return command;
+}
+
+LockCommand make_proclaim(const ReleaseFields& holder, std::string_view note) {
+  GCOORD_ASSERT(note.size() <= kNoteBytesMax);
+  LockCommand command = make_release(holder);
+  command.kind = LockCommandKind::Proclaim;
+  set_note(command, note);
+  return command;
+}
+
+LockCommand make_transfer(const ReleaseFields& holder, SessionId target) {
+  LockCommand command = make_release(holder);
+  command.kind = LockCommandKind::Transfer;
+  set_office_word(command, target.value);
   return command;
 }
 
@@ -269,10 +318,17 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::ExpireSession) {
     writer.integer(command.serial);
   }
-  if (command.kind == LockCommandKind::Release) {
+  if (kind_has_token(command.kind)) {
     writer.integer(command.name_hash.low);
     writer.integer(command.name_hash.high);
     writer.integer(command.token.value);
+  }
+  if (command.kind == LockCommandKind::Transfer) {
+    writer.integer(office_word(command));
+  }
+  if (command.kind == LockCommandKind::Proclaim) {
+    GCOORD_ASSERT(command.note_bytes <= kNoteBytesMax);
+    writer.bytes(command.name, command.note_bytes);
   }
   if (command.kind == LockCommandKind::Acquire) {
     write_name(writer, command);
@@ -303,6 +359,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   Status status = check_fields(command);
   if (status.ok() && command.kind == LockCommandKind::Acquire) {
     status = read_name(reader, command);
+  }
+  if (status.ok() && command.kind == LockCommandKind::Proclaim) {
+    status = read_proclaimed(reader, command);
   }
   if (!status.ok()) {
     return status;

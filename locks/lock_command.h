@@ -15,6 +15,8 @@
 //   BreakLock        kind 1, flags 1, token 8, name bytes 2, bytes of who 1, name, who, reason
 //   EndDelay         kind 1, flags 1, name hash 16, token 8
 //   BreakWait        see lock_break_wait.h
+//   Proclaim         as a release, and after the token the note
+//   Transfer         as a release, and after the token the session that is to hold the lock 8
 //
 // An acquire of a name of up to 28 bytes and a release (46 bytes) stay within 54 bytes, so that
 // their Merkle leaf is one SHA-256 compression. The hash of a name is not stored beside the name:
@@ -53,6 +55,8 @@ enum class LockCommandKind : std::uint8_t {
   EndDelay = 8,    // The delay of a lock whose holder failed is over.
   BreakWait = 13,  // See lock_break_wait.h.
   Unknown = 255,   // Never encoded: what a driver applies for an entry that does not decode.
+  Proclaim = 9,    // The holder changes its note.
+  Transfer = 10,   // The holder hands the lock over to one of those who wait for it.
 };
 
 // Bits of LockCommand::flags. Never renumber.
@@ -62,7 +66,8 @@ inline constexpr std::uint8_t kAcquireHold = 4;      // It asks for more than th
 inline constexpr std::uint8_t kCancelTimedOut =
     1;  // The wait's time ran out; else it was given up.
 // The token alone makes it happen once, since no token is granted twice: the session's window of
-// requests is left alone, for its owner numbers it and does not know of this release.
+// requests is left alone, for its owner numbers it and does not know of this release. Of a Proclaim
+// and a Transfer too: a note said twice is the same, and a lock is handed over once.
 inline constexpr std::uint8_t kReleaseByToken = 1;
 // All holds whose tokens are not above the command's, else the one under it. Either way it happens
 // once, since no token is granted twice.
@@ -146,6 +151,24 @@ struct ReleaseFields {
 };
 
 LockCommand make_release(const ReleaseFields& fields);
+
+// The holder's note becomes this one, of up to kNoteBytesMax bytes that outlive the command.
+LockCommand make_proclaim(const ReleaseFields& holder, std::string_view note);
+
+// The session that waits for the lock becomes its holder.
+LockCommand make_transfer(const ReleaseFields& holder, SessionId target);
+
+// Whether the command is one by which a holder changes what it holds without letting go of it.
+GCOORD_HD constexpr bool changes_office(LockCommandKind kind) {
+  return kind == LockCommandKind::Proclaim || kind == LockCommandKind::Transfer;
+}
+
+// What such a command says beside the words of a release: of a Transfer the session that it names,
+// of a Proclaim its note's hash. They stand in the words of a TTL and a serial, which it has not.
+GCOORD_HD constexpr std::uint64_t office_word(const LockCommand& command) {
+  return changes_office(command.kind) ? std::uint64_t{command.ttl_ms} << 32 | command.serial : 0;
+}
+
 LockCommand make_cancel_wait(SessionId session, RequestSequence acquire, bool timed_out);
 LockCommand make_register_session(SessionId session, std::uint32_t ttl_ms);
 LockCommand make_expire_session(SessionId session, std::uint32_t serial);

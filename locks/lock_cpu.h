@@ -105,6 +105,8 @@ struct QueuedWaiter {
   SessionId session;
   RequestSequence sequence;
   LogIndex enqueued_at;
+  HoldAsk ask;
+  std::string note;  // What it will leave with the lock.
 };
 
 class LockCpu {

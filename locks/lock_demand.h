@@ -59,6 +59,14 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
     case LockCommandKind::CancelWait:
       demand.events = 1;
       break;
+    case LockCommandKind::Proclaim:
+      demand.requests = 1;
+      demand.name_blocks = 1 + name_block_count(command.note_bytes);
+      break;
+    case LockCommandKind::Transfer:
+      demand.requests = 1;
+      demand.events = 1;
+      break;
     case LockCommandKind::RegisterSession:
       demand.sessions = 1;
       break;

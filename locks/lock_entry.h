@@ -89,8 +89,8 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakWait) {
     return break_wait_sound(command);
   }
-  bool sane = (command.flags & ~flags) == 0 && command.session.value != 0 &&
-              (!sequenced || command.sequence.value != 0);
+  bool sane = !changes_office(command.kind) && (command.flags & ~flags) == 0 &&
+              command.session.value != 0 && (!sequenced || command.sequence.value != 0);
   if (acquires || releases) {
     sane = sane && command.acked_below.value > 0 && command.acked_below <= command.sequence;
   }
@@ -135,6 +135,8 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
+    case LockCommandKind::Proclaim:  // Their notes and sessions have no room in an entry.
+    case LockCommandKind::Transfer:
     default:
       command.kind = LockCommandKind::Unknown;
       break;

@@ -21,7 +21,13 @@ inline constexpr std::uint8_t kHoldShared = 2;
 // The session holds the lock alone, and goes on as one of several under the same token.
 inline constexpr std::uint8_t kHoldDowngrade = 4;
 
-inline constexpr std::uint8_t kHoldFlags = kHoldReentrant | kHoldShared | kHoldDowngrade;
+// The lock is wanted alone, by a candidate of the rank that `permits` says: higher ones are
+// preferred. The tables keep it with the wait and show it; who acts on it is the leader
+// (client/succession.h).
+inline constexpr std::uint8_t kHoldRanked = 64;
+
+inline constexpr std::uint8_t kHoldFlags =
+    kHoldReentrant | kHoldShared | kHoldDowngrade | kHoldRanked;
 
 // Sessions that hold one lock together; what one command may have to let in at once. More wait.
 inline constexpr std::uint32_t kHoldersMax = 64;
@@ -36,7 +42,8 @@ inline constexpr std::uint16_t kNoteBytesMax = 512;
 
 struct HoldAsk {
   std::uint8_t flags = 0;
-  std::uint8_t permits = 0;  // Of a shared hold: how many it takes, at least 1.
+  // Of a shared hold: how many it takes, at least 1. Of a ranked one its rank, at least 1.
+  std::uint8_t permits = 0;
   // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see
   // kHoldShared.
   std::uint16_t limit = 0;
@@ -62,6 +69,9 @@ GCOORD_HD constexpr HoldAsk unpack_ask(std::uint64_t packed) {
 GCOORD_HD constexpr bool ask_sound(const HoldAsk& ask, bool noted) {
   if ((ask.flags & ~kHoldFlags) != 0 || ask.delay_ms > kDelayMsMax) {
     return false;
+  }
+  if ((ask.flags & kHoldRanked) != 0) {
+    return ask.flags == kHoldRanked && ask.permits >= 1 && ask.limit == 0;
   }
   if ((ask.flags & kHoldShared) == 0) {
     const bool reentrant = (ask.flags & kHoldReentrant) != 0;

@@ -69,6 +69,10 @@ enum class LockCode : std::uint8_t {
   DelayOver = 44,    // To EndDelay: the lock does not stay for a delay under this token; no change.
   // How a wait ended, as event and as the stored reply of its acquire; answers to BreakWait.
   Deadlock = 60,  // It was one of several that would have waited for each other for ever.
+  // Answers to Proclaim and Transfer (lock_office.h).
+  Proclaimed = 50,    // The note is the holder's now; token is the one that it has.
+  Transferred = 51,   // token is the new one, and holder the session that holds the lock by it.
+  TargetAbsent = 52,  // The session does not wait to hold the lock alone; no change.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

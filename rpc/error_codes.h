@@ -136,6 +136,11 @@ enum class ErrorCode : std::uint32_t {
   Deadlock = 6040,
 
   ElectionVacant = 6101,
+  OfficeLost = 6110,
+  CandidateAbsent = 6111,
+  TransferUnanswered = 6112,
+  ElectionsUnsupported = 6113,
+  CandidateAmbiguous = 6114,
 
   WatchCompacted = 6201,
   WatchLagging = 6202,

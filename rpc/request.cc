@@ -50,6 +50,14 @@ std::string_view request_kind_name(RequestKind kind) {
       return "watch_close";
     case RequestKind::WatchProgress:
       return "watch_progress";
+    case RequestKind::ElectProclaim:
+      return "elect_proclaim";
+    case RequestKind::ElectTransfer:
+      return "elect_transfer";
+    case RequestKind::ElectCandidates:
+      return "elect_candidates";
+    case RequestKind::ElectAsk:
+      return "elect_ask";
   }
   return "unknown";
 }

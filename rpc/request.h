@@ -47,6 +47,12 @@ enum class RequestKind : std::uint16_t {
   WatchOpen = 64,
   WatchClose = 65,     // sequence = the request id of the WatchOpen to end, on the same connection.
   WatchProgress = 66,  // sequence = the request id of a WatchOpen that shall say how far it is.
+  // Elections (election_messages.h), all with Feature::Elections.
+  ElectProclaim = 72,  // session, sequence, acked_below, token; payload: a Proclamation.
+  ElectTransfer =
+      73,  // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
+  ElectCandidates = 74,  // Payload: the name. Reply payload: a CandidateList.
+  ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -57,8 +63,9 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
-  // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
-  // The token makes it happen once, and a repetition answers that nothing is held under it.
+  // LockRelease, ElectProclaim, ElectTransfer: of a session whose numbers somebody else gives;
+  // sequence and acked_below are 0. The token makes it happen once, and a repetition answers that
+  // nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of

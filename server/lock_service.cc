@@ -22,6 +22,7 @@ static_assert(rpc::kHoldersMax == locks::kHoldersMax);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant) == locks::kHoldReentrant);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Shared) == locks::kHoldShared);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Downgrade) == locks::kHoldDowngrade);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Ranked) == locks::kHoldRanked);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -72,6 +73,7 @@ LockService::LockService(const LockServiceOptions& options,
     : options_(options),
       replies_(replies),
       locks_(lock_options(options)),
+      election_asks_(options.tick_ms),
       reads_({options.limits.shard_count, options.tick_ms},
              locks_,
              {[this](ShardId shard, std::uint64_t group) {
@@ -87,6 +89,9 @@ LockService::LockService(const LockServiceOptions& options,
               [this](ShardId shard, SessionId session, RequestSequence sequence) {
                 const auto started = waits_.started_us({shard, session, sequence});
                 return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
+              },
+              [this](NameHash name, FencingToken epoch) {
+                return election_asks_.wanted(name, epoch, now_);
               },
               [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
                 send(connection, reply, payload);
@@ -202,7 +207,14 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LockCheckBatch:
     case RequestKind::LockGet:
     case RequestKind::LockList:
+    case RequestKind::ElectCandidates:
       return reads_.start(connection, request, payload, now_);
+    case RequestKind::ElectProclaim:
+      return on_proclaim(connection, request, payload);
+    case RequestKind::ElectTransfer:
+      return on_transfer(connection, request, payload);
+    case RequestKind::ElectAsk:
+      return on_election_ask(connection, request, payload);
     case RequestKind::OpenSession:
       return on_open_session(connection, request);
     case RequestKind::KeepAlive:

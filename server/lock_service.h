@@ -18,8 +18,9 @@
 #include "locks/lock_cpu.h"
 #include "rpc/hello.h"
 #include "rpc/validate.h"
-#include "server/deadlock_watch.h"
 #include "server/apply_tap.h"
+#include "server/deadlock_watch.h"
+#include "server/election_asks.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -152,6 +153,15 @@ class LockService final : public Service {
                 const rpc::RequestSlot& request,
                 std::span<const std::byte> payload);
   void on_acquire(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_proclaim(ConnectionId connection,
+                   const rpc::RequestSlot& request,
+                   std::span<const std::byte> payload);
+  void on_transfer(ConnectionId connection,
+                   const rpc::RequestSlot& request,
+                   std::span<const std::byte> payload);
+  void on_election_ask(ConnectionId connection,
+                       const rpc::RequestSlot& request,
+                       std::span<const std::byte> payload);
   void on_acquire_hold(ConnectionId connection,
                        const rpc::RequestSlot& request,
                        std::span<const std::byte> payload);
@@ -208,6 +218,7 @@ class LockService final : public Service {
   locks::LockCpu locks_;
   PendingTable pending_;
   WaitTable waits_;
+  ElectionAsks election_asks_;
   LockReads reads_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;

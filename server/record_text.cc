@@ -4,6 +4,7 @@
 #include "consensus/configuration.h"
 #include "locks/lock_command.h"
 #include "locks/lock_entry.h"
+#include "locks/lock_keys.h"
 #include "server/log_record.h"
 
 #include <algorithm>
@@ -41,6 +42,10 @@ std::string name_of(LockCommandKind kind) {
       return "break_lock";
     case LockCommandKind::EndDelay:
       return "end_delay";
+    case LockCommandKind::Proclaim:
+      return "proclaim";
+    case LockCommandKind::Transfer:
+      return "transfer";
     case LockCommandKind::Unknown:
       break;
   }
@@ -111,13 +116,21 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
     }
     facts.emplace_back("waits", (command.flags & locks::kAcquireWait) != 0 ? "yes" : "no");
   }
-  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
+  if (locks::concerns_lock(command.kind)) {
     facts.emplace_back("name_hash", hex(command.name_hash));
   }
   const bool breaks = command.kind == LockCommandKind::BreakWait;
   add_number(facts, breaks ? "enqueued_at" : "token", command.token.value);
-  add_number(facts, "ttl_ms", command.ttl_ms);
-  add_number(facts, "serial", command.serial);
+  if (command.kind == LockCommandKind::Transfer) {
+    add_number(facts, "target_session", locks::office_word(command));
+  }
+  if (command.kind == LockCommandKind::Proclaim) {
+    facts.emplace_back("note_bytes", std::to_string(command.note_bytes));
+  }
+  if (!locks::changes_office(command.kind)) {
+    add_number(facts, "ttl_ms", command.ttl_ms);
+    add_number(facts, "serial", command.serial);
+  }
   if (command.kind == LockCommandKind::CancelWait) {
     facts.emplace_back("timed_out", (command.flags & locks::kCancelTimedOut) != 0 ? "yes" : "no");
   }

@@ -44,6 +44,8 @@ class LockModel {
         }
         return request(command);
       case LockCommandKind::Release:
+      case LockCommandKind::Proclaim:
+      case LockCommandKind::Transfer:
         return request(command);
       case LockCommandKind::CancelWait:
         return cancel(command);
@@ -189,8 +191,8 @@ class LockModel {
     if (session.dying) {
       return {LockCode::SessionExpired};
     }
-    if (command.kind == LockCommandKind::Release && (command.flags & kReleaseByToken) != 0) {
-      return release(command);
+    if (command.kind != LockCommandKind::Acquire && (command.flags & kReleaseByToken) != 0) {
+      return carry_out(command);
     }
     acknowledge(session, command.acked_below.value);
     for (const Request& request : session.requests) {
@@ -210,8 +212,7 @@ class LockModel {
       return {LockCode::SequenceForgotten};
     }
     session.requests.push_back({command.sequence.value, arguments_of(command), {}});
-    const Answer answer =
-        command.kind == LockCommandKind::Acquire ? acquire(command) : release(command);
+    const Answer answer = carry_out(command);
     // A release that wakes a wait of the same session has moved that wait behind this request.
     for (Request& request : session.requests) {
       if (request.sequence == command.sequence.value) {
@@ -225,7 +226,18 @@ class LockModel {
     const auto kind = static_cast<std::uint64_t>(command.kind);
     return static_cast<std::uint32_t>(command.name_hash.low * 31 + command.token.value * 7 +
                                       kind * 3 + (command.flags & kAcquireWait) +
-                                      pack_ask(hold_ask(command)) * 13);
+                                      pack_ask(hold_ask(command)) * 13 + office_word(command) * 17);
+  }
+
+  Answer carry_out(const LockCommand& command) {
+    switch (command.kind) {
+      case LockCommandKind::Acquire:
+        return acquire(command);
+      case LockCommandKind::Release:
+        return release(command);
+      default:
+        return change_office(command);
+    }
   }
 
   static void acknowledge(Session& session, std::uint64_t below) {
@@ -430,6 +442,47 @@ class LockModel {
     }
     pass_on(found->first, command.session.value);
     return {LockCode::Released, command.token.value};
+  }
+
+  Answer change_office(const LockCommand& command) {
+    const Key name = key(command.name_hash);
+    if (!locks_.contains(name)) {
+      return {LockCode::NotHeld};
+    }
+    Lock& lock = locks_[name];
+    const Holder* own = lock.of(command.session.value);
+    if (own == nullptr) {
+      return {LockCode::NotHolder, lock.holders[0].token, lock.holders[0].session};
+    }
+    if (lock.shared()) {
+      return {LockCode::HoldConflict, own->token};
+    }
+    if (own->token != command.token.value) {
+      return {LockCode::StaleToken, own->token};
+    }
+    if (command.kind == LockCommandKind::Proclaim) {
+      lock.marked = true;
+      return {LockCode::Proclaimed, own->token};
+    }
+    return transfer(name, office_word(command));
+  }
+
+  // The oldest of the target's waits, in the order in which it asked.
+  Answer transfer(Key name, std::uint64_t target) {
+    Lock& lock = locks_[name];
+    const auto waiter = std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& w) {
+      return w.session == target && (w.ask.flags & kHoldShared) == 0;
+    });
+    if (waiter == lock.queue.end()) {
+      return {LockCode::TargetAbsent, lock.holders[0].token};
+    }
+    const Waiter next = *waiter;
+    lock.queue.erase(waiter);
+    std::erase(sessions_[lock.holders[0].session].holds, name);
+    lock.holders.clear();
+    const Answer granted = grant(name, next.session, next.ask);
+    end_wait(next.session, next.sequence, granted);
+    return {LockCode::Transferred, granted.token, target};
   }
 
   Answer grant(Key name, std::uint64_t session, const HoldAsk& ask) {

@@ -89,8 +89,11 @@ class World {
                            .wait = below(3) != 0,
                            .ttl_ms = below(4) != 0 ? 1000u : 0u});
     }
-    if (kind < 88) {
+    if (kind < 85) {
       return release_of(shard, hash, session, sequence, acked);
+    }
+    if (kind < 88) {
+      return office_of(shard, hash, session, sequence, acked);
     }
     if (kind < 92) {
       return make_cancel_wait(session, sequence, below(2) == 0);
@@ -163,6 +166,26 @@ class World {
                                           .ttl_ms = 1000u},
                               .ask = ask,
                               .text = name_});
+  }
+
+  // The holder's note, or its lock for another; mostly by who holds it.
+  LockCommand office_of(ShardId shard,
+                        NameHash hash,
+                        SessionId session,
+                        RequestSequence sequence,
+                        RequestSequence acked) {
+    const LockCommand release = release_of(shard, hash, session, sequence, acked);
+    const ReleaseFields fields{.session = release.session,
+                               .sequence = release.sequence,
+                               .acked_below = release.acked_below,
+                               .name_hash = hash,
+                               .token = release.token,
+                               .by_token = (release.flags & kReleaseByToken) != 0};
+    if (below(2) == 0) {
+      return make_transfer(fields, SessionId{1 + below(7)});
+    }
+    name_.assign(below(kNoteBytesMax + 1), static_cast<char>('a' + below(26)));
+    return make_proclaim(fields, name_);
   }
 
   LockCommand release_of(ShardId shard,

@@ -34,7 +34,7 @@ inline rc::Gen<RandomCommand> random_command() {
   using rc::gen::inRange;
   using rc::gen::set;
   return rc::gen::build<RandomCommand>(
-      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 38)),
+      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 43)),
       set(&RandomCommand::session,
           rc::gen::weightedElement<std::uint8_t>({{5, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}})),
       set(&RandomCommand::name, inRange<std::uint8_t>(0, 5)),
@@ -79,6 +79,9 @@ class CommandSource {
                                                                    : 0)},
            .by_token = random.kind == 25});
     }
+    if (random.kind >= 38) {
+      return office_of(random, sequence, model);
+    }
     // The busiest session lives long, so that its window fills.
     if (random.kind == 26) {
       const std::uint64_t waits = model.wait_index(random.session, sequence);
@@ -110,6 +113,27 @@ class CommandSource {
   }
 
  private:
+  // The holder changes its note or hands over, to a session that may wait or not; or another tries.
+  LockCommand office_of(const RandomCommand& random,
+                        std::uint64_t sequence,
+                        const LockModel& model) {
+    const std::string& name = kNames[random.name];
+    const std::uint64_t token = model.token_of(hash_name(name));
+    const std::uint64_t holder = model.holder_of(hash_name(name));
+    const bool right = !random.odd && token != 0;
+    const ReleaseFields fields{
+        .session = SessionId{right ? holder : random.session},
+        .sequence = RequestSequence{right ? next_of(holder) : sequence},
+        .acked_below = RequestSequence{1},
+        .name_hash = hash_name(name),
+        .token = FencingToken{token == 0 ? 1 : token + (random.flag && random.odd ? 1 : 0)},
+        .by_token = random.kind == 42};
+    if (random.kind < 40) {
+      return make_proclaim(fields, std::string_view{kTexts[random.name]}.substr(name.size()));
+    }
+    return make_transfer(fields, SessionId{random.session});
+  }
+
   // An acquire that asks for more: several holds, a note, or to share.
   static LockCommand hold_of(const RandomCommand& random,
                              RequestSequence sequence,
@@ -136,6 +160,9 @@ class CommandSource {
       return {.flags = kHoldReentrant,
               .limit = static_cast<std::uint16_t>(random.kind),
               .delay_ms = delay_ms};
+    }
+    if (random.kind == 5 && random.flag) {
+      return {.flags = kHoldRanked, .permits = 3};
     }
     if (random.kind == 5 && random.odd) {
       return {.flags = kHoldShared | kHoldDowngrade, .permits = 1};

@@ -92,6 +92,15 @@ class GCOORD_API Client {
   // Who leads in the election of this name from now on, the present leader first.
   Result<LeaderStream> observe(std::string_view name);
 
+  // The same with the line of candidates.
+  Result<ElectionView> candidates(std::string_view name);
+
+  // Asks whoever leads to hand over to this candidate, and waits for nothing: a leader that looks
+  // at its line (CampaignOptions::review) does so with its next look. The ask stands for a few
+  // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
+  // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
+  Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
+
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
   Result<LockPage> list(const ListOptions& options);

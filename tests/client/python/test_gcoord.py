@@ -205,6 +205,35 @@ class Elections(ClusterTest):
         first.resign()
         self.assertEqual(self.client.leader(self.name).epoch, second.epoch, "a stale resignation is a no-op")
 
+    def test_E2_E6_E9_a_leader_says_a_value_and_hands_over_to_whom_it_is_asked_for(self):
+        sessions = [self.session() for _ in range(3)]
+        first, second, third = (session.election(self.name) for session in sessions)
+        with self.assertRaises(gcoord.GcoordError) as caught:
+            first.proclaim(b"early")
+        self.assertEqual(caught.exception.number, 6110)
+        first.campaign(value=b"a:1", review=0.05)
+        first.proclaim(b"a:2\x00\xff")
+        waiting = [second.campaign_async(), third.campaign_async(value=b"c", priority=9)]
+        while len(self.client.candidates(self.name).candidates) < 2:
+            pass
+        line = self.client.candidates(self.name)
+        self.assertEqual((line.leader.value, line.epoch), (b"a:2\x00\xff", first.epoch))
+        self.assertEqual([(each.session_id, each.priority, each.value) for each in line.candidates],
+                         [(sessions[1].id, 0, b""), (sessions[2].id, 9, b"c")])
+        with self.assertRaises(gcoord.GcoordError) as caught:
+            first.transfer(12345)
+        self.assertEqual(caught.exception.number, 6111)
+        self.assertTrue(first.is_leader())
+        self.client.ask_transfer(self.name, sessions[2].id)
+        waiting[1].result(PATIENCE)
+        self.assertTrue(third.is_leader())
+        self.assertFalse(first.is_leader())
+        self.assertGreater(third.epoch, first.epoch)
+        third.transfer(sessions[1].id)
+        waiting[0].result(PATIENCE)
+        self.assertTrue(second.is_leader())
+        self.assertFalse(third.is_leader())
+
     def test_E7_is_leader_turns_false_by_the_clock_alone(self):
         with self.session(ttl=20).election(self.name) as election:
             election.campaign()

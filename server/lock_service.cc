@@ -233,6 +233,7 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::Hello:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::LedgerPrune:
     case RequestKind::WatchOpen:
     case RequestKind::WatchClose:
     case RequestKind::WatchProgress:

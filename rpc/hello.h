@@ -30,9 +30,19 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,  // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
+constexpr std::uint64_t bit_of(Feature feature) {
+  return static_cast<std::uint64_t>(feature);
+}
+
+inline constexpr std::uint64_t kFeatures = bit_of(Feature::Locks) |       //
+                                           bit_of(Feature::CheckBatch) |  //
+                                           bit_of(Feature::LeaderMap) |   //
+                                           bit_of(Feature::Snapshots) |   //
+                                           bit_of(Feature::LockHolds) |   //
+                                           bit_of(Feature::LockForce);
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -28,6 +28,10 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_list";
     case RequestKind::LockAcquireHold:
       return "lock_acquire_hold";
+    case RequestKind::LockBreak:
+      return "lock_break";
+    case RequestKind::SessionLosses:
+      return "session_losses";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:

@@ -33,12 +33,16 @@ enum class RequestKind : std::uint16_t {
   LockList = 22,        // Payload: ListQuery. Reply payload: ListPage.
   // As LockAcquire, but for more than a plain hold; payload: a LockHold. Feature::LockHolds.
   LockAcquireHold = 23,
-  NodeStatus = 32,    // Reply payload: JSON.
-  ShardList = 33,     // Payload: ShardRange. Reply payload: JSON.
-  ShardShow = 34,     // shard. Reply payload: JSON.
-  LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
-  SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
-  SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Ends holds by force. token; payload: a LockBreak. Reply: token and extra name the hold that
+  // ended, of several the oldest. Feature::LockForce.
+  LockBreak = 24,
+  SessionLosses = 25,  // session. Reply payload: list of LossEntry. Feature::LockForce.
+  NodeStatus = 32,     // Reply payload: JSON.
+  ShardList = 33,      // Payload: ShardRange. Reply payload: JSON.
+  ShardShow = 34,      // shard. Reply payload: JSON.
+  LeaderMap = 35,      // Payload: ShardRange. Reply payload: LeaderMap.
+  SnapshotOpen = 48,   // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,   // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -53,6 +57,9 @@ enum class RequestFlag : std::uint16_t {
   // The token makes it happen once, and a repetition answers that nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
+  // LockRelease, LockCheck, KeepAlive: say that a hold was broken by force, with a number of its
+  // own. Without it such a hold is one that is not there. Feature::LockForce.
+  TellBroken = 16,
 };
 
 // Never renumber: bits of ReplySlot::flags.

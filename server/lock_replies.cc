@@ -16,6 +16,8 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::SessionRegistered:
     case LockCode::Waiting:
     case LockCode::Noop:
+    case LockCode::Broken:
+    case LockCode::DelayEnded:
       return ErrorCode::None;
     case LockCode::Busy:
       return ErrorCode::LockBusy;
@@ -53,8 +55,13 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::HoldConflict;
     case LockCode::LimitDiffers:
       return ErrorCode::PermitsDiffer;
+    case LockCode::HoldBroken:
+      return ErrorCode::HoldBroken;
+    case LockCode::LockDelayed:
+      return ErrorCode::LockDelayed;
     case LockCode::None:
     case LockCode::SerialStale:
+    case LockCode::DelayOver:
     case LockCode::UnknownCommand:
       return ErrorCode::SlotInvalid;
   }
@@ -107,7 +114,10 @@ void set_flags(LockCode code, rpc::ReplySlot& reply) {
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
-  const ErrorCode error = error_of(decision.code);
+  // Who does not know of broken holds learns that there is none.
+  const bool untold =
+      decision.code == LockCode::HoldBroken && !request.has(rpc::RequestFlag::TellBroken);
+  const ErrorCode error = untold ? ErrorCode::LockNotHeld : error_of(decision.code);
   rpc::ReplySlot reply =
       error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
   reply.epoch = context.term.value;

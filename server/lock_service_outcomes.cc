@@ -52,6 +52,7 @@ void LockService::answer(const Pending& pending,
       return finish_close(pending.group, ErrorCode::None, NodeId{});
     case PendingKind::TimedOut:
     case PendingKind::Expiry:
+    case PendingKind::Delay:
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
     case PendingKind::None:
@@ -132,6 +133,9 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
                                  now_ + 1);
     case PendingKind::Expiry:
       return expiry_.on_refused(pending.expiry, now_);
+    case PendingKind::Delay:
+      return locks_.delays().on_refused(
+          ShardId{pending.request.shard}, FencingToken{pending.request.token}, now_ + 1);
     case PendingKind::Read:
     case PendingKind::None:
       break;
@@ -243,10 +247,12 @@ void LockService::on_tick() {
   ticked_ = now_;
   end_overdue_waits();
   expiry_.on_tick(now_);
+  end_due_delays();
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
-  const Tick next = min_id(waits_.next_deadline(), expiry_.next_deadline());
+  const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
+  const Tick next = min_id(timed, locks_.delays().next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }

@@ -22,6 +22,7 @@ enum class PendingKind : std::uint8_t {
   Expiry,    // An ExpireSession of the leader.
   Close,     // One shard's part of a CloseSession; `group` counts the parts.
   Read,      // A read of group `group`.
+  Delay,     // An EndDelay of the leader; (request.shard, request.token) name the lock.
 };
 
 struct Pending {

@@ -53,6 +53,16 @@ enum class RequestKind : std::uint16_t {
       73,  // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
   ElectCandidates = 74,  // Payload: the name. Reply payload: a CandidateList.
   ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
+  // Ends holds by force. token; payload: a LockBreak. Reply: token and extra name the hold that
+  // ended, of several the oldest. Feature::LockForce.
+  LockBreak = 24,
+  SessionLosses = 25,  // session. Reply payload: list of LossEntry. Feature::LockForce.
+  NodeStatus = 32,     // Reply payload: JSON.
+  ShardList = 33,      // Payload: ShardRange. Reply payload: JSON.
+  ShardShow = 34,      // shard. Reply payload: JSON.
+  LeaderMap = 35,      // Payload: ShardRange. Reply payload: LeaderMap.
+  SnapshotOpen = 48,   // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,   // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -72,6 +82,9 @@ enum class RequestFlag : std::uint16_t {
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,
   WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
+  // LockRelease, LockCheck, KeepAlive: say that a hold was broken by force, with a number of its
+  // own. Without it such a hold is one that is not there. Feature::LockForce.
+  TellBroken = 16,
 };
 
 // Never renumber: bits of ReplySlot::flags.

@@ -57,8 +57,8 @@ class MerkleTrees {
   // Of the last fold_roots, by run.
   Result<std::vector<Sha256Words>> roots();
 
-  // Of the last append: of every leaf in the order of `leaves` (FailedPrecondition after a take or a
-  // restore, until there is one); and nodes of the kept levels, by shard, level and index.
+  // Of the last append: of every leaf in the order of `leaves` (FailedPrecondition after a take or
+  // a restore, until there is one); and nodes of the kept levels, by shard, level and index.
   Result<std::vector<Sha256Words>> leaf_hashes();
   Result<std::vector<KeptNode>> kept();
 

@@ -214,6 +214,7 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::Hello:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::LedgerPrune:
       break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);

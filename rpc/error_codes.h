@@ -133,7 +133,23 @@ enum class ErrorCode : std::uint32_t {
   HoldConflict = 6026,
   PermitsDiffer = 6027,
 
+  Deadlock = 6040,
+
   ElectionVacant = 6101,
+  OfficeLost = 6110,
+  CandidateAbsent = 6111,
+  TransferUnanswered = 6112,
+  ElectionsUnsupported = 6113,
+  CandidateAmbiguous = 6114,
+
+  WatchCompacted = 6201,
+  WatchLagging = 6202,
+  WatchesExhausted = 6203,
+  WatchInvalid = 6204,
+  WatchCutOff = 6205,
+  WatchUnknown = 6206,
+  WatchClosed = 6207,
+  WatchTimedOut = 6208,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

@@ -38,6 +38,7 @@ enum class HoldFlag : std::uint8_t {
   Reentrant = 1,  // An acquire by the holder counts one hold more, up to `limit`.
   Shared = 2,     // Together with others: readers with limit 0, else up to `limit` permits.
   Downgrade = 4,  // With Shared: the session holds it alone and goes on as a reader.
+  Ranked = 64,    // Alone, by a candidate of the rank `permits`, from 1 on.
 };
 
 // What an acquire asks for beyond a plain hold. Texts point into the payload.

@@ -28,6 +28,8 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_list";
     case RequestKind::LockAcquireHold:
       return "lock_acquire_hold";
+    case RequestKind::LockDeadlocks:
+      return "lock_deadlocks";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:
@@ -42,6 +44,20 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_read";
     case RequestKind::LedgerPrune:
       return "ledger_prune";
+    case RequestKind::WatchOpen:
+      return "watch_open";
+    case RequestKind::WatchClose:
+      return "watch_close";
+    case RequestKind::WatchProgress:
+      return "watch_progress";
+    case RequestKind::ElectProclaim:
+      return "elect_proclaim";
+    case RequestKind::ElectTransfer:
+      return "elect_transfer";
+    case RequestKind::ElectCandidates:
+      return "elect_candidates";
+    case RequestKind::ElectAsk:
+      return "elect_ask";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 #include "rpc/validate.h"
 
 #include "common/utf8.h"
+#include "rpc/election_messages.h"
 #include "rpc/lock_messages.h"
 
 namespace gcoord::rpc {
@@ -82,6 +83,39 @@ ErrorCode check_release(const RequestSlot& slot, std::span<const std::byte> payl
   return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
 }
 
+// A change by the leader: like a release, with more than a name.
+ErrorCode check_office(const RequestSlot& slot, std::string_view name) {
+  const ErrorCode code = slot.has(RequestFlag::ByToken) ? check_by_token(slot, bytes_of(name))
+                                                        : check_change(slot, name);
+  if (code != ErrorCode::None) {
+    return code;
+  }
+  return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
+}
+
+ErrorCode check_proclaim(const RequestSlot& slot, std::span<const std::byte> payload) {
+  const auto said = decode_proclamation(payload);
+  if (!said.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  return said.value().value.size() > kNoteBytesMax ? ErrorCode::NoteTooLong
+                                                   : check_office(slot, said.value().name);
+}
+
+// `asked`: by anybody, who need not name the term and has no session.
+ErrorCode check_nomination(const RequestSlot& slot,
+                           std::span<const std::byte> payload,
+                           bool asked) {
+  const auto named = decode_nomination(payload);
+  if (!named.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  if (named.value().target.value == 0) {
+    return ErrorCode::SessionZero;
+  }
+  return asked ? check_name(named.value().name) : check_office(slot, named.value().name);
+}
+
 ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
 }
@@ -93,10 +127,12 @@ ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
 
 ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
-      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
-                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
-                                 static_cast<std::uint16_t>(RequestFlag::Details));
+                                 static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Wait) |
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -119,11 +155,19 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockCheck:
       return slot.token == 0 ? ErrorCode::TokenZero : check_name(text_of(payload));
     case RequestKind::LockGet:
+    case RequestKind::ElectCandidates:
       return check_name(text_of(payload));
+    case RequestKind::ElectProclaim:
+      return check_proclaim(slot, payload);
+    case RequestKind::ElectTransfer:
+      return check_nomination(slot, payload, false);
+    case RequestKind::ElectAsk:
+      return check_nomination(slot, payload, true);
     case RequestKind::Hello:
     case RequestKind::KeepAlive:
     case RequestKind::LockCheckBatch:
     case RequestKind::LockList:
+    case RequestKind::LockDeadlocks:
     case RequestKind::NodeStatus:
     case RequestKind::ShardList:
     case RequestKind::ShardShow:
@@ -131,6 +175,9 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
     case RequestKind::LedgerPrune:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       return ErrorCode::None;
   }
   return ErrorCode::KindUnknown;
@@ -155,11 +202,15 @@ namespace {
 
 // Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).
 bool hold_sound(const LockHold& hold) {
-  constexpr auto kKnown = static_cast<std::uint8_t>(static_cast<std::uint8_t>(HoldFlag::Reentrant) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Shared) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Downgrade));
+  constexpr auto kKnown = static_cast<std::uint8_t>(
+      static_cast<std::uint8_t>(HoldFlag::Reentrant) | static_cast<std::uint8_t>(HoldFlag::Shared) |
+      static_cast<std::uint8_t>(HoldFlag::Downgrade) | static_cast<std::uint8_t>(HoldFlag::Ranked));
   if ((hold.flags & ~kKnown) != 0) {
     return false;
+  }
+  if (hold.has(HoldFlag::Ranked)) {
+    const bool alone = hold.flags == static_cast<std::uint8_t>(HoldFlag::Ranked);
+    return alone && hold.permits >= 1 && hold.limit == 0;
   }
   const bool reentrant = hold.has(HoldFlag::Reentrant);
   const bool downgrades = hold.has(HoldFlag::Downgrade);

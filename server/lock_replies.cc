@@ -11,6 +11,8 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::AlreadyHeld:
     case LockCode::HeldAgain:
     case LockCode::Downgraded:
+    case LockCode::Proclaimed:
+    case LockCode::Transferred:
     case LockCode::Released:
     case LockCode::HoldReturned:
     case LockCode::SessionRegistered:
@@ -29,6 +31,8 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::WaitTimedOut;
     case LockCode::WaitCancelled:
       return ErrorCode::WaitCancelled;
+    case LockCode::Deadlock:
+      return ErrorCode::Deadlock;
     case LockCode::NotWaiting:
       return ErrorCode::WaitUnknown;
     case LockCode::SessionUnknown:
@@ -53,6 +57,8 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::HoldConflict;
     case LockCode::LimitDiffers:
       return ErrorCode::PermitsDiffer;
+    case LockCode::TargetAbsent:
+      return ErrorCode::CandidateAbsent;
     case LockCode::None:
     case LockCode::SerialStale:
     case LockCode::UnknownCommand:
@@ -104,10 +110,23 @@ void set_flags(LockCode code, rpc::ReplySlot& reply) {
 
 }  // namespace
 
+namespace {
+
+// To a leader, every way in which the lock is not its own says the same.
+ErrorCode error_of_request(const rpc::RequestSlot& request, LockCode code) {
+  const bool office = request.kind == rpc::RequestKind::ElectProclaim ||
+                      request.kind == rpc::RequestKind::ElectTransfer;
+  const bool lost = code == LockCode::NotHeld || code == LockCode::NotHolder ||
+                    code == LockCode::StaleToken || code == LockCode::HoldConflict;
+  return office && lost ? ErrorCode::OfficeLost : error_of(code);
+}
+
+}  // namespace
+
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
-  const ErrorCode error = error_of(decision.code);
+  const ErrorCode error = error_of_request(request, decision.code);
   rpc::ReplySlot reply =
       error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
   reply.epoch = context.term.value;

@@ -22,6 +22,7 @@ static_assert(rpc::kHoldersMax == locks::kHoldersMax);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant) == locks::kHoldReentrant);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Shared) == locks::kHoldShared);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Downgrade) == locks::kHoldDowngrade);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Ranked) == locks::kHoldRanked);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -72,6 +73,7 @@ LockService::LockService(const LockServiceOptions& options,
     : options_(options),
       replies_(replies),
       locks_(lock_options(options)),
+      election_asks_(options.tick_ms),
       reads_({options.limits.shard_count, options.tick_ms},
              locks_,
              {[this](ShardId shard, std::uint64_t group) {
@@ -88,6 +90,9 @@ LockService::LockService(const LockServiceOptions& options,
                 const auto started = waits_.started_us({shard, session, sequence});
                 return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
               },
+              [this](NameHash name, FencingToken epoch) {
+                return election_asks_.wanted(name, epoch, now_);
+              },
               [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
                 send(connection, reply, payload);
               }}),
@@ -103,6 +108,11 @@ LockService::LockService(const LockServiceOptions& options,
             propose(
                 expiry.shard, locks::make_expire_session(expiry.session, expiry.serial), pending);
           }),
+      deadlocks_({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
+                 locks_,
+                 waits_,
+                 metrics,
+                 deadlock_doors()),
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
   const std::string prefix = "gcoord_server_";
@@ -197,13 +207,22 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::LockCheckBatch:
     case RequestKind::LockGet:
     case RequestKind::LockList:
+    case RequestKind::ElectCandidates:
       return reads_.start(connection, request, payload, now_);
+    case RequestKind::ElectProclaim:
+      return on_proclaim(connection, request, payload);
+    case RequestKind::ElectTransfer:
+      return on_transfer(connection, request, payload);
+    case RequestKind::ElectAsk:
+      return on_election_ask(connection, request, payload);
     case RequestKind::OpenSession:
       return on_open_session(connection, request);
     case RequestKind::KeepAlive:
       return on_keep_alive(connection, request, payload);
     case RequestKind::CloseSession:
       return on_close_session(connection, request);
+    case RequestKind::LockDeadlocks:
+      return say(deadlocks_.report());
     case RequestKind::NodeStatus:
       return say(reports_->node_status());
     case RequestKind::ShardShow:
@@ -215,6 +234,9 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
     case RequestKind::LedgerPrune:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);

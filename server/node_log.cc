@@ -117,7 +117,10 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
                  view.forgotten_count);
   }
   votes_everywhere_ = whole;
-  unled_looks_ = view.unled_count > 0 && majority ? unled_looks_ + 1 : 0;
+  // While leaderships move there is always a shard in between, and never the same one for long.
+  const bool stuck = view.unled_count > 0 && majority && view.led_anew == led_anew_;
+  led_anew_ = view.led_anew;
+  unled_looks_ = stuck ? unled_looks_ + 1 : 0;
   // In durable mode a shard may be without a leader for other reasons, too.
   const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
   if (unled_looks_ == kUnledLooks && forgotten) {

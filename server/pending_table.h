@@ -22,6 +22,8 @@ enum class PendingKind : std::uint8_t {
   Expiry,    // An ExpireSession of the leader.
   Close,     // One shard's part of a CloseSession; `group` counts the parts.
   Read,      // A read of group `group`.
+  Deadlock,  // A confirmation for question `group` of a deadlock (deadlock_watch.h).
+  Broken,    // A BreakWait of the leader.
 };
 
 struct Pending {

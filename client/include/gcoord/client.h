@@ -25,6 +25,7 @@
 #include "gcoord/session.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
+#include "gcoord/watch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +83,23 @@ class GCOORD_API Client {
   // which is an answer; GC5001 and GC4009 say that it could not be found out.
   Result<Leader> leader(std::string_view name);
   Future<Result<Leader>> leader_async(std::string_view name);
+
+  // Begins to watch (gcoord/watch.h). Returns when the watch has begun: nothing that is decided
+  // after the call is missed. GC6204 for options that name nothing or too much; GC3001 when no node
+  // has begun it within request_timeout. With a callback its errors come through that, too.
+  Result<Watch> watch(WatchOptions options, Watch::Callback callback = {});
+
+  // Who leads in the election of this name from now on, the present leader first.
+  Result<LeaderStream> observe(std::string_view name);
+
+  // The same with the line of candidates.
+  Result<ElectionView> candidates(std::string_view name);
+
+  // Asks whoever leads to hand over to this candidate, and waits for nothing: a leader that looks
+  // at its line (CampaignOptions::review) does so with its next look. The ask stands for a few
+  // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
+  // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
+  Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
 
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.

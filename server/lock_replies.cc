@@ -133,11 +133,11 @@ ErrorCode error_of_request(const rpc::RequestSlot& request, LockCode code) {
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
-  const ErrorCode error = error_of_request(request, decision.code);
   // Who does not know of broken holds learns that there is none.
   const bool untold =
       decision.code == LockCode::HoldBroken && !request.has(rpc::RequestFlag::TellBroken);
-  const ErrorCode error = untold ? ErrorCode::LockNotHeld : error_of(decision.code);
+  const ErrorCode error =
+      untold ? ErrorCode::LockNotHeld : error_of_request(request, decision.code);
   rpc::ReplySlot reply =
       error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
   reply.epoch = context.term.value;

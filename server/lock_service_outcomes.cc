@@ -308,10 +308,9 @@ void LockService::on_tick() {
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
-  const Tick next =
-      min_id(min_id(waits_.next_deadline(), expiry_.next_deadline()), deadlocks_.next_deadline());
   const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
-  const Tick next = min_id(timed, locks_.delays().next_deadline());
+  const Tick next =
+      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }

@@ -237,16 +237,30 @@ std::size_t SessionClock::propose_due(SessionRow first,
   return count;
 }
 
-void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick now) {
+// Meanwhile the row may serve another registration, or none.
+bool SessionClock::still(const ExpiryProposal& proposal) const {
+  const Row& row = rows_[proposal.row.value];
+  return row.present && row.session == proposal.session && row.shard == proposal.shard &&
+         row.serial == proposal.serial;
+}
+
+void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick due) {
   Row& row = rows_[proposal.row.value];
-  // Meanwhile the row may serve another registration, or none.
-  const bool same = row.present && row.session == proposal.session && row.shard == proposal.shard &&
-                    row.serial == proposal.serial;
-  if (!same || !row.proposed) {
+  if (!still(proposal) || !row.proposed) {
     return;
   }
   row.proposed = false;
-  set_deadline(proposal.row, now);
+  set_deadline(proposal.row, due);
+}
+
+bool SessionClock::propose(const ExpiryProposal& proposal) {
+  Row& row = rows_[proposal.row.value];
+  if (!still(proposal) || row.proposed || !row.led) {
+    return false;
+  }
+  row.proposed = true;
+  deadline_[proposal.row.value] = kTickNever;
+  return true;
 }
 
 void SessionClock::pause_guard(std::uint64_t gap_ticks) {

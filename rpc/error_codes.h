@@ -135,6 +135,13 @@ enum class ErrorCode : std::uint32_t {
 
   ElectionVacant = 6101,
 
+  SessionExists = 6301,
+  SessionIdReserved = 6302,
+  SessionLocksExhausted = 6303,
+  StalenessExceeded = 6304,
+  IndexNotReached = 6305,
+  SessionElsewhere = 6306,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -30,9 +30,11 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
+  Sessions = 256,  // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16;
+inline constexpr std::uint64_t kFeatures =
+    1 | 2 | 4 | 8 | 16 | static_cast<std::uint64_t>(Feature::Sessions);
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -40,6 +40,16 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_open";
     case RequestKind::SnapshotRead:
       return "snapshot_read";
+    case RequestKind::LockRead:
+      return "lock_read";
+    case RequestKind::LockReadList:
+      return "lock_read_list";
+    case RequestKind::SessionGrant:
+      return "session_grant";
+    case RequestKind::SessionShow:
+      return "session_show";
+    case RequestKind::SessionList:
+      return "session_list";
   }
   return "unknown";
 }

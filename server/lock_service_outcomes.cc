@@ -22,6 +22,12 @@ std::uint32_t LockService::ttl_left_ms(ShardId shard, SessionId session) const {
 }
 
 void LockService::apply(const AppliedEntry& entry) {
+  applied_[entry.shard.value] = entry.index.value;
+  apply_command(entry);
+  replica_reads_.on_news(entry.shard, now_us_);
+}
+
+void LockService::apply_command(const AppliedEntry& entry) {
   const auto header = decode_record_header(entry.payload);
   const bool told = entry.kind == consensus::EntryKind::Command && header.has_value() &&
                     header->kind == RecordKind::LockCommand;
@@ -47,6 +53,7 @@ void LockService::answer(const Pending& pending,
                          const locks::LockReply& decision) {
   switch (pending.kind) {
     case PendingKind::Request:
+      quota_.on_decided(pending.request);
       return answer_request(pending, entry, decision);
     case PendingKind::Close:
       return finish_close(pending.group, ErrorCode::None, NodeId{});
@@ -54,6 +61,9 @@ void LockService::answer(const Pending& pending,
     case PendingKind::Expiry:
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
     case PendingKind::None:
       break;
   }
@@ -72,8 +82,12 @@ void LockService::answer_request(const Pending& pending,
   if (pending.request.kind == rpc::RequestKind::LockCancel) {
     return send(pending.connection, cancel_reply(pending.request, decision, context));
   }
+  if (pending.request.kind == rpc::RequestKind::SessionGrant) {
+    return send(pending.connection, grant_reply(pending.request, decision));
+  }
   metrics_.grants->add(decision.code == LockCode::Granted ? 1 : 0);
-  send(pending.connection, decision_reply(pending.request, decision, context));
+  send(pending.connection,
+       indexed(decision_reply(pending.request, decision, context), pending.request, entry.index));
 }
 
 void LockService::bind_wait(const Pending& pending, ShardId shard) {
@@ -108,7 +122,8 @@ void LockService::answer_events(const AppliedEntry& entry, const locks::LockEven
     metrics_.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
     metrics_.wait_us->observe_us(now_us_ - wait->started_us);
     const DecisionContext context{entry.term, ttl_left_ms(event.shard, event.session)};
-    end_wait(*wait, event_reply(wait->request, event, context));
+    end_wait(*wait,
+             indexed(event_reply(wait->request, event, context), wait->request, entry.index));
   }
   metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
 }
@@ -119,6 +134,7 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
   const Pending pending = pending_.take(cookie);
   switch (pending.kind) {
     case PendingKind::Request:
+      quota_.on_decided(pending.request);
       return send(pending.connection, engine_refusal(pending.request, status, leader_hint));
     case PendingKind::Close: {
       const auto refusal = engine_refusal(pending.request, status, leader_hint);
@@ -133,6 +149,9 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
     case PendingKind::Expiry:
       return expiry_.on_refused(pending.expiry, now_);
     case PendingKind::Read:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
     case PendingKind::None:
       break;
   }
@@ -160,7 +179,9 @@ void LockService::finish_close(std::uint64_t group_id, ErrorCode error, NodeId l
 
 void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
   const Pending pending = pending_.take(cookie);
-  GCOORD_ASSERT(pending.kind == PendingKind::Read);
+  if (pending.kind != PendingKind::Read) {
+    return on_read_of_replicas(pending, status, leader_hint);
+  }
   reads_.on_confirmed(pending.group, ShardId{pending.request.shard}, status, leader_hint, now_);
 }
 
@@ -188,6 +209,7 @@ void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
+  applied_[shard.value] = 0;
   if (bytes.empty()) {
     locks_.drop(shard);
     return Status{};
@@ -208,7 +230,9 @@ void LockService::on_loop_gap(std::uint64_t ticks) {
 }
 
 void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
-  if (!message.empty() && message.front() == kDeviceFactsKind) {
+  if (!message.empty() && message.front() == kReplicaAgesKind) {
+    ages_.on_message(from, message);
+  } else if (!message.empty() && message.front() == kDeviceFactsKind) {
     if (device_facts_sink_) {
       device_facts_sink_(from, message);
     }
@@ -237,15 +261,20 @@ void LockService::set_time(std::uint64_t now_us) {
 }
 
 void LockService::on_tick() {
-  if (ticked_ == now_) {
-    return;
+  if (ticked_ != now_) {
+    ticked_ = now_;
+    end_overdue_waits();
+    expiry_.on_tick(now_);
+    replica_reads_.on_tick(now_us_);
+    session_views_.on_tick();
   }
-  ticked_ = now_;
-  end_overdue_waits();
-  expiry_.on_tick(now_);
+  ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
+  if (replica_reads_.waiting()) {
+    return options_.tick_ms;
+  }
   const Tick next = min_id(waits_.next_deadline(), expiry_.next_deadline());
   if (next == kTickNever) {
     return kNeverMs;

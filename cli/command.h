@@ -77,6 +77,7 @@ void add_shard_commands(CLI::App& app, Context& context);
 void add_lock_commands(CLI::App& app, Context& context);
 void add_lock_run_command(CLI::App& lock, Context& context);
 void add_elect_commands(CLI::App& app, Context& context);
+void add_session_commands(CLI::App& app, Context& context);
 void add_ledger_commands(CLI::App& app, Context& context);
 void add_snapshot_commands(CLI::App& app, Context& context);
 void add_quorum_commands(CLI::App& app, Context& context);

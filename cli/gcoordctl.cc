@@ -122,6 +122,7 @@ int main_of(std::vector<std::string> arguments) {
   add_shard_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
+  add_session_commands(app, context);
   add_ledger_commands(app, context);
   add_snapshot_commands(app, context);
   add_quorum_commands(app, context);

@@ -2,6 +2,7 @@
 
 #include "client/blocking.h"
 #include "client/calls.h"
+#include "client/client_impl.h"
 #include "client/failure.h"
 #include "client/future_of.h"
 #include "client/save_snapshot.h"
@@ -12,21 +13,6 @@
 #include <utility>
 
 namespace gcoord::client {
-
-class Client::Impl {
- public:
-  explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
-
-  ~Impl() { core_->stop(); }
-
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  const std::shared_ptr<Core>& core() const { return core_; }
-
- private:
-  std::shared_ptr<Core> core_;
-};
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include "bench/check.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
+#include "bench/leases/leases.h"
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
@@ -67,6 +68,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"failover",
      "time until all shards are led again after a kill -9",
      &bench_failover,
+     kDefaultShards},
+    {"leases",
+     "CPU of renewing many leases, lateness when all end together, failover with them",
+     &bench_leases,
      kDefaultShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
@@ -152,6 +157,10 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   command.add_option("--device",
                      options.device,
                      "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "leases") {
+    command.add_option("--leases", options.leases, "live leases")
+        ->check(CLI::Range(100, 10'000'000));
+  }
   if (is_locks) {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));

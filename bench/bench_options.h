@@ -23,7 +23,8 @@ struct BenchOptions {
   std::uint32_t runs = 3;
   std::chrono::milliseconds measured{5000};
   std::uint32_t clients = 256;
-  std::uint32_t names = 10'000'000;    // Of locks.
+  std::uint32_t names = 10'000'000;  // Of locks.
+  std::uint32_t leases = 1'000'000;
   std::string skew = "uniform";        // Of names: uniform or zipf.
   std::string durability = "durable";  // Of the cluster: durable or memory.
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.

@@ -8,6 +8,7 @@
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/leases.h"
+#include "bench/leases/leases.h"
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
@@ -77,6 +78,10 @@ constexpr Benchmark kBenchmarks[] = {
      "time until very many elections have leaders again after a kill -9 of a client, and of a node",
      &bench_elections,
      kElectionShards},
+    {"leases",
+     "CPU of renewing many leases, lateness when all end together, failover with them",
+     &bench_leases,
+     kDefaultShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
@@ -179,6 +184,10 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));
+  }
+  if (std::string_view{benchmark.name} == "leases") {
+    command.add_option("--leases", options.leases, "live leases")
+        ->check(CLI::Range(100, 10'000'000));
   }
   if (is_locks) {
     command.add_option("--names", options.names, "lock names")

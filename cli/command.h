@@ -80,6 +80,7 @@ void add_elect_commands(CLI::App& app, Context& context);
 void add_elect_observe_command(CLI::App& elect, Context& context);
 void add_watch_command(CLI::App& app, Context& context);
 void add_elect_line_commands(CLI::App& elect, Context& context);
+void add_session_commands(CLI::App& app, Context& context);
 void add_ledger_commands(CLI::App& app, Context& context);
 void add_snapshot_commands(CLI::App& app, Context& context);
 void add_quorum_commands(CLI::App& app, Context& context);

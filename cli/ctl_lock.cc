@@ -1,6 +1,7 @@
 // gcoordctl lock acquire | release | get | ls | check.
 #include "cli/command.h"
 #include "cli/duration.h"
+#include "cli/read_flags.h"
 #include "common/utf8.h"
 #include "rpc/error_codes.h"
 
@@ -30,6 +31,7 @@ struct LockOptions {
   std::uint32_t permits_max = 0;
   std::string prefix;
   std::uint32_t limit = 1000;
+  ReadFlags read;
 };
 
 Json lock_json(const client::LockDescription& lock) {
@@ -156,6 +158,7 @@ int acquire(Context& context, const LockOptions& options) {
                      {"session", std::to_string(session.value().id())},
                      {"epoch", std::to_string(lock.value().epoch())},
                      {"held_again", lock.value().held_again()},
+                     {"after", positions_text(client->positions())},
                      {"ttl_ms", remaining.count()}};
   lock.value().detach();
   session.value().detach();
@@ -184,10 +187,31 @@ int release(Context& context, const LockOptions& options) {
   return 0;
 }
 
+// A lock within the freshness that the flags ask for.
+int read_lock(Context& context, client::Client& client, const LockOptions& options) {
+  const auto how = read_options(context, options.read);
+  if (!how.has_value()) {
+    return static_cast<int>(rpc::ExitCode::Usage);
+  }
+  const auto reading = client.read(options.name, *how);
+  if (!reading.ok()) {
+    return context.fail(client, reading.status());
+  }
+  const bool held = reading.value().lock.has_value();
+  Json json = held ? details_json(*reading.value().lock) : Json{{"name", options.name}};
+  json["held"] = held;
+  add_freshness(json, reading.value().at);
+  context.output().print_facts(json);
+  return static_cast<int>(held ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+}
+
 int get(Context& context, const LockOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
+  }
+  if (!options.read.plain()) {
+    return read_lock(context, *client, options);
   }
   const auto lock = client->get(options.name, options.waiters);
   if (!lock.ok()) {
@@ -207,6 +231,7 @@ struct Listed {
 client::Result<Listed> list_all(client::Client& client, const LockOptions& options) {
   Listed listed;
   client::ListOptions query{options.prefix, "", 0, options.waiters};
+  query.quorum = options.read.consistency == "linearizable";
   do {
     query.limit = std::min<std::uint32_t>(
         500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
@@ -237,12 +262,47 @@ void add_queue(const client::LockDescription& lock, Table& table) {
   }
 }
 
+// All pages of one node, within the freshness that the flags ask for.
+client::Result<Listed> read_all(client::Client& client,
+                                const LockOptions& options,
+                                client::ReadOptions how) {
+  Listed listed;
+  client::ListOptions query{options.prefix, "", 0, false};
+  do {
+    query.limit = std::min<std::uint32_t>(
+        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
+    auto page = client.read_list(query, how);
+    if (!page.ok()) {
+      return page.status();
+    }
+    how.node_id = page.value().node_id;
+    std::ranges::move(page.value().page.locks, std::back_inserter(listed.locks));
+    query.cursor = page.value().page.next_cursor;
+  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
+  listed.cut = !query.cursor.empty();
+  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
+  return listed;
+}
+
+// Every node shows all locks if it may be a replica; where the leader must answer, all are asked.
+client::Result<Listed> list_as_asked(client::Client& client,
+                                     const LockOptions& options,
+                                     const client::ReadOptions& how) {
+  const bool by_leader = how.consistency == client::Consistency::Lease ||
+                         how.consistency == client::Consistency::Linearizable;
+  return by_leader ? list_all(client, options) : read_all(client, options, how);
+}
+
 int list(Context& context, const LockOptions& options) {
+  const auto how = read_options(context, options.read);
+  if (!how.has_value()) {
+    return static_cast<int>(rpc::ExitCode::Usage);
+  }
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto listed = list_all(*client, options);
+  const auto listed = list_as_asked(*client, options, *how);
   if (!listed.ok()) {
     return context.fail(*client, listed.status());
   }
@@ -273,22 +333,41 @@ int list(Context& context, const LockOptions& options) {
   return 0;
 }
 
+int print_verdict(Context& context,
+                  const LockOptions& options,
+                  client::Verdict verdict,
+                  const client::Freshness* at) {
+  const bool valid = verdict == client::Verdict::Valid;
+  const char* text = valid ? "VALID" : verdict == client::Verdict::Stale ? "STALE" : "FREE";
+  Json json = {{"name", options.name},
+               {"token", std::to_string(options.token)},
+               {"verdict", text},
+               {"valid", valid}};
+  if (at != nullptr) {
+    add_freshness(json, *at);
+  }
+  context.output().print_facts(json);
+  return static_cast<int>(valid ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+}
+
 int check(Context& context, const LockOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto verdict = client->check(options.name, options.token);
-  if (!verdict.ok()) {
-    return context.fail(*client, verdict.status());
+  if (!options.read.plain()) {
+    const auto how = read_options(context, options.read);
+    if (!how.has_value()) {
+      return static_cast<int>(rpc::ExitCode::Usage);
+    }
+    const auto reading = client->read_check(options.name, options.token, *how);
+    return reading.ok()
+               ? print_verdict(context, options, reading.value().verdict, &reading.value().at)
+               : context.fail(*client, reading.status());
   }
-  const bool valid = verdict.value() == client::Verdict::Valid;
-  const char* text = valid ? "VALID" : verdict.value() == client::Verdict::Stale ? "STALE" : "FREE";
-  context.output().print_facts({{"name", options.name},
-                                {"token", std::to_string(options.token)},
-                                {"verdict", text},
-                                {"valid", valid}});
-  return static_cast<int>(valid ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+  const auto verdict = client->check(options.name, options.token);
+  return verdict.ok() ? print_verdict(context, options, verdict.value(), nullptr)
+                      : context.fail(*client, verdict.status());
 }
 
 CLI::App* add_verb(CLI::App& lock,
@@ -370,6 +449,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
   verb = add_verb(*lock, context, options, "get", "show who holds a lock", get);
   add_name(*verb, *options);
   verb->add_flag("--waiters", options->waiters, "name the waiters too");
+  add_read_flags(*verb, options->read);
 
   verb = add_verb(*lock, context, options, "list", "list the locks that are held", list);
   verb->alias("ls");
@@ -379,11 +459,13 @@ void add_lock_commands(CLI::App& app, Context& context) {
   verb->add_option("--limit", options->limit, "at most so many (default 1000)")
       ->check(CLI::Range(1u, 1'000'000u))
       ->type_name("N");
+  add_read_flags(*verb, options->read);
 
   verb = add_verb(
       *lock, context, options, "check", "exit 0 if the token is valid, 1 if it is stale", check);
   add_name(*verb, *options);
   add_token(*verb, *options);
+  add_read_flags(*verb, options->read);
 
   add_lock_run_command(*lock, context);
 }

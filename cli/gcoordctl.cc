@@ -125,6 +125,7 @@ int main_of(std::vector<std::string> arguments) {
   add_elect_commands(app, context);
   add_top_command(app, context);
   add_watch_command(app, context);
+  add_session_commands(app, context);
   add_ledger_commands(app, context);
   add_snapshot_commands(app, context);
   add_quorum_commands(app, context);

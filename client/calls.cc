@@ -1,6 +1,7 @@
 #include "client/calls.h"
 
 #include "client/failure.h"
+#include "client/replica_reads.h"
 #include "common/name_hash.h"
 #include "rpc/lock_messages.h"
 #include "rpc/validate.h"
@@ -11,6 +12,17 @@ namespace gcoord::client {
 namespace {
 
 using std::chrono::milliseconds;
+
+Result<Verdict> verdict_of(std::uint64_t number) {
+  const bool known = number >= static_cast<std::uint64_t>(Verdict::Valid) &&
+                     number <= static_cast<std::uint64_t>(Verdict::Free);
+  if (!known) {
+    return failure(rpc::ErrorCode::ReplyMalformed, "verdict");
+  }
+  return static_cast<Verdict>(number);
+}
+
+}  // namespace
 
 LockDescription description_of(const rpc::LockRow& row) {
   LockDescription lock;
@@ -34,17 +46,6 @@ LockDescription description_of(const rpc::LockRow& row) {
   }
   return lock;
 }
-
-Result<Verdict> verdict_of(std::uint64_t number) {
-  const bool known = number >= static_cast<std::uint64_t>(Verdict::Valid) &&
-                     number <= static_cast<std::uint64_t>(Verdict::Free);
-  if (!known) {
-    return failure(rpc::ErrorCode::ReplyMalformed, "verdict");
-  }
-  return static_cast<Verdict>(number);
-}
-
-}  // namespace
 
 OperationPtr node_operation(const Core& core, rpc::RequestKind kind, NodeId node) {
   auto operation = std::make_unique<Operation>();
@@ -122,6 +123,9 @@ void list_node(Core& core,
   OperationPtr operation = node_operation(core, rpc::RequestKind::LockList, node);
   if (options.waiters) {
     operation->slot.set(rpc::RequestFlag::Waiters);
+  }
+  if (options.quorum && core.has(rpc::Feature::Sessions)) {
+    operation->slot.set(rpc::RequestFlag::Quorum);
   }
   operation->payload =
       rpc::text_of(rpc::encode_list_query({options.prefix, options.cursor, options.limit}));

@@ -2,6 +2,7 @@
 
 #include "client/blocking.h"
 #include "client/calls.h"
+#include "client/client_impl.h"
 #include "client/election_calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"

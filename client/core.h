@@ -12,6 +12,7 @@
 #include "client/dispatcher.h"
 #include "client/node_set.h"
 #include "client/operation.h"
+#include "client/read_positions.h"
 #include "client/session_keeper.h"
 #include "client/wake_timer.h"
 #include "gcoord/options.h"
@@ -75,10 +76,14 @@ class Core : public std::enable_shared_from_this<Core> {
   // 0 before the first Welcome.
   std::uint32_t shard_count() const { return shard_count_.load(std::memory_order_relaxed); }
 
-  // What the node that welcomed us first has in common with us; 0 before.
+  // What the nodes that have welcomed us have in common with us; 0 before.
   bool has(rpc::Feature feature) const {
     return (features_.load(std::memory_order_relaxed) & static_cast<std::uint64_t>(feature)) != 0;
   }
+
+  ReadPositions& positions() { return positions_; }
+
+  const ReadPositions& positions() const { return positions_; }
 
   // The parts; on the client's thread only.
   NodeSet& nodes() { return nodes_; }
@@ -128,6 +133,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<std::thread::id> thread_id_{};
   std::atomic<std::uint32_t> shard_count_{0};
   std::atomic<std::uint64_t> features_{0};
+  ReadPositions positions_;
 
   std::mutex mutex_;  // Guards the mailbox, and nothing else.
   std::vector<OperationPtr> mailbox_operations_;

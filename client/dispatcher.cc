@@ -126,6 +126,11 @@ rpc::RequestSlot Dispatcher::slot_to_send(std::uint64_t id,
   slot.request_id = id;
   slot.deadline_ms =
       milliseconds_until(operation.waits() ? operation.wait_until : operation.deadline, now);
+  const auto features = nodes_.cluster()->features;
+  if (operation.numbered() &&
+      (features & static_cast<std::uint64_t>(rpc::Feature::Sessions)) != 0) {
+    slot.set(rpc::RequestFlag::WriteIndex);
+  }
   if (operation.session != nullptr) {
     // A cancel repeats its acquire's number and acknowledges no more than that one did.
     slot.acked_below =

@@ -211,6 +211,8 @@ void NodeSet::learn(const rpc::Welcome& welcome) {
     cluster_ = welcome;
     welcomed_ = true;
   }
+  // While a cluster is being upgraded, what one node does not know is asked of none.
+  cluster_.features &= welcome.features;
   for (const rpc::NodeAddress& node : welcome.nodes) {
     const auto known = std::ranges::find_if(entries_, [&](const auto& entry) {
       return entry->node == node.node ||

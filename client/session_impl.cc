@@ -110,6 +110,13 @@ OperationPtr acquire_operation(const Core& core,
   return operation;
 }
 
+// So that the client's monotonic reads find its own writes.
+void learn_index(Core& core, const Answer& answer) {
+  if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
+    core.positions().learn(answer.slot.shard, answer.slot.extra);
+  }
+}
+
 }  // namespace
 
 void SessionImpl::open(const std::shared_ptr<Core>& core,
@@ -130,16 +137,33 @@ void SessionImpl::open(const std::shared_ptr<Core>& core,
         if (!answer.status.ok()) {
           return callback(answer.status);
         }
-        auto record = std::make_shared<SessionRecord>();
-        record->id = SessionId{answer.slot.extra};
         // A node may grant less than was asked for, never more.
-        record->ttl_ms = answer.slot.ttl_ms != 0 ? std::min(ttl_ms, answer.slot.ttl_ms) : ttl_ms;
-        record->on_event = options.on_event;
-        record->lease = make_lease(*core, *record, opened_at);
-        core->keeper().add(record);
-        callback(std::make_shared<SessionImpl>(core, std::move(record)));
+        const std::uint32_t granted_ms = answer.slot.ttl_ms;
+        callback(take_up(core,
+                         {.id = SessionId{answer.slot.extra},
+                          .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
+                          .opened_at = opened_at,
+                          .on_event = options.on_event}));
       };
   core->submit(std::move(operation));
+}
+
+std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& core,
+                                                  const TakenUp& granted) {
+  auto record = std::make_shared<SessionRecord>();
+  record->id = granted.id;
+  record->ttl_ms = granted.ttl_ms;
+  record->first_sequence = granted.first_sequence;
+  record->on_event = granted.on_event;
+  record->lease = make_lease(*core, *record, granted.opened_at);
+  core->keeper().add(record);
+  return std::make_shared<SessionImpl>(core, std::move(record));
+}
+
+std::uint64_t SessionImpl::sequence_of_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
 }
 
 Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<Core>& core,
@@ -202,7 +226,8 @@ void SessionImpl::acquire(std::string_view name,
     operation->wait_until = core_->clock().now() + TimePoint{options.wait};
     operation->deadline += TimePoint{options.wait};
   }
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+  operation->callback = [core = core_.get(), callback = std::move(callback)](const Answer& answer) {
+    learn_index(*core, answer);
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});
   };
@@ -227,7 +252,8 @@ void SessionImpl::release(std::string_view name,
   }
   operation->counted = record_->counts_holds.load(std::memory_order_relaxed);
   operation->session = record_;
-  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+  operation->callback = [core = core_.get(), callback = std::move(callback)](const Answer& answer) {
+    learn_index(*core, answer);
     callback(answer.status);
   };
   core_->submit(std::move(operation));

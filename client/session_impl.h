@@ -28,6 +28,21 @@ class SessionImpl {
                    SessionOptions options,
                    Callback<Result<std::shared_ptr<SessionImpl>>> callback);
 
+  // Begins to keep a session that a node has just granted; on the client's thread only.
+  struct TakenUp {
+    SessionId id;
+    std::uint32_t ttl_ms = 0;
+    std::uint64_t first_sequence = 1;
+    TimePoint opened_at{};
+    std::function<void(SessionEvent)> on_event;
+  };
+
+  static std::shared_ptr<SessionImpl> take_up(const std::shared_ptr<Core>& core,
+                                              const TakenUp& granted);
+
+  // Above all sequences that an earlier session of the same id used: microseconds of wall time.
+  static std::uint64_t sequence_of_now();
+
   // Takes up a session that exists.
   static Result<std::shared_ptr<SessionImpl>> attach(const std::shared_ptr<Core>& core,
                                                      AttachOptions options);

@@ -77,8 +77,11 @@ class SessionClock {
   // Writes up to out.size() expiries that are due and marks them proposed; returns how many. One
   // pass over the deadline column, from where the last pass stopped; none before next_deadline().
   std::size_t expired(Tick now, std::span<ExpiryProposal> out);
-  // A proposal was not accepted by the log: it is due again.
-  void on_expiry_refused(const ExpiryProposal& proposal, Tick now);
+  // A proposal was not accepted by the log, or not made: it is due again at `due`.
+  void on_expiry_refused(const ExpiryProposal& proposal, Tick due);
+  // The end of a registration that was put off so is proposed after all, before it is due again.
+  // False when it is another one by now, or proposed already.
+  bool propose(const ExpiryProposal& proposal);
 
   // The loop stood still for gap_ticks: keep-alives of that time may be unread or lost.
   void pause_guard(std::uint64_t gap_ticks);
@@ -121,6 +124,7 @@ class SessionClock {
                           std::span<ExpiryProposal> out,
                           std::size_t count);
   void set_deadline(SessionRow row, Tick deadline);
+  bool still(const ExpiryProposal& proposal) const;
 
   SessionClockOptions options_;
   MappedColumn<Tick> deadline_;  // kTickNever: free row, shard not led, or expiry proposed.

@@ -68,6 +68,17 @@ class ByteReader {
                             : std::string_view{};
   }
 
+  // A u32 length, then the bytes; fails when there are more than bytes_max. A view as above.
+  std::string_view blob(std::size_t bytes_max) {
+    const auto length = integer<std::uint32_t>();
+    if (length > bytes_max) {
+      failed_ = true;
+    }
+    const auto* start = take(length);
+    return start != nullptr ? std::string_view{reinterpret_cast<const char*>(start), length}
+                            : std::string_view{};
+  }
+
   // A u32 count of elements that take at least element_bytes each; 0 and failure when the rest of
   // the payload cannot hold so many, or they are more than count_max.
   std::uint32_t count(std::size_t element_bytes, std::uint32_t count_max) {

@@ -157,6 +157,13 @@ enum class ErrorCode : std::uint32_t {
   WatchClosed = 6207,
   WatchTimedOut = 6208,
 
+  SessionExists = 6301,
+  SessionIdReserved = 6302,
+  SessionLocksExhausted = 6303,
+  StalenessExceeded = 6304,
+  IndexNotReached = 6305,
+  SessionElsewhere = 6306,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -62,6 +62,16 @@ std::string_view request_kind_name(RequestKind kind) {
       return "elect_candidates";
     case RequestKind::ElectAsk:
       return "elect_ask";
+    case RequestKind::LockRead:
+      return "lock_read";
+    case RequestKind::LockReadList:
+      return "lock_read_list";
+    case RequestKind::SessionGrant:
+      return "session_grant";
+    case RequestKind::SessionShow:
+      return "session_show";
+    case RequestKind::SessionList:
+      return "session_list";
   }
   return "unknown";
 }

@@ -57,6 +57,12 @@ enum class RequestKind : std::uint16_t {
   LockDeadlocks = 96,
   // Payload: LedgerPrune. Reply payload: LedgerPruned, when it is durable. Feature::LedgerPruning.
   LedgerPrune = 104,
+  // Feature::Sessions, all of them.
+  LockRead = 80,      // deadline_ms; payload: LockRead. Reply payload: LockReadReply.
+  LockReadList = 81,  // deadline_ms; payload: LockReadList. Reply payload: LockReadPage.
+  SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: extra = session id, ttl_ms.
+  SessionShow = 83,   // session. Reply payload: SessionRow, as this node sees it.
+  SessionList = 84,   // Payload: SessionQuery. Reply payload: SessionPage.
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.
@@ -79,6 +85,12 @@ enum class RequestFlag : std::uint16_t {
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,
+  // LockAcquire, LockAcquireHold, LockRelease: say at which log index it was decided.
+  // Feature::Sessions.
+  WriteIndex = 64,
+  // LockCheck, LockCheckBatch, LockGet, LockList: confirm by a round of the quorum, whatever the
+  // leader's lease says. Feature::Sessions.
+  Quorum = 128,
 };
 
 // Never renumber: bits of ReplySlot::flags.
@@ -97,6 +109,7 @@ enum class ReplyFlag : std::uint8_t {
   StillHeld = 8,  // LockRelease: it gave one of several holds back.
   // SnapshotRead: nothing follows these bytes. Without it an empty payload says "not yet".
   Last = 16,
+  Indexed = 32,  // To a request with WriteIndex: extra is the log index at which it was decided.
 };
 
 // In RequestSlot::shard of CloseSession: every shard that the asked node leads.

@@ -132,6 +132,13 @@ ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
 }
 
+ErrorCode check_grant(const RequestSlot& slot, const RequestLimits& limits) {
+  if (slot.session == 0) {
+    return ErrorCode::SessionZero;
+  }
+  return check_ttl(slot.ttl_ms, limits);
+}
+
 ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
   const bool all = slot.kind == RequestKind::CloseSession && slot.shard == kAllShards;
   return all || slot.shard < limits.shard_count ? ErrorCode::None : ErrorCode::ShardOutOfRange;
@@ -142,10 +149,12 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Quorum) |
                                  static_cast<std::uint16_t>(RequestFlag::TellBroken) |
                                  static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
-                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue));
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue) |
+                                 static_cast<std::uint16_t>(RequestFlag::WriteIndex));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -195,7 +204,14 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::WatchOpen:
     case RequestKind::WatchClose:
     case RequestKind::WatchProgress:
+    case RequestKind::LockRead:
+    case RequestKind::LockReadList:
+    case RequestKind::SessionList:
       return ErrorCode::None;
+    case RequestKind::SessionGrant:
+      return check_grant(slot, limits);
+    case RequestKind::SessionShow:
+      return check_session(slot);
   }
   return ErrorCode::KindUnknown;
 }

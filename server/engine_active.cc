@@ -73,12 +73,15 @@ void ActiveRows::add_proposal(std::uint32_t row, EntryBlock* block) {
   ++work.proposal_count;
 }
 
-void ActiveRows::add_read(std::uint32_t row, std::uint64_t cookie, std::uint64_t turn) {
+void ActiveRows::add_read(std::uint32_t row,
+                          std::uint64_t cookie,
+                          std::uint64_t turn,
+                          ReadWay way) {
   RowWork& work = touch(row);
   if (!work.reads) {
     work.reads = std::make_unique<RowReads>();
   }
-  work.reads->add(cookie, turn);
+  work.reads->add(cookie, turn, way);
 }
 
 void ActiveRows::begin_turn() {

@@ -43,7 +43,7 @@ class ReplicaEngine::Core {
                                             MetricsRegistry& registry);
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie);
-  void read(ShardId shard, std::uint64_t cookie);
+  void read(ShardId shard, std::uint64_t cookie, ReadWay way);
   void transfer(ShardId shard, NodeId to);
   bool send_peer_message(NodeId to, std::span<const std::byte> message);
 

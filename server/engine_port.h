@@ -19,6 +19,10 @@ class EnginePort final : public NodeEngine {
 
   void read(ShardId shard, std::uint64_t cookie) override { engine_->read(shard, cookie); }
 
+  void read_by_round(ShardId shard, std::uint64_t cookie) override {
+    engine_->read_by_round(shard, cookie);
+  }
+
   ShardView view(ShardId shard) const override { return engine_->view(shard); }
 
   NodeView view() const override { return engine_->view(); }

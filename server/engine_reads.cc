@@ -18,6 +18,18 @@ std::vector<std::uint64_t> RowReads::take_fresh(std::uint64_t turn) {
   return cookies;
 }
 
+std::vector<std::uint64_t> RowReads::take_fresh_by_lease(std::uint64_t turn) {
+  std::vector<std::uint64_t> cookies;
+  std::erase_if(fresh_, [&](const Fresh& read) {
+    const bool taken = read.turn < turn && read.way == ReadWay::Lease;
+    if (taken) {
+      cookies.push_back(read.cookie);
+    }
+    return taken;
+  });
+  return cookies;
+}
+
 void RowReads::open_round(std::uint64_t sequence, std::vector<std::uint64_t> cookies) {
   GCOORD_ASSERT(round_sequence_ == 0);
   GCOORD_ASSERT(sequence != 0);

@@ -13,9 +13,17 @@
 
 namespace gcoord::server {
 
+// What a read takes for a proof that its replica still leads.
+enum class ReadWay : std::uint8_t {
+  Lease,  // The leader's lease while it is valid, else a round.
+  Round,  // A round of the quorum in any case: no clock is trusted.
+};
+
 class RowReads {
  public:
-  void add(std::uint64_t cookie, std::uint64_t turn) { fresh_.push_back({cookie, turn}); }
+  void add(std::uint64_t cookie, std::uint64_t turn, ReadWay way) {
+    fresh_.push_back({cookie, turn, way});
+  }
 
   bool empty() const { return fresh_.empty() && round_.empty() && indexed_.empty(); }
 
@@ -27,6 +35,9 @@ class RowReads {
 
   // Takes the fresh reads that arrived before the turn.
   std::vector<std::uint64_t> take_fresh(std::uint64_t turn);
+
+  // Of these, those that a lease suffices for.
+  std::vector<std::uint64_t> take_fresh_by_lease(std::uint64_t turn);
 
   // Opens a round for these reads.
   void open_round(std::uint64_t sequence, std::vector<std::uint64_t> cookies);
@@ -44,6 +55,7 @@ class RowReads {
   struct Fresh {
     std::uint64_t cookie;
     std::uint64_t turn;
+    ReadWay way;
   };
 
   struct Indexed {

@@ -24,8 +24,8 @@ Status read_lost() {
 
 }  // namespace
 
-// Answers what arrived before this turn: at once under a lease, else by a read round, of which one
-// is open at a time.
+// Answers what arrived before this turn: at once under a lease that it trusts, else by a read
+// round, of which one is open at a time.
 void ReplicaEngine::Core::serve_reads(RowWork& work, consensus::Inbox& in) {
   if (!work.reads || !work.reads->has_fresh_before(turn_)) {
     return;
@@ -36,7 +36,7 @@ void ReplicaEngine::Core::serve_reads(RowWork& work, consensus::Inbox& in) {
     return;
   }
   if (lease_expires(shard, step_input()) > now()) {
-    const auto cookies = work.reads->take_fresh(turn_);
+    const auto cookies = work.reads->take_fresh_by_lease(turn_);
     const LogIndex commit = shard.log().commit;
     metrics_.reads_leased.add(cookies.size());
     if (max_id(shard.log().applied, in.applied) >= commit) {
@@ -44,9 +44,8 @@ void ReplicaEngine::Core::serve_reads(RowWork& work, consensus::Inbox& in) {
     } else {
       work.reads->await(commit, cookies);
     }
-    return;
   }
-  if (!work.reads->round_open()) {
+  if (work.reads->has_fresh_before(turn_) && !work.reads->round_open()) {
     in.read_sequence = ++read_sequence_;
     work.reads->open_round(in.read_sequence, work.reads->take_fresh(turn_));
   }

@@ -3,6 +3,7 @@
 #include "common/name_hash.h"
 #include "rpc/election_messages.h"
 #include "server/lock_replies.h"
+#include "server/session_views.h"
 
 #include <cstring>
 #include <utility>
@@ -150,9 +151,10 @@ void LockReads::start_group(Group group) {
   group.outstanding = group.shards.size();
   held_bytes_ += group.held_bytes();
   const std::set<std::uint32_t> shards = group.shards;
+  const ReadWay way = group.request.has(rpc::RequestFlag::Quorum) ? ReadWay::Round : ReadWay::Lease;
   groups_.emplace(id, std::move(group));
   for (const std::uint32_t shard : shards) {
-    doors_.ask(ShardId{shard}, id);
+    doors_.ask(ShardId{shard}, id, way);
   }
 }
 
@@ -352,9 +354,11 @@ rpc::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick
   for (const auto& holder : lock.holders) {
     row.holders.push_back({holder.session, holder.token, holder.granted_at, holder.permits});
   }
-  const std::uint64_t left = locks_.clock().remaining_ticks(lock.holder_row, now);
-  row.ttl_left_ms = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(left * options_.tick_ms, lock.holder_ttl_ms));
+  row.ttl_left_ms = session_left_ms(
+      locks_.clock(),
+      {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = doors_.leads(lock.shard)},
+      options_.tick_ms,
+      now);
   if (waiters) {
     for (const auto& waiter : locks_.waiters(lock.shard, lock.name_hash, 0, kWaitersShownMax)) {
       row.waiters.push_back({waiter.session,

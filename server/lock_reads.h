@@ -13,6 +13,7 @@
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 #include "rpc/request.h"
+#include "server/engine_reads.h"
 #include "server/reply_sink.h"
 
 #include <cstddef>
@@ -46,7 +47,7 @@ struct LockReadsOptions {
 class LockReads {
  public:
   // Asks the engine for a confirmation; `group` comes back through on_confirmed.
-  using Ask = std::function<void(ShardId shard, std::uint64_t group)>;
+  using Ask = std::function<void(ShardId shard, std::uint64_t group, ReadWay way)>;
   using Leads = std::function<bool(ShardId shard)>;
   using Answer = std::function<void(
       ConnectionId connection, const rpc::ReplySlot& reply, std::span<const std::byte> payload)>;
@@ -75,6 +76,9 @@ class LockReads {
   // One shard of a group was confirmed, or could not be. Answers when it was the last.
   void on_confirmed(
       std::uint64_t group, ShardId shard, const Status& status, NodeId leader_hint, Tick now);
+
+  // A lock as it is told to clients.
+  rpc::LockRow describe(const locks::HeldLock& lock, bool waiters, Tick now) const;
 
   std::size_t group_count() const { return groups_.size(); }
 
@@ -114,7 +118,6 @@ class LockReads {
   void finish_list(const Group& group, Tick now);
   void refuse(const Group& group, rpc::ErrorCode error);
   ShardId shard_of_name(std::string_view name) const;
-  rpc::LockRow describe(const locks::HeldLock& lock, bool waiters, Tick now) const;
 
   LockReadsOptions options_;
   const locks::LockCpu& locks_;

@@ -1,5 +1,7 @@
 #include "server/lock_replies.h"
 
+#include "rpc/lease_messages.h"
+
 namespace gcoord::server {
 
 using locks::LockCode;
@@ -170,6 +172,27 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
     default:
       return rpc::reply_to(request);
   }
+}
+
+rpc::ReplySlot indexed(rpc::ReplySlot reply, const rpc::RequestSlot& request, LogIndex index) {
+  if (reply.code == StatusCode::Ok && request.has(rpc::RequestFlag::WriteIndex)) {
+    reply.set(rpc::ReplyFlag::Indexed);
+    reply.extra = index.value;
+  }
+  return reply;
+}
+
+rpc::ReplySlot grant_reply(const rpc::RequestSlot& request, const locks::LockReply& decision) {
+  if (decision.code != locks::LockCode::SessionRegistered) {
+    return error_reply(request, error_of(decision.code));
+  }
+  if (decision.replayed && request.session < rpc::kSessionIdChosenEnd) {
+    return error_reply(request, ErrorCode::SessionExists);
+  }
+  rpc::ReplySlot reply = rpc::reply_to(request);
+  reply.extra = request.session;
+  reply.ttl_ms = request.ttl_ms;
+  return reply;
 }
 
 rpc::ReplySlot event_reply(const rpc::RequestSlot& request,

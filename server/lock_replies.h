@@ -39,6 +39,13 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
                             const locks::LockReply& decision,
                             const DecisionContext& context);
 
+// A success that also says at which log index it was decided, if the request asked for that.
+rpc::ReplySlot indexed(rpc::ReplySlot reply, const rpc::RequestSlot& request, LogIndex index);
+
+// The answer to a SessionGrant. A node's own ids are given out once, so whoever comes with one that
+// is registered already asks again; of an id that a client chose nobody can tell.
+rpc::ReplySlot grant_reply(const rpc::RequestSlot& request, const locks::LockReply& decision);
+
 // The answer to an acquire whose wait ended.
 rpc::ReplySlot event_reply(const rpc::RequestSlot& request,
                            const locks::LockEvent& event,

@@ -78,12 +78,8 @@ LockService::LockService(const LockServiceOptions& options,
       election_asks_(options.tick_ms),
       reads_({options.limits.shard_count, options.tick_ms},
              locks_,
-             {[this](ShardId shard, std::uint64_t group) {
-                Pending pending;
-                pending.kind = PendingKind::Read;
-                pending.group = group;
-                pending.request.shard = shard.value;
-                engine_->read(shard, pending_.add(pending));
+             {[this](ShardId shard, std::uint64_t group, ReadWay way) {
+                confirm(shard, PendingKind::Read, group, way);
               },
               [this](ShardId shard) { return leads(shard); },
               [this](ShardId shard) { return engine_->view(shard).leader; },
@@ -98,6 +94,12 @@ LockService::LockService(const LockServiceOptions& options,
               [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
                 send(connection, reply, payload);
               }}),
+      ages_(make_ages(metrics)),
+      replica_reads_(make_replica_reads()),
+      session_views_({options.limits.shard_count, options.tick_ms},
+                     locks_,
+                     [this](ShardId shard) { return leads(shard); }),
+      quota_(options.session_locks_max),
       expiry_(
           expiry_options(options),
           locks_,
@@ -117,6 +119,7 @@ LockService::LockService(const LockServiceOptions& options,
                  deadlock_doors()),
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
+  applied_.resize(options.limits.shard_count);
   const std::string prefix = "gcoord_server_";
   metrics_.requests =
       &metrics.counter(plain(prefix + "requests_total", "Requests of clients that were taken."));
@@ -141,6 +144,7 @@ void LockService::start(ReplicaPort& engine, Incarnation incarnation, const Node
   engine_ = &engine;
   reports_ = &reports;
   expiry_.start(engine);
+  ages_.start(engine);
   GCOORD_ASSERT(options_.node.value <= 0xffff);
   // 16 bits of the start's number: they come round after 65,536 restarts, when every session of
   // that life has been dead for longer than the longest TTL.
@@ -221,6 +225,15 @@ void LockService::dispatch(ConnectionId connection,
       return on_transfer(connection, request, payload);
     case RequestKind::ElectAsk:
       return on_election_ask(connection, request, payload);
+    case RequestKind::LockRead:
+    case RequestKind::LockReadList:
+      return replica_reads_.start(connection, request, payload, now_us_);
+    case RequestKind::SessionGrant:
+      return on_session_grant(connection, request);
+    case RequestKind::SessionShow:
+      return on_session_show(connection, request);
+    case RequestKind::SessionList:
+      return on_session_list(connection, request, payload);
     case RequestKind::OpenSession:
       return on_open_session(connection, request);
     case RequestKind::KeepAlive:
@@ -298,6 +311,10 @@ void LockService::submit(ConnectionId connection,
   const ErrorCode error = error_of_limit(locks_.would_exceed(shard, command));
   if (error != ErrorCode::None) {
     return send_error(connection, request, error);
+  }
+  const bool counted = command.kind == locks::LockCommandKind::Acquire;
+  if (counted && !quota_.admit(command.session, session_views_)) {
+    return send_error(connection, request, ErrorCode::SessionLocksExhausted);
   }
   Pending pending;
   pending.kind = PendingKind::Request;

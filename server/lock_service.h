@@ -26,10 +26,14 @@
 #include "server/log_record.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
+#include "server/replica_ages.h"
 #include "server/replica_port.h"
+#include "server/replica_reads.h"
 #include "server/reply_sink.h"
 #include "server/service.h"
 #include "server/session_expiry.h"
+#include "server/session_quota.h"
+#include "server/session_views.h"
 #include "server/wait_table.h"
 
 #include <cstddef>
@@ -52,8 +56,9 @@ struct LockServiceOptions {
   std::vector<NodeId> nodes;  // All of the cluster, this one too.
   std::uint32_t tick_ms = 10;
   std::uint64_t election_ticks = 100;
-  rpc::RequestLimits limits;  // Of requests; shard_count is the cluster's.
-  locks::LockLimits caps;     // Of the tables.
+  rpc::RequestLimits limits;            // Of requests; shard_count is the cluster's.
+  locks::LockLimits caps;               // Of the tables.
+  std::uint32_t session_locks_max = 0;  // See session_quota.h; 0: no limit.
   std::uint64_t index_seed = 0;
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
@@ -183,6 +188,21 @@ class LockService final : public Service {
                       std::span<const std::byte> payload);
   void finish_close(std::uint64_t group, rpc::ErrorCode error, NodeId leader_hint);
 
+  // Reads of replicas, and what they need (lock_service_reads.cc).
+  ReplicaAges make_ages(MetricsRegistry& metrics);
+  ReplicaReads make_replica_reads();
+  void confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadWay way);
+  void on_read_of_replicas(const Pending& pending, const Status& status, NodeId leader_hint);
+  LogIndex applied_at(ShardId shard) const;
+
+  // Sessions as leases (lock_service_sessions.cc).
+  void on_session_grant(ConnectionId connection, const rpc::RequestSlot& request);
+  void on_session_show(ConnectionId connection, const rpc::RequestSlot& request);
+  void finish_session_show(const Pending& pending, const Status& status, NodeId leader_hint);
+  void on_session_list(ConnectionId connection,
+                       const rpc::RequestSlot& request,
+                       std::span<const std::byte> payload);
+
   // Proposes the command of a client for the shard of its name, or refuses it at once.
   void submit(ConnectionId connection,
               const rpc::RequestSlot& request,
@@ -193,6 +213,7 @@ class LockService final : public Service {
 
   // Outcomes.
   locks::LockReply apply_tapped(const AppliedEntry& entry, locks::LockEvents& events);
+  void apply_command(const AppliedEntry& entry);
   void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);
   void answer_request(const Pending& pending,
                       const AppliedEntry& entry,
@@ -225,11 +246,18 @@ class LockService final : public Service {
   WaitTable waits_;
   ElectionAsks election_asks_;
   LockReads reads_;
+  ReplicaAges ages_;
+  ReplicaReads replica_reads_;
+  SessionViews session_views_;
+  SessionQuota quota_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
   std::uint64_t close_last_ = 0;
   std::vector<std::uint64_t> led_;  // A bit per shard.
+  // Of each shard the log index that its state shows; 0: as the engine says. Pages of shards that
+  // never had an entry in this life cost nothing.
+  locks::MappedColumn<std::uint64_t> applied_;
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
   ApplyTap* tap_ = nullptr;

@@ -23,6 +23,12 @@ std::uint32_t LockService::ttl_left_ms(ShardId shard, SessionId session) const {
 }
 
 void LockService::apply(const AppliedEntry& entry) {
+  applied_[entry.shard.value] = entry.index.value;
+  apply_command(entry);
+  replica_reads_.on_news(entry.shard, now_us_);
+}
+
+void LockService::apply_command(const AppliedEntry& entry) {
   const auto header = decode_record_header(entry.payload);
   const bool told = entry.kind == consensus::EntryKind::Command && header.has_value() &&
                     header->kind == RecordKind::LockCommand;
@@ -63,6 +69,7 @@ void LockService::answer(const Pending& pending,
                          const locks::LockReply& decision) {
   switch (pending.kind) {
     case PendingKind::Request:
+      quota_.on_decided(pending.request);
       return answer_request(pending, entry, decision);
     case PendingKind::Close:
       return finish_close(pending.group, ErrorCode::None, NodeId{});
@@ -73,6 +80,9 @@ void LockService::answer(const Pending& pending,
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
     case PendingKind::Deadlock:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
     case PendingKind::None:
       break;
   }
@@ -91,8 +101,12 @@ void LockService::answer_request(const Pending& pending,
   if (pending.request.kind == rpc::RequestKind::LockCancel) {
     return send(pending.connection, cancel_reply(pending.request, decision, context));
   }
+  if (pending.request.kind == rpc::RequestKind::SessionGrant) {
+    return send(pending.connection, grant_reply(pending.request, decision));
+  }
   metrics_.grants->add(decision.code == LockCode::Granted ? 1 : 0);
-  send(pending.connection, decision_reply(pending.request, decision, context));
+  send(pending.connection,
+       indexed(decision_reply(pending.request, decision, context), pending.request, entry.index));
 }
 
 void LockService::bind_wait(const Pending& pending, ShardId shard) {
@@ -152,6 +166,8 @@ void LockService::answer_events(const AppliedEntry& entry, const locks::LockEven
                                 ? deadlocks_.take_text({event.shard, event.session, event.sequence})
                                 : std::string{};
     end_wait(*wait, event_reply(wait->request, event, context), why);
+    end_wait(*wait,
+             indexed(event_reply(wait->request, event, context), wait->request, entry.index));
   }
   metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
 }
@@ -162,6 +178,7 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
   const Pending pending = pending_.take(cookie);
   switch (pending.kind) {
     case PendingKind::Request:
+      quota_.on_decided(pending.request);
       return send(pending.connection, engine_refusal(pending.request, status, leader_hint));
     case PendingKind::Close: {
       const auto refusal = engine_refusal(pending.request, status, leader_hint);
@@ -182,6 +199,9 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
           ShardId{pending.request.shard}, FencingToken{pending.request.token}, now_ + 1);
     case PendingKind::Read:
     case PendingKind::Deadlock:
+    case PendingKind::ReplicaRead:
+    case PendingKind::AgeQuestion:
+    case PendingKind::SessionLook:
     case PendingKind::None:
       break;
   }
@@ -213,6 +233,9 @@ void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId lea
     return deadlocks_.on_confirmed(pending.group, ShardId{pending.request.shard}, status);
   }
   GCOORD_ASSERT(pending.kind == PendingKind::Read);
+  if (pending.kind != PendingKind::Read) {
+    return on_read_of_replicas(pending, status, leader_hint);
+  }
   reads_.on_confirmed(pending.group, ShardId{pending.request.shard}, status, leader_hint, now_);
 }
 
@@ -243,6 +266,7 @@ Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
   if (tap_ != nullptr && tap_->on()) {
     tap_->on_installed(shard);
   }
+  applied_[shard.value] = 0;
   if (bytes.empty()) {
     locks_.drop(shard);
     return Status{};
@@ -267,54 +291,65 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     return;
   }
   if (!message.empty() && message.front() == kDeviceFactsKind) {
-    if (device_facts_sink_) {
-      device_facts_sink_(from, message);
+    if (!message.empty() && message.front() == kReplicaAgesKind) {
+      ages_.on_message(from, message);
+    } else if (!message.empty() && message.front() == kDeviceFactsKind) {
+      if (device_facts_sink_) {
+        device_facts_sink_(from, message);
+      }
+    } else if (DeadlockWatch::is_ours(message)) {
+      deadlocks_.on_peer_message(from, message);
+    } else if (message.empty() || message.front() != kClientAddressKind) {
+      expiry_.on_peer_message(from, message, now_);
+    } else if (const auto address = decode_client_address(message); address && address_sink_) {
+      address_sink_(from, *address);
     }
-  } else if (DeadlockWatch::is_ours(message)) {
-    deadlocks_.on_peer_message(from, message);
-  } else if (message.empty() || message.front() != kClientAddressKind) {
-    expiry_.on_peer_message(from, message, now_);
-  } else if (const auto address = decode_client_address(message); address && address_sink_) {
-    address_sink_(from, *address);
   }
-}
 
-void LockService::end_overdue_waits() {
-  while (const auto key = waits_.next_due(now_)) {
-    Pending pending;
-    pending.kind = PendingKind::TimedOut;
-    pending.request.shard = key->shard.value;
-    pending.request.session = key->session.value;
-    pending.request.sequence = key->sequence.value;
-    propose(key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
+  void LockService::end_overdue_waits() {
+    while (const auto key = waits_.next_due(now_)) {
+      Pending pending;
+      pending.kind = PendingKind::TimedOut;
+      pending.request.shard = key->shard.value;
+      pending.request.session = key->session.value;
+      pending.request.sequence = key->sequence.value;
+      propose(key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
+    }
   }
-}
 
-void LockService::set_time(std::uint64_t now_us) {
-  GCOORD_ASSERT(now_us_ <= now_us);
-  now_us_ = now_us;
-  now_ = Tick{now_us / (options_.tick_ms * std::uint64_t{1000}) + 1};
-}
-
-void LockService::on_tick() {
-  if (ticked_ == now_) {
-    return;
+  void LockService::set_time(std::uint64_t now_us) {
+    GCOORD_ASSERT(now_us_ <= now_us);
+    now_us_ = now_us;
+    now_ = Tick{now_us / (options_.tick_ms * std::uint64_t{1000}) + 1};
   }
-  ticked_ = now_;
-  end_overdue_waits();
-  expiry_.on_tick(now_);
-  deadlocks_.on_tick(now_, now_us_);
-  end_due_delays();
-}
 
-std::uint64_t LockService::until_next_deadline_ms() const {
-  const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
-  const Tick next =
-      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
-  if (next == kTickNever) {
-    return kNeverMs;
+  void LockService::on_tick() {
+    if (ticked_ != now_) {
+      ticked_ = now_;
+      end_overdue_waits();
+      expiry_.on_tick(now_);
+      replica_reads_.on_tick(now_us_);
+      session_views_.on_tick();
+    }
+    ticked_ = now_;
+    end_overdue_waits();
+    expiry_.on_tick(now_);
+    deadlocks_.on_tick(now_, now_us_);
+    end_due_delays();
+    ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
   }
-  return next <= now_ ? 0 : (next - now_) * options_.tick_ms;
-}
+
+  std::uint64_t LockService::until_next_deadline_ms() const {
+    const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
+    const Tick next =
+        min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
+    if (replica_reads_.waiting()) {
+      return options_.tick_ms;
+    }
+    if (next == kTickNever) {
+      return kNeverMs;
+    }
+    return next <= now_ ? 0 : (next - now_) * options_.tick_ms;
+  }
 
 }  // namespace gcoord::server

@@ -89,6 +89,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
     result.caps.sessions_max = std::min(result.caps.sessions_max, kResidentLocksMax);
     result.caps.waiters_max = std::min(result.caps.waiters_max, kResidentLocksMax);
   }
+  result.session_locks_max = options.session_locks_max;
   result.index_seed = draw_random();
   result.wall_ms = wall_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;

@@ -69,6 +69,7 @@ struct NodeOptions {
   std::uint32_t locks_max = 16u << 20;
   std::uint32_t waiters_max = 4u << 20;
   std::uint32_t sessions_max = 16u << 20;
+  std::uint32_t session_locks_max = 0;  // Of one session; 0: no limit.
 
   PeerTransport peer_transport = PeerTransport::Tcp;
   DeviceChoice device;

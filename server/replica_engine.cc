@@ -27,7 +27,11 @@ void ReplicaEngine::propose(ShardId shard,
 }
 
 void ReplicaEngine::read(ShardId shard, std::uint64_t cookie) {
-  core_->read(shard, cookie);
+  core_->read(shard, cookie, ReadWay::Lease);
+}
+
+void ReplicaEngine::read_by_round(ShardId shard, std::uint64_t cookie) {
+  core_->read(shard, cookie, ReadWay::Round);
 }
 
 std::size_t ReplicaEngine::turn() {
@@ -129,10 +133,10 @@ void ReplicaEngine::Core::propose(ShardId shard,
   metrics_.proposals.add();
 }
 
-void ReplicaEngine::Core::read(ShardId shard, std::uint64_t cookie) {
+void ReplicaEngine::Core::read(ShardId shard, std::uint64_t cookie, ReadWay way) {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  rows_.add_read(shard.value, cookie, turn_);
+  rows_.add_read(shard.value, cookie, turn_, way);
 }
 
 void ReplicaEngine::Core::transfer(ShardId shard, NodeId to) {

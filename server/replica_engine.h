@@ -57,6 +57,9 @@ class ReplicaEngine {
   // Service::on_read in the next turn under a lease, else when a quorum has confirmed leadership.
   void read(ShardId shard, std::uint64_t cookie);
 
+  // The same, but a quorum confirms leadership whatever the lease says.
+  void read_by_round(ShardId shard, std::uint64_t cookie);
+
   // One turn. Returns how much was done (rows stepped, entries applied, answers given); 0 means
   // that sleeping is in order. Does nothing once failure() is set.
   std::size_t turn();

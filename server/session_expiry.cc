@@ -67,12 +67,18 @@ void SessionExpiry::on_tick(Tick now) {
   due_.resize(locks_.clock().expired(now, due_));
   for (const locks::ExpiryProposal& due : due_) {
     const bool leading = leads_(due.shard) && engine_->view(due.shard).lease;
-    if (leading && (dying(due) || agreed(due, now))) {
+    const Tick ask_at = first_question(due, now);
+    if (leading && options_.nodes.size() > 1 && now < ask_at && !dying(due)) {
+      locks_.clock().on_expiry_refused(due, ask_at);
+    } else if (leading && (dying(due) || agreed(due, now))) {
       questions_.erase(due.row.value);
       proposed_->add();
       propose_(due);
     } else {
-      locks_.clock().on_expiry_refused(due, now);
+      // Who was asked about is looked at again when the question is due again, or proposed when the
+      // answers are there: what comes behind it need not wait for them.
+      const Tick again = leading ? questions_.at(due.row.value).ask_again : now;
+      locks_.clock().on_expiry_refused(due, again);
     }
   }
   ask(now);
@@ -86,6 +92,16 @@ void SessionExpiry::on_tick(Tick now) {
   }
 }
 
+// When the other nodes, who heard the last keep-alive when this one did, have been silent for as
+// long as take_answers() wants: asked before that, all of them would have to be asked twice.
+Tick SessionExpiry::first_question(const locks::ExpiryProposal& due, Tick now) const {
+  constexpr std::uint64_t kTicksMore = 4;
+  const std::uint64_t ttl_ms = locks_.tables().sessions[due.row].ttl_ms;
+  const std::uint64_t needed = ttl_ms / options_.tick_ms + kTicksMore;
+  const std::uint64_t silent = locks_.clock().silent_ticks(due.row, now);
+  return silent >= needed ? now : now + (needed - silent);
+}
+
 // Whether the question was about this very registration and its answers still prove something: what
 // others said of their silence long ago, or before this node heard the session again, does not.
 bool SessionExpiry::stands(const Question& question,
@@ -97,13 +113,16 @@ bool SessionExpiry::stands(const Question& question,
   return same && age <= options_.election_ticks && age <= locks_.clock().silent_ticks(due.row, now);
 }
 
+bool SessionExpiry::majority(std::uint64_t silent_mask) const {
+  return std::popcount(silent_mask) >= static_cast<int>(options_.nodes.size() / 2 + 1);
+}
+
 bool SessionExpiry::agreed(const locks::ExpiryProposal& due, Tick now) {
   const std::uint64_t self = bit_of(options_.node);
-  const auto needed = static_cast<int>(options_.nodes.size() / 2 + 1);
   const auto found = questions_.find(due.row.value);
   const bool standing = found != questions_.end() && stands(found->second, due, now);
   const std::uint64_t silent = standing ? found->second.silent_mask : self;
-  if (std::popcount(silent) >= needed) {
+  if (majority(silent)) {
     return true;
   }
   if (!standing || found->second.ask_again <= now) {
@@ -120,10 +139,14 @@ void SessionExpiry::ask(Tick now) {
     return;
   }
   asked_->add(to_ask_.size());
-  const std::vector<std::byte> message = encode(kAsk, now.value, to_ask_);
-  for (const NodeId node : options_.nodes) {
-    if (node != options_.node) {
-      engine_->send_peer_message(node, message);
+  const std::span<const Case> cases{to_ask_};
+  for (std::size_t at = 0; at < cases.size(); at += kCasesPerMessageMax) {
+    const std::size_t count = std::min(kCasesPerMessageMax, cases.size() - at);
+    const std::vector<std::byte> message = encode(kAsk, now.value, cases.subspan(at, count));
+    for (const NodeId node : options_.nodes) {
+      if (node != options_.node) {
+        engine_->send_peer_message(node, message);
+      }
     }
   }
   to_ask_.clear();
@@ -132,8 +155,8 @@ void SessionExpiry::ask(Tick now) {
 std::vector<std::byte> SessionExpiry::encode(std::uint8_t kind,
                                              std::uint64_t round,
                                              std::span<const Case> cases) {
-  static_assert(sizeof(MessageHeader) + kExpiriesPerTickMax * sizeof(Case) <= kPeerMessageBytesMax);
-  GCOORD_ASSERT(cases.size() <= kExpiriesPerTickMax);
+  static_assert(sizeof(MessageHeader) + kCasesPerMessageMax * sizeof(Case) <= kPeerMessageBytesMax);
+  GCOORD_ASSERT(cases.size() <= kCasesPerMessageMax);
   MessageHeader header;
   header.kind = kind;
   header.count = static_cast<std::uint32_t>(cases.size());
@@ -152,7 +175,7 @@ void SessionExpiry::on_peer_message(NodeId from, std::span<const std::byte> mess
   }
   std::memcpy(&header, message.data(), sizeof(header));
   const auto cases = message.subspan(sizeof(header));
-  const bool sane = header.count <= kExpiriesPerTickMax &&
+  const bool sane = header.count <= kCasesPerMessageMax &&
                     cases.size() == header.count * sizeof(Case) && bit_of(from) != 0 &&
                     (header.kind == kAsk || header.kind == kAnswer);
   if (!sane) {
@@ -218,12 +241,36 @@ void SessionExpiry::take_answers(NodeId from,
     const std::uint64_t needed_ms = tables.sessions[row].ttl_ms + travelled_ms;
     if (answered.silent_ms >= needed_ms) {
       question.silent_mask |= bit_of(from);
+      propose_if_agreed({row, question.shard, question.session, question.serial}, now);
     } else {
       const std::uint64_t lacking_ticks = (needed_ms - answered.silent_ms) / options_.tick_ms + 1;
-      question.ask_again = min_id(question.ask_again, now + lacking_ticks);
+      ask_sooner({row, question.shard, question.session, question.serial}, now, lacking_ticks);
     }
   }
-  next_scan_ = min_id(next_scan_, now + 1);
+}
+
+// A node was silent for a little less than it takes: in so many ticks its answer may be different.
+void SessionExpiry::ask_sooner(const locks::ExpiryProposal& asked,
+                               Tick now,
+                               std::uint64_t lacking_ticks) {
+  Question& question = questions_.at(asked.row.value);
+  const Tick again = now + lacking_ticks;
+  if (again < question.ask_again && stands(question, asked, now) && locks_.clock().propose(asked)) {
+    question.ask_again = again;
+    locks_.clock().on_expiry_refused(asked, again);
+    next_scan_ = min_id(next_scan_, again);
+  }
+}
+
+void SessionExpiry::propose_if_agreed(const locks::ExpiryProposal& asked, Tick now) {
+  const Question& question = questions_.at(asked.row.value);
+  const bool leading = leads_(asked.shard) && engine_->view(asked.shard).lease;
+  if (leading && majority(question.silent_mask) && stands(question, asked, now) &&
+      locks_.clock().propose(asked)) {
+    questions_.erase(asked.row.value);
+    proposed_->add();
+    propose_(asked);
+  }
 }
 
 void SessionExpiry::on_refused(const locks::ExpiryProposal& proposal, Tick now) {

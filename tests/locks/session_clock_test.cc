@@ -58,6 +58,22 @@ TEST_F(SessionClockTest, ExpiryIsProposedOnceUntilItIsRefused) {
   EXPECT_EQ(expired(Tick{300}).size(), 1u);
 }
 
+TEST_F(SessionClockTest, AnEndThatWasPutOffIsDueLaterUnlessItIsProposedBeforeThat) {
+  add(1, 7, Tick{0});
+  add(2, 8, Tick{0});
+  const auto due = expired(Tick{200});
+  ASSERT_EQ(due.size(), 2u);
+  clock_.on_expiry_refused(due[0], Tick{250});
+  clock_.on_expiry_refused(due[1], Tick{250});
+  EXPECT_TRUE(expired(Tick{249}).empty());
+  // A keep-alive that comes meanwhile counts; of the one that is proposed it is too late.
+  EXPECT_TRUE(clock_.propose(due[0]));
+  EXPECT_FALSE(clock_.propose(due[0]));
+  EXPECT_EQ(clock_.renew(due[0].session, Tick{240}).code, RenewCode::Lost);
+  EXPECT_EQ(clock_.renew(due[1].session, Tick{240}).code, RenewCode::Renewed);
+  EXPECT_TRUE(expired(Tick{250}).empty());
+}
+
 TEST_F(SessionClockTest, RefusalOfARowThatServesAnotherRegistrationChangesNothing) {
   add(1, 7, Tick{0});
   const auto due = expired(Tick{200});

@@ -63,12 +63,22 @@ TEST_F(DeadlineIndexTest, WhatATurnDoesNotTakeStaysDueAndNobodyStarves) {
 
 TEST(RowReads, AReadOfThisTurnWaitsForTheNext) {
   RowReads reads;
-  reads.add(7, 1);
-  reads.add(8, 2);
+  reads.add(7, 1, ReadWay::Lease);
+  reads.add(8, 2, ReadWay::Lease);
   EXPECT_FALSE(reads.has_fresh_before(1));
   EXPECT_EQ(reads.take_fresh(2), Cookies{7});
   EXPECT_EQ(reads.take_fresh(3), Cookies{8});
   EXPECT_TRUE(reads.empty());
+}
+
+TEST(RowReads, R2ALeaseServesThoseThatTrustItAndTheOthersStayForARound) {
+  RowReads reads;
+  reads.add(7, 1, ReadWay::Round);
+  reads.add(8, 1, ReadWay::Lease);
+  reads.add(9, 2, ReadWay::Lease);
+  EXPECT_EQ(reads.take_fresh_by_lease(2), Cookies{8});
+  EXPECT_TRUE(reads.has_fresh_before(2));
+  EXPECT_EQ(reads.take_fresh(3), (Cookies{7, 9}));
 }
 
 TEST(RowReads, OnlyTheOpenRoundIsClosed) {

@@ -66,6 +66,10 @@ class FakeEngine final : public ReplicaPort {
 
   void read(ShardId shard, std::uint64_t cookie) override { reads.push_back({shard, cookie}); }
 
+  void read_by_round(ShardId shard, std::uint64_t cookie) override {
+    rounds.push_back({shard, cookie});
+  }
+
   ShardView view(ShardId shard) const override {
     ShardView result;
     result.shard = shard;
@@ -116,6 +120,14 @@ class FakeEngine final : public ReplicaPort {
     }
   }
 
+  void confirm_rounds(Service& service) {
+    std::vector<std::pair<ShardId, std::uint64_t>> taken;
+    taken.swap(rounds);
+    for (const auto& [shard, cookie] : taken) {
+      service.on_read(cookie, Status{}, NodeId{});
+    }
+  }
+
   void lead(Service& service, ShardId shard) {
     led.insert(shard.value);
     term = term + 1;
@@ -132,6 +144,7 @@ class FakeEngine final : public ReplicaPort {
   NodeView node;  // What it says of its node.
   std::deque<Proposal> proposals;
   std::vector<std::pair<ShardId, std::uint64_t>> reads;
+  std::vector<std::pair<ShardId, std::uint64_t>> rounds;  // Of read_by_round.
   std::vector<std::pair<NodeId, std::vector<std::byte>>> messages;
   std::set<std::uint32_t> led;
   std::map<std::uint32_t, std::uint64_t> index;
@@ -154,8 +167,11 @@ class NoReports final : public NodeReports {
 
 // A lock service of one node over a fake engine, with a clock moved by hand.
 struct LockBench {
-  explicit LockBench(std::vector<NodeId> nodes = {NodeId{1}}, NodeId node = NodeId{1}) {
+  explicit LockBench(std::vector<NodeId> nodes = {NodeId{1}},
+                     NodeId node = NodeId{1},
+                     std::uint32_t session_locks_max = 0) {
     LockServiceOptions options;
+    options.session_locks_max = session_locks_max;
     options.node = node;
     options.nodes = std::move(nodes);
     options.tick_ms = 10;

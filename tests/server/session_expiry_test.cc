@@ -210,6 +210,27 @@ TEST_F(ThreeNodesTest, SilenceOfAllEndsASessionWithinAFewTicks) {
   EXPECT_LE(ticks, 62);
 }
 
+TEST_F(ThreeNodesTest, S9ThousandsThatEndTogetherAreAskedAboutOnceAndGoneInAFewTicks) {
+  constexpr std::uint64_t kSessions = 6000;
+  for (std::uint64_t session = 1; session <= kSessions; ++session) {
+    leader_.acquire(session, 1, "job/" + std::to_string(session), 0, 500);
+  }
+  decide();
+  std::size_t ended = 0;
+  int ticks_of_ends = 0;
+  for (int ticks = 0; ended < kSessions && ticks < 200; ++ticks) {
+    pass_ms(10);
+    const std::size_t now = decide();
+    ended += now;
+    ticks_of_ends += ended > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(ended, kSessions);
+  EXPECT_LE(ticks_of_ends, static_cast<int>(kSessions / kExpiriesPerTickMax) + 2);
+  const auto asked =
+      leader_.metrics.counter({"gcoord_server_session_questions_total", "", "", ""}).value();
+  EXPECT_EQ(asked, kSessions);
+}
+
 TEST_F(ThreeNodesTest, WithoutAnswersNothingEnds) {
   leader_.acquire(5, 1, "a", 0, 500);
   decide();

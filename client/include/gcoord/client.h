@@ -20,8 +20,10 @@
 #include "gcoord/election.h"
 #include "gcoord/future.h"
 #include "gcoord/lease.h"
+#include "gcoord/leases.h"
 #include "gcoord/ledger.h"
 #include "gcoord/options.h"
+#include "gcoord/reads.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
@@ -31,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -104,6 +107,38 @@ class GCOORD_API Client {
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
   Result<LockPage> list(const ListOptions& options);
+
+  // The same with a freshness of the caller's choice (gcoord/reads.h), each with the log index that
+  // it shows. Needs nodes that know of it (GC4005). A batch may name locks of any shards; it fails
+  // as a whole when one of them cannot be read so.
+  Result<LockReading> read(std::string_view name, const ReadOptions& options);
+  Result<VerdictReading> read_check(std::string_view name,
+                                    std::uint64_t token,
+                                    const ReadOptions& options);
+  Result<BatchReading<std::optional<LockDescription>>> read_batch(
+      std::span<const std::string> names, const ReadOptions& options);
+  Result<BatchReading<Verdict>> read_check_batch(std::span<const TokenCheck> checks,
+                                                 const ReadOptions& options);
+
+  // A page of what one node holds: Serializable, Bounded or Monotonic. The cursor is that node's.
+  Result<ReadPage> read_list(const ListOptions& list, const ReadOptions& options);
+
+  // How far this client has seen, by its writes and by the reads above.
+  std::vector<Position> positions() const;
+
+  // A session that is registered at once, under an id of the caller's choice if wanted
+  // (gcoord/leases.h).
+  Result<Session> grant_session(GrantOptions options);
+
+  // What the cluster knows of a session, its locks' names too. One that is gone is an answer.
+  Result<SessionDescription> session(std::uint64_t session_id);
+
+  // Renews any session once, whoever opened it. Of one that is gone: SessionDescription::alive is
+  // false.
+  Result<SessionDescription> keep_alive_once(std::uint64_t session_id);
+
+  // Sessions page by page and node by node.
+  Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
   // What a node says of itself, as JSON.
   Result<std::string> node_status(std::uint32_t node_id);

@@ -91,6 +91,7 @@ struct ListOptions {
   std::string cursor;  // Of the last page; empty: from the beginning.
   std::uint32_t limit = 100;
   bool waiters = false;
+  bool quorum = false;  // Confirmed by a quorum, whatever leaders' leases say.
 };
 
 // A page is a snapshot of one node's shards; locks that move meanwhile may be missed or seen twice.

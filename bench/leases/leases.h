@@ -1,0 +1,13 @@
+// Many live leases: what renewing them costs, how late they end together, what a failover does.
+#pragma once
+
+#include "bench/bench_options.h"
+
+namespace gcoord::bench {
+
+// The object has "renewal" (CPU of each node while 16 processes renew all leases), "storm" (all
+// leases end in the same second: lateness, and the p99 of other requests before and during it) and
+// "failovers" (a kill -9 with few, more and all leases).
+BenchResult bench_leases(const BenchOptions& options);
+
+}  // namespace gcoord::bench

@@ -1,0 +1,283 @@
+// gcoordctl session open | keep-alive | show | list | close, and the same as a lease: lease grant |
+// keep-alive | timetolive | list | revoke.
+//
+// A session that is opened so is registered at once and outlives this process for its TTL: what
+// other systems call a lease. Locks are taken in it with `lock acquire --session`.
+#include "cli/command.h"
+#include "cli/wake_sources.h"
+#include "rpc/error_codes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace gcoord::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct SessionFlags {
+  std::string ttl = "10s";
+  std::uint64_t id = 0;
+  bool once = false;
+  bool keys = false;
+  bool count = false;
+  bool holding = false;
+  bool idle = false;
+  std::string below;
+  std::uint32_t limit = 1000;
+};
+
+Json session_json(const client::SessionDescription& described) {
+  return {{"session", std::to_string(described.session_id)},
+          {"alive", described.alive},
+          {"granted", described.granted},
+          {"granted_ttl_ms", described.ttl.count()},
+          {"remaining_ms", described.remaining.count()},
+          {"shards", described.shard_count},
+          {"locks", described.lock_count}};
+}
+
+int open(Context& context, const SessionFlags& flags) {
+  const auto ttl = context.duration("--ttl", flags.ttl);
+  if (!ttl.has_value()) {
+    return context.exit_code();
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto session = client->grant_session({.ttl = *ttl, .session_id = flags.id, .on_event = {}});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  context.output().print_facts({{"session", std::to_string(session.value().id())},
+                                {"ttl_ms", session.value().ttl().count()}});
+  session.value().detach();
+  return 0;
+}
+
+// What a keep-alive answers: the TTL that is left, 0 when the session is gone.
+int print_renewed(Context& context, const client::SessionDescription& described) {
+  context.output().print_facts({{"session", std::to_string(described.session_id)},
+                                {"ttl_ms", described.alive ? described.remaining.count() : 0}});
+  std::cout.flush();
+  return 0;
+}
+
+int keep_alive(Context& context, const SessionFlags& flags) {
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  while (true) {
+    const auto described = client->keep_alive_once(flags.id);
+    if (!described.ok()) {
+      return context.fail(*client, described.status());
+    }
+    print_renewed(context, described.value());
+    if (flags.once || !described.value().alive) {
+      return 0;
+    }
+    wait_readable({signals.fd()}, std::max(milliseconds{10}, described.value().ttl / 3));
+    if (signals.take() != 0) {
+      return 0;
+    }
+  }
+}
+
+int show(Context& context, const SessionFlags& flags) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto described = client->session(flags.id);
+  if (!described.ok()) {
+    return context.fail(*client, described.status());
+  }
+  Json json = session_json(described.value());
+  if (flags.keys) {
+    json["keys"] = described.value().keys;
+    json["keys_complete"] = described.value().keys.size() == described.value().lock_count;
+  }
+  context.output().print_facts(json);
+  return static_cast<int>(described.value().alive ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+}
+
+int close(Context& context, const SessionFlags& flags) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto ready = client->wait_for_all_nodes(context.timeout());
+  client::AttachOptions attach;
+  attach.session_id = flags.id;
+  auto session = client->attach_session(attach);
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  const client::Status closed = session.value().close();
+  if (!closed.ok() || !ready.ok()) {
+    return context.fail(*client, closed.ok() ? ready : closed);
+  }
+  context.output().print_facts({{"session", std::to_string(flags.id)}, {"closed", true}});
+  return 0;
+}
+
+struct ListedSessions {
+  std::vector<client::SessionDescription> sessions;
+  std::uint64_t count = 0;
+  bool complete = true;
+};
+
+client::Result<ListedSessions> list_all(client::Client& client,
+                                        client::SessionListOptions query,
+                                        std::uint32_t limit) {
+  ListedSessions listed;
+  do {
+    if (!query.count_only) {
+      query.limit = std::min<std::uint32_t>(
+          10'000, limit - static_cast<std::uint32_t>(listed.sessions.size()));
+    }
+    auto page = client.list_sessions(query);
+    if (!page.ok()) {
+      return page.status();
+    }
+    listed.count += page.value().count;
+    listed.complete = listed.complete && page.value().complete;
+    std::ranges::move(page.value().sessions, std::back_inserter(listed.sessions));
+    query.cursor = page.value().next_cursor;
+  } while (!query.cursor.empty() && (query.count_only || listed.sessions.size() < limit));
+  listed.complete = listed.complete && query.cursor.empty();
+  std::ranges::sort(listed.sessions, {}, &client::SessionDescription::session_id);
+  return listed;
+}
+
+int list(Context& context, const SessionFlags& flags) {
+  client::SessionListOptions query;
+  query.count_only = flags.count;
+  query.filter = flags.holding ? client::SessionFilter::Holding
+                 : flags.idle  ? client::SessionFilter::Idle
+                               : client::SessionFilter::All;
+  if (!flags.below.empty()) {
+    const auto below = context.duration("--remaining-below", flags.below);
+    if (!below.has_value()) {
+      return context.exit_code();
+    }
+    query.remaining_below = *below;
+  }
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  // Nodes that are down are left out, and the answer says so.
+  static_cast<void>(client->wait_for_all_nodes(std::min(context.timeout(), milliseconds{1000})));
+  const auto listed = list_all(*client, query, flags.limit);
+  if (!listed.ok()) {
+    return context.fail(*client, listed.status());
+  }
+  const Json summary = {{"count", listed.value().count}, {"complete", listed.value().complete}};
+  if (flags.count) {
+    context.output().print_facts(summary);
+    return 0;
+  }
+  Json json = summary;
+  json["sessions"] = Json::array();
+  Table table{{"SESSION", "TTL_MS", "REMAINING_MS", "LOCKS", "SHARDS"}, {}, ""};
+  for (const client::SessionDescription& described : listed.value().sessions) {
+    json["sessions"].push_back(session_json(described));
+    table.rows.push_back({std::to_string(described.session_id),
+                          std::to_string(described.ttl.count()),
+                          std::to_string(described.remaining.count()),
+                          std::to_string(described.lock_count),
+                          std::to_string(described.shard_count)});
+  }
+  context.output().print(json, table);
+  return 0;
+}
+
+struct Verbs {
+  const char* group;
+  const char* help;
+  const char* open;
+  const char* show;
+  const char* close;
+};
+
+CLI::App* add_verb(CLI::App& group,
+                   Context& context,
+                   const std::shared_ptr<SessionFlags>& flags,
+                   const std::string& verb,
+                   const std::string& help,
+                   int (*body)(Context&, const SessionFlags&)) {
+  CLI::App* app = group.add_subcommand(verb, help);
+  app->callback([&context, flags, body] {
+    context.choose([flags, body](Context& chosen) { return body(chosen, *flags); });
+  });
+  return app;
+}
+
+void add_id(CLI::App& app, SessionFlags& flags) {
+  app.add_option("ID", flags.id, "id of the session")->required();
+}
+
+void add_list_flags(CLI::App& app, SessionFlags& flags) {
+  CLI::Option* holding = app.add_flag("--holding", flags.holding, "only those that hold a lock");
+  app.add_flag("--idle", flags.idle, "only those that hold none")->excludes(holding);
+  app.add_option("--remaining-below", flags.below, "only those with less time left")
+      ->type_name("TIME");
+  app.add_flag("--count", flags.count, "only how many");
+  app.add_option("--limit", flags.limit, "at most so many (default 1000)")
+      ->check(CLI::Range(1u, 10'000'000u))
+      ->type_name("N");
+}
+
+void add_group(CLI::App& app, Context& context, const Verbs& verbs) {
+  auto flags = std::make_shared<SessionFlags>();
+  CLI::App* group = app.add_subcommand(verbs.group, verbs.help);
+  group->require_subcommand(1);
+  CLI::App* verb = add_verb(
+      *group, context, flags, verbs.open, "register a session that lives for its TTL", open);
+  verb->add_option("--ttl", flags->ttl, "how long it lives unless renewed (default 10s)")
+      ->type_name("TIME");
+  verb->add_option("--id", flags->id, "an id of your choice below 2^48; one that lives is GC6301")
+      ->type_name("ID");
+  verb = add_verb(*group,
+                  context,
+                  flags,
+                  "keep-alive",
+                  "renew it until a signal comes or it is gone; prints TTL 0 for one that is gone",
+                  keep_alive);
+  add_id(*verb, *flags);
+  verb->add_flag("--once", flags->once, "renew it once");
+  verb = add_verb(*group,
+                  context,
+                  flags,
+                  verbs.show,
+                  "time left, time granted, locks; exit 1 and -1 if it is gone",
+                  show);
+  add_id(*verb, *flags);
+  verb->add_flag("--keys", flags->keys, "name its locks");
+  verb = add_verb(*group, context, flags, "list", "list the sessions that live", list);
+  add_list_flags(*verb, *flags);
+  verb = add_verb(*group, context, flags, verbs.close, "end it and release its locks", close);
+  add_id(*verb, *flags);
+}
+
+}  // namespace
+
+void add_session_commands(CLI::App& app, Context& context) {
+  add_group(app,
+            context,
+            {"session", "open, renew, show, list and close sessions", "open", "show", "close"});
+  add_group(app,
+            context,
+            {"lease", "sessions under the names of leases", "grant", "timetolive", "revoke"});
+}
+
+}  // namespace gcoord::cli

@@ -1,0 +1,73 @@
+// Reads that say how fresh their answer must be, and what the answers show.
+//
+// Client::get and check are linearizable and ask a shard's leader. These ask what else there is:
+// any replica may answer, from what it has applied, within what the caller allows. Every answer
+// names the log index that it shows, which is a position to go on from. Plain values; no thread
+// rules.
+#pragma once
+
+#include "gcoord/types.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gcoord::client {
+
+enum class Consistency : std::uint8_t {
+  Linearizable = 1,  // All that was acknowledged before; a quorum confirms it, no clock is trusted.
+  Lease = 2,         // The same while clocks keep their margin; costs no message.
+  Serializable = 3,  // Some state of the past, of any node; see Freshness::age.
+  Bounded = 4,       // All that was acknowledged longer than max_staleness ago; else GC6304.
+  Monotonic = 5,  // All that this client has written and read, and all up to `after`; else GC6305.
+};
+
+// A place in one shard's log.
+struct Position {
+  std::uint32_t shard = 0;
+  std::uint64_t index = 0;
+
+  bool operator==(const Position&) const = default;
+};
+
+struct ReadOptions {
+  Consistency consistency = Consistency::Lease;
+  std::chrono::milliseconds max_staleness{0};  // Of Bounded.
+  std::vector<Position> after;                 // Of Monotonic, beside the client's own.
+  // Which node to ask; 0: any, or the leader where only that one may answer.
+  std::uint32_t node_id = 0;
+};
+
+struct Freshness {
+  std::uint32_t shard = 0;
+  std::uint64_t index = 0;  // The answer shows everything up to here.
+  // Everything that was acknowledged longer ago is in it; none: the node does not know.
+  std::optional<std::chrono::milliseconds> age;
+};
+
+struct LockReading {
+  std::optional<LockDescription> lock;  // None: it is neither held nor waited for.
+  Freshness at;
+};
+
+struct VerdictReading {
+  Verdict verdict = Verdict::Free;
+  Freshness at;
+};
+
+// Answers in the order asked; shards are those of the names, each once.
+template <typename T>
+struct BatchReading {
+  std::vector<T> answers;
+  std::vector<Freshness> shards;
+};
+
+// A page of one node's locks, led there or not.
+struct ReadPage {
+  LockPage page;
+  std::uint32_t node_id = 0;      // Who answered; its cursor means nothing to others.
+  std::vector<Freshness> shards;  // Of the locks on the page.
+};
+
+}  // namespace gcoord::client

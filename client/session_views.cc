@@ -1,0 +1,255 @@
+#include "client/session_views.h"
+
+#include "client/failure.h"
+#include "rpc/lease_messages.h"
+#include "rpc/session_messages.h"
+#include "rpc/validate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+using rpc::ErrorCode;
+using std::chrono::milliseconds;
+
+OperationPtr home_operation(const Core& core, rpc::RequestKind kind, SessionId session) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = kind;
+  operation->slot.session = session.value;
+  operation->slot.shard = rpc::home_shard(session, core.shard_count()).value;
+  operation->deadline = core.request_deadline();
+  return operation;
+}
+
+SessionDescription description_of(const rpc::SessionRow& row) {
+  SessionDescription described;
+  described.session_id = row.session.value;
+  described.alive = row.registration_count > 0;
+  described.granted = row.granted;
+  described.ttl = milliseconds{row.ttl_ms};
+  described.remaining =
+      milliseconds{described.alive ? static_cast<std::int64_t>(row.remaining_ms) : -1};
+  described.shard_count = row.registration_count;
+  described.lock_count = row.lock_count;
+  return described;
+}
+
+SessionDescription gone(SessionId session) {
+  SessionDescription described;
+  described.session_id = session.value;
+  return described;
+}
+
+// The answers of all nodes to one keep-alive of one session.
+struct KeepAliveRound {
+  std::size_t outstanding = 0;
+  std::size_t acknowledged = 0;
+  bool expired = false;
+  Status failure;
+};
+
+void on_round_over(Core& core,
+                   SessionId session,
+                   const KeepAliveRound& round,
+                   const Callback<Result<SessionDescription>>& callback) {
+  const std::size_t node_count = core.nodes().cluster()->nodes.size();
+  if (round.expired) {
+    return callback(gone(session));
+  }
+  if (round.acknowledged <= node_count / 2) {
+    return callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable) : round.failure);
+  }
+  show_session(core, session, callback);
+}
+
+void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& round) {
+  if (!answer.status.ok()) {
+    round.failure = answer.status;
+    return;
+  }
+  const auto missed = rpc::decode_keep_alive_reply(answer.payload);
+  if (!missed.ok()) {
+    round.failure = failure(ErrorCode::ReplyMalformed, "keep_alive");
+    return;
+  }
+  ++round.acknowledged;
+  round.expired = round.expired || std::ranges::any_of(missed.value(), [&](const auto& entry) {
+                    return entry.session == session && entry.state == rpc::KeepAliveState::Expired;
+                  });
+}
+
+void send_round(Core& core,
+                SessionId session,
+                const Callback<Result<SessionDescription>>& callback) {
+  const auto round = std::make_shared<KeepAliveRound>();
+  const SessionId sessions[] = {session};
+  const auto payload = rpc::encode_keep_alive(sessions);
+  ++round->outstanding;  // Held until all are on their way.
+  const auto answered = [&core, session, round, callback] {
+    if (--round->outstanding == 0) {
+      on_round_over(core, session, *round, callback);
+    }
+  };
+  for (const rpc::NodeAddress& node : core.nodes().cluster()->nodes) {
+    if (core.nodes().ready(node.node) == nullptr) {
+      continue;
+    }
+    OperationPtr operation = node_operation(core, rpc::RequestKind::KeepAlive, node.node);
+    operation->payload = rpc::text_of(payload);
+    operation->callback = [session, round, answered](const Answer& answer) {
+      on_acknowledged(session, answer, *round);
+      answered();
+    };
+    ++round->outstanding;
+    core.dispatcher().submit(std::move(operation));
+  }
+  answered();
+}
+
+ErrorCode check_grant(const Core& core, const GrantOptions& options) {
+  if (!core.has(rpc::Feature::Sessions)) {
+    return ErrorCode::FeatureMissing;
+  }
+  if (options.session_id >= rpc::kSessionIdChosenEnd) {
+    return ErrorCode::SessionIdReserved;
+  }
+  const std::int64_t ttl_ms = std::clamp<std::int64_t>(options.ttl.count(), 0, rpc::kForeverMs - 1);
+  return rpc::check_ttl(static_cast<std::uint32_t>(ttl_ms), rpc::RequestLimits{});
+}
+
+void register_at_home(const std::shared_ptr<Core>& core,
+                      SessionId session,
+                      const GrantOptions& options,
+                      const std::function<void(const Answer&)>& then) {
+  OperationPtr operation = home_operation(*core, rpc::RequestKind::SessionGrant, session);
+  operation->slot.ttl_ms = static_cast<std::uint32_t>(options.ttl.count());
+  operation->callback = then;
+  core->submit(std::move(operation));
+}
+
+using Granted = Callback<Result<std::shared_ptr<SessionImpl>>>;
+
+void grant_chosen(const std::shared_ptr<Core>& core,
+                  const GrantOptions& options,
+                  const Granted& callback) {
+  const SessionId session{options.session_id};
+  const TimePoint asked_at = core->clock().now();
+  register_at_home(core, session, options, [=](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    callback(SessionImpl::take_up(core,
+                                  {.id = session,
+                                   .ttl_ms = static_cast<std::uint32_t>(options.ttl.count()),
+                                   .first_sequence = SessionImpl::sequence_of_now(),
+                                   .opened_at = asked_at,
+                                   .on_event = options.on_event}));
+  });
+}
+
+}  // namespace
+
+void grant_session(const std::shared_ptr<Core>& core, GrantOptions options, Granted callback) {
+  if (const auto code = check_grant(*core, options); code != ErrorCode::None) {
+    return refuse(*core, std::move(callback), failure(code));
+  }
+  if (options.session_id != 0) {
+    return grant_chosen(core, options, callback);
+  }
+  const auto opened =
+      [core, options, callback](const Result<std::shared_ptr<SessionImpl>>& opening) {
+        if (!opening.ok()) {
+          return callback(opening.status());
+        }
+        const std::shared_ptr<SessionImpl> session = opening.value();
+        register_at_home(
+            core, session->record().id, options, [session, callback](const Answer& answer) {
+              if (!answer.status.ok()) {
+                session->detach();
+                return callback(answer.status);
+              }
+              callback(session);
+            });
+      };
+  SessionImpl::open(core, {.ttl = options.ttl, .on_event = options.on_event}, opened);
+}
+
+void show_session(Core& core, SessionId session, Callback<Result<SessionDescription>> callback) {
+  if (!core.has(rpc::Feature::Sessions)) {
+    return refuse(core, std::move(callback), failure(ErrorCode::FeatureMissing));
+  }
+  if (session.value == 0) {
+    return refuse(core, std::move(callback), failure(ErrorCode::SessionZero));
+  }
+  OperationPtr operation = home_operation(core, rpc::RequestKind::SessionShow, session);
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    auto details = rpc::decode_session(answer.payload);
+    if (!details.ok()) {
+      return callback(failure(ErrorCode::ReplyMalformed, "session"));
+    }
+    SessionDescription described = description_of(details.value().row);
+    described.keys = std::move(details.value().keys);
+    callback(std::move(described));
+  };
+  core.submit(std::move(operation));
+}
+
+void keep_alive_once(Core& core, SessionId session, Callback<Result<SessionDescription>> callback) {
+  if (session.value == 0) {
+    return refuse(core, std::move(callback), failure(ErrorCode::SessionZero));
+  }
+  const bool posted = core.post([&core, session, callback] {
+    core.wait_for(WaitFor::Majority,
+                  core.request_deadline(),
+                  [&core, session, callback](const Status& status) {
+                    status.ok() ? send_round(core, session, callback) : callback(status);
+                  });
+  });
+  if (!posted) {
+    callback(failure(ErrorCode::ClientClosed));
+  }
+}
+
+void list_sessions(Core& core,
+                   NodeId node,
+                   const SessionListOptions& options,
+                   std::uint32_t cursor,
+                   Callback<Result<SessionsPage>> callback) {
+  if (!core.has(rpc::Feature::Sessions)) {
+    return refuse(core, std::move(callback), failure(ErrorCode::FeatureMissing));
+  }
+  rpc::SessionQuery query;
+  query.filter = static_cast<rpc::SessionFilter>(options.filter);
+  query.count_only = options.count_only;
+  query.limit = options.limit;
+  query.cursor = cursor;
+  query.remaining_below_ms = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(options.remaining_below.count(), 0, 0xffff'ffff));
+  OperationPtr operation = node_operation(core, rpc::RequestKind::SessionList, node);
+  operation->payload = rpc::text_of(rpc::encode_session_query(query));
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    const auto decoded = rpc::decode_session_page(answer.payload);
+    if (!decoded.ok()) {
+      return callback(failure(ErrorCode::ReplyMalformed, "session page"));
+    }
+    SessionsPage page;
+    page.count = decoded.value().count;
+    for (const rpc::SessionRow& row : decoded.value().rows) {
+      page.sessions.push_back(description_of(row));
+    }
+    page.next_cursor =
+        decoded.value().next_cursor == 0 ? "" : std::to_string(decoded.value().next_cursor);
+    callback(std::move(page));
+  };
+  core.submit(std::move(operation));
+}
+
+}  // namespace gcoord::client

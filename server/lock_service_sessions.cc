@@ -1,0 +1,62 @@
+// Sessions as leases: granted in their home shard, shown, listed.
+#include "rpc/lease_messages.h"
+#include "server/lock_service.h"
+
+namespace gcoord::server {
+
+using rpc::ErrorCode;
+
+// Registers the session in its home shard, through the log.
+void LockService::on_session_grant(ConnectionId connection, const rpc::RequestSlot& request) {
+  const SessionId session{request.session};
+  const ShardId home = rpc::home_shard(session, options_.limits.shard_count);
+  if (request.shard != home.value) {
+    return send_error(connection, request, ErrorCode::SessionElsewhere);
+  }
+  submit(connection, request, home, locks::make_register_session(session, request.ttl_ms));
+}
+
+// The leader of the home answers: that a session is gone is its word, given once it is known to
+// lead. What other shards know of the session is as fresh as this node's replicas of them.
+void LockService::on_session_show(ConnectionId connection, const rpc::RequestSlot& request) {
+  const ShardId home = rpc::home_shard(SessionId{request.session}, options_.limits.shard_count);
+  if (request.shard != home.value) {
+    return send_error(connection, request, ErrorCode::SessionElsewhere);
+  }
+  if (!leads(home)) {
+    return send(connection, not_leader_reply(request, engine_->view(home).leader));
+  }
+  Pending pending;
+  pending.kind = PendingKind::SessionLook;
+  pending.connection = connection;
+  pending.request = request;
+  engine_->read(home, pending_.add(pending));
+}
+
+void LockService::finish_session_show(const Pending& pending,
+                                      const Status& status,
+                                      NodeId leader_hint) {
+  if (!status.ok()) {
+    return send(pending.connection, engine_refusal(pending.request, status, leader_hint));
+  }
+  const auto details = session_views_.describe(SessionId{pending.request.session}, now_);
+  rpc::ReplySlot reply = rpc::reply_to(pending.request);
+  reply.ttl_ms = details.row.remaining_ms;
+  send(pending.connection, reply, rpc::encode_session(details));
+}
+
+void LockService::on_session_list(ConnectionId connection,
+                                  const rpc::RequestSlot& request,
+                                  std::span<const std::byte> payload) {
+  const auto query = rpc::decode_session_query(payload);
+  if (!query.ok()) {
+    return send_error(connection, request, static_cast<ErrorCode>(query.status().detail()));
+  }
+  rpc::SessionPage page;
+  if (!session_views_.page(query.value(), now_, page)) {
+    return send_error(connection, request, ErrorCode::Overloaded);
+  }
+  send(connection, rpc::reply_to(request), rpc::encode_session_page(page));
+}
+
+}  // namespace gcoord::server

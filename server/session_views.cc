@@ -1,0 +1,145 @@
+#include "server/session_views.h"
+
+#include "locks/lock_share.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+
+std::uint32_t session_left_ms(const locks::SessionClock& clock,
+                              const SessionTime& time,
+                              std::uint32_t tick_ms,
+                              Tick now) {
+  if (time.led) {
+    const std::uint64_t left_ms = clock.remaining_ticks(time.row, now) * tick_ms;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(left_ms, time.ttl_ms));
+  }
+  const std::uint64_t silent_ms = clock.silent_ticks(time.row, now) * tick_ms;
+  return static_cast<std::uint32_t>(time.ttl_ms - std::min<std::uint64_t>(silent_ms, time.ttl_ms));
+}
+
+SessionViews::SessionViews(const SessionViewOptions& options,
+                           const locks::LockCpu& locks,
+                           Leads leads)
+    : options_(options), locks_(locks), leads_(std::move(leads)) {}
+
+rpc::SessionRow SessionViews::row_of(SessionId session,
+                                     const std::vector<locks::Registration>& registrations,
+                                     Tick now) const {
+  const ShardId home = rpc::home_shard(session, options_.shard_count);
+  rpc::SessionRow shown;
+  shown.session = session;
+  shown.registration_count = static_cast<std::uint32_t>(registrations.size());
+  for (const locks::Registration& each : registrations) {
+    const std::uint32_t left_ms = session_left_ms(
+        locks_.clock(), {each.row, each.ttl_ms, leads_(each.shard)}, options_.tick_ms, now);
+    const bool first = shown.ttl_ms == 0;
+    shown.ttl_ms = first ? each.ttl_ms : std::min(shown.ttl_ms, each.ttl_ms);
+    shown.remaining_ms = first ? left_ms : std::min(shown.remaining_ms, left_ms);
+    shown.lock_count += locks_.tables().sessions[each.row].hold_count;
+    shown.granted = shown.granted || each.shard == home;
+  }
+  return shown;
+}
+
+void SessionViews::add_keys(locks::SessionRow row, std::vector<std::string>& keys) const {
+  const locks::LockTables& tables = locks_.tables();
+  locks::LockRow lock = tables.sessions[row].hold_first;
+  while (lock.value != 0 && keys.size() < rpc::kSessionKeysMax) {
+    const locks::LockRecord& record = tables.locks[lock];
+    const locks::LockRow named = locks::is_share(record) ? locks::head_of(record) : lock;
+    keys.push_back(locks_.held(named, [](ShardId) { return true; })->name);
+    lock = record.hold_next;
+  }
+}
+
+rpc::SessionDetails SessionViews::describe(SessionId session, Tick now) const {
+  const auto registrations = locks_.clock().registrations_of(session);
+  rpc::SessionDetails details;
+  details.row = row_of(session, registrations, now);
+  for (const locks::Registration& each : registrations) {
+    add_keys(each.row, details.keys);
+  }
+  std::ranges::sort(details.keys);
+  return details;
+}
+
+std::uint64_t SessionViews::lock_count(SessionId session) const {
+  const locks::LockTables& tables = locks_.tables();
+  std::uint64_t count = 0;
+  for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
+    const locks::SessionRecord& record = tables.sessions[each.row];
+    count += record.hold_count;
+    locks::RequestRow row = record.request_oldest;
+    for (; row.value != 0; row = tables.requests[row].next) {
+      count += tables.requests[row].code == locks::LockCode::Waiting ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// Exactly one node lists a session: who leads its home, or its first shard if it has no home.
+bool SessionViews::listed_here(const locks::SessionRecord& record) const {
+  if (record.session.value == 0 || !leads_(record.shard)) {
+    return false;
+  }
+  const ShardId home = rpc::home_shard(record.session, options_.shard_count);
+  if (record.shard == home) {
+    return true;
+  }
+  if (locks_.registered(home, record.session)) {
+    return false;
+  }
+  const auto registrations = locks_.clock().registrations_of(record.session);
+  return std::ranges::all_of(
+      registrations, [&](const auto& each) { return each.shard.value >= record.shard.value; });
+}
+
+bool SessionViews::matches(const rpc::SessionQuery& query, const rpc::SessionRow& row) const {
+  switch (query.filter) {
+    case rpc::SessionFilter::Holding:
+      return row.lock_count > 0 && row.remaining_ms < query.remaining_below_ms;
+    case rpc::SessionFilter::Idle:
+      return row.lock_count == 0 && row.remaining_ms < query.remaining_below_ms;
+    case rpc::SessionFilter::All:
+      break;
+  }
+  return row.remaining_ms < query.remaining_below_ms;
+}
+
+bool SessionViews::page(const rpc::SessionQuery& query, Tick now, rpc::SessionPage& page) {
+  if (rows_listed_ >= kSessionRowsPerTick) {
+    return false;
+  }
+  const locks::LockTables& tables = locks_.tables();
+  const std::uint32_t last = tables.sessions.window->fresh;
+  const std::uint32_t first = std::max(query.cursor, 1u);
+  const bool all = query.filter == rpc::SessionFilter::All && query.count_only &&
+                   query.remaining_below_ms == ~std::uint32_t{0};
+  std::uint32_t row = first;
+  for (; row <= last && row - first < kSessionRowsLookedAt && page.rows.size() < query.limit;
+       ++row) {
+    const locks::SessionRecord& record = tables.sessions[locks::SessionRow{row}];
+    if (!listed_here(record)) {
+      continue;
+    }
+    if (all) {
+      ++page.count;
+      continue;
+    }
+    const auto registrations = locks_.clock().registrations_of(record.session);
+    const rpc::SessionRow shown = row_of(record.session, registrations, now);
+    if (matches(query, shown)) {
+      ++page.count;
+      if (!query.count_only) {
+        page.rows.push_back(shown);
+      }
+    }
+  }
+  rows_listed_ += row - first;
+  page.next_cursor = row <= last ? row : 0;
+  return true;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,75 @@
+// What is known of sessions on this node: one of them, and pages of all.
+//
+// Every node has every shard's registrations, as far as its replicas have applied; time is measured
+// by the leader of a shard, and elsewhere estimated from the keep-alives that were heard. A list
+// walks the registrations by their rows, kSessionRowsLookedAt of them a call, and shows each
+// session on one node only: the leader of its home, or of its first shard if it has no home. A
+// session that comes or goes meanwhile may be missed. Changes nothing. One thread.
+#pragma once
+
+#include "common/ids.h"
+#include "locks/lock_cpu.h"
+#include "rpc/lease_messages.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+
+// Rows that one request looks at, and all of them together in a tick; beyond it they are refused
+// and come again later. A look is two probes of an index.
+inline constexpr std::uint32_t kSessionRowsLookedAt = 20'000;
+inline constexpr std::uint32_t kSessionRowsPerTick = 2 * kSessionRowsLookedAt;
+
+// One registration, as far as its time goes.
+struct SessionTime {
+  locks::SessionRow row;
+  std::uint32_t ttl_ms = 0;
+  bool led = false;  // This node leads the shard.
+};
+
+// What is left to it, at most its TTL; 0: its time is over, or its end was decided.
+std::uint32_t session_left_ms(const locks::SessionClock& clock,
+                              const SessionTime& time,
+                              std::uint32_t tick_ms,
+                              Tick now);
+
+struct SessionViewOptions {
+  std::uint32_t shard_count = 1;
+  std::uint32_t tick_ms = 10;
+};
+
+class SessionViews {
+ public:
+  using Leads = std::function<bool(ShardId)>;
+
+  SessionViews(const SessionViewOptions& options, const locks::LockCpu& locks, Leads leads);
+
+  // No registration: nothing of it is known here.
+  rpc::SessionDetails describe(SessionId session, Tick now) const;
+
+  // Locks that it holds and waits for.
+  std::uint64_t lock_count(SessionId session) const;
+
+  // A page of the sessions that this node lists; false: too much was looked at in this tick.
+  bool page(const rpc::SessionQuery& query, Tick now, rpc::SessionPage& page);
+
+  void on_tick() { rows_listed_ = 0; }
+
+ private:
+  rpc::SessionRow row_of(SessionId session,
+                         const std::vector<locks::Registration>& registrations,
+                         Tick now) const;
+  bool listed_here(const locks::SessionRecord& record) const;
+  bool matches(const rpc::SessionQuery& query, const rpc::SessionRow& row) const;
+  void add_keys(locks::SessionRow row, std::vector<std::string>& keys) const;
+
+  SessionViewOptions options_;
+  const locks::LockCpu& locks_;
+  Leads leads_;
+  std::uint32_t rows_listed_ = 0;  // Since the last tick.
+};
+
+}  // namespace gcoord::server

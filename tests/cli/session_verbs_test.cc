@@ -1,0 +1,175 @@
+// gcoordctl session and lease, and reads with a freshness, against nodes as processes.
+#include "chaos/process/local_cluster.h"
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class SessionVerbsTest : public testing::Test {
+ protected:
+  DevNode node_{{"--session-locks-max", "2"}};
+  Ctl ctl_ = node_.ctl();
+};
+
+TEST_F(SessionVerbsTest, S1AnIdIsGrantedOnceAndATtlOutOfRangeIsRefused) {
+  const auto granted = ctl_.json({"lease", "grant", "--id", "4711", "--ttl", "60s"});
+  EXPECT_EQ(granted["session"], "4711");
+  EXPECT_EQ(granted["ttl_ms"], 60'000);
+  EXPECT_EQ(ctl_.json({"session", "open", "--id", "4711"}, 6)["error"]["code"], "GC6301");
+  EXPECT_EQ(ctl_.json({"session", "open", "--ttl", "1ms"}, 2)["error"]["code"], "GC1104");
+  EXPECT_EQ(ctl_.json({"session", "open", "--ttl", "48h"}, 2)["error"]["code"], "GC1105");
+  EXPECT_EQ(ctl_.json({"session", "open", "--id", "281474976710656"}, 2)["error"]["code"],
+            "GC6302");
+  const std::string own = ctl_.json({"session", "open"})["session"];
+  EXPECT_GT(std::stoull(own), std::uint64_t{1} << 48);
+}
+
+TEST_F(SessionVerbsTest, S2KeepAliveOnceRenewsAndOfASessionThatIsGoneItSaysZero) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+  const auto renewed = ctl_.json({"session", "keep-alive", "7", "--once"});
+  EXPECT_GT(renewed["ttl_ms"].get<int>(), 50'000);
+  ctl_.json({"session", "close", "7"});
+  EXPECT_EQ(ctl_.json({"lease", "keep-alive", "7", "--once"})["ttl_ms"], 0);
+  EXPECT_EQ(ctl_.json({"lease", "keep-alive", "7"})["ttl_ms"], 0);  // Ends by itself.
+}
+
+TEST_F(SessionVerbsTest, S2KeepAliveKeepsItAliveBeyondItsTtl) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "600ms"});
+  ChildProcess keeper = ctl_.start({"-o", "json", "session", "keep-alive", "7"});
+  for (int i = 0; i < 8; ++i) {  // Longer than the TTL: three to a TTL.
+    const auto line = keeper.read_line(kPatience);
+    ASSERT_TRUE(line.has_value());
+    EXPECT_GT(nlohmann::json::parse(*line)["ttl_ms"].get<int>(), 0);
+  }
+  keeper.signal(SIGTERM);
+  EXPECT_EQ(keeper.wait_for(kPatience), 0);
+}
+
+TEST_F(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+  ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
+  const auto shown = ctl_.json({"lease", "timetolive", "7", "--keys"});
+  EXPECT_EQ(shown["granted_ttl_ms"], 60'000);
+  EXPECT_GT(shown["remaining_ms"].get<int>(), 50'000);
+  EXPECT_EQ(shown["locks"], 1);
+  EXPECT_EQ(shown["keys"], nlohmann::json::array({"a"}));
+  ctl_.json({"session", "close", "7"});
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"}, 1)["error"]["code"], "GC6016");
+  EXPECT_EQ(ctl_.json({"session", "show", "7"}, 1)["remaining_ms"], -1);
+}
+
+TEST_F(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
+  for (const std::string id : {"1", "2", "3"}) {
+    ctl_.json({"session", "open", "--id", id, "--ttl", "60s"});
+  }
+  ctl_.json({"lock", "acquire", "a", "--session", "2", "--ttl", "60s"});
+  const auto all = ctl_.json({"session", "list"});
+  EXPECT_EQ(all["count"], 3);
+  EXPECT_EQ(all["complete"], true);
+  EXPECT_EQ(all["sessions"][1]["session"], "2");
+  EXPECT_EQ(ctl_.json({"session", "list", "--count", "--idle"})["count"], 2);
+  EXPECT_EQ(ctl_.json({"lease", "list", "--holding"})["sessions"][0]["locks"], 1);
+  EXPECT_EQ(ctl_.json({"session", "list", "--remaining-below", "1s", "--count"})["count"], 0);
+  EXPECT_EQ(ctl_.json({"session", "list", "--limit", "2"})["complete"], false);
+}
+
+TEST_F(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+  ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
+  ctl_.json({"lock", "acquire", "b", "--session", "7", "--ttl", "60s"});
+  const auto error = ctl_.json({"lock", "acquire", "c", "--session", "7", "--try"}, 5)["error"];
+  EXPECT_EQ(error["code"], "GC6303");
+}
+
+TEST_F(SessionVerbsTest, CompletionAndHelpKnowTheVerbs) {
+  EXPECT_THAT(ctl_({"completion", "bash"}).out, HasSubstr("'lease timetolive'"));
+  EXPECT_THAT(ctl_({"session", "--help"}).out, HasSubstr("keep-alive"));
+  EXPECT_THAT(ctl_({"lock", "get", "--help"}).out, HasSubstr("--max-staleness"));
+}
+
+TEST_F(SessionVerbsTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
+  EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "bounded"}).code, 2);
+  EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "lease", "--max-staleness", "1s"}).code, 2);
+  EXPECT_EQ(ctl_({"lock", "get", "a", "--after", "nonsense"}).code, 2);
+}
+
+// Three nodes: every one of them answers, as fresh as was asked for.
+class ThreeNodes {
+ public:
+  ThreeNodes() : directory_(scratch()) {
+    chaos::LocalClusterOptions options;
+    options.program = chaos::program_beside("gcoordd");
+    options.directory = directory_.path();
+    options.shards = 64;
+    auto planned = chaos::LocalCluster::plan(options);
+    EXPECT_TRUE(planned.ok());
+    cluster_.emplace(std::move(planned).value());
+    EXPECT_TRUE(cluster_->start_all(kPatience).ok());
+  }
+
+  Ctl ctl() const {
+    std::string endpoints;
+    for (const std::string& endpoint : cluster_->endpoints()) {
+      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
+    }
+    return Ctl{endpoints};
+  }
+
+  chaos::LocalCluster& nodes() { return *cluster_; }
+
+ private:
+  chaos::ScratchDirectory directory_;
+  std::optional<chaos::LocalCluster> cluster_;
+};
+
+TEST(ReadVerbsTest, R5EveryReplicaShowsAWriteToWhoNamesItsPosition) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "job/" + std::to_string(round);
+    const auto grant = ctl.json({"--timeout", "60s", "lock", "acquire", name, "--ttl", "600s"});
+    const std::string after = grant["after"];
+    for (const std::string node : {"1", "2", "3"}) {
+      const auto read = ctl.json({"lock", "get", name, "--after", after, "--node", node});
+      EXPECT_EQ(read["token"], grant["token"]);
+    }
+  }
+}
+
+TEST(ReadVerbsTest, R4EveryReplicaMeetsItsBoundAndR3SaysHowOldItIs) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  for (const std::string node : {"1", "2", "3"}) {
+    const auto read = ctl.json({"lock", "get", "a", "--max-staleness", "20s", "--node", node});
+    EXPECT_EQ(read["held"], true);
+    EXPECT_LE(read["age_ms"].get<int>(), 20'000);
+    const auto old =
+        ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", node});
+    EXPECT_TRUE(old["age_ms"].is_number());  // The read before it found out.
+    const auto list = ctl.json({"lock", "list", "--max-staleness", "20s", "--node", node});
+    EXPECT_EQ(list["locks"].size(), 1u);
+  }
+  EXPECT_EQ(ctl.json({"lock", "get", "a", "--consistency", "linearizable"})["age_ms"], 0);
+}
+
+TEST(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  ctl.json({"lock", "get", "a", "--max-staleness", "20s", "--node", "3"});
+  nodes.nodes().kill(1);
+  nodes.nodes().kill(2);
+  const auto refused = ctl.json(
+      {"--timeout", "20s", "lock", "get", "a", "--max-staleness", "1ms", "--node", "3"}, 5);
+  EXPECT_EQ(refused["error"]["code"], "GC6304");
+  const auto old = ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", "3"});
+  EXPECT_EQ(old["held"], true);
+}
+
+}  // namespace
+}  // namespace gcoord::cli

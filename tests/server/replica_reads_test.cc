@@ -1,0 +1,311 @@
+// Reads that say how fresh their answer must be, over engines that decide when the test says so.
+#include "server/replica_reads.h"
+
+#include "common/name_hash.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::ReadConsistency;
+using rpc::ReadQuestion;
+using rpc::RequestKind;
+
+rpc::RequestSlot read_slot(std::uint32_t deadline_ms = 1000) {
+  rpc::RequestSlot slot;
+  slot.kind = RequestKind::LockRead;
+  slot.deadline_ms = deadline_ms;
+  return slot;
+}
+
+std::vector<std::byte> rows(std::vector<std::string_view> names, const rpc::ReadTerms& terms) {
+  rpc::LockRead read{terms, ReadQuestion::Row, {}};
+  for (const std::string_view name : names) {
+    read.names.push_back({name, FencingToken{}});
+  }
+  return rpc::encode_lock_read(read);
+}
+
+rpc::LockReadReply decoded(const KeptReply& reply) {
+  EXPECT_EQ(reply.slot.code, StatusCode::Ok) << reply.slot.detail;
+  const auto decoded = rpc::decode_lock_read_reply(reply.payload);
+  EXPECT_TRUE(decoded.ok());
+  return decoded.ok() ? decoded.value() : rpc::LockReadReply{};
+}
+
+// A leader and a follower of all four shards; what the one decides the other applies when told.
+struct Pair {
+  Pair() : leader(nodes(), NodeId{1}), follower(nodes(), NodeId{2}) {
+    leader.lead_all();
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      follower.engine.follow(*follower.service, ShardId{shard}, NodeId{1});
+    }
+  }
+
+  static std::vector<NodeId> nodes() { return {NodeId{1}, NodeId{2}, NodeId{3}}; }
+
+  // Decides at the leader; the follower gets it with catch_up().
+  void decide() {
+    for (const FakeEngine::Proposal& proposal : leader.engine.proposals) {
+      behind.push_back(proposal);
+    }
+    leader.decide();
+  }
+
+  void catch_up() {
+    for (FakeEngine::Proposal& proposal : behind) {
+      proposal.cookie = 0;
+      follower.engine.proposals.push_back(proposal);
+    }
+    behind.clear();
+    follower.decide();
+  }
+
+  void pass_ms(std::uint64_t ms) {
+    leader.pass_ms(ms);
+    follower.pass_ms(ms);
+  }
+
+  // The follower's questions get to the leader, which confirms, and its answers back.
+  void exchange() {
+    deliver(follower, leader, NodeId{2});
+    leader.engine.confirm_reads(*leader.service);
+    deliver(leader, follower, NodeId{1});
+  }
+
+  static void deliver(LockBench& from, LockBench& to, NodeId sender) {
+    for (const auto& [target, message] : std::exchange(from.engine.messages, {})) {
+      if (message.front() == kReplicaAgesKind) {
+        to.service->on_peer_message(sender, message);
+      }
+    }
+  }
+
+  LockBench leader;
+  LockBench follower;
+  std::vector<FakeEngine::Proposal> behind;
+};
+
+TEST(ReplicaReadsTest, R3SerializableAnswersAtOnceFromAnyReplicaAndSaysIndexAndAge) {
+  Pair pair;
+  pair.leader.acquire(5, 1, "a");
+  pair.decide();
+  pair.catch_up();
+  const auto id =
+      pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+  const auto first = decoded(pair.follower.sink.take(id));
+  ASSERT_EQ(first.names.size(), 1u);
+  EXPECT_TRUE(first.names[0].present);
+  EXPECT_EQ(first.names[0].row.holder, SessionId{5});
+  ASSERT_EQ(first.shards.size(), 1u);
+  EXPECT_EQ(first.shards[0].index, LogIndex{1});
+  EXPECT_EQ(first.shards[0].age_ms, rpc::kAgeUnknown);
+  // It asked meanwhile, so the next one knows.
+  pair.pass_ms(10);
+  pair.exchange();
+  pair.pass_ms(70);
+  const auto again =
+      pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+  EXPECT_EQ(decoded(pair.follower.sink.take(again)).shards[0].age_ms, 70u);
+}
+
+TEST(ReplicaReadsTest, R3AStaleReplicaShowsThePastAndItsIndexSaysSo) {
+  Pair pair;
+  pair.leader.acquire(5, 1, "a");
+  pair.decide();
+  const auto id =
+      pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+  const auto reply = decoded(pair.follower.sink.take(id));
+  EXPECT_FALSE(reply.names[0].present);
+  EXPECT_EQ(reply.shards[0].index, LogIndex{0});
+}
+
+TEST(ReplicaReadsTest, R4BoundedAsksTheLeaderAndWaitsUntilThatMuchIsApplied) {
+  Pair pair;
+  pair.leader.acquire(5, 1, "a");
+  pair.decide();
+  const auto id = pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Bounded, 50, {}}));
+  pair.pass_ms(10);  // The question leaves.
+  pair.exchange();
+  EXPECT_TRUE(pair.follower.sink.replies.empty());  // The answer names an index that is not here.
+  pair.pass_ms(10);
+  pair.catch_up();
+  const auto reply = decoded(pair.follower.sink.take(id));
+  EXPECT_TRUE(reply.names[0].present);
+  EXPECT_EQ(reply.shards[0].error, ErrorCode::None);
+  EXPECT_LE(reply.shards[0].age_ms, 50u);
+  // Within the bound the next one needs nobody.
+  const auto again =
+      pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Bounded, 50, {}}));
+  EXPECT_TRUE(decoded(pair.follower.sink.take(again)).names[0].present);
+}
+
+TEST(ReplicaReadsTest, R4ABoundThatCannotBeMetIsAnErrorAtTheBound) {
+  Pair pair;
+  pair.leader.acquire(5, 1, "a");
+  pair.decide();
+  pair.catch_up();
+  const auto id = pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Bounded, 50, {}}));
+  pair.pass_ms(40);
+  EXPECT_TRUE(pair.follower.sink.replies.empty());
+  pair.pass_ms(10);  // Nobody answered.
+  const auto reply = decoded(pair.follower.sink.take(id));
+  EXPECT_EQ(reply.shards[0].error, ErrorCode::StalenessExceeded);
+  EXPECT_FALSE(reply.names[0].answered);
+  // An answer that comes after that is too old for a question of its time, and harms nobody.
+  pair.exchange();
+  EXPECT_TRUE(pair.follower.sink.replies.empty());
+}
+
+TEST(ReplicaReadsTest, R4TheLeaderItselfConfirmsAndHasAgeZero) {
+  Pair pair;
+  const auto id = pair.leader.send(read_slot(), rows({"a"}, {ReadConsistency::Bounded, 0, {}}));
+  EXPECT_TRUE(pair.leader.sink.replies.empty());
+  pair.leader.engine.confirm_reads(*pair.leader.service);
+  const auto reply = decoded(pair.leader.sink.take(id));
+  EXPECT_EQ(reply.shards[0].error, ErrorCode::None);
+  EXPECT_EQ(reply.shards[0].age_ms, 0u);
+}
+
+TEST(ReplicaReadsTest, R5MonotonicWaitsForThePositionAndShowsTheWrite) {
+  Pair pair;
+  const ShardId shard = LockBench::shard_of_name("a");
+  rpc::LockAcquire acquire;
+  acquire.caller = {SessionId{5}, RequestSequence{1}, RequestSequence{1}};
+  acquire.ttl_ms = 1000;
+  rpc::RequestSlot slot = rpc::to_slot(acquire);
+  slot.shard = shard.value;
+  slot.set(rpc::RequestFlag::WriteIndex);
+  const auto write = pair.leader.send(slot, "a");
+  pair.decide();
+  const auto granted = pair.leader.sink.take(write);
+  ASSERT_TRUE(granted.slot.has(rpc::ReplyFlag::Indexed));
+  const rpc::ShardPosition after{shard, LogIndex{granted.slot.extra}};
+  const auto id =
+      pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Monotonic, 0, {after}}));
+  pair.pass_ms(100);
+  EXPECT_TRUE(pair.follower.sink.replies.empty());
+  pair.catch_up();
+  const auto reply = decoded(pair.follower.sink.take(id));
+  EXPECT_EQ(reply.names[0].row.holder, SessionId{5});
+  EXPECT_GE(reply.shards[0].index, after.index);
+}
+
+TEST(ReplicaReadsTest, R5APositionThatIsNotReachedInTimeIsAnErrorOfItsOwn) {
+  Pair pair;
+  const rpc::ShardPosition after{LockBench::shard_of_name("a"), LogIndex{99}};
+  const auto id =
+      pair.follower.send(read_slot(100), rows({"a"}, {ReadConsistency::Monotonic, 0, {after}}));
+  pair.pass_ms(70);
+  EXPECT_TRUE(pair.follower.sink.replies.empty());
+  pair.pass_ms(10);
+  EXPECT_EQ(decoded(pair.follower.sink.take(id)).shards[0].error, ErrorCode::IndexNotReached);
+}
+
+TEST(ReplicaReadsTest, R1LinearizableConfirmsByARoundAndLeaseDoesNot) {
+  Pair pair;
+  LockBench& bench = pair.leader;
+  const auto strict = bench.send(read_slot(), rows({"a"}, {ReadConsistency::Linearizable, 0, {}}));
+  EXPECT_EQ(bench.engine.rounds.size(), 1u);
+  EXPECT_TRUE(bench.engine.reads.empty());
+  bench.engine.confirm_rounds(*bench.service);
+  EXPECT_EQ(decoded(bench.sink.take(strict)).shards[0].age_ms, 0u);
+  const auto leased = bench.send(read_slot(), rows({"a"}, {ReadConsistency::Lease, 0, {}}));
+  EXPECT_EQ(bench.engine.reads.size(), 1u);
+  bench.engine.confirm_reads(*bench.service);
+  decoded(bench.sink.take(leased));
+  rpc::RequestSlot get;
+  get.kind = RequestKind::LockGet;
+  get.set(rpc::RequestFlag::Quorum);
+  bench.send(get, "a");
+  EXPECT_EQ(bench.engine.rounds.size(), 1u);
+}
+
+TEST(ReplicaReadsTest, R2AFollowerNamesTheLeaderInsteadOfReading) {
+  Pair pair;
+  const auto id = pair.follower.send(read_slot(), rows({"a"}, {ReadConsistency::Lease, 0, {}}));
+  const auto reply = pair.follower.sink.take(id);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::NotLeader));
+  EXPECT_EQ(reply.slot.leader, 1u);
+}
+
+TEST(ReplicaReadsTest, R7OneReadOfManyShardsSaysOfEachItsIndex) {
+  Pair pair;
+  std::vector<std::string> names;
+  for (int i = 0; i < 16; ++i) {
+    names.push_back("job/" + std::to_string(i));
+    pair.leader.acquire(5, static_cast<std::uint64_t>(i + 1), names.back());
+  }
+  pair.decide();
+  pair.catch_up();
+  rpc::LockRead read{{ReadConsistency::Serializable, 0, {}}, ReadQuestion::Verdict, {}};
+  for (const std::string& name : names) {
+    read.names.push_back({name, FencingToken{77}});
+  }
+  const auto id = pair.follower.send(read_slot(), rpc::encode_lock_read(read));
+  const auto reply = decoded(pair.follower.sink.take(id));
+  ASSERT_EQ(reply.names.size(), names.size());
+  std::uint64_t applied = 0;
+  for (const rpc::ShardAnswer& shard : reply.shards) {
+    EXPECT_EQ(shard.error, ErrorCode::None);
+    applied += shard.index.value;
+  }
+  EXPECT_EQ(applied, names.size());  // Each shard's own log, and nothing else in it.
+  for (const rpc::NameAnswer& answer : reply.names) {
+    EXPECT_TRUE(answer.answered);
+    EXPECT_EQ(answer.verdict, rpc::CheckVerdict::Stale);
+  }
+}
+
+TEST(ReplicaReadsTest, AListOfAReplicaShowsWhatItHoldsAndWhereItStands) {
+  Pair pair;
+  pair.leader.acquire(5, 1, "a");
+  pair.leader.acquire(5, 2, "b");
+  pair.decide();
+  pair.catch_up();
+  rpc::RequestSlot slot = read_slot();
+  slot.kind = RequestKind::LockReadList;
+  const auto id = pair.follower.send(
+      slot, rpc::encode_read_list({{ReadConsistency::Serializable, 0, {}}, {"a", "", 10}}));
+  const auto page = rpc::decode_read_page(pair.follower.sink.take(id).payload);
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page.value().page.rows.size(), 1u);
+  EXPECT_EQ(page.value().page.rows[0].name, "a");
+  ASSERT_EQ(page.value().shards.size(), 1u);
+  EXPECT_EQ(page.value().shards[0].shard, LockBench::shard_of_name("a"));
+}
+
+TEST(ReplicaReadsTest, R4ABoundedListNeedsEveryShard) {
+  Pair pair;
+  rpc::RequestSlot slot = read_slot();
+  slot.kind = RequestKind::LockReadList;
+  const auto payload = rpc::encode_read_list({{ReadConsistency::Bounded, 50, {}}, {"", "", 10}});
+  const auto late = pair.follower.send(slot, payload);
+  pair.pass_ms(50);
+  EXPECT_EQ(pair.follower.sink.take(late).slot.detail,
+            static_cast<std::uint32_t>(ErrorCode::StalenessExceeded));
+  const auto id = pair.follower.send(slot, payload);
+  pair.pass_ms(10);
+  pair.exchange();
+  EXPECT_TRUE(rpc::decode_read_page(pair.follower.sink.take(id).payload).ok());
+}
+
+TEST(ReplicaReadsTest, QuestionsOfPeersThatMakeNoSenseAreDroppedAndCounted) {
+  Pair pair;
+  std::vector<std::byte> message(16, std::byte{0});
+  message[0] = kReplicaAgesKind;
+  pair.leader.service->on_peer_message(NodeId{2}, message);  // Neither question nor answer.
+  message[1] = std::byte{1};
+  message[4] = std::byte{1};
+  pair.leader.service->on_peer_message(NodeId{2}, message);  // Says more shards than it has.
+  message.resize(20, std::byte{0xff});
+  pair.leader.service->on_peer_message(NodeId{2}, message);  // A shard that is none.
+  EXPECT_TRUE(pair.leader.engine.reads.empty());
+  EXPECT_TRUE(pair.leader.engine.messages.empty());
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,0 +1,236 @@
+// Sessions as leases: granted, shown, listed, limited.
+#include "rpc/lease_messages.h"
+#include "rpc/session_messages.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+std::uint32_t number(ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+rpc::RequestSlot session_slot(RequestKind kind, std::uint64_t session, std::uint32_t ttl_ms = 0) {
+  rpc::RequestSlot slot;
+  slot.kind = kind;
+  slot.session = session;
+  slot.ttl_ms = ttl_ms;
+  slot.shard = rpc::home_shard(SessionId{session}, 4).value;
+  return slot;
+}
+
+KeptReply grant(LockBench& bench, std::uint64_t session, std::uint32_t ttl_ms) {
+  const auto id = bench.send(session_slot(RequestKind::SessionGrant, session, ttl_ms), "");
+  bench.decide();
+  return bench.sink.take(id);
+}
+
+rpc::SessionDetails show(LockBench& bench, std::uint64_t session) {
+  const auto id = bench.send(session_slot(RequestKind::SessionShow, session), "");
+  bench.engine.confirm_reads(*bench.service);
+  const auto details = rpc::decode_session(bench.sink.take(id).payload);
+  EXPECT_TRUE(details.ok());
+  return details.ok() ? details.value() : rpc::SessionDetails{};
+}
+
+rpc::SessionPage list(LockBench& bench, const rpc::SessionQuery& query) {
+  rpc::RequestSlot slot;
+  slot.kind = RequestKind::SessionList;
+  const auto id = bench.send(slot, rpc::encode_session_query(query));
+  const auto page = rpc::decode_session_page(bench.sink.take(id).payload);
+  EXPECT_TRUE(page.ok());
+  return page.ok() ? page.value() : rpc::SessionPage{};
+}
+
+TEST(SessionLeasesTest, S1AChosenIdIsGrantedOnceAndADuplicateHasACodeOfItsOwn) {
+  LockBench bench;
+  bench.lead_all();
+  const auto granted = grant(bench, 4711, 5000);
+  EXPECT_EQ(granted.slot.code, StatusCode::Ok);
+  EXPECT_EQ(granted.slot.extra, 4711u);
+  EXPECT_EQ(granted.slot.ttl_ms, 5000u);
+  EXPECT_EQ(grant(bench, 4711, 5000).slot.detail, number(ErrorCode::SessionExists));
+}
+
+TEST(SessionLeasesTest, S1ANodesOwnIdMayBeGrantedAgainByWhoMissedTheAnswer) {
+  LockBench bench;
+  bench.lead_all();
+  const std::uint64_t own = rpc::kSessionIdChosenEnd + 7;
+  EXPECT_EQ(grant(bench, own, 5000).slot.code, StatusCode::Ok);
+  EXPECT_EQ(grant(bench, own, 5000).slot.code, StatusCode::Ok);
+}
+
+TEST(SessionLeasesTest, S1ATtlOutOfRangeHasACodeOfItsOwn) {
+  LockBench bench;
+  bench.lead_all();
+  EXPECT_EQ(grant(bench, 1, 99).slot.detail, number(ErrorCode::TtlTooShort));
+  EXPECT_EQ(grant(bench, 1, 60'001).slot.detail, number(ErrorCode::TtlTooLong));
+  EXPECT_EQ(grant(bench, 0, 5000).slot.detail, number(ErrorCode::SessionZero));
+}
+
+TEST(SessionLeasesTest, S1AnIdIsFreeAgainWhenItsSessionIsGone) {
+  LockBench bench;
+  bench.lead_all();
+  grant(bench, 4711, 1000);
+  bench.pass_ms(1100);
+  bench.decide();  // The expiry.
+  EXPECT_EQ(grant(bench, 4711, 1000).slot.code, StatusCode::Ok);
+}
+
+TEST(SessionLeasesTest, S2AKeepAliveOfAnExpiredSessionIsAnAnswerAndNoError) {
+  LockBench bench;
+  bench.lead_all();
+  grant(bench, 4711, 1000);
+  const auto renew = [&] {
+    const SessionId sessions[] = {SessionId{4711}};
+    const auto id =
+        bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(sessions));
+    const auto reply = bench.sink.take(id);
+    EXPECT_EQ(reply.slot.code, StatusCode::Ok);
+    return rpc::decode_keep_alive_reply(reply.payload).value();
+  };
+  bench.pass_ms(900);
+  EXPECT_TRUE(renew().empty());  // Renewed is the rule and is not said.
+  bench.pass_ms(900);
+  EXPECT_EQ(show(bench, 4711).row.registration_count, 1u);
+  bench.pass_ms(1100);
+  bench.decide();
+  ASSERT_EQ(renew().size(), 1u);
+  EXPECT_EQ(renew()[0].state, rpc::KeepAliveState::Expired);
+  EXPECT_EQ(show(bench, 4711).row.remaining_ms, 0u);
+}
+
+TEST(SessionLeasesTest, S5ShowSaysWhatIsLeftWhatWasGrantedAndWhatIsAttached) {
+  LockBench bench;
+  bench.lead_all();
+  grant(bench, 4711, 5000);
+  bench.decided(bench.acquire(4711, 1, "job/a", 0, 5000));
+  bench.decided(bench.acquire(4711, 2, "job/b", 0, 5000));
+  bench.pass_ms(1000);
+  const auto details = show(bench, 4711);
+  EXPECT_TRUE(details.row.granted);
+  EXPECT_EQ(details.row.ttl_ms, 5000u);
+  EXPECT_LE(details.row.remaining_ms, 4020u);
+  EXPECT_GE(details.row.remaining_ms, 3900u);
+  EXPECT_EQ(details.row.lock_count, details.keys.size());
+  EXPECT_EQ(details.keys, (std::vector<std::string>{"job/a", "job/b"}));
+}
+
+TEST(SessionLeasesTest, S5OfASessionThatIsGoneNothingIsLeft) {
+  LockBench bench;
+  bench.lead_all();
+  EXPECT_EQ(show(bench, 99).row.registration_count, 0u);
+  // And who does not lead its home does not say so.
+  LockBench follower{{NodeId{1}, NodeId{2}}, NodeId{2}};
+  follower.engine.other_leader = NodeId{1};
+  const auto id = follower.send(session_slot(RequestKind::SessionShow, 99), "");
+  EXPECT_EQ(follower.sink.take(id).slot.detail, number(ErrorCode::NotLeader));
+}
+
+TEST(SessionLeasesTest, S5TheHomeOfASessionIsChecked) {
+  LockBench bench;
+  bench.lead_all();
+  rpc::RequestSlot slot = session_slot(RequestKind::SessionShow, 99);
+  slot.shard = (slot.shard + 1) % 4;
+  EXPECT_EQ(bench.sink.take(bench.send(slot, "")).slot.detail, number(ErrorCode::SessionElsewhere));
+}
+
+TEST(SessionLeasesTest, S6EverySessionIsListedOnceByPagesAndByFilters) {
+  LockBench bench;
+  bench.lead_all();
+  for (std::uint64_t session = 1; session <= 30; ++session) {
+    grant(bench, session, 5000);
+  }
+  for (std::uint64_t session = 1; session <= 5; ++session) {
+    bench.decided(bench.acquire(session, 1, "job/" + std::to_string(session), 0, 5000));
+  }
+  bench.decided(bench.acquire(100, 1, "plain", 0, 5000));  // Without a home.
+  std::multiset<std::uint64_t> seen;
+  rpc::SessionQuery query{.limit = 7};
+  do {
+    const auto page = list(bench, query);
+    EXPECT_LE(page.rows.size(), 7u);
+    EXPECT_EQ(page.count, page.rows.size());
+    for (const rpc::SessionRow& row : page.rows) {
+      seen.insert(row.session.value);
+    }
+    query.cursor = page.next_cursor;
+  } while (query.cursor != 0);
+  EXPECT_EQ(seen.size(), 31u);
+  EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 31u);
+  EXPECT_EQ(list(bench, {.filter = rpc::SessionFilter::Holding}).count, 6u);
+  EXPECT_EQ(list(bench, {.filter = rpc::SessionFilter::Idle}).count, 25u);
+  EXPECT_EQ(list(bench, {.remaining_below_ms = 1000}).count, 0u);
+  const auto counted = list(bench, {.count_only = true});
+  EXPECT_EQ(counted.count, 31u);
+  EXPECT_TRUE(counted.rows.empty());
+}
+
+TEST(SessionLeasesTest, S6AListLooksAtABoundedNumberOfRowsPerTick) {
+  LockBench bench;
+  bench.lead_all();
+  for (std::uint64_t session = 1; session <= kSessionRowsLookedAt + 10; ++session) {
+    bench.send(session_slot(RequestKind::SessionGrant, session, 60'000), "");
+  }
+  bench.decide();
+  bench.sink.replies.clear();
+  const auto first = list(bench, {.count_only = true});
+  EXPECT_EQ(first.count, kSessionRowsLookedAt);
+  const auto rest = list(bench, {.count_only = true, .cursor = first.next_cursor});
+  EXPECT_EQ(first.count + rest.count, kSessionRowsLookedAt + 10);
+  EXPECT_EQ(rest.next_cursor, 0u);
+  list(bench, {.count_only = true});
+  rpc::RequestSlot slot;
+  slot.kind = RequestKind::SessionList;
+  const auto id = bench.send(slot, rpc::encode_session_query({.count_only = true}));
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::Overloaded));
+}
+
+TEST(SessionLeasesTest, S12ASessionGetsAsManyLocksAsItsQuotaAndNoMore) {
+  LockBench bench{{NodeId{1}}, NodeId{1}, 3};
+  bench.lead_all();
+  // All at once, before any is decided, over all shards: the quota counts what is on its way.
+  std::vector<std::uint64_t> asked;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    asked.push_back(bench.acquire(5, i + 1, "job/" + std::to_string(i), 0, 5000));
+  }
+  bench.decide();
+  std::size_t granted = 0;
+  std::uint64_t token = 0;
+  for (const std::uint64_t id : asked) {
+    const auto reply = bench.sink.take(id);
+    if (reply.slot.code == StatusCode::Ok) {
+      ++granted;
+      token = token == 0 ? reply.slot.token : token;
+    } else {
+      EXPECT_EQ(reply.slot.detail, number(ErrorCode::SessionLocksExhausted));
+    }
+  }
+  EXPECT_EQ(granted, 3u);
+  // Others are not concerned, and a release makes room.
+  EXPECT_EQ(bench.decided(bench.acquire(6, 1, "other", 0, 5000)).slot.code, StatusCode::Ok);
+  bench.decided(bench.release(5, 20, "job/0", token));
+  EXPECT_EQ(bench.decided(bench.acquire(5, 21, "more", 0, 5000)).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.take(bench.acquire(5, 22, "again", 0, 5000)).slot.detail,
+            number(ErrorCode::SessionLocksExhausted));
+}
+
+TEST(SessionLeasesTest, S12WaitsCountToo) {
+  LockBench bench{{NodeId{1}}, NodeId{1}, 1};
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a", 0, 5000));
+  bench.acquire(6, 1, "a", rpc::kForeverMs, 5000);
+  bench.decide();
+  EXPECT_EQ(bench.sink.take(bench.acquire(6, 2, "b", 0, 5000)).slot.detail,
+            number(ErrorCode::SessionLocksExhausted));
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -4,6 +4,7 @@
 // measured, 1 something failed, 2 usage.
 #include "bench/channel/channel.h"
 #include "bench/check.h"
+#include "bench/coordinators.h"
 #include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
@@ -74,6 +75,14 @@ constexpr Benchmark kBenchmarks[] = {
      "time until very many elections have leaders again after a kill -9 of a client, and of a node",
      &bench_elections,
      kElectionShards},
+    {"bully",
+     "messages that the bully algorithm takes to elect a coordinator, by number of nodes",
+     &bench_bully,
+     kDefaultShards},
+    {"ring",
+     "messages that an election in a ring takes, by number of nodes",
+     &bench_ring,
+     kDefaultShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,

@@ -8,6 +8,7 @@
 #include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
+#include "bench/leases.h"
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
@@ -18,6 +19,7 @@
 #include "bench/step.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
+#include "bench/watch.h"
 #include "chaos/process/own_path.h"
 
 #include <CLI/CLI.hpp>
@@ -70,7 +72,8 @@ constexpr Benchmark kBenchmarks[] = {
     {"failover",
      "time until all shards are led again after a kill -9",
      &bench_failover,
-     kDefaultShards},
+     kDefaultShards,
+     true},
     {"elections",
      "time until very many elections have leaders again after a kill -9 of a client, and of a node",
      &bench_elections,
@@ -87,6 +90,10 @@ constexpr Benchmark kBenchmarks[] = {
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
      kDefaultShards},
+    {"leases",
+     "keep-alives, expiry scans and deadlock scans, on one core, or with --device on a GPU",
+     &bench_leases,
+     kDefaultShards},
     {"merkle",
      "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",
      &bench_merkle,
@@ -99,6 +106,10 @@ constexpr Benchmark kBenchmarks[] = {
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
      kDefaultShards},
+    {"watch",
+     "time until all who watch one name are told of a change, and memory per watch",
+     &bench_watch,
+     64},
     {"check",
      "seconds to judge 100,000 operations on 20 keys, by model",
      &bench_check,
@@ -164,9 +175,16 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                     "what an answer of the cluster stands on: durable (default) or memory")
         ->check(CLI::IsMember({"durable", "memory"}));
   }
-  command.add_option("--device",
-                     options.device,
-                     "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "failover") {
+    command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
+        ->check(CLI::IsMember({"host", "resident"}));
+    command.add_option("--tick-ms", options.tick_ms, "length of a tick of the nodes (default 10)")
+        ->check(CLI::Range(1, 100));
+  }
+  command.add_option(
+      "--device",
+      options.device,
+      "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));

@@ -273,6 +273,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_flag(
       "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
 
+  add_elect_observe_command(*elect, context);
   verb->add_option("--value", options->value, "what others read of this candidate, and of its term")
       ->type_name("TEXT");
   verb->add_option("--priority", options->priority, "0 to 255; higher is preferred (default 0)")

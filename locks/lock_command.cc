@@ -3,6 +3,8 @@
 #include "common/assert.h"
 #include "common/utf8.h"
 #include "locks/byte_codec.h"
+#include "locks/lock_break_wait.h"
+#include "locks/lock_force_command.h"
 
 #include <string>
 
@@ -149,7 +151,7 @@ Status read_ask(ByteReader& reader, LockCommand& command) {
   }
   command.hold_flags = ask.flags;
   command.hold_permits = ask.permits;
-  command.serial = ask.limit;
+  command.serial = ask.limit | std::uint32_t{ask.delay_ms} << 16;
   command.note_bytes = static_cast<std::uint16_t>(note_bytes);
   return check_ask(command);
 }
@@ -220,7 +222,7 @@ LockCommand make_acquire_hold(const HoldFields& fields) {
   command.flags = static_cast<std::uint8_t>(command.flags | kAcquireHold);
   command.hold_flags = fields.ask.flags;
   command.hold_permits = fields.ask.permits;
-  command.serial = fields.ask.limit;
+  command.serial = fields.ask.limit | std::uint32_t{fields.ask.delay_ms} << 16;
   command.note_bytes = static_cast<std::uint16_t>(note.size());
   command.token = note_hash(note);
   return command;
@@ -290,6 +292,12 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::Noop) {
     return 0;
   }
+  if (is_force_kind(command.kind)) {
+    return encode_force(command, out);
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return encode_break_wait(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -335,6 +343,12 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   }
   ByteReader reader{bytes};
   command.kind = static_cast<LockCommandKind>(reader.integer<std::uint8_t>());
+  if (is_force_kind(command.kind)) {
+    return decode_force(command.kind, bytes.subspan(1));
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return decode_break_wait(bytes.subspan(1));
+  }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};
   }

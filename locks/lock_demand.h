@@ -55,6 +55,7 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.requests = 1;
       demand.events = 1;
       break;
+    case LockCommandKind::BreakWait:
     case LockCommandKind::CancelWait:
       demand.events = 1;
       break;
@@ -72,6 +73,15 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
       demand.events = kLockEventsPerCommandMax;
+      break;
+    case LockCommandKind::BreakLock:
+      // What stays of each hold, with a name of its own.
+      demand.locks = (command.flags & kBreakAll) != 0 ? kHoldersMax : 1;
+      demand.name_blocks = demand.locks * name_block_count(command.name_bytes);
+      demand.events = 1;
+      break;
+    case LockCommandKind::EndDelay:
+      demand.events = 1;
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:

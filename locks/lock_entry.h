@@ -20,6 +20,7 @@
 
 #include "common/hd.h"
 #include "common/random.h"
+#include "locks/lock_break_wait.h"
 #include "locks/lock_command.h"
 
 #include <cstddef>
@@ -85,6 +86,9 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
                                                                            : 0;
   const bool sequenced = acquires || releases || command.kind == LockCommandKind::CancelWait ||
                          command.kind == LockCommandKind::CloseSession;
+  if (command.kind == LockCommandKind::BreakWait) {
+    return break_wait_sound(command);
+  }
   bool sane = !changes_office(command.kind) && (command.flags & ~flags) == 0 &&
               command.session.value != 0 && (!sequenced || command.sequence.value != 0);
   if (acquires || releases) {
@@ -114,6 +118,10 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
       command.ttl_ms = (command.flags & kAcquireRegister) != 0 ? number : 0;
       break;
     case LockCommandKind::Release:
+      command.token = FencingToken{entry.word[5]};
+      break;
+    case LockCommandKind::BreakWait:
+      command.sequence = RequestSequence{entry.word[1]};
       command.token = FencingToken{entry.word[5]};
       break;
     case LockCommandKind::RegisterSession:

@@ -32,6 +32,10 @@ inline constexpr std::uint8_t kHoldFlags =
 // Sessions that hold one lock together; what one command may have to let in at once. More wait.
 inline constexpr std::uint32_t kHoldersMax = 64;
 
+// How long a lock may stay nobody's after its holder failed (lock_delay.h): a minute, as in Chubby
+// (Burrows, OSDI 2006, section 2.4).
+inline constexpr std::uint16_t kDelayMsMax = 60'000;
+
 // Bytes of a note, which a holder leaves with its lock for others to read: an address, the number
 // of a job, a small document. More belongs into what the lock guards. Half of the longest name.
 inline constexpr std::uint16_t kNoteBytesMax = 512;
@@ -43,24 +47,27 @@ struct HoldAsk {
   // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see
   // kHoldShared.
   std::uint16_t limit = 0;
+  // Of a hold alone: how long nobody has the lock after its holder failed; 0: it passes on at once.
+  std::uint16_t delay_ms = 0;
 };
 
 GCOORD_HD constexpr std::uint64_t pack_ask(const HoldAsk& ask) {
   return std::uint64_t{ask.flags} | std::uint64_t{ask.permits} << 8 |
-         std::uint64_t{ask.limit} << 16;
+         std::uint64_t{ask.limit} << 16 | std::uint64_t{ask.delay_ms} << 32;
 }
 
 GCOORD_HD constexpr HoldAsk unpack_ask(std::uint64_t packed) {
   return {.flags = static_cast<std::uint8_t>(packed),
           .permits = static_cast<std::uint8_t>(packed >> 8),
-          .limit = static_cast<std::uint16_t>(packed >> 16)};
+          .limit = static_cast<std::uint16_t>(packed >> 16),
+          .delay_ms = static_cast<std::uint16_t>(packed >> 32)};
 }
 
 // Whether somebody may ask so, with a note or without: no unknown bit, numbers only where they mean
-// something. Holds are counted and notes are left by who holds a lock alone; who takes a hold down
-// becomes one reader.
+// something. Holds are counted, and notes and delays left, by who holds a lock alone; who takes a
+// hold down becomes one reader.
 GCOORD_HD constexpr bool ask_sound(const HoldAsk& ask, bool noted) {
-  if ((ask.flags & ~kHoldFlags) != 0) {
+  if ((ask.flags & ~kHoldFlags) != 0 || ask.delay_ms > kDelayMsMax) {
     return false;
   }
   if ((ask.flags & kHoldRanked) != 0) {
@@ -73,7 +80,8 @@ GCOORD_HD constexpr bool ask_sound(const HoldAsk& ask, bool noted) {
   const bool reads = ask.limit == 0 && ask.permits == 1;
   const bool downgrades = (ask.flags & kHoldDowngrade) != 0;
   const bool counted = ask.limit != 0 && ask.permits >= 1 && ask.permits <= ask.limit;
-  return !noted && (ask.flags & kHoldReentrant) == 0 && (reads || (counted && !downgrades));
+  return !noted && ask.delay_ms == 0 && (ask.flags & kHoldReentrant) == 0 &&
+         (reads || (counted && !downgrades));
 }
 
 }  // namespace gcoord::locks

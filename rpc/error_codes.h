@@ -132,6 +132,14 @@ enum class ErrorCode : std::uint32_t {
   HoldInvalid = 6025,
   HoldConflict = 6026,
   PermitsDiffer = 6027,
+  HoldBroken = 6030,
+  LockDelayed = 6031,
+  DelayTooLong = 6032,
+  BreakUnsupported = 6033,
+  BreakUnexplained = 6034,
+  NamesInvalid = 6035,
+
+  Deadlock = 6040,
 
   ElectionVacant = 6101,
   OfficeLost = 6110,
@@ -139,6 +147,15 @@ enum class ErrorCode : std::uint32_t {
   TransferUnanswered = 6112,
   ElectionsUnsupported = 6113,
   CandidateAmbiguous = 6114,
+
+  WatchCompacted = 6201,
+  WatchLagging = 6202,
+  WatchesExhausted = 6203,
+  WatchInvalid = 6204,
+  WatchCutOff = 6205,
+  WatchUnknown = 6206,
+  WatchClosed = 6207,
+  WatchTimedOut = 6208,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
@@ -197,6 +214,11 @@ enum class ErrorCode : std::uint32_t {
   LedgerKey = 8207,
   ClusterLogRot = 8208,
   HistoryRepair = 8209,
+  LedgerPruneBusy = 8210,
+  LedgerPruneInvalid = 8211,
+  LedgerUnpublished = 8212,
+  ClusterLogKept = 8213,
+  SignerHorizon = 8214,
 
   SnapshotForeign = 8301,
   SnapshotFormat = 8302,

@@ -28,6 +28,12 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_list";
     case RequestKind::LockAcquireHold:
       return "lock_acquire_hold";
+    case RequestKind::LockDeadlocks:
+      return "lock_deadlocks";
+    case RequestKind::LockBreak:
+      return "lock_break";
+    case RequestKind::SessionLosses:
+      return "session_losses";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:
@@ -40,6 +46,14 @@ std::string_view request_kind_name(RequestKind kind) {
       return "snapshot_open";
     case RequestKind::SnapshotRead:
       return "snapshot_read";
+    case RequestKind::LedgerPrune:
+      return "ledger_prune";
+    case RequestKind::WatchOpen:
+      return "watch_open";
+    case RequestKind::WatchClose:
+      return "watch_close";
+    case RequestKind::WatchProgress:
+      return "watch_progress";
     case RequestKind::ElectProclaim:
       return "elect_proclaim";
     case RequestKind::ElectTransfer:

@@ -30,12 +30,18 @@ std::string name_of(LockCommandKind kind) {
       return "release";
     case LockCommandKind::CancelWait:
       return "cancel_wait";
+    case LockCommandKind::BreakWait:
+      return "break_wait";
     case LockCommandKind::RegisterSession:
       return "register_session";
     case LockCommandKind::ExpireSession:
       return "expire_session";
     case LockCommandKind::CloseSession:
       return "close_session";
+    case LockCommandKind::BreakLock:
+      return "break_lock";
+    case LockCommandKind::EndDelay:
+      return "end_delay";
     case LockCommandKind::Proclaim:
       return "proclaim";
     case LockCommandKind::Transfer:
@@ -86,7 +92,22 @@ void add_number(RecordFacts& facts, const char* name, Number number) {
   }
 }
 
+// What nobody's session asked for.
+void add_force(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind == LockCommandKind::BreakLock) {
+    facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    facts.emplace_back("by", std::string{locks::break_who(command)});
+    facts.emplace_back("reason", std::string{locks::break_reason(command)});
+    facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
+  }
+  facts.emplace_back("name_hash", hex(command.name_hash));
+  add_number(facts, "token", command.token.value);
+}
+
 void add_command(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind == LockCommandKind::BreakLock || command.kind == LockCommandKind::EndDelay) {
+    return add_force(facts, command);
+  }
   facts.emplace_back("session", std::to_string(command.session.value));
   add_number(facts, "sequence", command.sequence.value);
   if (command.kind == LockCommandKind::Acquire) {
@@ -98,7 +119,8 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
   if (locks::concerns_lock(command.kind)) {
     facts.emplace_back("name_hash", hex(command.name_hash));
   }
-  add_number(facts, "token", command.token.value);
+  const bool breaks = command.kind == LockCommandKind::BreakWait;
+  add_number(facts, breaks ? "enqueued_at" : "token", command.token.value);
   if (command.kind == LockCommandKind::Transfer) {
     add_number(facts, "target_session", locks::office_word(command));
   }

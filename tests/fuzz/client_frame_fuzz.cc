@@ -14,6 +14,7 @@
 #include "rpc/session_messages.h"
 #include "rpc/snapshot_messages.h"
 #include "rpc/validate.h"
+#include "rpc/watch_messages.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -95,6 +96,18 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
   }
 }
 
+Bytes encode_watch_message(const WatchMessage& message) {
+  if (message.kind == WatchMessageKind::Progress) {
+    return encode_watch_progress(message.progress);
+  }
+  Bytes bytes;
+  begin_watch_events(bytes);
+  for (const WatchBlock& block : message.blocks) {
+    append_watch_block(bytes, block);
+  }
+  return bytes;
+}
+
 void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_hello, [](const Hello& hello) { return encode(hello); });
   round_trip(payload, decode_keep_alive, encode_keep_alive);
@@ -105,6 +118,7 @@ void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_list_query, encode_list_query);
   round_trip(payload, decode_shard_range, encode_shard_range);
   round_trip(payload, decode_snapshot_read, encode_snapshot_read);
+  round_trip(payload, decode_watch_query, encode_watch_query);
 }
 
 void judge_reply_payload(std::span<const std::byte> payload) {
@@ -116,6 +130,7 @@ void judge_reply_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_list_page, encode_list_page);
   round_trip(payload, decode_leader_map, encode_leader_map);
   round_trip(payload, decode_candidates, encode_candidates);
+  round_trip(payload, decode_watch_message, encode_watch_message);
 }
 
 // Feeds a stream in pieces of the given size and judges all that comes out.

@@ -20,10 +20,12 @@
 #include "gcoord/election.h"
 #include "gcoord/future.h"
 #include "gcoord/lease.h"
+#include "gcoord/ledger.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
+#include "gcoord/watch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +84,14 @@ class GCOORD_API Client {
   Result<Leader> leader(std::string_view name);
   Future<Result<Leader>> leader_async(std::string_view name);
 
+  // Begins to watch (gcoord/watch.h). Returns when the watch has begun: nothing that is decided
+  // after the call is missed. GC6204 for options that name nothing or too much; GC3001 when no node
+  // has begun it within request_timeout. With a callback its errors come through that, too.
+  Result<Watch> watch(WatchOptions options, Watch::Callback callback = {});
+
+  // Who leads in the election of this name from now on, the present leader first.
+  Result<LeaderStream> observe(std::string_view name);
+
   // The same with the line of candidates.
   Result<ElectionView> candidates(std::string_view name);
 
@@ -109,6 +119,11 @@ class GCOORD_API Client {
   // reading. Each piece may take as long as a request; a node that is still preparing one says so.
   // Whether the whole is right, its reader finds out: nothing is checked here.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
+
+  // Has one node let go of old entries of its ledger; returns when they are gone for good. It may
+  // take as long as the node has to look through its shards. GC8210 while it does so already,
+  // GC8211 for an order that cannot be.
+  Result<LedgerPruned> prune_ledger(std::uint32_t node_id, const LedgerPruning& order);
 
   // Returns when every node of the cluster is connected, or GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);

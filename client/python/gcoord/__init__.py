@@ -20,8 +20,10 @@ from .errors import (ElectionVacant, GcoordError, LockBusy, SessionExpired, Stat
 from .lease import Lease
 from .session import Lock, Session
 from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .watch import Batch, Event, EventKind, Watch
 
 __all__ = [
+    "Batch", "Event", "EventKind", "Watch",
     "Candidate", "Client", "Election", "ElectionVacant", "GcoordError", "Holder", "Lease", "Line", "Lock", "LockBusy",
     "Session", "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
 ]

@@ -5,13 +5,14 @@ import weakref
 from concurrent.futures import Future
 from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, string_at
 from types import TracebackType
-from typing import Callable, Iterable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
 from ._handle import Handle, wait_for
 from .lease import Lease, take_async
 from .session import EventCallback, Session
 from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .watch import Watch
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
 
@@ -115,6 +116,12 @@ class Client:
         found = lib.HolderFields()
         lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
         return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
+    def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
+              waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None) -> Watch:
+        """One of a name, a prefix and a session. From now on, or from a revision: of the name from_revision, else by
+        shard as start says. Returns when the watch has begun."""
+        return Watch(self, self._handle.pointer(), name, prefix, session_id, waiters, from_revision, start or {})
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""

@@ -4,6 +4,7 @@
 // measured, 1 something failed, 2 usage.
 #include "bench/channel/channel.h"
 #include "bench/check.h"
+#include "bench/coordinators.h"
 #include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
@@ -81,6 +82,14 @@ constexpr Benchmark kBenchmarks[] = {
     {"leases",
      "CPU of renewing many leases, lateness when all end together, failover with them",
      &bench_leases,
+     kDefaultShards},
+    {"bully",
+     "messages that the bully algorithm takes to elect a coordinator, by number of nodes",
+     &bench_bully,
+     kDefaultShards},
+    {"ring",
+     "messages that an election in a ring takes, by number of nodes",
+     &bench_ring,
      kDefaultShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",

@@ -50,11 +50,13 @@ class ElectionLineTest : public ClientTest {
     line_.epoch = FencingToken{7};
   }
 
-  // The leader looks once more, `interval` later.
-  void look(std::chrono::milliseconds interval) {
+  // The leader looks once more, `interval` later, and has seen what there is when this returns: a
+  // question behind its own, to the same node, was answered.
+  void look(Client& client, std::chrono::milliseconds interval) {
     const std::size_t before = cluster_.requests(RequestKind::ElectCandidates).size();
     clock_->advance(interval);
     cluster_.wait_for(RequestKind::ElectCandidates, before + 1);
+    EXPECT_TRUE(client.check("chief", 7).ok());
   }
 
   static SessionId target_of(const FakeRequest& request) {
@@ -165,11 +167,11 @@ TEST_F(ElectionLineTest, E6ALeaderThatIsAskedHandsOverWithItsNextLook) {
   Session session = open(client, {.ttl = 1h});
   Election election = session.election("chief");
   ASSERT_TRUE(election.campaign({.review = 1s}).ok());
-  look(1s);
-  look(1s);
+  look(client, 1s);
+  look(client, 1s);
   EXPECT_TRUE(election.is_leader()) << "who is wanted does not wait";
   see({.wanted = SessionId{99}, .candidates = {{.session = SessionId{99}}}});
-  look(1s);
+  look(client, 1s);
   EXPECT_EQ(target_of(cluster_.wait_for(RequestKind::ElectTransfer, 1)[0]), SessionId{99});
   EXPECT_FALSE(election.is_leader());
 }
@@ -196,10 +198,10 @@ TEST_F(ElectionLineTest, E9APreferredCandidateTakesOverAfterTheHysteresis) {
   Election election = session.election("chief");
   ASSERT_TRUE(election.campaign({.priority = 5, .hysteresis = 3s, .review = 1s}).ok());
   for (int i = 0; i < 3; ++i) {
-    look(1s);
+    look(client, 1s);
     EXPECT_TRUE(election.is_leader());
   }
-  look(1s);
+  look(client, 1s);
   EXPECT_EQ(target_of(cluster_.wait_for(RequestKind::ElectTransfer, 1)[0]), SessionId{99});
 }
 

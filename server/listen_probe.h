@@ -1,4 +1,5 @@
-// Whether an address can be listened on, before anything is written that a failed start would waste.
+// Whether an address can be listened on, before anything is written that a failed start would
+// waste.
 //
 // A start that repairs begins a generation of its directory, of which there are 255
 // (docs/adr/0025), and peers are told of it when they are connected to; so it comes before the

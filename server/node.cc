@@ -206,9 +206,7 @@ class Node::Impl {
     set_time();
     GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
     engine.repaired_shards = ledger_->repaired_shards();
-    if (!engine.repaired_shards.empty()) {
-      GCOORD_TRY_STATUS(probe_ports());
-    }
+    GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
@@ -298,8 +296,11 @@ class Node::Impl {
     return Status{};
   }
 
-  // Before a generation of the directory is begun (listen_probe.h).
+  // Before a generation of the directory is begun for a repair (listen_probe.h).
   Status probe_ports() const {
+    if (ledger_->repaired_shards().empty()) {
+      return Status{};
+    }
     for (const Endpoint& each : {options_.listen_client,
                                  options_.listen_peer,
                                  options_.listen_metrics,

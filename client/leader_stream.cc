@@ -2,6 +2,7 @@
 
 #include "client/failure.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::client {
@@ -53,7 +54,9 @@ void LeaderStream::Impl::take(const WatchBatch& batch) {
 
 Result<std::optional<LeaderStream::Office>> LeaderStream::Impl::next(
     std::optional<std::chrono::milliseconds> timeout) {
-  const auto until = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::hours{0});
+  constexpr std::chrono::hours kYear{24 * 365};  // As WatchState::take.
+  const auto until = std::chrono::steady_clock::now() +
+                     std::min<std::chrono::milliseconds>(timeout.value_or(kYear), kYear);
   while (ready_.empty()) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());

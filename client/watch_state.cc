@@ -2,6 +2,7 @@
 
 #include "client/failure.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gcoord::client {
@@ -128,7 +129,10 @@ Status WatchState::wait_started(std::chrono::milliseconds timeout) {
 Result<std::optional<WatchBatch>> WatchState::take(
     std::optional<std::chrono::milliseconds> timeout) {
   std::unique_lock lock(mutex_);
-  const auto until = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::hours{0});
+  // A clock cannot tell what is further away.
+  constexpr std::chrono::hours kYear{24 * 365};
+  const auto until = std::chrono::steady_clock::now() +
+                     std::min<std::chrono::milliseconds>(timeout.value_or(kYear), kYear);
   while (true) {
     while (!queue_.empty()) {
       Item item = std::move(queue_.front());

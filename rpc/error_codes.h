@@ -132,6 +132,12 @@ enum class ErrorCode : std::uint32_t {
   HoldInvalid = 6025,
   HoldConflict = 6026,
   PermitsDiffer = 6027,
+  HoldBroken = 6030,
+  LockDelayed = 6031,
+  DelayTooLong = 6032,
+  BreakUnsupported = 6033,
+  BreakUnexplained = 6034,
+  NamesInvalid = 6035,
 
   Deadlock = 6040,
 

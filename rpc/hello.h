@@ -30,13 +30,14 @@ enum class Feature : std::uint64_t {
   LeaderMap = 4,
   Snapshots = 8,
   LockHolds = 16,        // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,        // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
   Elections = 64,        // Requests 72 to 75, and HoldFlag::Ranked.
   Watches = 128,         // WatchOpen and its kin.
   Deadlocks = 512,       // RequestFlag::Blocks, LockDeadlocks.
   LedgerPruning = 2048,  // LedgerPrune.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 64 | 128 | 512 | 2048;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 512 | 2048;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

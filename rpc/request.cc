@@ -30,6 +30,10 @@ std::string_view request_kind_name(RequestKind kind) {
       return "lock_acquire_hold";
     case RequestKind::LockDeadlocks:
       return "lock_deadlocks";
+    case RequestKind::LockBreak:
+      return "lock_break";
+    case RequestKind::SessionLosses:
+      return "session_losses";
     case RequestKind::NodeStatus:
       return "node_status";
     case RequestKind::ShardList:

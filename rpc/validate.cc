@@ -2,6 +2,7 @@
 
 #include "common/utf8.h"
 #include "rpc/election_messages.h"
+#include "rpc/force_messages.h"
 #include "rpc/lock_messages.h"
 
 namespace gcoord::rpc {
@@ -116,6 +117,17 @@ ErrorCode check_nomination(const RequestSlot& slot,
   return asked ? check_name(named.value().name) : check_office(slot, named.value().name);
 }
 
+ErrorCode check_break_request(const RequestSlot& slot, std::span<const std::byte> payload) {
+  const auto request = decode_break(payload);
+  if (!request.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  if (const ErrorCode code = check_break(request.value()); code != ErrorCode::None) {
+    return code;
+  }
+  return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
+}
+
 ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
 }
@@ -130,6 +142,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::TellBroken) |
                                  static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
                                  static_cast<std::uint16_t>(RequestFlag::WatchQueue));
@@ -150,6 +163,10 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_acquire_hold(slot, payload, limits);
     case RequestKind::LockRelease:
       return check_release(slot, payload);
+    case RequestKind::LockBreak:
+      return check_break_request(slot, payload);
+    case RequestKind::SessionLosses:
+      return check_session(slot);
     case RequestKind::LockCancel:
       return check_change(slot, text_of(payload));
     case RequestKind::LockCheck:
@@ -219,7 +236,8 @@ bool hold_sound(const LockHold& hold) {
   }
   const bool reads = hold.limit == 0 && hold.permits == 1;
   const bool counted = hold.limit != 0 && hold.permits >= 1 && hold.permits <= hold.limit;
-  return !reentrant && hold.note.empty() && (reads || (counted && !downgrades));
+  return !reentrant && hold.note.empty() && hold.delay_ms == 0 &&
+         (reads || (counted && !downgrades));
 }
 
 }  // namespace
@@ -228,9 +246,24 @@ ErrorCode check_hold(const LockHold& hold) {
   if (hold.note.size() > kNoteBytesMax) {
     return ErrorCode::NoteTooLong;
   }
+  if (hold.delay_ms > kDelayMsMax) {
+    return ErrorCode::DelayTooLong;
+  }
   // The plain hold is asked for by LockAcquire.
-  const bool plain = hold.flags == 0 && hold.note.empty();
+  const bool plain = hold.flags == 0 && hold.note.empty() && hold.delay_ms == 0;
   return hold_sound(hold) && !plain ? ErrorCode::None : ErrorCode::HoldInvalid;
+}
+
+ErrorCode check_break(const LockBreak& request) {
+  if (const ErrorCode code = check_name(request.name); code != ErrorCode::None) {
+    return code;
+  }
+  const auto says = [](std::string_view text, std::size_t bytes_max) {
+    return !text.empty() && text.size() <= bytes_max && !has_control(text) &&
+           utf8_well_formed(text);
+  };
+  const bool said = says(request.who, kBreakWhoBytesMax) && says(request.reason, kNoteBytesMax);
+  return said ? ErrorCode::None : ErrorCode::BreakUnexplained;
 }
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits) {

@@ -28,6 +28,7 @@ rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
     case locks::TokenVerdict::Valid:
       return rpc::CheckVerdict::Valid;
     case locks::TokenVerdict::Stale:
+    case locks::TokenVerdict::Broken:
       return rpc::CheckVerdict::Stale;
     case locks::TokenVerdict::Free:
       return rpc::CheckVerdict::Free;
@@ -233,6 +234,11 @@ void LockReads::finish(const Group& group, Tick now) {
 void LockReads::finish_check(const Group& group, ShardId shard) {
   const NameHash name = hash_name(rpc::text_of(group.payload));
   const auto verdict = locks_.check({shard, name, FencingToken{group.request.token}});
+  const bool broken = verdict == locks::TokenVerdict::Broken;
+  if (broken && group.request.has(rpc::RequestFlag::TellBroken)) {
+    refuse(group, rpc::ErrorCode::HoldBroken);
+    return;
+  }
   rpc::ReplySlot reply = rpc::reply_to(group.request);
   reply.extra = static_cast<std::uint64_t>(to_wire(verdict));
   reply.epoch = doors_.term(shard).value;

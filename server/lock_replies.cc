@@ -18,6 +18,8 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::SessionRegistered:
     case LockCode::Waiting:
     case LockCode::Noop:
+    case LockCode::Broken:
+    case LockCode::DelayEnded:
       return ErrorCode::None;
     case LockCode::Busy:
       return ErrorCode::LockBusy;
@@ -59,8 +61,13 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::PermitsDiffer;
     case LockCode::TargetAbsent:
       return ErrorCode::CandidateAbsent;
+    case LockCode::HoldBroken:
+      return ErrorCode::HoldBroken;
+    case LockCode::LockDelayed:
+      return ErrorCode::LockDelayed;
     case LockCode::None:
     case LockCode::SerialStale:
+    case LockCode::DelayOver:
     case LockCode::UnknownCommand:
       return ErrorCode::SlotInvalid;
   }
@@ -126,7 +133,11 @@ ErrorCode error_of_request(const rpc::RequestSlot& request, LockCode code) {
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
-  const ErrorCode error = error_of_request(request, decision.code);
+  // Who does not know of broken holds learns that there is none.
+  const bool untold =
+      decision.code == LockCode::HoldBroken && !request.has(rpc::RequestFlag::TellBroken);
+  const ErrorCode error =
+      untold ? ErrorCode::LockNotHeld : error_of_request(request, decision.code);
   rpc::ReplySlot reply =
       error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
   reply.epoch = context.term.value;

@@ -172,7 +172,11 @@ class LockService final : public Service {
   void on_keep_alive(ConnectionId connection,
                      const rpc::RequestSlot& request,
                      std::span<const std::byte> payload);
-  locks::RenewCode renew(SessionId session);
+  locks::RenewOutcome renew(SessionId session);
+  void on_break(ConnectionId connection,
+                const rpc::RequestSlot& request,
+                std::span<const std::byte> payload);
+  void on_losses(ConnectionId connection, const rpc::RequestSlot& request);
   void on_close_session(ConnectionId connection, const rpc::RequestSlot& request);
   void on_shard_range(ConnectionId connection,
                       const rpc::RequestSlot& request,
@@ -198,6 +202,7 @@ class LockService final : public Service {
   void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
+  void end_due_delays();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
   bool leads(ShardId shard) const;
   void set_leads(ShardId shard, bool leading);
@@ -228,6 +233,7 @@ class LockService final : public Service {
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
   ApplyTap* tap_ = nullptr;
+  std::vector<locks::DelayedLock> delays_;  // Scratch.
   std::function<void(NodeId, std::string_view)> address_sink_;
   std::function<void(NodeId, std::span<const std::byte>)> device_facts_sink_;
 };

@@ -69,6 +69,7 @@ void LockService::answer(const Pending& pending,
     case PendingKind::TimedOut:
     case PendingKind::Broken:
     case PendingKind::Expiry:
+    case PendingKind::Delay:
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
     case PendingKind::Deadlock:
@@ -176,6 +177,9 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
       return expiry_.on_refused(pending.expiry, now_);
     case PendingKind::Broken:
       return;  // The circle is found again if it is still there.
+    case PendingKind::Delay:
+      return locks_.delays().on_refused(
+          ShardId{pending.request.shard}, FencingToken{pending.request.token}, now_ + 1);
     case PendingKind::Read:
     case PendingKind::Deadlock:
     case PendingKind::None:
@@ -300,11 +304,13 @@ void LockService::on_tick() {
   end_overdue_waits();
   expiry_.on_tick(now_);
   deadlocks_.on_tick(now_, now_us_);
+  end_due_delays();
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
+  const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
   const Tick next =
-      min_id(min_id(waits_.next_deadline(), expiry_.next_deadline()), deadlocks_.next_deadline());
+      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }

@@ -24,6 +24,7 @@ enum class PendingKind : std::uint8_t {
   Read,      // A read of group `group`.
   Deadlock,  // A confirmation for question `group` of a deadlock (deadlock_watch.h).
   Broken,    // A BreakWait of the leader.
+  Delay,     // An EndDelay of the leader; (request.shard, request.token) name the lock.
 };
 
 struct Pending {

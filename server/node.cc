@@ -11,6 +11,7 @@
 #include "server/leader_balance.h"
 #include "server/ledger_endpoint.h"
 #include "server/ledger_pruning.h"
+#include "server/listen_probe.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_history.h"
@@ -206,6 +207,7 @@ class Node::Impl {
     set_time();
     GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
     engine.repaired_shards = ledger_->repaired_shards();
+    GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
@@ -291,6 +293,20 @@ class Node::Impl {
     GCOORD_TRY_STATUS(history_.open(std::move(store)));
     for (const ShardId shard : ledger_->repaired_shards()) {
       history_.worker().forget(shard);
+    }
+    return Status{};
+  }
+
+  // Before a generation of the directory is begun for a repair (listen_probe.h).
+  Status probe_ports() const {
+    if (ledger_->repaired_shards().empty()) {
+      return Status{};
+    }
+    for (const Endpoint& each : {options_.listen_client,
+                                 options_.listen_peer,
+                                 options_.listen_metrics,
+                                 options_.listen_ledger}) {
+      GCOORD_TRY_STATUS(probe_listen(each));
     }
     return Status{};
   }

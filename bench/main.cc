@@ -8,7 +8,6 @@
 #include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
-#include "bench/leases.h"
 #include "bench/leases/leases.h"
 #include "bench/locks.h"
 #include "bench/merkle.h"
@@ -18,6 +17,7 @@
 #include "bench/report/results_file.h"
 #include "bench/scale.h"
 #include "bench/step.h"
+#include "bench/sweeps.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
 #include "bench/watch.h"
@@ -95,9 +95,9 @@ constexpr Benchmark kBenchmarks[] = {
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
      kDefaultShards},
-    {"leases",
+    {"sweeps",
      "keep-alives, expiry scans and deadlock scans, on one core, or with --device on a GPU",
-     &bench_leases,
+     &bench_sweeps,
      kDefaultShards},
     {"merkle",
      "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",

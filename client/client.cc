@@ -14,36 +14,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 #include <utility>
 
 namespace gcoord::client {
-
-class Client::Impl {
- public:
-  explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
-
-  ~Impl() {
-    if (feed_ != nullptr) {
-      feed_->stop();
-    }
-    core_->stop();
-  }
-
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  const std::shared_ptr<Core>& core() const { return core_; }
-
-  Result<Watch> watch(WatchOptions options, Watch::Callback callback);
-
- private:
-  WatchFeed& feed();
-
-  std::mutex feed_mutex_;  // Guards feed_.
-  std::shared_ptr<WatchFeed> feed_;
-  std::shared_ptr<Core> core_;
-};
 
 namespace {
 

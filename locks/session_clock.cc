@@ -240,81 +240,76 @@ std::size_t SessionClock::propose_due(SessionRow first,
   return count;
 }
 
-void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick now) {
+// Meanwhile the row may serve another registration, or none.
+bool SessionClock::still(const ExpiryProposal& proposal) const {
+  const SessionCell& row = rows_[proposal.row.value];
+  return row.present && row.session == proposal.session && row.shard == proposal.shard &&
+         row.serial == proposal.serial;
+}
+
+void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick due) {
   SessionCell& row = rows_[proposal.row.value];
-  // Meanwhile the row may serve another registration, or none.
-  const bool same = row.present && row.session == proposal.session && row.shard == proposal.shard &&
-                    row.serial == proposal.serial;
-  if (!same || !row.proposed) {
-    // Meanwhile the row may serve another registration, or none.
-    bool SessionClock::still(const ExpiryProposal& proposal) const {
-      const Row& row = rows_[proposal.row.value];
-      return row.present && row.session == proposal.session && row.shard == proposal.shard &&
-             row.serial == proposal.serial;
-    }
+  if (!still(proposal) || !row.proposed) {
+    return;
+  }
+  row.proposed = false;
+  set_deadline(proposal.row, due);
+}
 
-    void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick due) {
-      if (!still(proposal) || !row.proposed) {
-        return;
-      }
-      row.proposed = false;
-      set_deadline(proposal.row, due);
-    }
+bool SessionClock::propose(const ExpiryProposal& proposal) {
+  SessionCell& row = rows_[proposal.row.value];
+  if (!still(proposal) || row.proposed || !row.led) {
+    return false;
+  }
+  row.proposed = true;
+  deadline_[proposal.row.value] = kTickNever;
+  return true;
+}
 
-    bool SessionClock::propose(const ExpiryProposal& proposal) {
-      Row& row = rows_[proposal.row.value];
-      if (!still(proposal) || row.proposed || !row.led) {
-        return false;
-      }
-      row.proposed = true;
-      deadline_[proposal.row.value] = kTickNever;
-      return true;
-    }
+void SessionClock::pause_guard(std::uint64_t gap_ticks) {
+  for (std::uint32_t row = 1; row < row_end_; ++row) {
+    heard_[row] = heard_[row] + gap_ticks;
+    deadline_[row] = deadline_[row] == kTickNever ? kTickNever : deadline_[row] + gap_ticks;
+  }
+}
 
-    void SessionClock::pause_guard(std::uint64_t gap_ticks) {
-      for (std::uint32_t row = 1; row < row_end_; ++row) {
-        heard_[row] = heard_[row] + gap_ticks;
-        deadline_[row] = deadline_[row] == kTickNever ? kTickNever : deadline_[row] + gap_ticks;
-      }
-    }
+std::uint64_t SessionClock::remaining_ticks(SessionRow row, Tick now) const {
+  const Tick deadline = deadline_[row.value];
+  return deadline == kTickNever || deadline <= now ? 0 : deadline - now;
+}
 
-    std::uint64_t SessionClock::remaining_ticks(SessionRow row, Tick now) const {
-      const Tick deadline = deadline_[row.value];
-      return deadline == kTickNever || deadline <= now ? 0 : deadline - now;
-    }
+std::uint64_t SessionClock::silent_ticks(SessionRow row, Tick now) const {
+  GCOORD_ASSERT(rows_[row.value].present);
+  const Tick heard = heard_[row.value];
+  return heard < now ? now - heard : 0;
+}
 
-    std::uint64_t SessionClock::silent_ticks(SessionRow row, Tick now) const {
-      GCOORD_ASSERT(rows_[row.value].present);
-      const Tick heard = heard_[row.value];
-      return heard < now ? now - heard : 0;
-    }
+std::vector<Registration> SessionClock::registrations_of(SessionId session) const {
+  std::vector<Registration> registrations;
+  for (SessionRow row = find_first(session); row.value != 0; row = rows_[row.value].next) {
+    const SessionCell& each = rows_[row.value];
+    registrations.push_back({row, each.shard, each.session, each.serial, each.ttl_ms});
+  }
+  return registrations;
+}
 
-    std::vector<Registration> SessionClock::registrations_of(SessionId session) const {
-      std::vector<Registration> registrations;
-      for (SessionRow row = find_first(session); row.value != 0; row = rows_[row.value].next) {
-        const SessionCell& each = rows_[row.value];
-        registrations.push_back({row, each.shard, each.session, each.serial, each.ttl_ms});
-      }
-      return registrations;
-    }
+bool SessionClock::remembers_expired(SessionId session) const {
+  return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
+    return expired_ring_[row - 1] == session;
+  }) != 0;
+}
 
-    bool SessionClock::remembers_expired(SessionId session) const {
-      return expired_index_.view().find(session_hash(session), [this, session](std::uint32_t row) {
-        return expired_ring_[row - 1] == session;
-      }) != 0;
-    }
+void SessionClock::remember_expired(SessionId session) {
+  if (remembers_expired(session)) {
+    return;
+  }
+  const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
+  if (expired_count_ >= expired_ring_.size()) {
+    expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
+  }
+  expired_ring_[position] = session;
+  expired_index_.view().insert(session_hash(session), position + 1);
+  ++expired_count_;
+}
 
-    void SessionClock::remember_expired(SessionId session) {
-      if (remembers_expired(session)) {
-        return;
-      }
-      const auto position = static_cast<std::uint32_t>(expired_count_ % expired_ring_.size());
-      if (expired_count_ >= expired_ring_.size()) {
-        expired_index_.view().erase(session_hash(expired_ring_[position]), position + 1);
-      }
-      expired_ring_[position] = session;
-      expired_index_.view().insert(session_hash(session), position + 1);
-      ++expired_count_;
-    }
-
-  }  // namespace gcoord::locks
+}  // namespace gcoord::locks

@@ -165,9 +165,9 @@ void LockService::answer_events(const AppliedEntry& entry, const locks::LockEven
     const std::string why = event.code == LockCode::Deadlock
                                 ? deadlocks_.take_text({event.shard, event.session, event.sequence})
                                 : std::string{};
-    end_wait(*wait, event_reply(wait->request, event, context), why);
     end_wait(*wait,
-             indexed(event_reply(wait->request, event, context), wait->request, entry.index));
+             indexed(event_reply(wait->request, event, context), wait->request, entry.index),
+             why);
   }
   metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
 }
@@ -232,7 +232,6 @@ void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId lea
   if (pending.kind == PendingKind::Deadlock) {
     return deadlocks_.on_confirmed(pending.group, ShardId{pending.request.shard}, status);
   }
-  GCOORD_ASSERT(pending.kind == PendingKind::Read);
   if (pending.kind != PendingKind::Read) {
     return on_read_of_replicas(pending, status, leader_hint);
   }
@@ -290,66 +289,62 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
   if (tap_ != nullptr && tap_->on_peer_message(from, message)) {
     return;
   }
-  if (!message.empty() && message.front() == kDeviceFactsKind) {
-    if (!message.empty() && message.front() == kReplicaAgesKind) {
-      ages_.on_message(from, message);
-    } else if (!message.empty() && message.front() == kDeviceFactsKind) {
-      if (device_facts_sink_) {
-        device_facts_sink_(from, message);
-      }
-    } else if (DeadlockWatch::is_ours(message)) {
-      deadlocks_.on_peer_message(from, message);
-    } else if (message.empty() || message.front() != kClientAddressKind) {
-      expiry_.on_peer_message(from, message, now_);
-    } else if (const auto address = decode_client_address(message); address && address_sink_) {
-      address_sink_(from, *address);
+  if (!message.empty() && message.front() == kReplicaAgesKind) {
+    ages_.on_message(from, message);
+  } else if (!message.empty() && message.front() == kDeviceFactsKind) {
+    if (device_facts_sink_) {
+      device_facts_sink_(from, message);
     }
+  } else if (DeadlockWatch::is_ours(message)) {
+    deadlocks_.on_peer_message(from, message);
+  } else if (message.empty() || message.front() != kClientAddressKind) {
+    expiry_.on_peer_message(from, message, now_);
+  } else if (const auto address = decode_client_address(message); address && address_sink_) {
+    address_sink_(from, *address);
   }
+}
 
-  void LockService::end_overdue_waits() {
-    while (const auto key = waits_.next_due(now_)) {
-      Pending pending;
-      pending.kind = PendingKind::TimedOut;
-      pending.request.shard = key->shard.value;
-      pending.request.session = key->session.value;
-      pending.request.sequence = key->sequence.value;
-      propose(key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
-    }
+void LockService::end_overdue_waits() {
+  while (const auto key = waits_.next_due(now_)) {
+    Pending pending;
+    pending.kind = PendingKind::TimedOut;
+    pending.request.shard = key->shard.value;
+    pending.request.session = key->session.value;
+    pending.request.sequence = key->sequence.value;
+    propose(key->shard, locks::make_cancel_wait(key->session, key->sequence, true), pending);
   }
+}
 
-  void LockService::set_time(std::uint64_t now_us) {
-    GCOORD_ASSERT(now_us_ <= now_us);
-    now_us_ = now_us;
-    now_ = Tick{now_us / (options_.tick_ms * std::uint64_t{1000}) + 1};
-  }
+void LockService::set_time(std::uint64_t now_us) {
+  GCOORD_ASSERT(now_us_ <= now_us);
+  now_us_ = now_us;
+  now_ = Tick{now_us / (options_.tick_ms * std::uint64_t{1000}) + 1};
+}
 
-  void LockService::on_tick() {
-    if (ticked_ != now_) {
-      ticked_ = now_;
-      end_overdue_waits();
-      expiry_.on_tick(now_);
-      replica_reads_.on_tick(now_us_);
-      session_views_.on_tick();
-    }
+void LockService::on_tick() {
+  if (ticked_ != now_) {
     ticked_ = now_;
     end_overdue_waits();
     expiry_.on_tick(now_);
     deadlocks_.on_tick(now_, now_us_);
     end_due_delays();
-    ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
+    replica_reads_.on_tick(now_us_);
+    session_views_.on_tick();
   }
+  ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
+}
 
-  std::uint64_t LockService::until_next_deadline_ms() const {
-    const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
-    const Tick next =
-        min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
-    if (replica_reads_.waiting()) {
-      return options_.tick_ms;
-    }
-    if (next == kTickNever) {
-      return kNeverMs;
-    }
-    return next <= now_ ? 0 : (next - now_) * options_.tick_ms;
+std::uint64_t LockService::until_next_deadline_ms() const {
+  const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
+  const Tick next =
+      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
+  if (replica_reads_.waiting()) {
+    return options_.tick_ms;
   }
+  if (next == kTickNever) {
+    return kNeverMs;
+  }
+  return next <= now_ ? 0 : (next - now_) * options_.tick_ms;
+}
 
 }  // namespace gcoord::server

@@ -25,11 +25,6 @@ enum class PendingKind : std::uint8_t {
   Deadlock,     // A confirmation for question `group` of a deadlock (deadlock_watch.h).
   Broken,       // A BreakWait of the leader.
   Delay,        // An EndDelay of the leader; (request.shard, request.token) name the lock.
-  Request,      // A client's command; `request` says which.
-  TimedOut,     // A CancelWait of the leader; (request.shard, session, sequence) name the wait.
-  Expiry,       // An ExpireSession of the leader.
-  Close,        // One shard's part of a CloseSession; `group` counts the parts.
-  Read,         // A read of group `group`.
   ReplicaRead,  // A read of group `group` of replica_reads.h.
   AgeQuestion,  // Another node's question, number `group` of replica_ages.h.
   SessionLook,  // A look at a session: `request` and `connection` say which.

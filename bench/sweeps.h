@@ -11,6 +11,6 @@
 
 namespace gcoord::bench {
 
-BenchResult bench_leases(const BenchOptions& options);
+BenchResult bench_sweeps(const BenchOptions& options);
 
 }  // namespace gcoord::bench

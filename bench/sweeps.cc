@@ -1,4 +1,4 @@
-#include "bench/leases.h"
+#include "bench/sweeps.h"
 
 #include "bench/device_name.h"
 #include "bench/report/results_file.h"
@@ -225,18 +225,18 @@ Result<ordered_json> measure_graph(locks::SweepDevice& device, const Waits& wait
 
 }  // namespace
 
-BenchResult bench_leases(const BenchOptions& options) {
+BenchResult bench_sweeps(const BenchOptions& options) {
   GCOORD_TRY(const auto device, device_of(options));
   ordered_json result{{"device", options.device},
                       {"acknowledged", "nothing: columns in memory, one node"}};
   for (const std::uint32_t session_count : kSessionCounts) {
     GCOORD_TRY(const ordered_json one, measure_sessions(*device, session_count));
-    std::fprintf(stderr, "leases: %s\n", one.dump().c_str());
+    std::fprintf(stderr, "sweeps: %s\n", one.dump().c_str());
     result["sessions"].push_back(one);
   }
   for (const Waits& waits : {queues(0), queues(1000), random_order(), one_ring()}) {
     GCOORD_TRY(const ordered_json one, measure_graph(*device, waits));
-    std::fprintf(stderr, "leases: %s\n", one.dump().c_str());
+    std::fprintf(stderr, "sweeps: %s\n", one.dump().c_str());
     result["deadlock_scans"].push_back(one);
   }
   return result;

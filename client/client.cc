@@ -1,6 +1,7 @@
 #include "gcoord/client.h"
 
 #include "client/blocking.h"
+#include "client/break_lock.h"
 #include "client/calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"
@@ -240,6 +241,12 @@ Result<Leader> Client::leader(std::string_view name) {
 Future<Result<Leader>> Client::leader_async(std::string_view name) {
   return future_of<Result<Leader>>(*impl_->core(), [&](auto callback) {
     find_leader(*impl_->core(), name, std::move(callback));
+  });
+}
+
+Result<BrokenLock> Client::break_lock(std::string_view name, BreakOptions options) {
+  return await<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
+    client::break_lock(*impl_->core(), name, options, std::move(callback));
   });
 }
 

@@ -45,7 +45,7 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 // Whether the options ask for more than a plain hold.
 bool beyond_plain(const AcquireOptions& options) {
   return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
-         options.permits_max != 0;
+         options.permits_max != 0 || options.delay.count() != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -65,6 +65,7 @@ rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
   if (options.downgrade) {
     add(rpc::HoldFlag::Downgrade);
   }
+  hold.delay_ms = static_cast<std::uint16_t>(options.delay.count());
   hold.name = name;
   hold.note = options.note;
   return hold;
@@ -77,13 +78,20 @@ rpc::ErrorCode check_options(const Core& core,
   if (code == rpc::ErrorCode::None && options.wait != kForever) {
     code = rpc::check_wait(protocol_ms(options.wait));
   }
+  const bool delays = options.delay.count() != 0;
+  if (code == rpc::ErrorCode::None &&
+      (options.delay < milliseconds{0} || options.delay > milliseconds{rpc::kDelayMsMax})) {
+    code = rpc::ErrorCode::DelayTooLong;
+  }
   if (code == rpc::ErrorCode::None && beyond_plain(options)) {
     const bool limited = options.shared || options.permits_max == 0;
     const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
                            options.permits_max <= 0xffffu &&
                            !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
-    if (code == rpc::ErrorCode::None && !core.has(rpc::Feature::LockHolds)) {
+    const bool known =
+        core.has(rpc::Feature::LockHolds) && (!delays || core.has(rpc::Feature::LockForce));
+    if (code == rpc::ErrorCode::None && !known) {
       code = rpc::ErrorCode::FeatureMissing;
     }
   }
@@ -128,6 +136,7 @@ void SessionImpl::open(const std::shared_ptr<Core>& core,
         // A node may grant less than was asked for, never more.
         record->ttl_ms = answer.slot.ttl_ms != 0 ? std::min(ttl_ms, answer.slot.ttl_ms) : ttl_ms;
         record->on_event = options.on_event;
+        record->on_lost = options.on_lost;
         record->lease = make_lease(*core, *record, opened_at);
         core->keeper().add(record);
         callback(std::make_shared<SessionImpl>(core, std::move(record)));

@@ -20,6 +20,7 @@
 #include "gcoord/election.h"
 #include "gcoord/future.h"
 #include "gcoord/lease.h"
+#include "gcoord/multi_lock.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
@@ -81,6 +82,11 @@ class GCOORD_API Client {
   // which is an answer; GC5001 and GC4009 say that it could not be found out.
   Result<Leader> leader(std::string_view name);
   Future<Result<Leader>> leader_async(std::string_view name);
+
+  // Takes a lock from its holders by force: the next in its queue has it. The former holder hears
+  // of it (SessionOptions::on_lost), and the log keeps who did it and why. For operators. GC6002
+  // when nobody holds it, GC6003 when the token is not (any more) the one it is held under.
+  Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
 
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.

@@ -62,6 +62,7 @@ _FUNCTIONS = {
     "gcoord_check_async": (c_int32, [_HANDLE, c_char_p, c_uint64, CheckCallback, c_void_p, _ERROR]),
     "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
     "gcoord_get": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_lock_break": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_session_open": (c_int32, [_HANDLE, c_int64, EventCallback, c_void_p, _HANDLE_OUT, _ERROR]),
     "gcoord_session_free": (None, [_HANDLE]),

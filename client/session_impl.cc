@@ -46,6 +46,7 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 bool beyond_plain(const AcquireOptions& options) {
   return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
          options.permits_max != 0 || options.priority != 0;
+  options.permits_max != 0 || options.delay.count() != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -69,6 +70,7 @@ rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
     add(rpc::HoldFlag::Ranked);
     hold.permits = static_cast<std::uint8_t>(options.priority);
   }
+  hold.delay_ms = static_cast<std::uint16_t>(options.delay.count());
   hold.name = name;
   hold.note = options.note;
   return hold;
@@ -81,6 +83,11 @@ rpc::ErrorCode check_options(const Core& core,
   if (code == rpc::ErrorCode::None && options.wait != kForever) {
     code = rpc::check_wait(protocol_ms(options.wait));
   }
+  const bool delays = options.delay.count() != 0;
+  if (code == rpc::ErrorCode::None &&
+      (options.delay < milliseconds{0} || options.delay > milliseconds{rpc::kDelayMsMax})) {
+    code = rpc::ErrorCode::DelayTooLong;
+  }
   if (code == rpc::ErrorCode::None && beyond_plain(options)) {
     const bool limited = options.shared || options.permits_max == 0;
     const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
@@ -91,31 +98,33 @@ rpc::ErrorCode check_options(const Core& core,
     const bool known =
         core.has(rpc::Feature::LockHolds) && (!ranked || core.has(rpc::Feature::Elections));
     if (code == rpc::ErrorCode::None && !known) {
-      code = rpc::ErrorCode::FeatureMissing;
+      const bool known =
+          core.has(rpc::Feature::LockHolds) && (!delays || core.has(rpc::Feature::LockForce));
+      if (code == rpc::ErrorCode::None && !known) {
+        code = rpc::ErrorCode::FeatureMissing;
+      }
+    }
+    return code;
+  }
+
+  // The acquire without its session and times.
+  OperationPtr acquire_operation(
+      const Core& core, std::string_view name, const AcquireOptions& options) {
+    OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
+    if (beyond_plain(options)) {
+      operation->slot.kind = rpc::RequestKind::LockAcquireHold;
+      operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
+      operation->counted = options.holds_max != 0;
+    }
+    return operation;
+  }
+
+  // So that the client's monotonic reads find its own writes.
+  void learn_index(Core & core, const Answer& answer) {
+    if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
+      core.positions().learn(answer.slot.shard, answer.slot.extra);
     }
   }
-  return code;
-}
-
-// The acquire without its session and times.
-OperationPtr acquire_operation(const Core& core,
-                               std::string_view name,
-                               const AcquireOptions& options) {
-  OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
-  if (beyond_plain(options)) {
-    operation->slot.kind = rpc::RequestKind::LockAcquireHold;
-    operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
-    operation->counted = options.holds_max != 0;
-  }
-  return operation;
-}
-
-// So that the client's monotonic reads find its own writes.
-void learn_index(Core& core, const Answer& answer) {
-  if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
-    core.positions().learn(answer.slot.shard, answer.slot.extra);
-  }
-}
 
 }  // namespace
 
@@ -144,6 +153,7 @@ void SessionImpl::open(const std::shared_ptr<Core>& core,
                           .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
                           .opened_at = opened_at,
                           .on_event = options.on_event}));
+        record->on_lost = options.on_lost;
       };
   core->submit(std::move(operation));
 }

@@ -77,6 +77,11 @@ class SessionImpl {
 
   bool alive() const;
 
+  // Whether the hold was broken by force, as far as it is known here.
+  bool lost(std::string_view name, std::uint64_t token) const {
+    return record_->lost.contains(name, token);
+  }
+
   // Of the client's clock; the past when nothing is certain.
   TimePoint certain_until() const;
   TimePoint remaining() const;

@@ -194,15 +194,8 @@ int acquire(Context& context, const LockOptions& options) {
   }
   // Without a majority to say so, only what is left of the last time is certain.
   const auto remaining = renewed.ok() ? session.value().ttl() : session.value().remaining();
-  const Json json = {{"name", options.name},
-                     {"token", std::to_string(lock.value().fence())},
-                     {"session", std::to_string(session.value().id())},
-                     {"epoch", std::to_string(lock.value().epoch())},
-                     {"held_again", lock.value().held_again()},
-                     {"after", positions_text(client->positions())},
-                     {"ttl_ms", remaining.count()}};
-  lock.value().detach();
-  const Json json = grants_json(options, locks.value(), session.value(), remaining);
+  Json json = grants_json(options, locks.value(), session.value(), remaining);
+  json["after"] = positions_text(client->positions());
   locks.value().detach();
   session.value().detach();
   context.output().print_facts(json);

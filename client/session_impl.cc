@@ -45,8 +45,7 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 // Whether the options ask for more than a plain hold.
 bool beyond_plain(const AcquireOptions& options) {
   return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
-         options.permits_max != 0 || options.priority != 0;
-  options.permits_max != 0 || options.delay.count() != 0;
+         options.permits_max != 0 || options.priority != 0 || options.delay.count() != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -83,7 +82,6 @@ rpc::ErrorCode check_options(const Core& core,
   if (code == rpc::ErrorCode::None && options.wait != kForever) {
     code = rpc::check_wait(protocol_ms(options.wait));
   }
-  const bool delays = options.delay.count() != 0;
   if (code == rpc::ErrorCode::None &&
       (options.delay < milliseconds{0} || options.delay > milliseconds{rpc::kDelayMsMax})) {
     code = rpc::ErrorCode::DelayTooLong;
@@ -94,37 +92,35 @@ rpc::ErrorCode check_options(const Core& core,
                            options.permits_max <= 0xffffu && options.priority <= 0xffu &&
                            !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
-    const bool ranked = options.priority != 0;
-    const bool known =
-        core.has(rpc::Feature::LockHolds) && (!ranked || core.has(rpc::Feature::Elections));
+    const bool known = core.has(rpc::Feature::LockHolds) &&
+                       (options.priority == 0 || core.has(rpc::Feature::Elections)) &&
+                       (options.delay.count() == 0 || core.has(rpc::Feature::LockForce));
     if (code == rpc::ErrorCode::None && !known) {
-      const bool known =
-          core.has(rpc::Feature::LockHolds) && (!delays || core.has(rpc::Feature::LockForce));
-      if (code == rpc::ErrorCode::None && !known) {
-        code = rpc::ErrorCode::FeatureMissing;
-      }
+      code = rpc::ErrorCode::FeatureMissing;
     }
-    return code;
   }
+  return code;
+}
 
-  // The acquire without its session and times.
-  OperationPtr acquire_operation(
-      const Core& core, std::string_view name, const AcquireOptions& options) {
-    OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
-    if (beyond_plain(options)) {
-      operation->slot.kind = rpc::RequestKind::LockAcquireHold;
-      operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
-      operation->counted = options.holds_max != 0;
-    }
-    return operation;
+// The acquire without its session and times.
+OperationPtr acquire_operation(const Core& core,
+                               std::string_view name,
+                               const AcquireOptions& options) {
+  OperationPtr operation = name_operation(core, rpc::RequestKind::LockAcquire, name);
+  if (beyond_plain(options)) {
+    operation->slot.kind = rpc::RequestKind::LockAcquireHold;
+    operation->payload = rpc::text_of(rpc::encode_hold(hold_of(name, options)));
+    operation->counted = options.holds_max != 0;
   }
+  return operation;
+}
 
-  // So that the client's monotonic reads find its own writes.
-  void learn_index(Core & core, const Answer& answer) {
-    if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
-      core.positions().learn(answer.slot.shard, answer.slot.extra);
-    }
+// So that the client's monotonic reads find its own writes.
+void learn_index(Core& core, const Answer& answer) {
+  if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
+    core.positions().learn(answer.slot.shard, answer.slot.extra);
   }
+}
 
 }  // namespace
 

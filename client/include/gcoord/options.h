@@ -134,6 +134,12 @@ struct AcquireOptions {
   // Of a candidate that waits, shown to the leader: higher ones are preferred (CampaignOptions). 0:
   // none, which every node knows; others need Feature::Elections (GC4005). At most 255.
   std::uint32_t priority = 0;
+
+  // How long nobody has the lock after this holder failed, that is after its session ran out: for
+  // work that may still be on its way to what cannot look at tokens. Waiters wait on; who does not
+  // wait gets GC6031. Up to a minute (GC6032). A release, a close and a break pass the lock on at
+  // once. Not with `shared`.
+  std::chrono::milliseconds delay{0};
 };
 
 struct CampaignOptions {
@@ -156,12 +162,6 @@ struct CampaignOptions {
   // others asked for (Client::ask_transfer). Each look is one read. 0: never, and nobody else can
   // make it hand over.
   std::chrono::milliseconds review{0};
-
-  // How long nobody has the lock after this holder failed, that is after its session ran out: for
-  // work that may still be on its way to what cannot look at tokens. Waiters wait on; who does not
-  // wait gets GC6031. Up to a minute (GC6032). A release, a close and a break pass the lock on at
-  // once. Not with `shared`.
-  std::chrono::milliseconds delay{0};
 };
 
 }  // namespace gcoord::client

@@ -50,7 +50,7 @@ Connection* NodeSet::ready(NodeId node) {
 bool NodeSet::has(NodeId node, rpc::Feature feature) const {
   return std::ranges::any_of(entries_, [&](const auto& entry) {
     return entry->phase == Phase::Ready && entry->node == node &&
-           (entry->features & rpc::bit_of(feature)) != 0;
+           (entry->features & static_cast<std::uint64_t>(feature)) != 0;
   });
 }
 

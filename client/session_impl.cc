@@ -148,8 +148,8 @@ void SessionImpl::open(const std::shared_ptr<Core>& core,
                          {.id = SessionId{answer.slot.extra},
                           .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
                           .opened_at = opened_at,
-                          .on_event = options.on_event}));
-        record->on_lost = options.on_lost;
+                          .on_event = options.on_event,
+                          .on_lost = options.on_lost}));
       };
   core->submit(std::move(operation));
 }
@@ -161,6 +161,7 @@ std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& c
   record->ttl_ms = granted.ttl_ms;
   record->first_sequence = granted.first_sequence;
   record->on_event = granted.on_event;
+  record->on_lost = granted.on_lost;
   record->lease = make_lease(*core, *record, granted.opened_at);
   core->keeper().add(record);
   return std::make_shared<SessionImpl>(core, std::move(record));

@@ -35,6 +35,7 @@ class SessionImpl {
     std::uint64_t first_sequence = 1;
     TimePoint opened_at{};
     std::function<void(SessionEvent)> on_event;
+    std::function<void(const LostLock&)> on_lost;
   };
 
   static std::shared_ptr<SessionImpl> take_up(const std::shared_ptr<Core>& core,

@@ -189,7 +189,9 @@ Status refusal(const Answer& answer, const std::string& path) {
     case 410:
       return Status{StatusCode::OutOfRange, what, ledger::kLedgerPruned};
     case 501:
-      return rpc::make_error(rpc::ErrorCode::LedgerUnpublished, what);
+      return Status{StatusCode::Unimplemented,
+                    path + ": HTTP 501",
+                    static_cast<std::uint32_t>(rpc::ErrorCode::LedgerUnpublished)};
     default:
       return unreachable(what);
   }

@@ -96,7 +96,6 @@ inline constexpr std::uint32_t kLedgerKey = 8207;            // The node's key f
 inline constexpr std::uint32_t kClusterLogRot = 8208;        // The stored cluster log is damaged.
 inline constexpr std::uint32_t kHistoryRepair = 8209;        // Shards are to be repaired.
 // 8210 to 8212 are the server's (rpc/error_codes.h).
-inline constexpr std::uint32_t kClusterLogKept = 8213;  // No file system to prune on.
 inline constexpr std::uint32_t kSignerHorizon = 8214;  // What was signed cannot be held against it.
 
 // Snapshots in files (snapshot_decoder.h, snapshot_file.h) and directories made of them. 8301 to

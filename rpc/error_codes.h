@@ -224,7 +224,6 @@ enum class ErrorCode : std::uint32_t {
   LedgerPruneBusy = 8210,
   LedgerPruneInvalid = 8211,
   LedgerUnpublished = 8212,
-  ClusterLogKept = 8213,
   SignerHorizon = 8214,
 
   SnapshotForeign = 8301,

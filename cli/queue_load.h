@@ -42,8 +42,8 @@ class QueueLoad {
   QueueLoad(client::Client& client, QueueLoadOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // Builds the queue, hands the lock on, and counts. The waiters that are left go with the
-  // sessions.
+  // Builds the queue, hands the lock on, and counts. What is left of the queue ends with the TTL of
+  // its sessions, a minute later.
   client::Result<QueueLoadResults> run();
 
  private:

@@ -202,6 +202,9 @@ void SessionImpl::acquire(std::string_view name,
     operation->wait_until = core_->clock().now() + TimePoint{options.wait};
     operation->deadline += TimePoint{options.wait};
   }
+  if (options.detect_deadlock && operation->waits() && core_->has(rpc::Feature::Deadlocks)) {
+    operation->slot.set(rpc::RequestFlag::Blocks);
+  }
   operation->callback = [callback = std::move(callback)](const Answer& answer) {
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});

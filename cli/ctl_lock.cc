@@ -29,6 +29,7 @@ struct LockOptions {
   std::uint32_t holds_max = 0;
   bool shared = false;
   bool downgrade = false;
+  bool keep_waiting = false;
   std::uint32_t permits = 1;
   std::uint32_t permits_max = 0;
   std::string prefix;
@@ -121,6 +122,8 @@ std::optional<client::AcquireOptions> acquire_options(Context& context,
   how.holds_max = options.holds_max;
   how.shared = options.shared || options.downgrade || options.permits_max != 0;
   how.downgrade = options.downgrade;
+  // Who waits in a session of before may hold something; a new one holds nothing.
+  how.detect_deadlock = options.session != 0 && !options.keep_waiting;
   how.permits = options.permits;
   how.permits_max = options.permits_max;
   if (options.try_only) {
@@ -467,6 +470,10 @@ void add_lock_commands(CLI::App& app, Context& context) {
   verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
   verb->add_option("--session", options->session, "in the session of an earlier acquire")
       ->type_name("S");
+  verb->add_flag("--keep-waiting",
+                 options->keep_waiting,
+                 "with --session: also when sessions wait for each other in a circle, because what "
+                 "it holds is released elsewhere meanwhile");
   verb->add_option("--holds",
                    options->holds_max,
                    "with --session: count one hold more of what it holds already, up to N")
@@ -510,6 +517,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
 
   add_lock_break_command(*lock, context);
   add_lock_run_command(*lock, context);
+  add_lock_deadlocks_command(*lock, context);
 }
 
 }  // namespace gcoord::cli

@@ -375,6 +375,12 @@ Result<std::string> Client::shard_show(std::uint32_t node_id, std::uint32_t shar
   });
 }
 
+Result<std::string> Client::lock_deadlocks(std::uint32_t node_id) {
+  return await<Result<std::string>>(*impl_->core(), [&](auto callback) {
+    report(*impl_->core(), {rpc::RequestKind::LockDeadlocks, NodeId{node_id}}, std::move(callback));
+  });
+}
+
 Result<std::vector<std::uint32_t>> Client::leader_map(std::uint32_t first, std::uint32_t count) {
   return await<Result<std::vector<std::uint32_t>>>(*impl_->core(), [&](auto callback) {
     client::leader_map(*impl_->core(), first, count, std::move(callback));

@@ -34,6 +34,9 @@ locks::RequestRow waiting_row(const LockTables& tables,
 // Adds a holder; false when its session is ending.
 bool add_holder(const LockTables& tables, locks::LockRow row, DeadlockWait& wait) {
   const locks::LockRecord& lock = tables.locks[row];
+  if (lock.holder.value == 0) {
+    return false;  // It passes on by itself.
+  }
   const locks::SessionRecord& session = tables.sessions[lock.holder];
   wait.holders.push_back({session.session, lock.token});
   return session.phase == locks::SessionPhase::Live;

@@ -38,8 +38,7 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
       locks_(locks),
       waits_(waits),
       doors_(std::move(doors)),
-      host_(locks::make_host_sweep_device()),
-      device_(host_.get()) {
+      device_(locks::make_host_sweep_device()) {
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
@@ -196,15 +195,18 @@ void DeadlockWatch::on_waits(NodeId from, rpc::ByteReader& reader) {
 void DeadlockWatch::search() {
   std::vector<DeadlockWait> all;
   for (const auto& [node, reported] : reported_) {
-    all.insert(all.end(), reported.waits.begin(), reported.waits.end());
+    const std::uint64_t since_ms = (now_ - reported.received) * options_.tick_ms;
+    for (const DeadlockWait& wait : reported.waits) {
+      all.push_back(wait);
+      all.back().waited_ms += static_cast<std::uint32_t>(since_ms);
+    }
   }
   if (all.empty()) {
     return;
   }
   auto found = find_deadlocks(*device_, all);
   if (!found.ok()) {
-    device_ = host_.get();  // Its memory is not to be trusted any more; this thread's is.
-    return;
+    return;  // No memory for the graph now; the waits stay.
   }
   oversized_->add(found.value().oversized);
   for (Deadlock& deadlock : found.value().deadlocks) {

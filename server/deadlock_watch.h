@@ -75,9 +75,6 @@ class DeadlockWatch {
                 MetricsRegistry& metrics,
                 Doors doors);
 
-  // Where to search, instead of on this thread. It outlives this.
-  void search_on(locks::SweepDevice& device) { device_ = &device; }
-
   void on_tick(Tick now, std::uint64_t now_us);
   // kTickNever while there is nothing to look at.
   Tick next_deadline() const;
@@ -156,8 +153,9 @@ class DeadlockWatch {
   const locks::LockCpu& locks_;
   const WaitTable& waits_;
   Doors doors_;
-  std::unique_ptr<locks::SweepDevice> host_;
-  locks::SweepDevice* device_ = nullptr;
+  // On this thread: what kDeadlockWaitsMax allows costs less here than a launch on a GPU that
+  // steps.
+  std::unique_ptr<locks::SweepDevice> device_;
   Tick now_;
   Tick next_;
   WaitKey look_from_;                           // Where the last look at waits stopped.

@@ -120,9 +120,6 @@ class LockService final : public Service {
 
   std::size_t wait_count() const { return waits_.size(); }
 
-  // Where deadlocks are searched; it outlives this.
-  void search_deadlocks_on(locks::SweepDevice& device) { deadlocks_.search_on(device); }
-
   std::size_t read_bytes() const { return reads_.held_bytes(); }
 
  private:

@@ -118,6 +118,33 @@ TEST_F(GcoordctlTest, L5ListWithWaitersShowsPositionSessionAndHowLongTheyWait) {
   EXPECT_EQ(waiter.wait_for(kPatience), 0);
 }
 
+TEST_F(GcoordctlTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {
+  const auto one = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const auto two = ctl_.json({"lock", "acquire", "b", "--ttl", "60s"});
+  const auto also = [&](const nlohmann::json& held, const std::string& name) {
+    return ctl_.start(
+        {"-o", "json", "lock", "acquire", name, "--ttl", "60s", "--session", held["session"]});
+  };
+  ChildProcess older = also(one, "b");
+  nlohmann::json locks;
+  do {
+    locks = ctl_.json({"lock", "list", "--waiters", "b"})["locks"];
+  } while (locks[0]["waiters"].empty());
+  ChildProcess younger = also(two, "a");
+  EXPECT_EQ(younger.wait_for(kPatience), 6);
+  const auto answer = nlohmann::json::parse(younger.read_all(kPatience), nullptr, false);
+  EXPECT_EQ(answer["error"]["code"], "GC6040");
+  const std::string message = answer["error"]["message"];
+  EXPECT_THAT(message, HasSubstr("waits for \"a\""));
+  EXPECT_THAT(message, HasSubstr(one["session"].get<std::string>()));
+  const auto shown = ctl_.json({"lock", "deadlocks"})["deadlocks"];
+  ASSERT_EQ(shown.size(), 1u);
+  EXPECT_EQ(shown[0]["victim"], two["session"]);
+  EXPECT_EQ(shown[0]["cycle"].size(), 2u);
+  ctl_.json({"lock", "release", "b", "--token", two["token"], "--session", two["session"]});
+  EXPECT_EQ(older.wait_for(kPatience), 0);
+}
+
 TEST_F(GcoordctlTest, L20GetShowsTheNoteOfTheHolder) {
   const auto grant =
       ctl_.json({"lock", "acquire", "a", "--ttl", "60s", "--note", "build 7 on \xc3\xbc"});

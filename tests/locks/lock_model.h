@@ -478,7 +478,7 @@ class LockModel {
     }
     const Waiter next = *waiter;
     lock.queue.erase(waiter);
-    std::erase(sessions_[lock.holders[0].session].holds, name);
+    std::erase(sessions_[lock.holders[0].session].holds, Hold{name});
     lock.holders.clear();
     const Answer granted = grant(name, next.session, next.ask);
     end_wait(next.session, next.sequence, granted);

@@ -74,7 +74,9 @@ class FakeEngine final : public ReplicaPort {
     ShardView result;
     result.shard = shard;
     result.role = led.contains(shard.value) ? consensus::Role::Leader : consensus::Role::Follower;
-    result.leader = led.contains(shard.value) ? NodeId{1} : other_leader;
+    const auto known = leaders.find(shard.value);
+    const NodeId other = known == leaders.end() ? other_leader : known->second;
+    result.leader = led.contains(shard.value) && known == leaders.end() ? NodeId{1} : other;
     result.term = term;
     result.lease = lease && led.contains(shard.value);
     return result;
@@ -149,6 +151,7 @@ class FakeEngine final : public ReplicaPort {
   std::set<std::uint32_t> led;
   std::map<std::uint32_t, std::uint64_t> index;
   NodeId other_leader;
+  std::map<std::uint32_t, NodeId> leaders;  // By shard, where a test says so.
   Term term{1};
   bool lease = true;
   bool holds = true;

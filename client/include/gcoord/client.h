@@ -150,6 +150,8 @@ class GCOORD_API Client {
   Result<std::string> node_status(std::uint32_t node_id);
   Result<std::string> shard_list(std::uint32_t node_id, std::uint32_t first, std::uint32_t count);
   Result<std::string> shard_show(std::uint32_t node_id, std::uint32_t shard);
+  // The deadlocks that it found lately, while it led shard 0 (AcquireOptions::detect_deadlock).
+  Result<std::string> lock_deadlocks(std::uint32_t node_id);
 
   // The leader's node id for each of count shards from `first`, as one node believes; 0: not known.
   // The client remembers them, which spares later requests a redirect.

@@ -128,6 +128,12 @@ struct AcquireOptions {
   std::uint32_t permits = 1;
   std::uint32_t permits_max = 0;
 
+  // While it waits, nobody releases what the session holds: the caller is the only one who works
+  // with it, and works on when this is answered. So a circle of such waits is a deadlock, and nodes
+  // that know of them (--deadlock-interval) end the youngest of it with GC6040, whose message names
+  // the circle. False: somebody else may release, and the wait is left alone.
+  bool detect_deadlock = false;
+
   // With `shared`: the session holds the lock alone and goes on as a reader under the same token.
   bool downgrade = false;
 

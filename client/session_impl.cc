@@ -233,11 +233,11 @@ void SessionImpl::acquire(std::string_view name,
     operation->wait_until = core_->clock().now() + TimePoint{options.wait};
     operation->deadline += TimePoint{options.wait};
   }
+  if (options.detect_deadlock && operation->waits() && core_->has(rpc::Feature::Deadlocks)) {
+    operation->slot.set(rpc::RequestFlag::Blocks);
+  }
   operation->callback = [core = core_.get(), callback = std::move(callback)](const Answer& answer) {
     learn_index(*core, answer);
-    if (options.detect_deadlock && operation->waits() && core_->has(rpc::Feature::Deadlocks)) {
-      operation->slot.set(rpc::RequestFlag::Blocks);
-    }
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});
   };

@@ -78,6 +78,8 @@ GCOORD_HD inline LockDemand demand_of_run(const LockBatch& batch, const LockRun&
         heads[j].kind = command.kind;
         heads[j].flags = command.flags;
         heads[j].name_bytes = command.name_bytes;
+        heads[j].hold_flags = command.hold_flags;
+        heads[j].note_bytes = command.note_bytes;
       }
     }
     GCOORD_UNROLL

@@ -383,6 +383,35 @@ TEST(LockParallelOnHost, AWriterWhoGoesOnAsAReaderFindsRoomForTheEventsOfThoseBe
   EXPECT_EQ(out.events.size(), kReaders);
 }
 
+// A group's run did not count the rows of what asks for more, and claimed too few.
+TEST(LockParallelOnHost, ALongRunOfHoldsClaimsTheRowsOfTheirSharesAndNotes) {
+  constexpr std::uint32_t kHolds = 300;
+  auto made = LockParallel::make(std::make_unique<HostLockDevice>(1, 1),
+                                 {.shard_count = 1, .batch_max = kHolds, .events_initial = 1});
+  ASSERT_TRUE(made.ok());
+  ParallelDrive drive(std::move(made).value());
+  HostBatch batch;
+  for (std::uint32_t i = 1; i <= kHolds; ++i) {
+    const std::string name = "doc" + std::to_string(i);
+    const bool shares = i % 2 == 0;
+    const std::string text = name + (shares ? "" : std::string(kNoteBytesMax, 'n'));
+    const HoldAsk read{.flags = kHoldShared, .permits = 1};
+    batch.add(ShardId{0},
+              LogIndex{i},
+              make_acquire_hold({.acquire = {.session = SessionId{i},
+                                             .sequence = RequestSequence{1},
+                                             .name = std::string_view{text}.substr(0, name.size()),
+                                             .ttl_ms = 1000},
+                                 .ask = shares ? read : HoldAsk{},
+                                 .text = text}));
+  }
+  HostOutcome out;
+  ASSERT_NO_FATAL_FAILURE(drive.apply(batch, out));
+  for (const LockReply& reply : out.replies) {
+    EXPECT_EQ(reply.code, LockCode::Granted);
+  }
+}
+
 TEST(LockParallelOnHost, BatchAboveTheReservedSizeIsRefusedWithoutChange) {
   auto made = LockParallel::make(std::make_unique<HostLockDevice>(1, 1), {.batch_max = 4});
   ASSERT_TRUE(made.ok());

@@ -29,12 +29,20 @@ rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
     case locks::TokenVerdict::Valid:
       return rpc::CheckVerdict::Valid;
     case locks::TokenVerdict::Stale:
-    case locks::TokenVerdict::Broken:
       return rpc::CheckVerdict::Stale;
     case locks::TokenVerdict::Free:
+    case locks::TokenVerdict::Broken:
       return rpc::CheckVerdict::Free;
   }
   return rpc::CheckVerdict::Free;
+}
+
+// What is said of a token to who does not know of broken holds.
+rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check) {
+  const locks::TokenVerdict verdict = tables.check(check);
+  const bool held = verdict == locks::TokenVerdict::Broken &&
+                    locks::find_lock(tables.tables(), check.shard, check.name_hash).value != 0;
+  return held ? rpc::CheckVerdict::Stale : to_wire(verdict);
 }
 
 }  // namespace
@@ -242,7 +250,8 @@ void LockReads::finish_check(const Group& group, ShardId shard) {
     return;
   }
   rpc::ReplySlot reply = rpc::reply_to(group.request);
-  reply.extra = static_cast<std::uint64_t>(to_wire(verdict));
+  const locks::TokenCheck asked{shard, name, FencingToken{group.request.token}};
+  reply.extra = static_cast<std::uint64_t>(plain_verdict(locks_, asked));
   reply.epoch = doors_.term(shard).value;
   doors_.answer(group.connection, reply, {});
 }
@@ -298,7 +307,7 @@ void LockReads::finish_batch(const Group& group) {
     const NameHash name = hash_name(check.name);
     const ShardId shard = shard_of(name, options_.shard_count);
     verdicts.push_back(group.shards.contains(shard.value)
-                           ? to_wire(locks_.check({shard, name, check.token}))
+                           ? plain_verdict(locks_, {shard, name, check.token})
                            : rpc::CheckVerdict::NotLeader);
   }
   doors_.answer(group.connection, rpc::reply_to(group.request), rpc::encode_verdicts(verdicts));

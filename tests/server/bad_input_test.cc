@@ -1,0 +1,139 @@
+// Bad input to the lock verbs of the native protocol: each mistake has a number of its own, and
+// changes nothing. The other front ends have a BadInput of theirs (tests/client, tests/cli).
+#include "rpc/force_messages.h"
+#include "server/lock_service.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+// One lock held: "a" by session 5 under token `token`, "b" by session 6.
+class BadInput : public testing::Test {
+ protected:
+  BadInput() {
+    bench_.lead_all();
+    token_ = bench_.decided(bench_.acquire(5, 1, "a", 0, 60'000)).slot.token;
+    other_token_ = bench_.decided(bench_.acquire(6, 1, "b", 0, 60'000)).slot.token;
+  }
+
+  std::uint64_t check(std::string_view name, std::uint64_t token) {
+    rpc::RequestSlot slot = bench_.slot(RequestKind::LockCheck);
+    slot.token = token;
+    return bench_.send(slot, name);
+  }
+
+  std::uint64_t cancel(std::uint64_t session, std::uint64_t sequence, std::string_view name) {
+    rpc::RequestSlot slot = bench_.slot(RequestKind::LockCancel);
+    slot.session = session;
+    slot.sequence = sequence;
+    slot.acked_below = sequence == 0 ? 0 : 1;
+    slot.shard = LockBench::shard_of_name(name).value;
+    return bench_.send(slot, name);
+  }
+
+  std::uint64_t break_lock(std::string_view name, std::uint64_t token, std::string_view reason) {
+    rpc::RequestSlot slot = bench_.slot(RequestKind::LockBreak);
+    slot.token = token;
+    return bench_.send(slot, rpc::encode_break({.name = name, .who = "ann", .reason = reason}));
+  }
+
+  // A free name in the shard of "a", where session 5 is known.
+  static std::string neighbour() {
+    std::string name = "free";
+    while (LockBench::shard_of_name(name) != LockBench::shard_of_name("a")) {
+      name += "r";
+    }
+    return name;
+  }
+
+  std::uint64_t open(std::uint32_t ttl_ms) {
+    rpc::RequestSlot slot = bench_.slot(RequestKind::OpenSession);
+    slot.ttl_ms = ttl_ms;
+    return bench_.send(slot, "");
+  }
+
+  LockBench bench_;
+  std::uint64_t token_ = 0;
+  std::uint64_t other_token_ = 0;
+};
+
+TEST_F(BadInput, EachMistakeOfTheNativeProtocolHasItsNumberAndChangesNothing) {
+  struct Case {
+    const char* what;
+    std::function<std::uint64_t()> ask;
+    ErrorCode error;
+  };
+
+  const std::string longest(rpc::kNameBytesMax + 1, 'x');
+  const std::string no_text = "\xff\xfe";
+  const auto negative = static_cast<std::uint32_t>(-5);  // As somebody may write it.
+  const std::vector<Case> cases = {
+      {"no name", [&] { return bench_.acquire(5, 9, ""); }, ErrorCode::NameEmpty},
+      {"a long name", [&] { return bench_.acquire(5, 9, longest); }, ErrorCode::NameTooLong},
+      {"no text", [&] { return bench_.acquire(5, 9, no_text); }, ErrorCode::NameNotUtf8},
+      {"a control character", [&] { return bench_.acquire(5, 9, "a\n"); }, ErrorCode::NameControl},
+      {"release: no name", [&] { return bench_.release(5, 9, "", 1); }, ErrorCode::NameEmpty},
+      {"release: long", [&] { return bench_.release(5, 9, longest, 1); }, ErrorCode::NameTooLong},
+      {"release: no text",
+       [&] { return bench_.release(5, 9, no_text, 1); },
+       ErrorCode::NameNotUtf8},
+      {"cancel: no name", [&] { return cancel(5, 9, ""); }, ErrorCode::NameEmpty},
+      {"check: no name", [&] { return check("", 7); }, ErrorCode::NameEmpty},
+      {"check: no text", [&] { return check(no_text, 7); }, ErrorCode::NameNotUtf8},
+      {"break: no name", [&] { return break_lock("", 7, "x"); }, ErrorCode::NameEmpty},
+      {"break: no reason", [&] { return break_lock("a", 7, ""); }, ErrorCode::BreakUnexplained},
+      {"break: token 0", [&] { return break_lock("a", 0, "x"); }, ErrorCode::TokenZero},
+      {"TTL 0", [&] { return bench_.acquire(5, 9, "c", 0, 0); }, ErrorCode::TtlTooShort},
+      {"TTL < 0", [&] { return bench_.acquire(5, 9, "c", 0, negative); }, ErrorCode::TtlTooLong},
+      {"session: TTL 0", [&] { return open(0); }, ErrorCode::TtlTooShort},
+      {"session: huge TTL", [&] { return open(90'000'000); }, ErrorCode::TtlTooLong},
+      {"a wait of weeks",
+       [&] { return bench_.acquire(5, 9, "c", rpc::kWaitMsMax + 1); },
+       ErrorCode::WaitTooLong},
+      {"session 0", [&] { return bench_.acquire(0, 9, "c"); }, ErrorCode::SessionZero},
+      {"sequence 0", [&] { return cancel(5, 0, "a"); }, ErrorCode::SequenceZero},
+      {"token 0", [&] { return bench_.release(5, 9, "a", 0); }, ErrorCode::TokenZero},
+      {"not the holder", [&] { return bench_.release(6, 9, "a", token_); }, ErrorCode::HolderOther},
+      {"another name's token",
+       [&] { return bench_.release(5, 10, "a", other_token_ + 100); },
+       ErrorCode::TokenStale},
+      {"nobody's lock",
+       [&] { return bench_.release(5, 11, neighbour(), 7); },
+       ErrorCode::LockNotHeld},
+      {"an unknown session",
+       [&] { return bench_.release(999, 1, "a", token_); },
+       ErrorCode::SessionUnknown},
+      {"a used number, other arguments",
+       [&] { return bench_.release(5, 1, "a", token_); },
+       ErrorCode::SequenceReused},
+      {"break: another token",
+       [&] { return break_lock("a", token_ + 100, "x"); },
+       ErrorCode::TokenStale},
+      {"a delay of an hour",
+       [&] { return bench_.acquire_hold(5, 12, {.delay_ms = 0xffff, .name = "c"}); },
+       ErrorCode::DelayTooLong},
+  };
+  for (const Case& each : cases) {
+    const std::uint64_t id = each.ask();
+    bench_.decide();
+    bench_.engine.confirm_reads(*bench_.service);
+    EXPECT_EQ(bench_.sink.take(id).slot.detail, static_cast<std::uint32_t>(each.error))
+        << each.what;
+    EXPECT_TRUE(bench_.sink.replies.empty()) << each.what;
+  }
+  EXPECT_EQ(bench_.service->locks().usage().locks, 2u);
+  EXPECT_EQ(bench_.service->locks().usage().waiters, 0u);
+  EXPECT_EQ(bench_.decided(bench_.release(5, 20, "a", token_)).slot.code, StatusCode::Ok);
+}
+
+}  // namespace
+}  // namespace gcoord::server

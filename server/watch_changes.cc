@@ -19,9 +19,21 @@ WatchEventKind ending_of(LockCommandKind kind) {
   switch (kind) {
     case LockCommandKind::ExpireSession:
       return WatchEventKind::Expired;
+    case LockCommandKind::BreakLock:
+      return WatchEventKind::Broken;
     default:
       return WatchEventKind::Released;
   }
+}
+
+bool ends_wait(LockCommandKind kind) {
+  return kind == LockCommandKind::CancelWait || kind == LockCommandKind::BreakWait;
+}
+
+// Whether the lock that the command names is the only one that it reaches.
+bool reaches_name(LockCommandKind kind) {
+  return locks::concerns_lock(kind) || kind == LockCommandKind::BreakLock ||
+         kind == LockCommandKind::EndDelay;
 }
 
 bool ends_session(LockCommandKind kind) {
@@ -102,9 +114,9 @@ void WatchChanges::before(const locks::LockCpu& locks,
   reached_.clear();
   if (ends_session(command.kind)) {
     reach_session(locks, shard, command.session);
-  } else if (command.kind == LockCommandKind::CancelWait) {
+  } else if (ends_wait(command.kind)) {
     reach_wait(locks, shard, command);
-  } else if (locks::names_lock(command.kind)) {
+  } else if (reaches_name(command.kind)) {
     reach(locks, shard, command.name_hash);
   }
 }

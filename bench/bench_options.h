@@ -28,6 +28,8 @@ struct BenchOptions {
   std::string skew = "uniform";        // Of names: uniform or zipf.
   std::string durability = "durable";  // Of the cluster: durable or memory.
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
+  std::string turn = "host";           // Of the cluster's nodes: host or resident.
+  std::uint32_t tick_ms = 10;          // Of the cluster's nodes.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

@@ -5,8 +5,10 @@
 #include "chaos/process/cluster_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 namespace gcoord::bench {
 
@@ -25,6 +27,49 @@ std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint
   return static_cast<std::size_t>(nearest - counts.begin());
 }
 
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+struct Takeover {
+  double first_ms = 0;  // When the others led more than before, as seen by a poll.
+  double all_ms = 0;    // When they led all.
+  double poll_ms = 0;   // The longest time between two looks.
+  ordered_json led = ordered_json::array();  // [ms, shards led by the others], when it changes.
+};
+
+// Asks the nodes that live without pause: what their hosts know, behind what their devices do.
+Result<Takeover> watch_takeover(RunningCluster& cluster,
+                                const std::vector<std::uint32_t>& living,
+                                std::uint32_t led_before,
+                                Clock::time_point killed) {
+  constexpr double kTimeoutMs = 60'000;
+  constexpr double kSeriesMs = 20;
+  Takeover seen;
+  double noted = 0;
+  for (double before = ms_since(killed); before < kTimeoutMs;) {
+    GCOORD_TRY(const auto counts, chaos::leader_counts(cluster.watcher(), living));
+    const double now = ms_since(killed);
+    seen.poll_ms = std::max(seen.poll_ms, now - before);
+    before = now;
+    const auto led = std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
+    const bool moved = seen.led.empty() || seen.led.back()[1] != led;
+    const bool whole = led == cluster.nodes().shards();
+    if (moved && (whole || now - noted >= kSeriesMs)) {
+      seen.led.push_back({std::round(now), led});
+      noted = now;
+    }
+    if (led > led_before && seen.first_ms == 0) {
+      seen.first_ms = now;
+    }
+    if (whole) {
+      seen.all_ms = now;
+      return seen;
+    }
+  }
+  return Status{StatusCode::DeadlineExceeded, "the nodes left did not come to lead all shards"};
+}
+
 Result<ordered_json> kill_once(const BenchOptions& options) {
   GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
   GCOORD_TRY_STATUS(cluster->await_balance());
@@ -35,17 +80,24 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
   ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(victim));
   const auto began = Clock::now();
   cluster->nodes().kill(victim_id);
-  GCOORD_TRY(
-      const auto took,
-      chaos::wait_all_led(cluster->watcher(), began, {.node_ids = ids, .shards = options.shards}));
+  GCOORD_TRY(const auto took,
+             watch_takeover(*cluster, ids, options.shards - counts[victim], began));
   std::fprintf(stderr,
-               "  killed node %u, which led %u of %u shards: all led again after %lld ms\n",
+               "  killed node %u, which led %u of %u shards: the others began to lead them after "
+               "%.1f ms, led all after %.1f ms\n",
                victim_id,
                counts[victim],
                options.shards,
-               static_cast<long long>(took.count()));
-  return ordered_json{
-      {"leaders_before", counts}, {"killed", victim_id}, {"failover_ms", took.count()}};
+               took.first_ms,
+               took.all_ms);
+  return ordered_json{{"leaders_before", counts},
+                      {"killed", victim_id},
+                      {"ready_ms", cluster->ready_after().count()},
+                      {"first_led_ms", took.first_ms},
+                      {"failover_ms", took.all_ms},
+                      {"takeover_ms", took.all_ms - took.first_ms},
+                      {"longest_poll_ms", took.poll_ms},
+                      {"led_by_others", took.led}};
 }
 
 }  // namespace
@@ -53,18 +105,25 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
 BenchResult bench_failover(const BenchOptions& options) {
   ordered_json runs = ordered_json::array();
   std::vector<double> times;
+  std::vector<double> takeovers;
   for (std::uint32_t number = 0; number < options.runs; ++number) {
     GCOORD_TRY(ordered_json run, kill_once(options));
     times.push_back(run["failover_ms"].get<double>());
+    takeovers.push_back(run["takeover_ms"].get<double>());
     runs.push_back(std::move(run));
   }
   // The default of gcoordd (server/options.h), which the nodes here run with.
   constexpr double kElectionMs = 1000;
   return ordered_json{{"shards", options.shards},
+                      {"device", options.device},
+                      {"turn", options.turn},
+                      {"durability", options.durability},
+                      {"tick_ms", options.tick_ms},
                       {"election_ms", kElectionMs},
                       {"runs", runs},
                       {"failover_ms_max", *std::max_element(times.begin(), times.end())},
                       {"failover_ms", median(times)},
+                      {"takeover_ms", median(takeovers)},
                       {"over_election_ms", median(times) - kElectionMs}};
 }
 

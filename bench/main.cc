@@ -4,6 +4,8 @@
 // measured, 1 something failed, 2 usage.
 #include "bench/channel/channel.h"
 #include "bench/check.h"
+#include "bench/coordinators.h"
+#include "bench/elections.h"
 #include "bench/failover.h"
 #include "bench/idle.h"
 #include "bench/leases/leases.h"
@@ -15,8 +17,10 @@
 #include "bench/report/results_file.h"
 #include "bench/scale.h"
 #include "bench/step.h"
+#include "bench/sweeps.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
+#include "bench/watch.h"
 #include "chaos/process/own_path.h"
 
 #include <CLI/CLI.hpp>
@@ -41,6 +45,7 @@ struct Benchmark {
 
 constexpr std::uint32_t kDefaultShards = 65'536;
 constexpr std::uint32_t kMillionShards = 1u << 20;
+constexpr std::uint32_t kElectionShards = 4096;
 
 constexpr Benchmark kBenchmarks[] = {
     {"vs-etcd",
@@ -68,14 +73,31 @@ constexpr Benchmark kBenchmarks[] = {
     {"failover",
      "time until all shards are led again after a kill -9",
      &bench_failover,
-     kDefaultShards},
+     kDefaultShards,
+     true},
+    {"elections",
+     "time until very many elections have leaders again after a kill -9 of a client, and of a node",
+     &bench_elections,
+     kElectionShards},
     {"leases",
      "CPU of renewing many leases, lateness when all end together, failover with them",
      &bench_leases,
      kDefaultShards},
+    {"bully",
+     "messages that the bully algorithm takes to elect a coordinator, by number of nodes",
+     &bench_bully,
+     kDefaultShards},
+    {"ring",
+     "messages that an election in a ring takes, by number of nodes",
+     &bench_ring,
+     kDefaultShards},
     {"locks",
      "lock commands applied per second, on one core, or with --device on a GPU",
      &bench_locks,
+     kDefaultShards},
+    {"sweeps",
+     "keep-alives, expiry scans and deadlock scans, on one core, or with --device on a GPU",
+     &bench_sweeps,
      kDefaultShards},
     {"merkle",
      "leaves and nodes hashed into Merkle trees per second, on one core, or with --device on a GPU",
@@ -89,6 +111,10 @@ constexpr Benchmark kBenchmarks[] = {
      "shard-steps and commits per second of the pure step on one core, or with --device on a GPU",
      &bench_step,
      kDefaultShards},
+    {"watch",
+     "time until all who watch one name are told of a change, and memory per watch",
+     &bench_watch,
+     64},
     {"check",
      "seconds to judge 100,000 operations on 20 keys, by model",
      &bench_check,
@@ -154,9 +180,20 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
                     "what an answer of the cluster stands on: durable (default) or memory")
         ->check(CLI::IsMember({"durable", "memory"}));
   }
-  command.add_option("--device",
-                     options.device,
-                     "what runs: cpu, or cuda:N; for channel and turn also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "failover") {
+    command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
+        ->check(CLI::IsMember({"host", "resident"}));
+    command.add_option("--tick-ms", options.tick_ms, "length of a tick of the nodes (default 10)")
+        ->check(CLI::Range(1, 100));
+  }
+  command.add_option(
+      "--device",
+      options.device,
+      "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "elections") {
+    command.add_option("--names", options.names, "elections, at most a million (default)")
+        ->check(CLI::Range(3000, 1'000'000));
+  }
   if (std::string_view{benchmark.name} == "leases") {
     command.add_option("--leases", options.leases, "live leases")
         ->check(CLI::Range(100, 10'000'000));

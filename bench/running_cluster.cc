@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
+#include <string>
 #include <thread>
 
 namespace gcoord::bench {
@@ -29,6 +31,21 @@ bool balanced(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
   });
 }
 
+// "cuda:0,cuda:1": node 1 on the first of them, node 2 on the second, node 3 on the first again.
+std::vector<std::vector<std::string>> devices_of_nodes(const std::string& list,
+                                                       std::uint32_t nodes) {
+  std::vector<std::string> devices;
+  std::istringstream stream(list);
+  for (std::string device; std::getline(stream, device, ',');) {
+    devices.push_back(device);
+  }
+  std::vector<std::vector<std::string>> arguments;
+  for (std::uint32_t node = 0; node < nodes && !devices.empty(); ++node) {
+    arguments.push_back({"--device", devices[node % devices.size()]});
+  }
+  return arguments;
+}
+
 }  // namespace
 
 RunningCluster::RunningCluster(chaos::ScratchDirectory scratch, chaos::LocalCluster nodes)
@@ -41,7 +58,11 @@ Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions
   cluster.program = options.gcoordd;
   cluster.directory = scratch.path();
   cluster.shards = shards;
-  cluster.node_arguments = {"--log-level", "warn", "--durability", options.durability};
+  cluster.node_arguments = {
+      "--log-level", "warn", "--durability", options.durability, "--turn", options.turn};
+  cluster.node_arguments.insert(cluster.node_arguments.end(),
+                                {"--tick-ms", std::to_string(options.tick_ms)});
+  cluster.arguments_of_node = devices_of_nodes(options.device, cluster.node_count);
   GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
   std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};
   GCOORD_TRY_STATUS(running->open());

@@ -1,4 +1,4 @@
-// gcoordctl elect campaign | leader | resign.
+// gcoordctl elect campaign | leader | resign. The verbs of the line are in ctl_elect_line.cc.
 //
 // An election is the lock of its name (docs/services.md). `campaign` stands in line, prints its
 // epoch when it is elected, and leads until a signal ends it, which resigns, or until its session
@@ -32,7 +32,14 @@ struct ElectOptions {
   bool once = false;
   std::uint64_t epoch = 0;
   std::uint64_t session = 0;
+  std::string value;
+  std::uint32_t priority = 0;
+  std::string hysteresis;
+  std::string review = "1s";
 };
+
+// A term that was handed over is found out of within this time, for want of an event.
+constexpr milliseconds kLookAtOffice{100};
 
 constexpr int kOfficeLostExit = static_cast<int>(rpc::ExitCode::Conflict);
 
@@ -61,7 +68,7 @@ int wait_for_office(client::Future<client::Status> campaign,
 bool lead(const client::Client& client, const client::Election& election, const SignalFd& signals) {
   while (election.is_leader()) {
     const auto left = election.leader_until() - client.now();
-    wait_readable({signals.fd()}, std::chrono::ceil<milliseconds>(left));
+    wait_readable({signals.fd()}, std::min(kLookAtOffice, std::chrono::ceil<milliseconds>(left)));
     if (signals.take() != 0) {
       return true;
     }
@@ -103,8 +110,8 @@ int hold_office(Context& context,
   context.output().print_facts(office_json(election, session, session.remaining()));
   std::cout.flush();
   if (!lead(client, election, signals)) {
-    context.fail(rpc::make_error(rpc::ErrorCode::SessionExpired,
-                                 "the office of epoch " + std::to_string(election.epoch())));
+    const auto why = session.alive() ? rpc::ErrorCode::OfficeLost : rpc::ErrorCode::SessionExpired;
+    context.fail(rpc::make_error(why, "the office of epoch " + std::to_string(election.epoch())));
     return kOfficeLostExit;
   }
   const client::Status resigned = election.resign();
@@ -116,8 +123,8 @@ int hold_office(Context& context,
   return 0;
 }
 
-std::optional<client::AcquireOptions> wait_of(Context& context, const ElectOptions& options) {
-  client::AcquireOptions how;
+std::optional<client::CampaignOptions> campaign_of(Context& context, const ElectOptions& options) {
+  client::CampaignOptions how;
   if (options.try_only) {
     how.wait = milliseconds(0);
   } else if (!options.wait.empty()) {
@@ -127,12 +134,26 @@ std::optional<client::AcquireOptions> wait_of(Context& context, const ElectOptio
     }
     how.wait = *wait;
   }
+  how.value = options.value;
+  how.priority = options.priority;
+  const auto review = context.duration("--review", options.review);
+  if (!review.has_value()) {
+    return std::nullopt;
+  }
+  how.review = *review;
+  if (!options.hysteresis.empty()) {
+    const auto hysteresis = context.duration("--hysteresis", options.hysteresis);
+    if (!hysteresis.has_value()) {
+      return std::nullopt;
+    }
+    how.hysteresis = *hysteresis;
+  }
   return how;
 }
 
 int campaign(Context& context, const ElectOptions& options) {
   const auto ttl = context.duration("--ttl", options.ttl);
-  const auto how = wait_of(context, options);
+  const auto how = campaign_of(context, options);
   if (!ttl.has_value() || !how.has_value()) {
     return context.exit_code();
   }
@@ -175,7 +196,8 @@ int leader(Context& context, const ElectOptions& options) {
                                 {"session", std::to_string(found.value().session_id)},
                                 {"epoch", std::to_string(found.value().epoch)},
                                 {"ttl_ms", found.value().ttl_left.count()},
-                                {"candidates_waiting", found.value().candidates_waiting}});
+                                {"candidates_waiting", found.value().candidates_waiting},
+                                {"value", found.value().value}});
   return 0;
 }
 
@@ -251,6 +273,22 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_flag(
       "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
 
+  add_elect_observe_command(*elect, context);
+  verb->add_option("--value", options->value, "what others read of this candidate, and of its term")
+      ->type_name("TEXT");
+  verb->add_option("--priority", options->priority, "0 to 255; higher is preferred (default 0)")
+      ->check(CLI::Range(0, 255));
+  verb->add_option("--hysteresis",
+                   options->hysteresis,
+                   "as leader, hand over to a candidate of higher priority that stood in line so "
+                   "long (default: never)")
+      ->type_name("TIME");
+  verb->add_option("--review",
+                   options->review,
+                   "as leader, look at the line so often, for those preferred and for elect "
+                   "transfer (default 1s, 0: never)")
+      ->type_name("TIME");
+
   add_verb(*elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
 
   verb = add_verb(*elect,
@@ -265,6 +303,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_option("--session", options->session, "session that the campaign printed")
       ->required()
       ->type_name("S");
+  add_elect_line_commands(*elect, context);
 }
 
 }  // namespace gcoord::cli

@@ -9,6 +9,7 @@ void add_ledger_commands(CLI::App& app, Context& context) {
   add_ledger_read_verbs(*ledger, context);
   add_ledger_verify(*ledger, context);
   add_ledger_copy_verbs(*ledger, context);
+  add_ledger_prune(*ledger, context);
 }
 
 }  // namespace gcoord::cli

@@ -42,6 +42,7 @@ int fsck(Context& context, const CopyFlags& flags) {
   }
   table.caption = std::to_string(report.logs) + " logs, " + std::to_string(report.entries) +
                   " entries hashed and right, " + std::to_string(report.pruned) + " pruned, " +
+                  std::to_string(report.heads_pruned) + " heads below what is kept, " +
                   std::to_string(report.unkept) + " logs not kept from their beginning, " +
                   std::to_string(report.faults.size()) + " faults";
   const rpc::ErrorEntry* failed =
@@ -51,6 +52,7 @@ int fsck(Context& context, const CopyFlags& flags) {
                {"entries", std::to_string(report.entries)},
                {"unread", std::to_string(report.unread)},
                {"pruned", std::to_string(report.pruned)},
+               {"heads_pruned", std::to_string(report.heads_pruned)},
                {"unkept", std::to_string(report.unkept)},
                {"believed", trust_text(trust.value())},
                {"faults", faults}};

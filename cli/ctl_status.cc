@@ -1,6 +1,7 @@
 // gcoordctl status: what every node of the cluster says of itself, and which ones say nothing. It
 // exits with 3 when there are such, after it has printed all that is known (SERVICES.md O3).
 #include "cli/command.h"
+#include "cli/status_ledger.h"
 #include "rpc/error_codes.h"
 
 #include <algorithm>
@@ -189,7 +190,9 @@ int show_status(Context& context) {
                   std::to_string(cluster.shard_count) + " shards, durability " +
                   durability_of(nodes) + ", TTL " + std::to_string(cluster.ttl_min.count()) +
                   " to " + std::to_string(cluster.ttl_max.count()) + " ms";
-  table.notes = device_notes(nodes);
+  table.notes = ledger_notes(nodes);
+  const std::vector<std::string> devices = device_notes(nodes);
+  table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);

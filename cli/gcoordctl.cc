@@ -1,5 +1,6 @@
 // gcoordctl: parse, call, print. The verbs are in ctl_*.cc, one file per group.
 #include "cli/command.h"
+#include "cli/ctl_top.h"
 #include "rpc/error_codes.h"
 #include "server/version.h"
 
@@ -122,6 +123,8 @@ int main_of(std::vector<std::string> arguments) {
   add_shard_commands(app, context);
   add_lock_commands(app, context);
   add_elect_commands(app, context);
+  add_top_command(app, context);
+  add_watch_command(app, context);
   add_session_commands(app, context);
   add_ledger_commands(app, context);
   add_snapshot_commands(app, context);

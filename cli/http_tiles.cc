@@ -188,6 +188,8 @@ Status refusal(const Answer& answer, const std::string& path) {
       return Status{StatusCode::NotFound, what, ledger::kLedgerAbsent};
     case 410:
       return Status{StatusCode::OutOfRange, what, ledger::kLedgerPruned};
+    case 501:
+      return rpc::make_error(rpc::ErrorCode::LedgerUnpublished, what);
     default:
       return unreachable(what);
   }

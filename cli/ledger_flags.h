@@ -44,5 +44,6 @@ Result<std::string> read_input(const std::string& file, std::size_t bytes_max);
 void add_ledger_verify(CLI::App& ledger, Context& context);
 void add_ledger_read_verbs(CLI::App& ledger, Context& context);
 void add_ledger_copy_verbs(CLI::App& ledger, Context& context);
+void add_ledger_prune(CLI::App& ledger, Context& context);
 
 }  // namespace gcoord::cli

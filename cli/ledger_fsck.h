@@ -20,9 +20,10 @@ struct LedgerFault {
 
 struct FsckReport {
   std::uint64_t logs = 0;
-  std::uint64_t entries = 0;  // Hashed and right.
-  std::uint64_t unread = 0;   // Of these, what says nothing to this release.
-  std::uint64_t pruned = 0;   // Gone below the horizon; their hashes were checked.
+  std::uint64_t entries = 0;       // Hashed and right.
+  std::uint64_t unread = 0;        // Of these, what says nothing to this release.
+  std::uint64_t pruned = 0;        // Gone below the horizon; their hashes were checked.
+  std::uint64_t heads_pruned = 0;  // Published heads of trees that end below the horizon.
   // Logs that were not checked: what is served of them begins inside a tile, since their beginning
   // came to the node as a snapshot.
   std::uint64_t unkept = 0;

@@ -37,7 +37,7 @@ gcoord_status gcoord_election_campaign(gcoord_election* election,
     if (!given.ok() || !how.ok()) {
       return given.ok() ? how.status() : given;
     }
-    return election->election.campaign(how.value());
+    return election->election.campaign({.wait = how.value().wait});
   });
 }
 
@@ -53,11 +53,12 @@ gcoord_status gcoord_election_campaign_async(gcoord_election* election,
     if (!given.ok() || !how.ok()) {
       return given.ok() ? how.status() : given;
     }
-    election->election.campaign_async(how.value()).then([callback, user](const Status& status) {
-      gcoord_error why{};
-      report(status, &why);
-      callback(user, status.ok() ? nullptr : &why);
-    });
+    election->election.campaign_async({.wait = how.value().wait})
+        .then([callback, user](const Status& status) {
+          gcoord_error why{};
+          report(status, &why);
+          callback(user, status.ok() ? nullptr : &why);
+        });
     return {};
   });
 }

@@ -8,24 +8,26 @@
 
 namespace gcoord::client {
 
-void Candidate::campaign(AcquireOptions options, Session::StatusCallback callback) {
+void Candidate::campaign(const CampaignOptions& options, Session::StatusCallback callback) {
   std::uint64_t round = 0;
   {
     const std::lock_guard lock{mutex_};
     round = round_;
   }
-  // The wait and nothing else: an office is held alone, once, however locks may be held besides.
   ask({.round = round,
-       .options = {.wait = options.wait},
+       .options = options,
+       .value = std::string{options.value},
        .asked_at = session_->core().clock().now(),
        .callback = std::move(callback)});
 }
 
 void Candidate::ask(const Campaign& campaign) {
-  session_->acquire(
-      name_, campaign.options, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
-        self->on_grant(campaign, grant);
-      });
+  // An office is held alone, once, however locks may be held besides.
+  const AcquireOptions how{
+      .wait = campaign.options.wait, .note = campaign.value, .priority = campaign.options.priority};
+  session_->acquire(name_, how, [self = shared_from_this(), campaign](const Result<Grant>& grant) {
+    self->on_grant(campaign, grant);
+  });
 }
 
 void Candidate::on_grant(const Campaign& campaign, const Result<Grant>& grant) {
@@ -47,6 +49,9 @@ void Candidate::on_grant(const Campaign& campaign, const Result<Grant>& grant) {
       epoch_.store(token, std::memory_order_release);
     }
   }
+  if (!over && !given_up) {
+    begin_reviews(campaign, token);
+  }
   if (!over) {
     return campaign.callback(given_up ? failure(rpc::ErrorCode::WaitCancelled) : Status{});
   }
@@ -56,6 +61,7 @@ void Candidate::on_grant(const Campaign& campaign, const Result<Grant>& grant) {
 // The token's release was sent before, or nobody wants it any more. Its release is decided first,
 // once more: twice is as good as once, since the token is never granted again.
 void Candidate::ask_again(Campaign campaign, std::uint64_t token) {
+  office_->leave(token);  // For good: a transfer under way must not bring it back.
   session_->release(
       name_, token, [self = shared_from_this(), token, campaign](const Status& released) mutable {
         self->on_resigned(token, released, {});

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "client/session_impl.h"
+#include "client/succession.h"
 #include "gcoord/options.h"
 #include "gcoord/session.h"
 
@@ -29,10 +30,14 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   const std::shared_ptr<SessionImpl>& shared_session() const { return session_; }
 
-  void campaign(AcquireOptions options, Session::StatusCallback callback);
+  void campaign(const CampaignOptions& options, Session::StatusCallback callback);
 
   // The callback may be empty.
   void resign(Session::StatusCallback callback);
+
+  // Of the term that it leads in; GC6110 when there is none. In candidate_office.cc.
+  void proclaim(std::string_view value, Session::StatusCallback callback);
+  void transfer(SessionId target, Session::StatusCallback callback);
 
   TimePoint leader_until() const;
 
@@ -42,7 +47,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   // A campaign() under way.
   struct Campaign {
     std::uint64_t round = 0;
-    AcquireOptions options;
+    CampaignOptions options;
+    std::string value;  // That of the options.
     TimePoint asked_at{};
     Session::StatusCallback callback;
   };
@@ -50,6 +56,23 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void ask(const Campaign& campaign);
   void ask_again(Campaign campaign, std::uint64_t token);
   void on_grant(const Campaign& campaign, const Result<Grant>& grant);
+  // The token of the term that it leads in, or 0.
+  std::uint64_t led_token() const;
+  void on_transferred(std::uint64_t token,
+                      const Status& status,
+                      const Session::StatusCallback& callback);
+
+  // Looking at the line, as long as the term lasts; on the client's thread.
+  struct Review {
+    std::uint64_t token = 0;
+    TimePoint interval{};
+    std::shared_ptr<Succession> succession;
+  };
+
+  void begin_reviews(const Campaign& campaign, std::uint64_t token);
+  void review_later(const Review& review);
+  void look_at_line(const Review& review);
+  void on_line(const Review& review, const Result<ElectionView>& line);
   void on_resigned(std::uint64_t token, Status status, const Session::StatusCallback& callback);
 
   const std::shared_ptr<SessionImpl> session_;

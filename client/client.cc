@@ -3,10 +3,14 @@
 #include "client/blocking.h"
 #include "client/calls.h"
 #include "client/client_impl.h"
+#include "client/election_calls.h"
 #include "client/failure.h"
 #include "client/future_of.h"
+#include "client/leader_stream.h"
+#include "client/ledger_prune.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
+#include "client/watch_feed.h"
 
 #include <algorithm>
 #include <charconv>
@@ -80,7 +84,8 @@ Result<Leader> leader_of(const Result<LockDescription>& lock) {
   return Leader{.session_id = lock.value().holder_session,
                 .epoch = lock.value().token,
                 .ttl_left = lock.value().ttl_left,
-                .candidates_waiting = lock.value().waiter_count};
+                .candidates_waiting = lock.value().waiter_count,
+                .value = lock.value().note};
 }
 
 void find_leader(Core& core, std::string_view name, const Callback<Result<Leader>>& callback) {
@@ -111,6 +116,41 @@ ClientStatistics statistics_of(Core& core) {
 }
 
 }  // namespace
+
+// Where watches live; made for the first of them.
+WatchFeed& Client::Impl::feed() {
+  const std::lock_guard lock(feed_mutex_);
+  if (feed_ == nullptr) {
+    std::vector<std::string> addresses;
+    for (const NodeView& node : read_on_thread<ClusterView>(*core_, view_of).nodes) {
+      if (!node.address.empty()) {
+        addresses.push_back(node.address);
+      }
+    }
+    feed_ = std::make_shared<WatchFeed>(core_->options(), std::move(addresses));
+    feed_->start();
+  }
+  return *feed_;
+}
+
+Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback) {
+  const int targets =
+      (options.name.empty() ? 0 : 1) + (options.prefix ? 1 : 0) + (options.session_id != 0 ? 1 : 0);
+  const bool from_sound = options.from_revision == 0 || !options.name.empty();
+  if (targets != 1 || !from_sound) {
+    return failure(rpc::ErrorCode::WatchInvalid);
+  }
+  if (core_->on_own_thread()) {
+    return failure(rpc::ErrorCode::BlockedCallback);
+  }
+  const auto state = std::make_shared<WatchState>(std::move(options), std::move(callback));
+  feed().add(state);
+  Watch watch{state};
+  if (const Status begun = state->wait_started(core_->options().request_timeout); !begun.ok()) {
+    return begun;
+  }
+  return watch;
+}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -229,6 +269,37 @@ Future<Result<Leader>> Client::leader_async(std::string_view name) {
   });
 }
 
+Result<Watch> Client::watch(WatchOptions options, Watch::Callback callback) {
+  return impl_->watch(std::move(options), std::move(callback));
+}
+
+Result<LeaderStream> Client::observe(std::string_view name) {
+  const auto watch = [impl = impl_.get(), held = std::string{name}] {
+    return impl->watch(WatchOptions{.name = held}, {});
+  };
+  const auto look = [core = impl_->core(), held = std::string{name}] {
+    return await<Result<LockDescription>>(
+        *core, [&](auto callback) { client::get(*core, held, false, std::move(callback)); });
+  };
+  auto impl = std::make_unique<LeaderStream::Impl>(LeaderStream::Impl::Doors{watch, look});
+  if (const Status begun = impl->begin(); !begun.ok()) {
+    return begun;
+  }
+  return LeaderStream{std::move(impl)};
+}
+
+Result<ElectionView> Client::candidates(std::string_view name) {
+  return await<Result<ElectionView>>(*impl_->core(), [&](auto callback) {
+    client::candidates(*impl_->core(), name, std::move(callback));
+  });
+}
+
+Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch) {
+  return await<Status>(*impl_->core(), [&](auto callback) {
+    client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
+  });
+}
+
 Result<LockPage> Client::list(const ListOptions& options) {
   const ListPosition start = parse_cursor(options.cursor);
   Core& core = *impl_->core();
@@ -332,6 +403,12 @@ Status Client::read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes
     last = piece.value().last;
   }
   return {};
+}
+
+Result<LedgerPruned> Client::prune_ledger(std::uint32_t node_id, const LedgerPruning& order) {
+  return await<Result<LedgerPruned>>(*impl_->core(), [&](auto callback) {
+    client::prune_ledger(*impl_->core(), NodeId{node_id}, order, std::move(callback));
+  });
 }
 
 Status Client::wait_for_all_nodes(std::chrono::milliseconds timeout) {

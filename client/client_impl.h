@@ -2,9 +2,11 @@
 #pragma once
 
 #include "client/core.h"
+#include "client/watch_feed.h"
 #include "gcoord/client.h"
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace gcoord::client {
@@ -13,14 +15,25 @@ class Client::Impl {
  public:
   explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
 
-  ~Impl() { core_->stop(); }
+  ~Impl() {
+    if (feed_ != nullptr) {
+      feed_->stop();
+    }
+    core_->stop();
+  }
 
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   const std::shared_ptr<Core>& core() const { return core_; }
 
+  Result<Watch> watch(WatchOptions options, Watch::Callback callback);
+
  private:
+  WatchFeed& feed();
+
+  std::mutex feed_mutex_;  // Guards feed_.
+  std::shared_ptr<WatchFeed> feed_;
   std::shared_ptr<Core> core_;
 };
 

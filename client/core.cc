@@ -98,6 +98,7 @@ void Core::stop() {
 
 void Core::begin_stop() {
   stopping_ = true;
+  alarms_.clear();
   dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
   end_waits();
   drain_timer_.expires_after(kDrainTime);
@@ -188,6 +189,7 @@ void Core::drain_mailbox() {
 
 void Core::settle() {
   const TimePoint now = clock().now();
+  ring(now);
   keeper_.advance(now);
   dispatcher_.advance(now);
   nodes_.advance(now);
@@ -197,10 +199,31 @@ void Core::settle() {
   for (const ReadyWait& wait : waits_) {
     next = std::min(next, wait.deadline);
   }
+  for (const Alarm& alarm : alarms_) {
+    next = std::min(next, alarm.moment);
+  }
   if (next != kTimeNever) {
     timer_.wake_at(next);
   }
   end_if_drained();
+}
+
+void Core::call_at(TimePoint moment, std::function<void()> command) {
+  if (!stopping_) {
+    alarms_.push_back({moment, std::move(command)});
+  }
+}
+
+// What a command orders for later is looked at the next time.
+void Core::ring(TimePoint now) {
+  const auto due = std::ranges::stable_partition(
+      alarms_, [now](const Alarm& alarm) { return now < alarm.moment; });
+  const std::vector<Alarm> ringing{std::make_move_iterator(due.begin()),
+                                   std::make_move_iterator(due.end())};
+  alarms_.erase(due.begin(), due.end());
+  for (const Alarm& alarm : ringing) {
+    alarm.command();
+  }
 }
 
 void Core::wait_for(WaitFor what, TimePoint deadline, StatusCallback callback) {

@@ -59,6 +59,10 @@ class Core : public std::enable_shared_from_this<Core> {
   // Ends with GC3001 at the deadline. On the client's thread only.
   void wait_for(WaitFor what, TimePoint deadline, StatusCallback callback);
 
+  // Runs the command once, at this moment of the clock or soon after; never when the client ends
+  // before. On the client's thread only.
+  void call_at(TimePoint moment, std::function<void()> command);
+
   bool on_own_thread() const { return std::this_thread::get_id() == thread_id_.load(); }
 
   std::thread::id thread_id() const { return thread_id_.load(); }
@@ -96,12 +100,18 @@ class Core : public std::enable_shared_from_this<Core> {
     StatusCallback callback;
   };
 
+  struct Alarm {
+    TimePoint moment{};
+    std::function<void()> command;
+  };
+
   NodeSet::Events node_events();
   void run();
   void wake_thread();
   void drain_mailbox();
   void settle();
   void check_waits(TimePoint now);
+  void ring(TimePoint now);
   bool arrived(WaitFor what) const;
   bool decide(const ReadyWait& wait, TimePoint now, Status& status) const;
   void end_waits();
@@ -117,6 +127,7 @@ class Core : public std::enable_shared_from_this<Core> {
   WakeTimer timer_;
   asio::steady_timer drain_timer_{context_};
   std::vector<ReadyWait> waits_;
+  std::vector<Alarm> alarms_;
   bool stopping_ = false;
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_{};

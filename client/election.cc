@@ -29,12 +29,12 @@ const std::string& Election::name() const {
   return candidate_->name();
 }
 
-Status Election::campaign(AcquireOptions options) {
+Status Election::campaign(CampaignOptions options) {
   return await<Status>(candidate_->session().core(),
                        [&](auto callback) { candidate_->campaign(options, std::move(callback)); });
 }
 
-Future<Status> Election::campaign_async(AcquireOptions options) {
+Future<Status> Election::campaign_async(CampaignOptions options) {
   return future_of<Status>(candidate_->session().core(), [&](auto callback) {
     candidate_->campaign(options, std::move(callback));
   });
@@ -64,6 +64,29 @@ Status Election::resign() {
 Future<Status> Election::resign_async() {
   return future_of<Status>(candidate_->session().core(),
                            [&](auto callback) { candidate_->resign(std::move(callback)); });
+}
+
+Status Election::proclaim(std::string_view value) {
+  return await<Status>(candidate_->session().core(),
+                       [&](auto callback) { candidate_->proclaim(value, std::move(callback)); });
+}
+
+Future<Status> Election::proclaim_async(std::string_view value) {
+  return future_of<Status>(candidate_->session().core(), [&](auto callback) {
+    candidate_->proclaim(value, std::move(callback));
+  });
+}
+
+Status Election::transfer(std::uint64_t session_id) {
+  return await<Status>(candidate_->session().core(), [&](auto callback) {
+    candidate_->transfer(SessionId{session_id}, std::move(callback));
+  });
+}
+
+Future<Status> Election::transfer_async(std::uint64_t session_id) {
+  return future_of<Status>(candidate_->session().core(), [&](auto callback) {
+    candidate_->transfer(SessionId{session_id}, std::move(callback));
+  });
 }
 
 void Election::detach() {

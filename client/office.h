@@ -16,14 +16,37 @@ namespace gcoord::client {
 
 class Office {
  public:
-  // Whether the term of this token is over, from the moment on that its release is sent.
-  bool over(std::uint64_t token) const { return token <= over_.load(std::memory_order_acquire); }
+  // Whether the term of this token is over, from the moment on that its release or its transfer is
+  // sent; after a transfer that changed nothing it may go on.
+  bool over(std::uint64_t token) const {
+    return token <= over_.load(std::memory_order_acquire) ||
+           token == suspended_.load(std::memory_order_acquire);
+  }
 
   // A candidate leads by the token; false when it must not.
   bool take(std::uint64_t token) {
     const std::lock_guard lock{mutex_};
     led_ = over(token) ? led_ : token;
     return !over(token);
+  }
+
+  // Before a transfer is sent. False when the term is over, or another one is under way.
+  bool suspend(std::uint64_t token) {
+    const std::lock_guard lock{mutex_};
+    if (over(token)) {
+      return false;
+    }
+    suspended_.store(token, std::memory_order_release);
+    return true;
+  }
+
+  // The transfer of this token is decided and changed nothing. Whoever gave the term up meanwhile
+  // has the last word.
+  void resume(std::uint64_t token) {
+    const std::lock_guard lock{mutex_};
+    if (suspended_.load(std::memory_order_relaxed) == token) {
+      suspended_.store(0, std::memory_order_release);
+    }
   }
 
   // Before the release is sent.
@@ -50,7 +73,8 @@ class Office {
 
   // Release, paired with the acquire in over(): nobody leads by a token after its release was sent.
   std::atomic<std::uint64_t> over_{0};
-  std::mutex mutex_;  // Guards led_, and the writes to over_.
+  std::atomic<std::uint64_t> suspended_{0};  // The same, before a transfer is sent.
+  std::mutex mutex_;                         // Guards led_, and the writes to over_ and suspended_.
   std::uint64_t led_ = 0;
 };
 

@@ -73,7 +73,13 @@ struct Operation {
 
   // Whether it takes a number of its own from its session's window in the shard.
   bool numbered() const {
-    return acquires() || (slot.kind == rpc::RequestKind::LockRelease && !by_token());
+    return acquires() || (slot.kind == rpc::RequestKind::LockRelease && !by_token()) ||
+           (changes_office() && !by_token());
+  }
+
+  bool changes_office() const {
+    return slot.kind == rpc::RequestKind::ElectProclaim ||
+           slot.kind == rpc::RequestKind::ElectTransfer;
   }
 
   bool acquires() const {

@@ -45,7 +45,7 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 // Whether the options ask for more than a plain hold.
 bool beyond_plain(const AcquireOptions& options) {
   return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
-         options.permits_max != 0;
+         options.permits_max != 0 || options.priority != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -65,6 +65,10 @@ rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
   if (options.downgrade) {
     add(rpc::HoldFlag::Downgrade);
   }
+  if (options.priority != 0) {
+    add(rpc::HoldFlag::Ranked);
+    hold.permits = static_cast<std::uint8_t>(options.priority);
+  }
   hold.name = name;
   hold.note = options.note;
   return hold;
@@ -80,10 +84,13 @@ rpc::ErrorCode check_options(const Core& core,
   if (code == rpc::ErrorCode::None && beyond_plain(options)) {
     const bool limited = options.shared || options.permits_max == 0;
     const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
-                           options.permits_max <= 0xffffu &&
+                           options.permits_max <= 0xffffu && options.priority <= 0xffu &&
                            !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
-    if (code == rpc::ErrorCode::None && !core.has(rpc::Feature::LockHolds)) {
+    const bool ranked = options.priority != 0;
+    const bool known =
+        core.has(rpc::Feature::LockHolds) && (!ranked || core.has(rpc::Feature::Elections));
+    if (code == rpc::ErrorCode::None && !known) {
       code = rpc::ErrorCode::FeatureMissing;
     }
   }

@@ -50,6 +50,17 @@ class SessionImpl {
   void acquire(std::string_view name, AcquireOptions options, Session::GrantCallback callback);
   void release(std::string_view name, std::uint64_t token, Session::StatusCallback callback);
 
+  // What the holder changes by its token; exactly once, or under another error not known. In
+  // session_office.cc.
+  void proclaim(std::string_view name,
+                std::uint64_t token,
+                std::string_view value,
+                Session::StatusCallback callback);
+  void transfer(std::string_view name,
+                std::uint64_t token,
+                SessionId target,
+                Session::StatusCallback callback);
+
   // Ok once a majority of the nodes acknowledged a keep-alive that was sent after this call.
   void renew(Session::StatusCallback callback);
 
@@ -71,6 +82,7 @@ class SessionImpl {
   TimePoint remaining() const;
 
  private:
+  void change_office(OperationPtr operation, std::uint64_t token, Session::StatusCallback callback);
   static void send_close(Core& core,
                          const SessionRecord& session,
                          const std::set<std::uint32_t>& acquiring,

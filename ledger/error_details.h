@@ -95,6 +95,9 @@ inline constexpr std::uint32_t kSignerState = 8206;          // What was signed 
 inline constexpr std::uint32_t kLedgerKey = 8207;            // The node's key file is unusable.
 inline constexpr std::uint32_t kClusterLogRot = 8208;        // The stored cluster log is damaged.
 inline constexpr std::uint32_t kHistoryRepair = 8209;        // Shards are to be repaired.
+// 8210 to 8212 are the server's (rpc/error_codes.h).
+inline constexpr std::uint32_t kClusterLogKept = 8213;  // No file system to prune on.
+inline constexpr std::uint32_t kSignerHorizon = 8214;  // What was signed cannot be held against it.
 
 // Snapshots in files (snapshot_decoder.h, snapshot_file.h) and directories made of them. 8301 to
 // 8319.
@@ -113,7 +116,8 @@ inline constexpr std::uint32_t kRestoreRefused = 8313;      // Cluster or nodes 
 // What to do about rot; the end of every message that reports it.
 inline constexpr const char* kRotAdvice =
     "; this node must not vote: start it with --rejoin, which moves the directory aside and takes "
-    "its content from the other nodes";
+    "its content from the other nodes; where no other node has it, restore the newest snapshot "
+    "(gcoordctl snapshot restore)";
 
 // Whether a failure to open says that what the directory held is damaged or gone, as opposed to a
 // disk that cannot be read or written now.

@@ -98,6 +98,9 @@ class History final : public std::enable_shared_from_this<History> {
   // Nothing happens for what is below already. Takes effect in the store with the next flush.
   void prune(ShardId shard, std::uint64_t first);
 
+  // Has the store let go of what was pruned and flushed, as soon as it can; comes back at once.
+  void reclaim() { store_.reclaim(); }
+
   // --- Any thread's.
 
   std::uint32_t shard_count() const { return options_.shard_count; }

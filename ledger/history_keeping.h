@@ -9,31 +9,13 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/history.h"
+#include "ledger/keep_policy.h"
 
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
-#include <string_view>
 
 namespace gcoord::ledger {
-
-// Of a shard; 0 bounds nothing.
-struct KeepPolicy {
-  std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t age_ms = 0;
-
-  bool keeps_all() const { return entries == 0 && bytes == 0 && age_ms == 0; }
-
-  friend bool operator==(const KeepPolicy& a, const KeepPolicy& b) = default;
-};
-
-// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d).
-// InvalidArgument says what is wrong.
-Result<KeepPolicy> parse_keep_policy(std::string_view text);
-// The same back.
-std::string keep_policy_text(const KeepPolicy& policy);
 
 class HistoryKeeper {
  public:
@@ -49,6 +31,11 @@ class HistoryKeeper {
 
   // Looks at the next shards, a bounded number of them. A failure is the store's.
   Status advance(History& history, std::uint64_t now_ms);
+
+  // Looks at one shard: how many entries it let go of. Of many that are too old it is some, so it
+  // is to be called until there are none. Failures are the store's, and DataLoss (kHistoryRot)
+  // where the age of damaged entries is asked for.
+  Result<std::uint64_t> look(History& history, ShardId shard, std::uint64_t now_ms) const;
 
  private:
   Result<std::uint64_t> first_to_keep(const History& history,

@@ -3,7 +3,6 @@
 #include "ledger/error_details.h"
 
 #include <chrono>
-#include <future>
 #include <utility>
 
 namespace gcoord::ledger {
@@ -130,6 +129,40 @@ Status HistoryWorker::settle() {
     return {
         StatusCode::Aborted, "the history was closed before all of it was kept", kHistoryFailed};
   }
+}
+
+struct HistoryWorker::Pruning {
+  HistoryPruning order;
+  std::function<void()> ended;
+  std::promise<Result<PruneReport>> done;
+};
+
+std::future<Result<PruneReport>> HistoryWorker::prune(const PruneOrder& order,
+                                                      std::function<void()> ended) {
+  auto pruning = std::make_shared<Pruning>(
+      Pruning{HistoryPruning{order, options_.clues}, std::move(ended), {}});
+  auto report = pruning->done.get_future();
+  submit({.work = [this, pruning] { return prune_on(pruning); }, .awaited = true});
+  return report;
+}
+
+// Some shards at a time, so that no batch waits for long; what is left comes after what is queued.
+Status HistoryWorker::prune_on(const std::shared_ptr<Pruning>& pruning) {
+  const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
+  bool ended = false;
+  do {
+    GCOORD_TRY(ended, pruning->order.advance(*history_, now_ms));
+  } while (!ended && options_.driver == StorageDriver::Owner);
+  if (!ended) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back({.work = [this, pruning] { return prune_on(pruning); }, .awaited = true});
+    return {};
+  }
+  GCOORD_TRY_STATUS(history_->flush());
+  history_->reclaim();
+  pruning->done.set_value(pruning->order.report(*history_));
+  pruning->ended();
+  return {};
 }
 
 void HistoryWorker::fail(const Status& status) {

@@ -15,6 +15,7 @@
 #include "common/status.h"
 #include "ledger/history.h"
 #include "ledger/history_keeping.h"
+#include "ledger/history_pruning.h"
 #include "ledger/storage_driver.h"
 
 #include <atomic>
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -66,6 +68,10 @@ class HistoryWorker {
   // Returns when everything that was handed over before is durable, or why it is not.
   Status settle();
 
+  // Begins to let go of what an order names, beside what the policy does; ready when that is
+  // durable. `ended` is called then, by the thread. A broken promise: the worker failed, or ended.
+  std::future<Result<PruneReport>> prune(const PruneOrder& order, std::function<void()> ended);
+
   Status failure() const;
 
   // Calls of append() whose batch is hashed.
@@ -88,7 +94,10 @@ class HistoryWorker {
     bool awaited = false;  // Somebody waits for it.
   };
 
+  struct Pruning;
+
   void submit(Task task);
+  Status prune_on(const std::shared_ptr<Pruning>& pruning);
   void run();
   void fail(const Status& status);
   void nap(std::unique_lock<std::mutex>& lock);

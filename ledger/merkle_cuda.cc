@@ -23,12 +23,15 @@ class CudaMerkleDevice final : public MerkleDevice {
     return copy_bytes_to_host(to, from, bytes);
   }
 
+  // A thread launches on the device that it chose itself, and turns come from any thread.
   Status append(const MerkleTurn& turn) override {
+    GCOORD_TRY_STATUS(probe_device(device_));
     launch_append(turn);
     return synchronize_device("appending to Merkle trees");
   }
 
   Status fold_roots(const MerkleTurn& turn, Sha256Words* roots) override {
+    GCOORD_TRY_STATUS(probe_device(device_));
     launch_roots(turn, roots);
     return synchronize_device("folding the roots of Merkle trees");
   }

@@ -6,7 +6,7 @@ namespace gcoord::ledger {
 namespace {
 
 constexpr std::uint32_t kAppendThreads = 128;
-constexpr std::uint32_t kAppendBlocks = 6;  // Of a multiprocessor: 80 registers for each thread.
+constexpr std::uint32_t kAppendBlocks = 8;  // Of a multiprocessor: 64 registers for each thread.
 constexpr std::uint32_t kRootThreads = 128;
 
 __global__ void __launch_bounds__(kAppendThreads, kAppendBlocks)

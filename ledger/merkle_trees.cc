@@ -114,32 +114,51 @@ Status MerkleTrees::check(const MerkleRuns& runs) {
 
 Status MerkleTrees::take(const MerkleRuns& runs) {
   GCOORD_TRY_STATUS(check(runs));
+  count_appends();
+  appended_ = false;
   GCOORD_TRY_STATUS(device_->copy_in(run_shard_, runs.shard.data(), runs.shard.size_bytes()));
   GCOORD_TRY_STATUS(device_->copy_in(run_first_, runs.first.data(), runs.first.size_bytes()));
   GCOORD_TRY_STATUS(device_->copy_in(leaves_, runs.leaves.data(), runs.leaves.size_bytes()));
   GCOORD_TRY_STATUS(device_->copy_in(payload_, runs.payload.data(), runs.payload.size_bytes()));
   turn_.run_count = static_cast<std::uint32_t>(runs.shard.size());
-  sizes_before_.clear();
   shard_of_run_.assign(runs.shard.begin(), runs.shard.end());
   first_of_run_.assign(runs.first.begin(), runs.first.end());
+  run_max_ = 0;
+  for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
+    run_max_ = std::max(run_max_, added(run));
+  }
   return {};
 }
 
-Status MerkleTrees::append() {
-  const auto added = [this](std::uint32_t run) {
-    return first_of_run_[run + 1] - first_of_run_[run];
-  };
+// What was appended, counted shard by shard. Not with every append: a million shards are a
+// millisecond of the host's, a multiple of what the device takes for them.
+void MerkleTrees::count_appends() {
+  for (std::uint32_t run = 0; run < turn_.run_count && appends_ != 0; ++run) {
+    sizes_[shard_of_run_[run]] += appends_ * added(run);
+  }
+  appends_ = 0;
+}
+
+// Whether every tree has room for another append. The bound says so as long as it is far away.
+Status MerkleTrees::check_sizes() {
+  if ((size_bound_ + run_max_) >> limits_.levels == 0) {
+    return {};
+  }
+  count_appends();
+  size_bound_ = *std::ranges::max_element(sizes_);
   for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
     if ((sizes_[shard_of_run_[run]] + added(run)) >> limits_.levels != 0) {
       return {StatusCode::ResourceExhausted, "a tree has no level for so many leaves"};
     }
   }
-  sizes_before_.resize(turn_.run_count);
-  for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
-    std::uint64_t& size = sizes_[shard_of_run_[run]];
-    sizes_before_[run] = size;
-    size += added(run);
-  }
+  return {};
+}
+
+Status MerkleTrees::append() {
+  GCOORD_TRY_STATUS(check_sizes());
+  ++appends_;
+  appended_ = true;
+  size_bound_ += run_max_;
   return device_->append(turn_);
 }
 
@@ -154,9 +173,10 @@ Result<std::vector<Sha256Words>> MerkleTrees::roots() {
 }
 
 Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
-  if (sizes_before_.size() != turn_.run_count) {
+  if (!appended_) {
     return Status{StatusCode::FailedPrecondition, "what was taken has not been appended yet"};
   }
+  count_appends();
   const std::uint32_t leaf_count = turn_.run_count == 0 ? 0 : first_of_run_[turn_.run_count];
   std::vector<Sha256Words> places(leaf_count + turn_.run_count);
   GCOORD_TRY_STATUS(
@@ -164,8 +184,9 @@ Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
   std::vector<Sha256Words> hashes;
   hashes.reserve(leaf_count);
   for (std::uint32_t run = 0; run < turn_.run_count; ++run) {
-    const std::uint32_t count = first_of_run_[run + 1] - first_of_run_[run];
-    const std::size_t place = leaf_place(first_of_run_[run], run, sizes_before_[run]);
+    const std::uint32_t count = added(run);
+    const std::uint64_t before = sizes_[shard_of_run_[run]] - count;
+    const std::size_t place = leaf_place(first_of_run_[run], run, before);
     for (std::uint32_t k = 0; k < count; ++k) {
       hashes.push_back(places[place + k]);
     }
@@ -179,6 +200,7 @@ bool MerkleTrees::by_columns(std::size_t shard_count) const {
 }
 
 Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::uint32_t> shards) {
+  count_appends();
   std::vector<MerkleFrontier> frontiers(shards.size());
   std::uint64_t levels = 0;  // A bit for each that some tree has a peak at.
   for (std::size_t k = 0; k < shards.size(); ++k) {
@@ -212,10 +234,13 @@ Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::
 
 Status MerkleTrees::restore(std::span<const std::uint32_t> shards,
                             std::span<const MerkleFrontier> frontiers) {
+  count_appends();
+  appended_ = false;
   std::uint64_t levels = 0;
   for (std::size_t k = 0; k < shards.size(); ++k) {
     GCOORD_ASSERT(frontiers[k].sane() && frontiers[k].size >> limits_.levels == 0);
     sizes_[shards[k]] = frontiers[k].size;
+    size_bound_ = std::max(size_bound_, frontiers[k].size);
     levels |= frontiers[k].size;
   }
   const bool whole = by_columns(shards.size());

@@ -57,8 +57,8 @@ class MerkleTrees {
   // Of the last fold_roots, by run.
   Result<std::vector<Sha256Words>> roots();
 
-  // Of the last append: of every leaf in the order of `leaves` (FailedPrecondition after a take
-  // that was not appended); and nodes of the levels that are kept, by shard, level and index.
+  // Of the last append: of every leaf in the order of `leaves` (FailedPrecondition after a take or
+  // a restore, until there is one); and nodes of the kept levels, by shard, level and index.
   Result<std::vector<Sha256Words>> leaf_hashes();
   Result<std::vector<KeptNode>> kept();
 
@@ -68,7 +68,10 @@ class MerkleTrees {
   Status restore(std::span<const std::uint32_t> shards, std::span<const MerkleFrontier> frontiers);
 
   // Leaves of a shard's tree.
-  std::uint64_t size(std::uint32_t shard) const { return sizes_[shard]; }
+  std::uint64_t size(std::uint32_t shard) {
+    count_appends();
+    return sizes_[shard];
+  }
 
   std::size_t memory_bytes() const { return memory_bytes_; }
 
@@ -80,6 +83,12 @@ class MerkleTrees {
   Status check(const MerkleRuns& runs);
   bool by_columns(std::size_t shard_count) const;
   Status check_run(const MerkleRuns& runs, std::uint32_t run) const;
+  Status check_sizes();
+  void count_appends();
+
+  std::uint32_t added(std::uint32_t run) const {
+    return first_of_run_[run + 1] - first_of_run_[run];
+  }
 
   std::unique_ptr<MerkleDevice> device_;
   MerkleLimits limits_;
@@ -92,8 +101,11 @@ class MerkleTrees {
   std::byte* payload_ = nullptr;
   Sha256Words* roots_ = nullptr;
   // What was taken, and how large trees are, on the host.
-  std::vector<std::uint64_t> sizes_;
-  std::vector<std::uint64_t> sizes_before_;  // By run, of the last append.
+  std::vector<std::uint64_t> sizes_;  // By shard: before the appends that are not counted in it.
+  std::uint64_t appends_ = 0;         // Of what was taken, that are not counted.
+  bool appended_ = false;             // What was taken, at least once.
+  std::uint64_t size_bound_ = 0;      // No tree is larger, with all appends counted.
+  std::uint32_t run_max_ = 0;         // The most leaves of a run.
   std::vector<std::uint32_t> shard_of_run_;
   std::vector<std::uint32_t> first_of_run_;
   std::vector<std::uint64_t> named_in_;  // By shard: the take that named it last.

@@ -27,8 +27,8 @@ namespace gcoord::ledger {
 // tlog-tiles: height 8), and whatever lies between follows from them.
 inline constexpr std::uint32_t kKeptLevels = 8;
 
-// Runs that one block of threads works on.
-inline constexpr std::uint32_t kMerkleBlockRuns = 256;
+// Runs that one block of threads works on: few, so that many blocks hide what one waits for.
+inline constexpr std::uint32_t kMerkleBlockRuns = 128;
 
 struct KeptNode {
   std::uint32_t shard;

@@ -82,11 +82,17 @@ GCOORD_HD_FLAT Sha256Words hash_node_words(const Sha256Words& left, const Sha256
     block.word[i] = before << 24 | word >> 8;
     before = word;
   }
-  sha256_add_block(state, block);
-  Sha256Block tail{};
-  tail.word[0] = before << 24 | 0x00800000;
-  tail.word[15] = kNodeBits;
-  sha256_add_block(state, tail);
+  // One body for both blocks: instructions are dearer than the words that could be known before.
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t b = 0; b < 2; ++b) {
+    sha256_add_block(state, block);
+    GCOORD_UNROLL
+    for (std::uint32_t i = 1; i < 15; ++i) {
+      block.word[i] = 0;
+    }
+    block.word[0] = before << 24 | 0x00800000;
+    block.word[15] = kNodeBits;
+  }
   return state;
 }
 

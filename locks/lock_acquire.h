@@ -80,6 +80,7 @@ GCOORD_HD inline void downgrade(const ApplyPoint& at,
   }
   release_note(tables, extra.note_first);
   extra.note_first = NameBlockRow{};
+  extra.delay_ms = 0;
   store_extra(tables, lock, extra);
   const ShareGrant grant{lock.holder, lock.token, lock.granted_at, ask};
   unlink_holder(tables, lock_row);
@@ -155,6 +156,8 @@ GCOORD_HD_APART void acquire_held_apart(const Point& at,
     reply.holder = tables.sessions[lock.holder].session;
   } else {
     queue_or_refuse(at, command, lock_row, request_row, reply);
+    const bool delayed = is_marked(lock) && load_extra(tables, lock).hold_count == 0;
+    reply.code = delayed && reply.code == LockCode::Busy ? LockCode::LockDelayed : reply.code;
   }
 }
 
@@ -203,6 +206,7 @@ GCOORD_HD_APART void acquire_free_apart(const Point& at,
   const LockRecord& lock = tables.locks[lock_row];
   LockExtra extra = load_extra(tables, lock);
   extra.note_first = store_note(tables, note_start(command), command.note_bytes);
+  extra.delay_ms = ask.delay_ms;
   store_extra(tables, lock, extra);
   grant(tables, lock_row, session_row, at.index);
   reply.token = lock.token;

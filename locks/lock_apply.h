@@ -9,9 +9,12 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "locks/lock_acquire.h"
+#include "locks/lock_break.h"
 #include "locks/lock_chain.h"
 #include "locks/lock_command.h"
+#include "locks/lock_delay_end.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_office.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_sessions.h"
@@ -25,14 +28,14 @@ GCOORD_HD inline SessionRow live_session(const ApplyPoint& at, SessionRow row, L
     reply.code = LockCode::SessionUnknown;
     return row;
   }
-  if (at.tables.sessions[row].phase == SessionPhase::Dying) {
+  if (at.tables.sessions[row].phase != SessionPhase::Live) {
     reply.code = LockCode::SessionExpired;
     return SessionRow{};
   }
   return row;
 }
 
-// An acquire or a release: what they share stands here once.
+// An acquire, a release or a change by the holder: what they share stands here once.
 GCOORD_HD inline void apply_request(const ApplyPoint& at,
                                     const LockCommand& command,
                                     SessionRow found,
@@ -53,8 +56,13 @@ GCOORD_HD inline void apply_request(const ApplyPoint& at,
   const LockRow lock_row = find_lock(at.tables, at.shard, command.name_hash, at.keys);
   if (acquires) {
     acquire(at, command, session_row, lock_row, request_row, reply);
-  } else {
+  } else if (command.kind == LockCommandKind::Release) {
     release(at, command, session_row, lock_row, reply);
+    if (reply.code != LockCode::Released && reply.code != LockCode::HoldReturned) {
+      tell_broken(at, command, session_row, reply);
+    }
+  } else {
+    change_office_apart(at, command, session_row, lock_row, reply);
   }
   if (remembered) {
     store_reply(at.tables, request_row, reply);
@@ -96,6 +104,31 @@ GCOORD_HD inline void apply_cancel_wait(const ApplyPoint& at,
   reply.code = tables.requests[row].code;
   reply.token = tables.requests[row].token;
   reply.holder = tables.requests[row].holder;
+}
+
+// Ends the wait of a deadlock, if it is still that very wait; what else there is stays.
+GCOORD_HD inline void apply_break_wait(const ApplyPoint& at,
+                                       const LockCommand& command,
+                                       SessionRow found,
+                                       LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const SessionRow session_row = live_session(at, found, reply);
+  if (session_row.value == 0) {
+    return;
+  }
+  const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
+  const bool waits = row.value != 0 && tables.requests[row].code == LockCode::Waiting &&
+                     tables.requests[row].enqueued_at.value == command.token.value;
+  if (!waits) {
+    reply.code = LockCode::NotWaiting;
+    return;
+  }
+  const LockRow lock = tables.requests[row].lock;
+  end_wait(tables, row, LockCode::Deadlock, FencingToken{}, at.events);
+  if (is_marked(tables.locks[lock])) {
+    wake(tables, lock, at.index, at.events);
+  }
+  reply.code = LockCode::Deadlock;
 }
 
 // The session is registered by now; `added` says that it was not before.
@@ -143,11 +176,14 @@ GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
   if (adds) {
     row = register_session(at.tables, at.shard, command, at.keys, reply);
   }
-  if (names_lock(command.kind)) {
+  if (concerns_lock(command.kind)) {
     return apply_request(at, command, row, reply);
   }
   if (command.kind == LockCommandKind::CancelWait) {
     return apply_cancel_wait(at, command, row, reply);
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return apply_break_wait(at, command, row, reply);
   }
   if (command.kind == LockCommandKind::RegisterSession) {
     return apply_register(at, row, adds, reply);
@@ -162,10 +198,17 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::Acquire:
     case LockCommandKind::Release:
     case LockCommandKind::CancelWait:
+    case LockCommandKind::BreakWait:
     case LockCommandKind::RegisterSession:
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
+    case LockCommandKind::Proclaim:
+    case LockCommandKind::Transfer:
       return apply_of_session(at, command, reply);
+    case LockCommandKind::BreakLock:
+      return apply_break(at, command, reply);
+    case LockCommandKind::EndDelay:
+      return apply_end_delay(at, command, reply);
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;

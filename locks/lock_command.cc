@@ -3,6 +3,8 @@
 #include "common/assert.h"
 #include "common/utf8.h"
 #include "locks/byte_codec.h"
+#include "locks/lock_break_wait.h"
+#include "locks/lock_force_command.h"
 
 #include <string>
 
@@ -18,6 +20,8 @@ constexpr std::uint8_t flags_known(LockCommandKind kind) {
     case LockCommandKind::Acquire:
       return kAcquireWait | kAcquireRegister | kAcquireHold;
     case LockCommandKind::Release:
+    case LockCommandKind::Proclaim:
+    case LockCommandKind::Transfer:
       return kReleaseByToken;
     case LockCommandKind::CancelWait:
       return kCancelTimedOut;
@@ -27,11 +31,17 @@ constexpr std::uint8_t flags_known(LockCommandKind kind) {
 }
 
 bool kind_known(LockCommandKind kind) {
-  return kind >= LockCommandKind::Acquire && kind <= LockCommandKind::CloseSession;
+  return (kind >= LockCommandKind::Acquire && kind <= LockCommandKind::CloseSession) ||
+         changes_office(kind);
+}
+
+// Whether it says which hold of which lock it is about.
+bool kind_has_token(LockCommandKind kind) {
+  return kind == LockCommandKind::Release || changes_office(kind);
 }
 
 bool kind_acknowledges(LockCommandKind kind) {
-  return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
+  return kind == LockCommandKind::Acquire || kind_has_token(kind);
 }
 
 bool kind_has_sequence(LockCommandKind kind) {
@@ -81,10 +91,18 @@ Status check_fields(const LockCommand& command) {
   if (command.kind == LockCommandKind::ExpireSession && command.serial == 0) {
     return bad("serial 0");
   }
-  if (command.kind == LockCommandKind::Release && command.token.value == 0) {
+  if (kind_has_token(command.kind) && command.token.value == 0) {
     return bad("token 0");
   }
+  if (command.kind == LockCommandKind::Transfer && office_word(command) == 0) {
+    return bad("no session to hand over to");
+  }
   return {};
+}
+
+void set_office_word(LockCommand& command, std::uint64_t word) {
+  command.ttl_ms = static_cast<std::uint32_t>(word >> 32);
+  command.serial = static_cast<std::uint32_t>(word);
 }
 
 void read_fields(ByteReader& reader, LockCommand& command) {
@@ -104,10 +122,13 @@ void read_fields(ByteReader& reader, LockCommand& command) {
   if (command.kind == LockCommandKind::ExpireSession) {
     command.serial = reader.integer<std::uint32_t>();
   }
-  if (command.kind == LockCommandKind::Release) {
+  if (kind_has_token(command.kind)) {
     command.name_hash.low = reader.integer<std::uint64_t>();
     command.name_hash.high = reader.integer<std::uint64_t>();
     command.token = FencingToken{reader.integer<std::uint64_t>()};
+  }
+  if (command.kind == LockCommandKind::Transfer) {
+    set_office_word(command, reader.integer<std::uint64_t>());
   }
 }
 
@@ -130,7 +151,7 @@ Status read_ask(ByteReader& reader, LockCommand& command) {
   }
   command.hold_flags = ask.flags;
   command.hold_permits = ask.permits;
-  command.serial = ask.limit;
+  command.serial = ask.limit | std::uint32_t{ask.delay_ms} << 16;
   command.note_bytes = static_cast<std::uint16_t>(note_bytes);
   return check_ask(command);
 }
@@ -148,6 +169,21 @@ Status read_name(ByteReader& reader, LockCommand& command) {
   command.name_bytes = static_cast<std::uint16_t>(name.size());
   command.name_hash = hash_name(name);
   command.token = note_hash(reader.text(command.note_bytes));
+  return {};
+}
+
+// The rest of a proclamation.
+void set_note(LockCommand& command, std::string_view note) {
+  command.name = note.data();
+  command.note_bytes = static_cast<std::uint16_t>(note.size());
+  set_office_word(command, note_hash(note).value);
+}
+
+Status read_proclaimed(ByteReader& reader, LockCommand& command) {
+  if (reader.rest_bytes() > kNoteBytesMax) {
+    return bad("note above 512 bytes");
+  }
+  set_note(command, reader.text(reader.rest_bytes()));
   return {};
 }
 
@@ -186,7 +222,7 @@ LockCommand make_acquire_hold(const HoldFields& fields) {
   command.flags = static_cast<std::uint8_t>(command.flags | kAcquireHold);
   command.hold_flags = fields.ask.flags;
   command.hold_permits = fields.ask.permits;
-  command.serial = fields.ask.limit;
+  command.serial = fields.ask.limit | std::uint32_t{fields.ask.delay_ms} << 16;
   command.note_bytes = static_cast<std::uint16_t>(note.size());
   command.token = note_hash(note);
   return command;
@@ -201,6 +237,21 @@ LockCommand make_release(const ReleaseFields& fields) {
   command.acked_below = fields.by_token ? RequestSequence{1} : fields.acked_below;
   command.name_hash = fields.name_hash;
   command.token = fields.token;
+  return command;
+}
+
+LockCommand make_proclaim(const ReleaseFields& holder, std::string_view note) {
+  GCOORD_ASSERT(note.size() <= kNoteBytesMax);
+  LockCommand command = make_release(holder);
+  command.kind = LockCommandKind::Proclaim;
+  set_note(command, note);
+  return command;
+}
+
+LockCommand make_transfer(const ReleaseFields& holder, SessionId target) {
+  LockCommand command = make_release(holder);
+  command.kind = LockCommandKind::Transfer;
+  set_office_word(command, target.value);
   return command;
 }
 
@@ -241,6 +292,12 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::Noop) {
     return 0;
   }
+  if (is_force_kind(command.kind)) {
+    return encode_force(command, out);
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return encode_break_wait(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -261,10 +318,17 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::ExpireSession) {
     writer.integer(command.serial);
   }
-  if (command.kind == LockCommandKind::Release) {
+  if (kind_has_token(command.kind)) {
     writer.integer(command.name_hash.low);
     writer.integer(command.name_hash.high);
     writer.integer(command.token.value);
+  }
+  if (command.kind == LockCommandKind::Transfer) {
+    writer.integer(office_word(command));
+  }
+  if (command.kind == LockCommandKind::Proclaim) {
+    GCOORD_ASSERT(command.note_bytes <= kNoteBytesMax);
+    writer.bytes(command.name, command.note_bytes);
   }
   if (command.kind == LockCommandKind::Acquire) {
     write_name(writer, command);
@@ -279,6 +343,12 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   }
   ByteReader reader{bytes};
   command.kind = static_cast<LockCommandKind>(reader.integer<std::uint8_t>());
+  if (is_force_kind(command.kind)) {
+    return decode_force(command.kind, bytes.subspan(1));
+  }
+  if (command.kind == LockCommandKind::BreakWait) {
+    return decode_break_wait(bytes.subspan(1));
+  }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};
   }
@@ -289,6 +359,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   Status status = check_fields(command);
   if (status.ok() && command.kind == LockCommandKind::Acquire) {
     status = read_name(reader, command);
+  }
+  if (status.ok() && command.kind == LockCommandKind::Proclaim) {
+    status = read_proclaimed(reader, command);
   }
   if (!status.ok()) {
     return status;

@@ -25,7 +25,8 @@ std::size_t shard_column_bytes(std::uint32_t shard_count) {
 LockCpu::LockCpu(const LockOptions& options)
     : options_(options),
       shard_columns_(shard_column_bytes(options.shard_count)),
-      clock_(options.clock) {
+      clock_(options.clock),
+      delays_(options.clock.tick_ms) {
   GCOORD_ASSERT(options.shard_count > 0);
   tables_.shards = shard_columns_.column<LockShardRow>(options.shard_count);
   led_ = shard_columns_.column<std::uint64_t>(led_word_count(options.shard_count));
@@ -75,8 +76,12 @@ void LockCpu::reserve(const LockDemand& demand) {
 LockReply LockCpu::apply(
     ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
   reserve(demand_of(command));
+  const bool breaks = command.kind == LockCommandKind::BreakLock;
+  const auto targets = breaks ? break_targets(shard, command) : std::vector<BreakTarget>{};
   const LockReply reply = locks::apply(tables_, shard, index, command, events);
   unknown_command_count_ += reply.code == LockCode::UnknownCommand ? 1 : 0;
+  follow_break(targets, shard, command);
+  follow_force(command, reply, shard);
   follow(reply, shard, now);
   return reply;
 }
@@ -101,13 +106,18 @@ void LockCpu::follow(const LockReply& reply, ShardId shard, Tick now) {
       GCOORD_ASSERT(tables_.sessions[reply.changed_row].shard == shard);
       return register_with_clock(reply.changed_row, now);
     case RegistrationChange::Dying:
+      follow_delays(reply.changed_row, shard, now);
       return clock_.on_dying(reply.changed_row, now);
+    case RegistrationChange::Delaying:
+      follow_delays(reply.changed_row, shard, now);
+      return clock_.on_delaying(reply.changed_row);
     case RegistrationChange::Removed:
       // Closed sessions are remembered too: who keeps one alive that another program closed must
       // learn that it is over.
       return clock_.on_removed(
           reply.changed_row,
-          reply.code == LockCode::SessionExpired || reply.code == LockCode::SessionClosed);
+          reply.code == LockCode::SessionExpired || reply.code == LockCode::SessionClosed ||
+              reply.code == LockCode::DelayEnded || reply.code == LockCode::Broken);
   }
 }
 
@@ -120,7 +130,7 @@ void LockCpu::register_with_clock(SessionRow row, Tick now) {
                         .ttl_ms = session.ttl_ms},
                        now,
                        leads(session.shard));
-  if (session.phase == SessionPhase::Dying) {
+  if (session.phase != SessionPhase::Live) {
     clock_.on_dying(row, now);
   }
 }
@@ -172,6 +182,7 @@ Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tic
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
     register_with_clock(row, now);
+    follow_restored(row, now);
   }
   return {};
 }
@@ -181,6 +192,7 @@ void LockCpu::drop(ShardId shard) {
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
     clock_.on_removed(row, false);
   }
+  delays_.drop(shard);
   drop_shard(tables_, shard);
 }
 
@@ -190,6 +202,7 @@ void LockCpu::on_became_leader(ShardId shard, Tick now, std::uint64_t election_t
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
     clock_.on_led(row, now, election_ticks);
   }
+  delays_.on_led(shard);
 }
 
 void LockCpu::on_lost_leadership(ShardId shard) {
@@ -198,6 +211,7 @@ void LockCpu::on_lost_leadership(ShardId shard) {
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
     clock_.on_not_led(row);
   }
+  delays_.on_not_led(shard);
 }
 
 LockUsage LockCpu::usage() const {

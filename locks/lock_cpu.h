@@ -17,6 +17,7 @@
 
 #include "common/column_arena.h"
 #include "common/status.h"
+#include "locks/delay_clock.h"
 #include "locks/growing_index.h"
 #include "locks/lock_command.h"
 #include "locks/lock_demand.h"
@@ -88,11 +89,24 @@ struct HeldLock {
   std::vector<Holder> holders;  // Of a lock that is held together, by their tokens; else none.
 };
 
+// A hold that was broken by force, and that its session was not told of by a release.
+struct LostLock {
+  ShardId shard;
+  std::string name;
+  FencingToken token;
+  LogIndex broken_at;
+};
+
+// Holds that losses() looks at in one shard; newer ones, and what was broken last, come first.
+inline constexpr std::uint32_t kLossesLookedAt = 65'536;
+
 struct QueuedWaiter {
   std::uint32_t queue_place = 0;  // 0 is the next to be granted.
   SessionId session;
   RequestSequence sequence;
   LogIndex enqueued_at;
+  HoldAsk ask;
+  std::string note;  // What it will leave with the lock.
 };
 
 class LockCpu {
@@ -144,6 +158,9 @@ class LockCpu {
                                     std::size_t limit) const;
   bool registered(ShardId shard, SessionId session) const;
 
+  // What the session lost by force, in all its shards.
+  std::vector<LostLock> losses(SessionId session) const;
+
   const LockShardRow& shard(ShardId shard) const { return tables_.shard(shard); }
 
   // Chain over everything applied in this shard; equal on replicas that applied the same.
@@ -164,6 +181,10 @@ class LockCpu {
   SessionClock& clock() { return clock_; }
 
   const SessionClock& clock() const { return clock_; }
+
+  DelayClock& delays() { return delays_; }
+
+  const DelayClock& delays() const { return delays_; }
 
   LockUsage usage() const;
 
@@ -186,6 +207,20 @@ class LockCpu {
                         RowPool<Record, RowId>& pool,
                         std::uint32_t wanted);
   void follow(const LockReply& reply, ShardId shard, Tick now);
+
+  // Sessions whose holds a break may end, with the tokens of these.
+  struct BreakTarget {
+    SessionRow session;
+    FencingToken token;
+  };
+
+  std::vector<BreakTarget> break_targets(ShardId shard, const LockCommand& command) const;
+  void follow_break(const std::vector<BreakTarget>& targets,
+                    ShardId shard,
+                    const LockCommand& command);
+  void follow_delays(SessionRow row, ShardId shard, Tick now);
+  void follow_restored(SessionRow row, Tick now);
+  void follow_force(const LockCommand& command, const LockReply& reply, ShardId shard);
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
   bool remembers(ShardId shard, const LockCommand& command) const;
@@ -203,6 +238,7 @@ class LockCpu {
   std::uint64_t waiter_count_ = 0;
   LockTables tables_;
   SessionClock clock_;
+  DelayClock delays_;
   std::uint64_t unknown_command_count_ = 0;
 };
 

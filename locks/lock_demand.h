@@ -55,7 +55,16 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.requests = 1;
       demand.events = 1;
       break;
+    case LockCommandKind::BreakWait:
     case LockCommandKind::CancelWait:
+      demand.events = 1;
+      break;
+    case LockCommandKind::Proclaim:
+      demand.requests = 1;
+      demand.name_blocks = 1 + name_block_count(command.note_bytes);
+      break;
+    case LockCommandKind::Transfer:
+      demand.requests = 1;
       demand.events = 1;
       break;
     case LockCommandKind::RegisterSession:
@@ -64,6 +73,15 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
       demand.events = kLockEventsPerCommandMax;
+      break;
+    case LockCommandKind::BreakLock:
+      // What stays of each hold, with a name of its own.
+      demand.locks = (command.flags & kBreakAll) != 0 ? kHoldersMax : 1;
+      demand.name_blocks = demand.locks * name_block_count(command.name_bytes);
+      demand.events = 1;
+      break;
+    case LockCommandKind::EndDelay:
+      demand.events = 1;
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:

@@ -20,6 +20,7 @@
 
 #include "common/hd.h"
 #include "common/random.h"
+#include "locks/lock_break_wait.h"
 #include "locks/lock_command.h"
 
 #include <cstddef>
@@ -85,8 +86,11 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
                                                                            : 0;
   const bool sequenced = acquires || releases || command.kind == LockCommandKind::CancelWait ||
                          command.kind == LockCommandKind::CloseSession;
-  bool sane = (command.flags & ~flags) == 0 && command.session.value != 0 &&
-              (!sequenced || command.sequence.value != 0);
+  if (command.kind == LockCommandKind::BreakWait) {
+    return break_wait_sound(command);
+  }
+  bool sane = !changes_office(command.kind) && (command.flags & ~flags) == 0 &&
+              command.session.value != 0 && (!sequenced || command.sequence.value != 0);
   if (acquires || releases) {
     sane = sane && command.acked_below.value > 0 && command.acked_below <= command.sequence;
   }
@@ -116,6 +120,10 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
     case LockCommandKind::Release:
       command.token = FencingToken{entry.word[5]};
       break;
+    case LockCommandKind::BreakWait:
+      command.sequence = RequestSequence{entry.word[1]};
+      command.token = FencingToken{entry.word[5]};
+      break;
     case LockCommandKind::RegisterSession:
       command.ttl_ms = number;
       break;
@@ -127,6 +135,8 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
+    case LockCommandKind::Proclaim:  // Their notes and sessions have no room in an entry.
+    case LockCommandKind::Transfer:
     default:
       command.kind = LockCommandKind::Unknown;
       break;

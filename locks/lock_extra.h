@@ -25,13 +25,14 @@ namespace gcoord::locks {
 
 struct LockExtra {
   NameBlockRow name_first;
-  std::uint32_t hold_count = 1;  // Of the holder.
+  std::uint32_t hold_count = 1;  // Of the holder; 0: it failed, and the lock stays (lock_delay.h).
   NameBlockRow note_first;       // The holder's; 0: none.
   LockRow share_first;           // Of several holders, by their tokens.
   LockRow share_last;
   std::uint32_t share_count = 0;    // 0: it is held by one alone, or by nobody.
   std::uint32_t permits_limit = 0;  // While it is held together; 0: by readers.
   std::uint32_t permits_used = 0;
+  std::uint32_t delay_ms = 0;  // What the holder asked for; see HoldAsk.
 };
 
 GCOORD_HD inline NameBlockRow extra_row(const LockRecord& lock) {
@@ -43,7 +44,8 @@ GCOORD_HD inline LockExtra load_extra(const LockTables& tables, const LockRecord
   const NameBlock& block = tables.name_blocks[extra_row(lock)];
   LockExtra extra;
   extra.name_first = NameBlockRow{block.next};
-  extra.hold_count = block.words[0];
+  extra.hold_count = block.words[0] & 0xffffu;
+  extra.delay_ms = block.words[0] >> 16;
   extra.note_first = NameBlockRow{block.words[1]};
   extra.share_first = LockRow{block.words[2]};
   extra.share_last = LockRow{block.words[3]};
@@ -58,7 +60,7 @@ GCOORD_HD inline void store_extra(const LockTables& tables,
                                   const LockExtra& extra) {
   NameBlock block;
   block.next = extra.name_first.value;
-  block.words[0] = extra.hold_count;
+  block.words[0] = extra.hold_count | extra.delay_ms << 16;
   block.words[1] = extra.note_first.value;
   block.words[2] = extra.share_first.value;
   block.words[3] = extra.share_last.value;

@@ -30,6 +30,12 @@ GCOORD_HD constexpr bool names_lock(LockCommandKind kind) {
   return kind == LockCommandKind::Acquire || kind == LockCommandKind::Release;
 }
 
+// Whether the command is a numbered request about one lock. Windows (lock_plan.h) take only those
+// that name one.
+GCOORD_HD constexpr bool concerns_lock(LockCommandKind kind) {
+  return names_lock(kind) || changes_office(kind);
+}
+
 // What of an acquire's ask and note its other words do not say; 0 when it is plain.
 GCOORD_HD constexpr std::uint64_t hold_word(const LockCommand& command) {
   return std::uint64_t{command.hold_flags} << 16 | std::uint64_t{command.hold_permits} << 24 |
@@ -41,7 +47,7 @@ GCOORD_HD inline std::uint32_t argument_hash(const LockCommand& command) {
   const auto kind = static_cast<std::uint64_t>(command.kind);
   const std::uint64_t wait = command.flags & kAcquireWait;
   const std::uint64_t head = mix64(kind << 8 | wait | hold_word(command)) ^ command.token.value ^
-                             std::uint64_t{command.serial} << 32;
+                             std::uint64_t{command.serial} << 32 ^ office_word(command) >> 32;
   return static_cast<std::uint32_t>(
       mix64(mix64(head) ^ command.name_hash.low ^ mix64(command.name_hash.high)));
 }
@@ -74,7 +80,7 @@ GCOORD_HD inline LockKeys make_keys(const LockTables& tables,
   LockKeys keys;
   keys.session_hash = tables.session_hash(shard, command.session);
   keys.digest = command_digest(index, command);
-  if (names_lock(command.kind)) {
+  if (concerns_lock(command.kind)) {
     keys.lock_hash = tables.lock_hash(shard, command.name_hash);
     keys.argument_hash = argument_hash(command);
   }

@@ -4,6 +4,7 @@
 // then the answer is linearizable. Host and device.
 #pragma once
 
+#include "locks/lock_broken.h"
 #include "locks/lock_share.h"
 #include "locks/lock_table.h"
 
@@ -15,6 +16,8 @@ enum class TokenVerdict : std::uint8_t {
   Valid = 0,  // The token is the newest of its name and its holder's session lives.
   Stale = 1,  // Another token holds, or the holder's session has ended.
   Free = 2,   // Nobody holds the lock; the token is not valid.
+  // The hold under it was broken by force, and its session, which lives, was not told by a release.
+  Broken = 3,
 };
 
 struct TokenCheck {
@@ -24,7 +27,6 @@ struct TokenCheck {
 };
 
 // Whether one of several holders has this token, and lives.
-
 GCOORD_HD inline bool is_share_token(const LockTables& tables,
                                      const LockRecord& lock,
                                      FencingToken token) {
@@ -43,17 +45,26 @@ GCOORD_HD inline bool is_share_token(const LockTables& tables,
   return false;
 }
 
+// Why a token is not valid.
+GCOORD_HD inline TokenVerdict unless_broken(const LockTables& tables,
+                                            const TokenCheck& request,
+                                            TokenVerdict verdict) {
+  const LockRow row = find_broken(tables, request.shard, request.name_hash, request.token);
+  return row.value != 0 ? TokenVerdict::Broken : verdict;
+}
+
 GCOORD_HD inline TokenVerdict check_token(const LockTables& tables, const TokenCheck& request) {
   const LockRow row = find_lock(tables, request.shard, request.name_hash);
   if (row.value == 0) {
-    return TokenVerdict::Free;
+    return unless_broken(tables, request, TokenVerdict::Free);
   }
   const LockRecord& lock = tables.locks[row];
   if (is_share_token(tables, lock, request.token)) {
     return TokenVerdict::Valid;
   }
   const bool alive = tables.sessions[lock.holder].phase == SessionPhase::Live;
-  return alive && lock.token == request.token ? TokenVerdict::Valid : TokenVerdict::Stale;
+  return alive && lock.token == request.token ? TokenVerdict::Valid
+                                              : unless_broken(tables, request, TokenVerdict::Stale);
 }
 
 }  // namespace gcoord::locks

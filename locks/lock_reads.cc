@@ -87,7 +87,9 @@ std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
       found.push_back({.queue_place = place,
                        .session = tables_.sessions[waiter.session_row].session,
                        .sequence = waiter.sequence,
-                       .enqueued_at = waiter.enqueued_at});
+                       .enqueued_at = waiter.enqueued_at,
+                       .ask = unpack_ask(waiter.token.value),
+                       .note = note_text(tables_, note_of(waiter))});
     }
     row = waiter.queue_next;
   }

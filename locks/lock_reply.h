@@ -61,11 +61,29 @@ enum class LockCode : std::uint8_t {
   HoldConflict =
       28,  // The session has a share and asks for the lock alone, or otherwise; no change.
   LimitDiffers = 29,  // Those who hold it share under another limit of permits; no change.
+  // Holds that were broken by force (lock_break.h), and locks whose holder failed (lock_delay.h).
+  HoldBroken = 40,   // To Release: the hold under this token was broken.
+  LockDelayed = 41,  // To Acquire without wait: nobody has it until its delay is over.
+  Broken = 42,       // To BreakLock: holder and token say which hold ended, of several the oldest.
+  DelayEnded = 43,   // To EndDelay.
+  DelayOver = 44,    // To EndDelay: the lock does not stay for a delay under this token; no change.
+  // How a wait ended, as event and as the stored reply of its acquire; answers to BreakWait.
+  Deadlock = 60,  // It was one of several that would have waited for each other for ever.
+  // Answers to Proclaim and Transfer (lock_office.h).
+  Proclaimed = 50,    // The note is the holder's now; token is the one that it has.
+  Transferred = 51,   // token is the new one, and holder the session that holds the lock by it.
+  TargetAbsent = 52,  // The session does not wait to hold the lock alone; no change.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps
 // the volatile session clock in step with it.
-enum class RegistrationChange : std::uint8_t { None, Added, Dying, Removed };
+enum class RegistrationChange : std::uint8_t {
+  None,
+  Added,
+  Dying,
+  Removed,
+  Delaying,  // It ended, but for locks that stay for their delay (lock_delay.h).
+};
 
 struct LockReply {
   LockCode code = LockCode::None;

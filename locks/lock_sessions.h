@@ -8,6 +8,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/lock_delay.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
@@ -103,19 +104,29 @@ GCOORD_HD inline void end_requests(const LockTables& tables,
   }
 }
 
-// One step of the end of a session; reply.more says that locks are left.
+// One step of the end of a session; reply.more says that locks are left. A session of which the
+// first step was an expiry has failed: locks with a delay stay, and with them its registration.
 GCOORD_HD inline void end_session(const LockTables& tables,
                                   SessionRow row,
                                   LogIndex index,
                                   LockEvents& events,
                                   LockReply& reply) {
   SessionRecord& session = tables.sessions[row];
-  session.phase = SessionPhase::Dying;
-  end_requests(tables, row, index, events);
+  if (session.phase == SessionPhase::Live) {
+    const bool expires = reply.code == LockCode::SessionExpired;
+    session.phase = SessionPhase::Dying;
+    end_requests(tables, row, index, events);
+    session.phase = expires ? SessionPhase::Failed : SessionPhase::Dying;
+  }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kReleasesPerCommandMax && session.hold_first.value != 0; ++i) {
     // A plain lock goes to one, but waits and marked locks may have left no room for even that.
-    const bool may_wake_many = is_marked(tables.locks[session.hold_first]);
+    const LockRecord& first = tables.locks[session.hold_first];
+    if (session.phase == SessionPhase::Failed && wants_delay(tables, first)) {
+      begin_delay(tables, session.hold_first);
+      continue;
+    }
+    const bool may_wake_many = is_marked(first);
     const std::uint32_t needed = may_wake_many ? kHoldersMax : 1;
     if (kLockEventsPerCommandMax - events.count < needed) {
       break;
@@ -126,6 +137,10 @@ GCOORD_HD inline void end_session(const LockTables& tables,
   if (session.hold_first.value != 0) {
     reply.more = true;
     reply.change = RegistrationChange::Dying;
+    return;
+  }
+  if (session.hold_count != 0) {
+    reply.change = RegistrationChange::Delaying;
     return;
   }
   remove_session(tables, row);

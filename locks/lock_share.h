@@ -20,6 +20,7 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "common/random.h"
+#include "locks/lock_broken.h"
 #include "locks/lock_extra.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_table.h"
@@ -211,6 +212,7 @@ GCOORD_HD inline bool let_in(const LockTables& tables,
     add_share(tables, row, share, {waiter.session_row, token, index, ask});
   } else {
     extra.note_first = note_of(waiter);
+    extra.delay_ms = ask.delay_ms;
     store_extra(tables, lock, extra);
     grant(tables, row, waiter.session_row, index);
     token = lock.token;
@@ -236,21 +238,32 @@ GCOORD_HD inline void wake(const LockTables& tables,
   }
 }
 
-// A holder lets go of what it holds of a marked lock: all of it, or its share.
+// A marked lock has no holder, and nothing that its last one left.
+GCOORD_HD inline void clear_hold(const LockTables& tables, LockRow row) {
+  LockExtra extra = load_extra(tables, tables.locks[row]);
+  release_note(tables, extra.note_first);
+  extra.note_first = NameBlockRow{};
+  extra.hold_count = 1;
+  extra.delay_ms = 0;
+  store_extra(tables, tables.locks[row], extra);
+  tables.locks[row].holder = SessionRow{};
+}
+
+// A holder lets go of what it holds of a marked lock: all of it, or its share; or of what stayed of
+// a hold that was broken.
 template <typename Events>
 GCOORD_HD_APART void let_go(const LockTables& tables, LockRow row, LogIndex index, Events& events) {
   LockRow head = row;
+  if (is_broken(tables.locks[row])) {
+    drop_broken(tables, row);
+    return;
+  }
   if (is_share(tables.locks[row])) {
     head = head_of(tables.locks[row]);
     drop_share(tables, row);
   } else {
     unlink_holder(tables, row);
-    LockExtra extra = load_extra(tables, tables.locks[row]);
-    release_note(tables, extra.note_first);
-    extra.note_first = NameBlockRow{};
-    extra.hold_count = 1;
-    store_extra(tables, tables.locks[row], extra);
-    tables.locks[row].holder = SessionRow{};
+    clear_hold(tables, row);
   }
   wake(tables, head, index, events);
 }

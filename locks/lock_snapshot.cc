@@ -1,7 +1,9 @@
 #include "locks/lock_snapshot.h"
 
 #include "locks/byte_codec.h"
+#include "locks/lock_broken.h"
 #include "locks/lock_command.h"
+#include "locks/lock_delay.h"
 #include "locks/lock_extra.h"
 #include "locks/lock_names.h"
 #include "locks/lock_queue.h"
@@ -31,6 +33,9 @@ bool beyond_plain(const RequestRecord& request) {
 }
 
 bool beyond_plain(const LockTables& tables, const SessionRecord& session) {
+  if (session.phase == SessionPhase::Failed) {
+    return true;
+  }
   for (LockRow row = session.hold_first; row.value != 0; row = tables.locks[row].hold_next) {
     if (is_marked(tables.locks[row])) {
       return true;
@@ -63,6 +68,10 @@ class ShardWriter {
     });
     each_session([this](const SessionRecord& session) {
       LockRow row = session.hold_first;
+      for (; row.value != 0; row = tables_.locks[row].hold_next) {
+        write_hold(tables_.locks[row]);
+      }
+      row = delayed_first(session);
       for (; row.value != 0; row = tables_.locks[row].hold_next) {
         write_hold(tables_.locks[row]);
       }
@@ -113,7 +122,7 @@ class ShardWriter {
 
   void write_requests(const SessionRecord& session, std::uint32_t session_place) {
     std::uint8_t place = 0;
-    RequestRow row = session.request_oldest;
+    RequestRow row = session.request_count == 0 ? RequestRow{} : session.request_oldest;
     for (; row.value != 0; row = tables_.requests[row].next) {
       write_request(tables_.requests[row]);
       if (tables_.requests[row].code == LockCode::Waiting) {
@@ -133,6 +142,9 @@ class ShardWriter {
 
   // A lock, or somebody's share of one.
   void write_hold(const LockRecord& hold) {
+    if (is_broken(hold)) {
+      return write_broken(hold);
+    }
     const LockRecord& lock = is_share(hold) ? tables_.locks[head_of(hold)] : hold;
     // The queue of a lock follows its oldest share.
     const bool queue = !is_share(hold) || share_previous(hold).value == 0;
@@ -153,6 +165,14 @@ class ShardWriter {
     }
   }
 
+  void write_broken(const LockRecord& broken) {
+    writer_.integer(broken.token.value);
+    writer_.integer(broken.granted_at.value);
+    writer_.integer(std::uint32_t{0});
+    write_text(lost_name(broken));
+    write_kind(SnapshotHold::Broken);
+  }
+
   void write_kind(SnapshotHold kind) { writer_.integer(static_cast<std::uint8_t>(kind)); }
 
   void write_share(const LockRecord& share, const LockRecord& lock) {
@@ -165,11 +185,17 @@ class ShardWriter {
   }
 
   void write_extra(const LockRecord& lock) {
-    write_kind(is_marked(lock) ? SnapshotHold::Marked : SnapshotHold::Plain);
-    if (is_marked(lock)) {
-      const LockExtra extra = load_extra(tables_, lock);
-      writer_.integer(extra.hold_count);
-      write_text(extra.note_first);
+    if (!is_marked(lock)) {
+      return write_kind(SnapshotHold::Plain);
+    }
+    const LockExtra extra = load_extra(tables_, lock);
+    write_kind(extra.hold_count == 0 ? SnapshotHold::Delayed
+               : extra.delay_ms != 0 ? SnapshotHold::Delaying
+                                     : SnapshotHold::Marked);
+    writer_.integer(extra.hold_count);
+    write_text(extra.note_first);
+    if (extra.delay_ms != 0) {
+      writer_.integer(static_cast<std::uint16_t>(extra.delay_ms));
     }
   }
 
@@ -255,9 +281,17 @@ class HoldInstaller {
 
   // The next hold of the session.
   void install(SessionRow holder, const LockSnapshot::Lock& source) {
+    if (source.hold == SnapshotHold::Broken) {
+      const LostHold lost{shard_id_, holder, source.token, source.granted_at};
+      keep_broken(tables_, lost, name_of_source(source));
+      return;
+    }
     const LockRow row = source.shared() ? tables_.locks.take() : make_lock(source);
     tables_.locks[row].token = source.token;
     tables_.locks[row].granted_at = source.granted_at;
+    if (source.hold == SnapshotHold::Delayed) {
+      return link_delayed(tables_, row, holder);
+    }
     link_holder(tables_, row, holder);
     if (source.shared()) {
       shares_[source.name].push_back({&source, row});
@@ -283,17 +317,20 @@ class HoldInstaller {
   }
 
  private:
+  static LockName name_of_source(const LockSnapshot::Lock& source) {
+    return {source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
+  }
+
   // A record for the lock with all that hangs on it but a holder.
   LockRow make_lock(const LockSnapshot::Lock& source) {
-    const LockName name{
-        source.name_hash, source.name.data(), static_cast<std::uint32_t>(source.name.size())};
-    const LockRow row =
-        create_lock(tables_, shard_id_, name, tables_.lock_hash(shard_id_, source.name_hash));
+    const LockRow row = create_lock(
+        tables_, shard_id_, name_of_source(source), tables_.lock_hash(shard_id_, source.name_hash));
     if (source.hold != SnapshotHold::Plain) {
       mark(tables_, row);
       LockExtra extra = load_extra(tables_, tables_.locks[row]);
       extra.hold_count = source.hold_count;
       extra.note_first = install_text(tables_, source.note);
+      extra.delay_ms = source.delay_ms;
       store_extra(tables_, tables_.locks[row], extra);
     }
     for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
@@ -321,6 +358,10 @@ void drop_lock(const LockTables& tables, LockRow row) {
 void drop_session(const LockTables& tables, SessionRow session_row) {
   SessionRecord& session = tables.sessions[session_row];
   for (LockRow row = session.hold_first; row.value != 0; row = session.hold_first) {
+    if (is_broken(tables.locks[row])) {
+      drop_broken(tables, row);
+      continue;
+    }
     if (!is_share(tables.locks[row])) {
       unlink_holder(tables, row);
       drop_lock(tables, row);
@@ -331,6 +372,10 @@ void drop_session(const LockTables& tables, SessionRow session_row) {
     if (tables.locks[head].holder.value == 0) {
       drop_lock(tables, head);
     }
+  }
+  for (LockRow row = delayed_first(session); row.value != 0; row = delayed_first(session)) {
+    unlink_delayed(tables, row);
+    drop_lock(tables, row);
   }
   for (RequestRow row = session.request_oldest; row.value != 0; row = session.request_oldest) {
     if (tables.requests[row].code == LockCode::Waiting) {
@@ -355,7 +400,8 @@ LockDemand demand_of(const LockSnapshot& snapshot) {
   for (const LockSnapshot::Lock& lock : snapshot.locks) {
     demand.locks += lock.hold == SnapshotHold::OldestShare ? 1 : 0;
     demand.name_blocks += lock.hold == SnapshotHold::Share ? 0 : blocks(lock.name);
-    demand.name_blocks += lock.hold == SnapshotHold::Plain ? 0 : 1 + blocks(lock.note);
+    const bool plain = lock.hold == SnapshotHold::Plain || lock.hold == SnapshotHold::Broken;
+    demand.name_blocks += plain ? 0 : 1 + blocks(lock.note);
   }
   for (const LockSnapshot::Request& request : snapshot.requests) {
     demand.name_blocks += blocks(request.note);

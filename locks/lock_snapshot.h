@@ -19,6 +19,9 @@
 //   lock      kind 1 (SnapshotHold); if Marked: holds 4, the holder's note; if it is a share:
 //             permits 1, and if it is the oldest one, limit 2. A lock that is held together stands
 //             once for each holder, with that one's token; its waiters follow the oldest share.
+//             Delaying and Delayed are as Marked, with the delay's milliseconds (2) behind; Broken
+//             remembers a hold of that name and token that was broken at that index. The locks in
+//             their delay (Delayed) of a failed session follow its others, newest first.
 //
 // Every other shard is still written as version 1, which older releases read too; they refuse a
 // version 2 with DATA_LOSS. Both are read here.
@@ -50,6 +53,9 @@ enum class SnapshotHold : std::uint8_t {
   Marked = 1,
   OldestShare = 2,
   Share = 3,
+  Broken = 4,    // No hold any more (lock_broken.h).
+  Delaying = 5,  // Marked, with a delay for when its holder fails.
+  Delayed = 6,   // The same whose holder did.
 };
 
 // A parsed snapshot. Texts point into the bytes that it was parsed from.
@@ -88,6 +94,11 @@ struct LockSnapshot {
     std::string_view note;
     std::uint8_t permits = 0;
     std::uint16_t permits_limit = 0;
+    std::uint16_t delay_ms = 0;
+
+    bool delays() const { return hold == SnapshotHold::Delaying || hold == SnapshotHold::Delayed; }
+
+    bool marked() const { return hold == SnapshotHold::Marked || delays(); }
 
     bool shared() const { return hold == SnapshotHold::OldestShare || hold == SnapshotHold::Share; }
   };

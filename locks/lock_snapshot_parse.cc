@@ -16,7 +16,10 @@ Status lost(const char* what) {
 
 // Codes that a request record may hold: answers to Acquire and Release, and ends of waits.
 bool code_storable(LockCode code, std::uint16_t version) {
-  const bool beyond_plain = code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers;
+  const bool beyond_plain = (code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers) ||
+                            code == LockCode::HoldBroken || code == LockCode::LockDelayed ||
+                            code == LockCode::Deadlock ||
+                            (code >= LockCode::Proclaimed && code <= LockCode::TargetAbsent);
   return (code > LockCode::None && code < LockCode::NotWaiting) ||
          (version == kLockSnapshotVersionHolds && beyond_plain);
 }
@@ -102,8 +105,9 @@ class Parser {
     if (session.phase == SessionPhase::Live) {
       return {};
     }
-    const bool dying_well = session.phase == SessionPhase::Dying && session.request_count == 0 &&
-                            session.hold_count > 0;
+    const bool ends =
+        session.phase == SessionPhase::Dying || (session.phase == SessionPhase::Failed && holds());
+    const bool dying_well = ends && session.request_count == 0 && session.hold_count > 0;
     return dying_well ? Status{} : lost("impossible session phase");
   }
 
@@ -156,19 +160,25 @@ class Parser {
   Status read_extra(LockSnapshot::Lock& lock) {
     const auto kind = reader_.integer<std::uint8_t>();
     lock.hold = static_cast<SnapshotHold>(kind);
-    if (lock.hold == SnapshotHold::Marked) {
+    if (lock.marked()) {
       lock.hold_count = reader_.integer<std::uint32_t>();
       GCOORD_TRY_STATUS(read_note(lock.note));
+      lock.delay_ms = lock.delays() ? reader_.integer<std::uint16_t>() : std::uint16_t{0};
     } else if (lock.shared()) {
       lock.permits = reader_.integer<std::uint8_t>();
     }
     if (lock.hold == SnapshotHold::OldestShare) {
       lock.permits_limit = reader_.integer<std::uint16_t>();
     }
-    const bool counted = lock.hold_count > 0 && lock.hold_count <= 0xffffu;
+    const bool delayed = lock.hold == SnapshotHold::Delayed;
+    const bool counted = (lock.hold_count > 0) != delayed && lock.hold_count <= 0xffffu &&
+                         lock.delays() == (lock.delay_ms > 0) && lock.delay_ms <= kDelayMsMax &&
+                         (!delayed || lock.note.empty());
     const bool shared = lock.shared() == (lock.permits > 0);
-    const bool sound = kind <= static_cast<std::uint8_t>(SnapshotHold::Share) && counted && shared;
-    const bool queue = lock.hold != SnapshotHold::Share || lock.waiter_count == 0;
+    const bool known = kind <= static_cast<std::uint8_t>(SnapshotHold::Delayed);
+    const bool sound = known && counted && shared;
+    const bool queue = (lock.hold != SnapshotHold::Share && lock.hold != SnapshotHold::Broken) ||
+                       lock.waiter_count == 0;
     return reader_.ok() && sound && queue ? Status{} : lost("impossible hold");
   }
 
@@ -291,13 +301,33 @@ struct SeenLock {
   }
 };
 
+// Locks in their delay are a failed session's, and follow its others.
+bool delays_sound(const LockSnapshot::Session& session, std::span<const LockSnapshot::Lock> holds) {
+  bool delayed = false;
+  for (const LockSnapshot::Lock& hold : holds) {
+    if (delayed && hold.hold != SnapshotHold::Delayed) {
+      return false;
+    }
+    delayed = hold.hold == SnapshotHold::Delayed;
+  }
+  return !delayed || session.phase == SessionPhase::Failed;
+}
+
 // Each name is one lock's, alone or together.
 Status check_names(const LockSnapshot& snapshot) {
   std::unordered_map<std::string_view, SeenLock> locks;
   std::size_t next = 0;
   for (std::size_t place = 0; place < snapshot.sessions.size(); ++place) {
+    const std::span holds{snapshot.locks};
+    if (!delays_sound(snapshot.sessions[place],
+                      holds.subspan(next, snapshot.sessions[place].hold_count))) {
+      return lost("delay that its session cannot have");
+    }
     for (std::uint32_t i = 0; i < snapshot.sessions[place].hold_count; ++i, ++next) {
       const LockSnapshot::Lock& lock = snapshot.locks[next];
+      if (lock.hold == SnapshotHold::Broken) {
+        continue;
+      }
       if (!locks[lock.name].add(lock, place)) {
         return lost("name twice");
       }

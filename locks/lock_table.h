@@ -60,6 +60,8 @@ static_assert(sizeof(LockShardRow) == 40);
 enum class SessionPhase : std::uint8_t {
   Live = 0,
   Dying = 1,  // Its end was decided; its locks are released over several commands.
+  // The same of one whose time ran out: of its locks, those with a delay stay (lock_delay.h).
+  Failed = 2,
 };
 
 // A session's registration in one shard. Two sectors of a device's memory.
@@ -74,7 +76,8 @@ struct alignas(16) SessionRecord {
   SessionRow shard_previous;
   LockRow hold_first;  // List of the locks it holds here, newest grant first.
   std::uint32_t hold_count = 0;
-  RequestRow request_oldest;  // List of its requests, by the time of their latest answer.
+  // List of its requests, by the time of their latest answer; of a failed one see lock_delay.h.
+  RequestRow request_oldest;
   RequestRow request_newest;
   std::uint8_t request_count = 0;  // At most kSessionRequestsMax.
   SessionPhase phase = SessionPhase::Live;
@@ -137,6 +140,7 @@ static_assert(sizeof(NameBlock) == 32);
 inline constexpr std::uint32_t kNameMarked = 1u << 31;
 
 // With kNameMarked: the record is no lock but one holder's share of one (lock_share.h).
+// Without a lock's row behind it: it remembers a hold that was broken (lock_broken.h).
 inline constexpr std::uint32_t kNameShare = 1u << 30;
 
 GCOORD_HD inline bool is_share(const LockRecord& lock) {

@@ -48,11 +48,11 @@ void SessionClock::set_deadline(SessionRow row, Tick deadline) {
 }
 
 std::uint64_t SessionClock::ttl_ticks(std::uint32_t ttl_ms) const {
-  return (std::uint64_t{ttl_ms} + options_.tick_ms - 1) / options_.tick_ms + 1;
+  return session_ttl_ticks(ttl_ms, options_.tick_ms);
 }
 
 std::uint32_t SessionClock::session_hash(SessionId session) const {
-  return static_cast<std::uint32_t>(mix64(session.value ^ options_.index_seed));
+  return session_clock_hash(session, options_.index_seed);
 }
 
 SessionRow SessionClock::find_first(SessionId session) const {
@@ -64,7 +64,7 @@ SessionRow SessionClock::find_first(SessionId session) const {
 // The first row of a session stays first, so that the index changes only when the first one comes
 // or goes.
 void SessionClock::link(SessionRow row) {
-  Row& added = rows_[row.value];
+  SessionCell& added = rows_[row.value];
   const SessionRow first = find_first(added.session);
   if (first.value == 0) {
     first_of_session_.view().insert(session_hash(added.session), row.value);
@@ -79,7 +79,7 @@ void SessionClock::link(SessionRow row) {
 }
 
 void SessionClock::unlink(SessionRow row) {
-  const Row& removed = rows_[row.value];
+  const SessionCell& removed = rows_[row.value];
   if (removed.next.value != 0) {
     rows_[removed.next.value].previous = removed.previous;
   }
@@ -96,19 +96,19 @@ void SessionClock::unlink(SessionRow row) {
 
 void SessionClock::on_registered(const Registration& registration, Tick now, bool led) {
   GCOORD_ASSERT(registration.row.value < rows_.size());
-  Row& row = rows_[registration.row.value];
+  SessionCell& row = rows_[registration.row.value];
   GCOORD_ASSERT(!row.present);
   first_of_session_.reserve(rows_.size() - 1);  // A few steps of a move under way.
   // Rows between the old end and this one are not registered yet.
   for (; row_end_ <= registration.row.value; ++row_end_) {
     deadline_[row_end_] = kTickNever;
   }
-  row = Row{.shard = registration.shard,
-            .session = registration.session,
-            .serial = registration.serial,
-            .ttl_ms = registration.ttl_ms,
-            .present = true,
-            .led = led};
+  row = SessionCell{.session = registration.session,
+                    .shard = registration.shard,
+                    .serial = registration.serial,
+                    .ttl_ms = registration.ttl_ms,
+                    .present = true,
+                    .led = led};
   link(registration.row);
   ++registration_count_;
   heard_[registration.row.value] = now;
@@ -116,11 +116,28 @@ void SessionClock::on_registered(const Registration& registration, Tick now, boo
 }
 
 void SessionClock::on_dying(SessionRow row, Tick now) {
-  Row& dying = rows_[row.value];
+  SessionCell& dying = rows_[row.value];
   GCOORD_ASSERT(dying.present);
   dying.dying = true;
+  dying.delaying = false;
   dying.proposed = false;
   set_deadline(row, dying.led ? now : kTickNever);
+}
+
+void SessionClock::on_delaying(SessionRow row) {
+  SessionCell& delaying = rows_[row.value];
+  GCOORD_ASSERT(delaying.present);
+  delaying.dying = true;
+  delaying.delaying = true;
+  delaying.proposed = false;
+  set_deadline(row, kTickNever);
+}
+
+void SessionClock::on_broken(SessionRow row, std::int32_t change) {
+  SessionCell& broken = rows_[row.value];
+  const std::int64_t count = std::int64_t{broken.broken_count} + change;
+  GCOORD_ASSERT(broken.present && count >= 0 && count <= kBrokenCountMax);
+  broken.broken_count = static_cast<std::uint32_t>(count) & kBrokenCountMax;
 }
 
 void SessionClock::on_removed(SessionRow row, bool over) {
@@ -129,19 +146,20 @@ void SessionClock::on_removed(SessionRow row, bool over) {
     remember_expired(rows_[row.value].session);
   }
   unlink(row);
-  rows_[row.value] = Row{};
+  rows_[row.value] = SessionCell{};
   deadline_[row.value] = kTickNever;
   GCOORD_ASSERT(registration_count_ > 0);
   --registration_count_;
 }
 
 void SessionClock::on_led(SessionRow row, Tick now, std::uint64_t election_ticks) {
-  Row& led = rows_[row.value];
+  SessionCell& led = rows_[row.value];
   GCOORD_ASSERT(led.present);
   led.led = true;
   led.proposed = false;
   const Tick continued = heard_[row.value] + ttl_ticks(led.ttl_ms) + election_ticks;
-  set_deadline(row, led.dying ? now : continued);
+  const Tick ending = led.delaying ? kTickNever : now;
+  set_deadline(row, led.dying ? ending : continued);
 }
 
 void SessionClock::on_not_led(SessionRow row) {
@@ -152,30 +170,20 @@ void SessionClock::on_not_led(SessionRow row) {
 }
 
 RenewOutcome SessionClock::renew(SessionId session, Tick now) {
-  RenewOutcome outcome;
-  if (remembers_expired(session)) {
-    outcome.code = RenewCode::Lost;
-    return outcome;
-  }
-  const SessionRow first = find_first(session);
-  for (SessionRow row = first; row.value != 0; row = rows_[row.value].next) {
-    if (rows_[row.value].dying || rows_[row.value].proposed) {
-      outcome.code = RenewCode::Lost;
-      return outcome;
-    }
-  }
-  for (SessionRow row = first; row.value != 0; row = rows_[row.value].next) {
-    const Row& renewed = rows_[row.value];
-    heard_[row.value] = now;
-    if (renewed.led) {
-      deadline_[row.value] = max_id(deadline_[row.value], now + ttl_ticks(renewed.ttl_ms));
-    }
-    const bool shortest = outcome.registration_count == 0 || renewed.ttl_ms < outcome.ttl_ms_min;
-    outcome.ttl_ms_min = shortest ? renewed.ttl_ms : outcome.ttl_ms_min;
-    ++outcome.registration_count;
-    outcome.code = RenewCode::Renewed;
-  }
-  return outcome;
+  return renew_session(columns(), session, now);
+}
+
+SessionColumns SessionClock::columns() {
+  return {.deadline = deadline_.data(),
+          .heard = heard_.data(),
+          .cells = rows_.data(),
+          .row_end = row_end_,
+          .first_of_session = first_of_session_.view(),
+          .over_ring = expired_ring_.data(),
+          .over_capacity = static_cast<std::uint32_t>(expired_ring_.size()),
+          .over_index = expired_index_.view(),
+          .index_seed = options_.index_seed,
+          .tick_ms = options_.tick_ms};
 }
 
 void SessionClock::renew_all(std::span<const SessionId> sessions,
@@ -222,30 +230,25 @@ std::size_t SessionClock::propose_due(SessionRow first,
                                       Tick now,
                                       std::span<ExpiryProposal> out,
                                       std::size_t count) {
+  const SessionColumns all = columns();
   for (std::uint32_t i = 0; i < row_count && count < out.size(); ++i) {
-    const SessionRow row = first + i;
-    if (deadline_[row.value] > now) {
-      continue;
+    if (is_due(all, first + i, now)) {
+      out[count] = take_due(all, first + i);
+      ++count;
     }
-    Row& due = rows_[row.value];
-    GCOORD_ASSERT(due.present);
-    out[count] = ExpiryProposal{row, due.shard, due.session, due.serial};
-    ++count;
-    due.proposed = true;
-    deadline_[row.value] = kTickNever;
   }
   return count;
 }
 
 // Meanwhile the row may serve another registration, or none.
 bool SessionClock::still(const ExpiryProposal& proposal) const {
-  const Row& row = rows_[proposal.row.value];
+  const SessionCell& row = rows_[proposal.row.value];
   return row.present && row.session == proposal.session && row.shard == proposal.shard &&
          row.serial == proposal.serial;
 }
 
 void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick due) {
-  Row& row = rows_[proposal.row.value];
+  SessionCell& row = rows_[proposal.row.value];
   if (!still(proposal) || !row.proposed) {
     return;
   }
@@ -254,7 +257,7 @@ void SessionClock::on_expiry_refused(const ExpiryProposal& proposal, Tick due) {
 }
 
 bool SessionClock::propose(const ExpiryProposal& proposal) {
-  Row& row = rows_[proposal.row.value];
+  SessionCell& row = rows_[proposal.row.value];
   if (!still(proposal) || row.proposed || !row.led) {
     return false;
   }
@@ -284,7 +287,7 @@ std::uint64_t SessionClock::silent_ticks(SessionRow row, Tick now) const {
 std::vector<Registration> SessionClock::registrations_of(SessionId session) const {
   std::vector<Registration> registrations;
   for (SessionRow row = find_first(session); row.value != 0; row = rows_[row.value].next) {
-    const Row& each = rows_[row.value];
+    const SessionCell& each = rows_[row.value];
     registrations.push_back({row, each.shard, each.session, each.serial, each.ttl_ms});
   }
   return registrations;

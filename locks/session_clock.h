@@ -21,6 +21,7 @@
 #include "locks/growing_index.h"
 #include "locks/lock_reply.h"
 #include "locks/mapped_column.h"
+#include "locks/session_columns.h"
 
 #include <cstdint>
 #include <span>
@@ -35,28 +36,6 @@ struct Registration {
   SessionId session;
   std::uint32_t serial = 0;
   std::uint32_t ttl_ms = 0;
-};
-
-// An expiry to propose: encode make_expire_session(session, serial) for the shard.
-struct ExpiryProposal {
-  SessionRow row;
-  ShardId shard;
-  SessionId session;
-  std::uint32_t serial = 0;
-};
-
-enum class RenewCode : std::uint8_t {
-  Renewed = 0,
-  // Nothing of this session is registered on this node (a session that holds nothing is normal).
-  NotRegistered = 1,
-  // Its expiry was decided or proposed for at least one shard: the client must not count on it.
-  Lost = 2,
-};
-
-struct RenewOutcome {
-  RenewCode code = RenewCode::NotRegistered;
-  std::uint32_t registration_count = 0;  // How many were renewed.
-  std::uint32_t ttl_ms_min = 0;          // The shortest TTL among them.
 };
 
 struct SessionClockOptions {
@@ -79,6 +58,10 @@ class SessionClock {
   // Its end was decided but locks are left: due at once on the leader, so that the rest is
   // proposed.
   void on_dying(SessionRow row, Tick now);
+  // It ended, but for locks that stay for their delay: nothing of the session itself is due.
+  void on_delaying(SessionRow row);
+  // So many of its holds were broken more than it was told of.
+  void on_broken(SessionRow row, std::int32_t change);
   // The registration is gone; of sessions that are `over` as a whole this is remembered for a
   // while.
   void on_removed(SessionRow row, bool over);
@@ -119,21 +102,15 @@ class SessionClock {
 
   std::uint32_t registration_count() const { return registration_count_; }
 
- private:
-  // Cold columns of one row.
-  struct Row {
-    ShardId shard;
-    SessionId session;
-    std::uint32_t serial = 0;
-    std::uint32_t ttl_ms = 0;
-    SessionRow next;  // Registrations of the same session, newest first.
-    SessionRow previous;
-    bool present = false;
-    bool led = false;  // This node leads the shard.
-    bool dying = false;
-    bool proposed = false;
-  };
+  // The columns, for whoever renews and sweeps them elsewhere (session_sweep.h). Void after the
+  // next call that registers, removes or reserves.
+  SessionColumns columns();
 
+  // Keep-alives and expiries were taken into the columns elsewhere: nothing is known of what is
+  // due.
+  void on_columns_changed() { due_bound_ = Tick{}; }
+
+ private:
   std::uint64_t ttl_ticks(std::uint32_t ttl_ms) const;
   std::uint32_t session_hash(SessionId session) const;
   SessionRow find_first(SessionId session) const;
@@ -152,7 +129,7 @@ class SessionClock {
   SessionClockOptions options_;
   MappedColumn<Tick> deadline_;  // kTickNever: free row, shard not led, or expiry proposed.
   MappedColumn<Tick> heard_;
-  MappedColumn<Row> rows_;
+  MappedColumn<SessionCell> rows_;
   std::uint32_t row_end_ = 1;  // One past the last row ever registered: what a pass looks at.
   GrowingIndex first_of_session_;
   std::vector<SessionId> expired_ring_;  // Position is the row of its index, less one.

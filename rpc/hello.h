@@ -29,12 +29,16 @@ enum class Feature : std::uint64_t {
   CheckBatch = 2,
   LeaderMap = 4,
   Snapshots = 8,
-  LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
-  Sessions = 256,  // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
+  LockHolds = 16,        // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,        // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
+  Elections = 64,        // Requests 72 to 75, and HoldFlag::Ranked.
+  Watches = 128,         // WatchOpen and its kin.
+  Sessions = 256,        // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
+  Deadlocks = 512,       // RequestFlag::Blocks, LockDeadlocks.
+  LedgerPruning = 2048,  // LedgerPrune.
 };
 
-inline constexpr std::uint64_t kFeatures =
-    1 | 2 | 4 | 8 | 16 | static_cast<std::uint64_t>(Feature::Sessions);
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

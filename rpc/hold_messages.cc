@@ -7,8 +7,8 @@ namespace gcoord::rpc {
 
 namespace {
 
-// flags, permits, limit, zero, name bytes.
-constexpr std::size_t kHeadBytes = 1 + 1 + 2 + 4 + 2;
+// flags, permits, limit, delay, zero, name bytes.
+constexpr std::size_t kHeadBytes = 1 + 1 + 2 + 2 + 2 + 2;
 
 }  // namespace
 
@@ -18,7 +18,8 @@ std::vector<std::byte> encode_hold(const LockHold& hold) {
   writer.integer(hold.flags);
   writer.integer(hold.permits);
   writer.integer(hold.limit);
-  writer.integer(std::uint32_t{0});
+  writer.integer(hold.delay_ms);
+  writer.integer(std::uint16_t{0});
   writer.text(hold.name);
   writer.bytes(hold.note);
   return out;
@@ -30,7 +31,8 @@ Result<LockHold> decode_hold(std::span<const std::byte> payload) {
   hold.flags = reader.integer<std::uint8_t>();
   hold.permits = reader.integer<std::uint8_t>();
   hold.limit = reader.integer<std::uint16_t>();
-  const auto zeros = reader.integer<std::uint32_t>();
+  hold.delay_ms = reader.integer<std::uint16_t>();
+  const auto zeros = reader.integer<std::uint16_t>();
   hold.name = reader.text(payload.size());
   if (!reader.ok() || zeros != 0) {
     return make_error(ErrorCode::PayloadMalformed, "lock_acquire_hold");

@@ -29,6 +29,15 @@ inline constexpr std::size_t kNameBytesMax = 1024;
 // Bytes of a note that a holder leaves with its lock. The lock tables know the same number.
 inline constexpr std::size_t kNoteBytesMax = 512;
 
+// How long a lock may stay nobody's after its holder failed. The lock tables know the same number.
+inline constexpr std::uint32_t kDelayMsMax = 60'000;
+
+// Bytes of who breaks a lock; why is as long as a note. The lock tables know the same numbers.
+inline constexpr std::size_t kBreakWhoBytesMax = 128;
+
+// Losses that one answer names; the rest are told when these have been.
+inline constexpr std::uint32_t kLossesMax = 512;
+
 // A session lives at least a few heartbeats and at most a day without its client.
 inline constexpr std::uint32_t kTtlMsMin = 100;
 inline constexpr std::uint32_t kTtlMsMax = 24u * 60 * 60 * 1000;

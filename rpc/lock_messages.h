@@ -38,17 +38,20 @@ enum class HoldFlag : std::uint8_t {
   Reentrant = 1,  // An acquire by the holder counts one hold more, up to `limit`.
   Shared = 2,     // Together with others: readers with limit 0, else up to `limit` permits.
   Downgrade = 4,  // With Shared: the session holds it alone and goes on as a reader.
+  Ranked = 64,    // Alone, by a candidate of the rank `permits`, from 1 on.
 };
 
 // What an acquire asks for beyond a plain hold. Texts point into the payload.
 //
-// u8 flags, u8 permits, u16 limit, u32 zero, u16 name bytes, name, note (the rest, at most
-// kNoteBytesMax)
+// u8 flags, u8 permits, u16 limit, u16 delay_ms, u16 zero, u16 name bytes, name, note (the rest, at
+// most kNoteBytesMax)
 struct LockHold {
   std::uint8_t flags = 0;
   std::uint8_t permits = 0;  // Of a shared hold: at least 1, of a reader 1.
   // Of a reentrant hold: how many times it may be held, at least 1. Of a shared one: see Shared.
   std::uint16_t limit = 0;
+  // Of a hold alone: how long nobody has the lock after its holder failed, at most kDelayMsMax.
+  std::uint16_t delay_ms = 0;
   std::string_view name;
   std::string_view note;
 

@@ -1,61 +1,77 @@
 #include "rpc/request.h"
 
+#include <array>
+#include <cstddef>
+
 namespace gcoord::rpc {
 
+namespace {
+
+struct KindName {
+  RequestKind kind;
+  std::string_view name;
+};
+
+constexpr KindName kKindNames[] = {
+    {RequestKind::Hello, "hello"},
+    {RequestKind::OpenSession, "open_session"},
+    {RequestKind::KeepAlive, "keep_alive"},
+    {RequestKind::CloseSession, "close_session"},
+    {RequestKind::LockAcquire, "lock_acquire"},
+    {RequestKind::LockRelease, "lock_release"},
+    {RequestKind::LockCancel, "lock_cancel"},
+    {RequestKind::LockCheck, "lock_check"},
+    {RequestKind::LockCheckBatch, "lock_check_batch"},
+    {RequestKind::LockGet, "lock_get"},
+    {RequestKind::LockList, "lock_list"},
+    {RequestKind::LockAcquireHold, "lock_acquire_hold"},
+    {RequestKind::LockDeadlocks, "lock_deadlocks"},
+    {RequestKind::LockBreak, "lock_break"},
+    {RequestKind::SessionLosses, "session_losses"},
+    {RequestKind::NodeStatus, "node_status"},
+    {RequestKind::ShardList, "shard_list"},
+    {RequestKind::ShardShow, "shard_show"},
+    {RequestKind::LeaderMap, "leader_map"},
+    {RequestKind::SnapshotOpen, "snapshot_open"},
+    {RequestKind::SnapshotRead, "snapshot_read"},
+    {RequestKind::LedgerPrune, "ledger_prune"},
+    {RequestKind::WatchOpen, "watch_open"},
+    {RequestKind::WatchClose, "watch_close"},
+    {RequestKind::WatchProgress, "watch_progress"},
+    {RequestKind::ElectProclaim, "elect_proclaim"},
+    {RequestKind::ElectTransfer, "elect_transfer"},
+    {RequestKind::ElectCandidates, "elect_candidates"},
+    {RequestKind::ElectAsk, "elect_ask"},
+    {RequestKind::LockRead, "lock_read"},
+    {RequestKind::LockReadList, "lock_read_list"},
+    {RequestKind::SessionGrant, "session_grant"},
+    {RequestKind::SessionShow, "session_show"},
+    {RequestKind::SessionList, "session_list"},
+};
+
+// By number: asked for every request that comes.
+constexpr auto kKnown = [] {
+  std::array<bool, 256> known{};
+  for (const KindName& each : kKindNames) {
+    known[static_cast<std::size_t>(each.kind)] = true;
+  }
+  return known;
+}();
+
+}  // namespace
+
 std::string_view request_kind_name(RequestKind kind) {
-  switch (kind) {
-    case RequestKind::Hello:
-      return "hello";
-    case RequestKind::OpenSession:
-      return "open_session";
-    case RequestKind::KeepAlive:
-      return "keep_alive";
-    case RequestKind::CloseSession:
-      return "close_session";
-    case RequestKind::LockAcquire:
-      return "lock_acquire";
-    case RequestKind::LockRelease:
-      return "lock_release";
-    case RequestKind::LockCancel:
-      return "lock_cancel";
-    case RequestKind::LockCheck:
-      return "lock_check";
-    case RequestKind::LockCheckBatch:
-      return "lock_check_batch";
-    case RequestKind::LockGet:
-      return "lock_get";
-    case RequestKind::LockList:
-      return "lock_list";
-    case RequestKind::LockAcquireHold:
-      return "lock_acquire_hold";
-    case RequestKind::NodeStatus:
-      return "node_status";
-    case RequestKind::ShardList:
-      return "shard_list";
-    case RequestKind::ShardShow:
-      return "shard_show";
-    case RequestKind::LeaderMap:
-      return "leader_map";
-    case RequestKind::SnapshotOpen:
-      return "snapshot_open";
-    case RequestKind::SnapshotRead:
-      return "snapshot_read";
-    case RequestKind::LockRead:
-      return "lock_read";
-    case RequestKind::LockReadList:
-      return "lock_read_list";
-    case RequestKind::SessionGrant:
-      return "session_grant";
-    case RequestKind::SessionShow:
-      return "session_show";
-    case RequestKind::SessionList:
-      return "session_list";
+  for (const KindName& each : kKindNames) {
+    if (each.kind == kind) {
+      return each.name;
+    }
   }
   return "unknown";
 }
 
 bool request_kind_known(RequestKind kind) {
-  return request_kind_name(kind) != "unknown";
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kKnown.size() && kKnown[number];
 }
 
 ReplySlot reply_to(const RequestSlot& request) {

@@ -33,12 +33,30 @@ enum class RequestKind : std::uint16_t {
   LockList = 22,        // Payload: ListQuery. Reply payload: ListPage.
   // As LockAcquire, but for more than a plain hold; payload: a LockHold. Feature::LockHolds.
   LockAcquireHold = 23,
-  NodeStatus = 32,    // Reply payload: JSON.
-  ShardList = 33,     // Payload: ShardRange. Reply payload: JSON.
-  ShardShow = 34,     // shard. Reply payload: JSON.
-  LeaderMap = 35,     // Payload: ShardRange. Reply payload: LeaderMap.
-  SnapshotOpen = 48,  // Reply: extra = the number of a save, for SnapshotRead.
-  SnapshotRead = 49,  // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Ends holds by force. token; payload: a LockBreak. Reply: token and extra name the hold that
+  // ended, of several the oldest. Feature::LockForce.
+  LockBreak = 24,
+  SessionLosses = 25,  // session. Reply payload: list of LossEntry. Feature::LockForce.
+  NodeStatus = 32,     // Reply payload: JSON.
+  ShardList = 33,      // Payload: ShardRange. Reply payload: JSON.
+  ShardShow = 34,      // shard. Reply payload: JSON.
+  LeaderMap = 35,      // Payload: ShardRange. Reply payload: LeaderMap.
+  SnapshotOpen = 48,   // Reply: extra = the number of a save, for SnapshotRead.
+  SnapshotRead = 49,   // Payload: SnapshotRead. Reply payload: bytes of the file from there on.
+  // Payload: WatchQuery. Answered many times, until an error ends it (watch_messages.h).
+  WatchOpen = 64,
+  WatchClose = 65,     // sequence = the request id of the WatchOpen to end, on the same connection.
+  WatchProgress = 66,  // sequence = the request id of a WatchOpen that shall say how far it is.
+  // Elections (election_messages.h), all with Feature::Elections.
+  ElectProclaim = 72,  // session, sequence, acked_below, token; payload: a Proclamation.
+  ElectTransfer =
+      73,  // session, sequence, acked_below, token; payload: a Nomination. Reply: token.
+  ElectCandidates = 74,  // Payload: the name. Reply payload: a CandidateList.
+  ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
+  // Reply payload: JSON of the deadlocks that this node found. Feature::Deadlocks.
+  LockDeadlocks = 96,
+  // Payload: LedgerPrune. Reply payload: LedgerPruned, when it is durable. Feature::LedgerPruning.
+  LedgerPrune = 104,
   // Feature::Sessions, all of them.
   LockRead = 80,      // deadline_ms; payload: LockRead. Reply payload: LockReadReply.
   LockReadList = 81,  // deadline_ms; payload: LockReadList. Reply payload: LockReadPage.
@@ -55,10 +73,18 @@ bool request_kind_known(RequestKind kind);
 enum class RequestFlag : std::uint16_t {
   Wait = 1,     // LockAcquire: queue while the lock is held, until deadline_ms.
   Waiters = 2,  // LockGet, LockList: name the waiters too.
-  // LockRelease: of a session whose numbers somebody else gives; sequence and acked_below are 0.
-  // The token makes it happen once, and a repetition answers that nothing is held under it.
+  // LockRelease, ElectProclaim, ElectTransfer: of a session whose numbers somebody else gives;
+  // sequence and acked_below are 0. The token makes it happen once, and a repetition answers that
+  // nothing is held under it.
   ByToken = 4,
   Details = 8,  // LockGet: all that is known of its holds. Feature::LockHolds.
+  // LockRelease, LockCheck, KeepAlive: say that a hold was broken by force, with a number of its
+  // own. Without it such a hold is one that is not there. Feature::LockForce.
+  TellBroken = 16,
+  WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
+  // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
+  // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
+  Blocks = 1024,
   // LockAcquire, LockAcquireHold, LockRelease: say at which log index it was decided.
   // Feature::Sessions.
   WriteIndex = 64,

@@ -10,7 +10,7 @@ constexpr std::size_t kEntryBytes = 16;
 
 bool state_known(std::uint32_t state) {
   return state >= static_cast<std::uint32_t>(KeepAliveState::Renewed) &&
-         state <= static_cast<std::uint32_t>(KeepAliveState::Expired);
+         state <= static_cast<std::uint32_t>(KeepAliveState::Broken);
 }
 
 }  // namespace

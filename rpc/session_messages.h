@@ -26,6 +26,9 @@ enum class KeepAliveState : std::uint32_t {
   Unregistered = 2,  // It holds nothing here, or this replica has not applied its registration
                      // yet. Counts as an acknowledgement: a registration begins with a whole TTL.
   Expired = 3,       // It expired or was closed: the client reports it lost as a whole.
+  // Renewed, and holds of it were broken by force: SessionLosses says which. Only with
+  // RequestFlag::TellBroken.
+  Broken = 4,
 };
 
 struct KeepAliveEntry {

@@ -1,6 +1,8 @@
 #include "rpc/validate.h"
 
 #include "common/utf8.h"
+#include "rpc/election_messages.h"
+#include "rpc/force_messages.h"
 #include "rpc/lock_messages.h"
 
 namespace gcoord::rpc {
@@ -82,6 +84,50 @@ ErrorCode check_release(const RequestSlot& slot, std::span<const std::byte> payl
   return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
 }
 
+// A change by the leader: like a release, with more than a name.
+ErrorCode check_office(const RequestSlot& slot, std::string_view name) {
+  const ErrorCode code = slot.has(RequestFlag::ByToken) ? check_by_token(slot, bytes_of(name))
+                                                        : check_change(slot, name);
+  if (code != ErrorCode::None) {
+    return code;
+  }
+  return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
+}
+
+ErrorCode check_proclaim(const RequestSlot& slot, std::span<const std::byte> payload) {
+  const auto said = decode_proclamation(payload);
+  if (!said.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  return said.value().value.size() > kNoteBytesMax ? ErrorCode::NoteTooLong
+                                                   : check_office(slot, said.value().name);
+}
+
+// `asked`: by anybody, who need not name the term and has no session.
+ErrorCode check_nomination(const RequestSlot& slot,
+                           std::span<const std::byte> payload,
+                           bool asked) {
+  const auto named = decode_nomination(payload);
+  if (!named.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  if (named.value().target.value == 0) {
+    return ErrorCode::SessionZero;
+  }
+  return asked ? check_name(named.value().name) : check_office(slot, named.value().name);
+}
+
+ErrorCode check_break_request(const RequestSlot& slot, std::span<const std::byte> payload) {
+  const auto request = decode_break(payload);
+  if (!request.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  if (const ErrorCode code = check_break(request.value()); code != ErrorCode::None) {
+    return code;
+  }
+  return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
+}
+
 ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
 }
@@ -100,12 +146,15 @@ ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
 
 ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
-      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Wait) |
-                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+      static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
-                                 static_cast<std::uint16_t>(RequestFlag::WriteIndex) |
-                                 static_cast<std::uint16_t>(RequestFlag::Quorum));
+                                 static_cast<std::uint16_t>(RequestFlag::Quorum) |
+                                 static_cast<std::uint16_t>(RequestFlag::TellBroken) |
+                                 static_cast<std::uint16_t>(RequestFlag::Wait) |
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue) |
+                                 static_cast<std::uint16_t>(RequestFlag::WriteIndex));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 
@@ -123,22 +172,38 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_acquire_hold(slot, payload, limits);
     case RequestKind::LockRelease:
       return check_release(slot, payload);
+    case RequestKind::LockBreak:
+      return check_break_request(slot, payload);
+    case RequestKind::SessionLosses:
+      return check_session(slot);
     case RequestKind::LockCancel:
       return check_change(slot, text_of(payload));
     case RequestKind::LockCheck:
       return slot.token == 0 ? ErrorCode::TokenZero : check_name(text_of(payload));
     case RequestKind::LockGet:
+    case RequestKind::ElectCandidates:
       return check_name(text_of(payload));
+    case RequestKind::ElectProclaim:
+      return check_proclaim(slot, payload);
+    case RequestKind::ElectTransfer:
+      return check_nomination(slot, payload, false);
+    case RequestKind::ElectAsk:
+      return check_nomination(slot, payload, true);
     case RequestKind::Hello:
     case RequestKind::KeepAlive:
     case RequestKind::LockCheckBatch:
     case RequestKind::LockList:
+    case RequestKind::LockDeadlocks:
     case RequestKind::NodeStatus:
     case RequestKind::ShardList:
     case RequestKind::ShardShow:
     case RequestKind::LeaderMap:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::LedgerPrune:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
@@ -170,11 +235,15 @@ namespace {
 
 // Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).
 bool hold_sound(const LockHold& hold) {
-  constexpr auto kKnown = static_cast<std::uint8_t>(static_cast<std::uint8_t>(HoldFlag::Reentrant) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Shared) |
-                                                    static_cast<std::uint8_t>(HoldFlag::Downgrade));
+  constexpr auto kKnown = static_cast<std::uint8_t>(
+      static_cast<std::uint8_t>(HoldFlag::Reentrant) | static_cast<std::uint8_t>(HoldFlag::Shared) |
+      static_cast<std::uint8_t>(HoldFlag::Downgrade) | static_cast<std::uint8_t>(HoldFlag::Ranked));
   if ((hold.flags & ~kKnown) != 0) {
     return false;
+  }
+  if (hold.has(HoldFlag::Ranked)) {
+    const bool alone = hold.flags == static_cast<std::uint8_t>(HoldFlag::Ranked);
+    return alone && hold.permits >= 1 && hold.limit == 0;
   }
   const bool reentrant = hold.has(HoldFlag::Reentrant);
   const bool downgrades = hold.has(HoldFlag::Downgrade);
@@ -183,7 +252,8 @@ bool hold_sound(const LockHold& hold) {
   }
   const bool reads = hold.limit == 0 && hold.permits == 1;
   const bool counted = hold.limit != 0 && hold.permits >= 1 && hold.permits <= hold.limit;
-  return !reentrant && hold.note.empty() && (reads || (counted && !downgrades));
+  return !reentrant && hold.note.empty() && hold.delay_ms == 0 &&
+         (reads || (counted && !downgrades));
 }
 
 }  // namespace
@@ -192,9 +262,24 @@ ErrorCode check_hold(const LockHold& hold) {
   if (hold.note.size() > kNoteBytesMax) {
     return ErrorCode::NoteTooLong;
   }
+  if (hold.delay_ms > kDelayMsMax) {
+    return ErrorCode::DelayTooLong;
+  }
   // The plain hold is asked for by LockAcquire.
-  const bool plain = hold.flags == 0 && hold.note.empty();
+  const bool plain = hold.flags == 0 && hold.note.empty() && hold.delay_ms == 0;
   return hold_sound(hold) && !plain ? ErrorCode::None : ErrorCode::HoldInvalid;
+}
+
+ErrorCode check_break(const LockBreak& request) {
+  if (const ErrorCode code = check_name(request.name); code != ErrorCode::None) {
+    return code;
+  }
+  const auto says = [](std::string_view text, std::size_t bytes_max) {
+    return !text.empty() && text.size() <= bytes_max && !has_control(text) &&
+           utf8_well_formed(text);
+  };
+  const bool said = says(request.who, kBreakWhoBytesMax) && says(request.reason, kNoteBytesMax);
+  return said ? ErrorCode::None : ErrorCode::BreakUnexplained;
 }
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits) {

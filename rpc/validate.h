@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rpc/error_codes.h"
+#include "rpc/force_messages.h"
 #include "rpc/lock_messages.h"
 #include "rpc/request.h"
 
@@ -29,6 +30,9 @@ ErrorCode check_name(std::string_view name);
 
 // Whether somebody may ask to hold a lock so. The name is judged by check_name().
 ErrorCode check_hold(const LockHold& hold);
+
+// Whether a break says what it must.
+ErrorCode check_break(const LockBreak& request);
 
 ErrorCode check_ttl(std::uint32_t ttl_ms, const RequestLimits& limits);
 

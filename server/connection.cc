@@ -102,6 +102,13 @@ void Connection::reply(const rpc::ReplySlot& slot, std::span<const std::byte> pa
     return;
   }
   outstanding_ -= outstanding_ > 0 ? 1 : 0;
+  push(slot, payload);
+}
+
+void Connection::push(const rpc::ReplySlot& slot, std::span<const std::byte> payload) {
+  if (!open()) {
+    return;
+  }
   if (!builder_.fits(payload.size())) {
     finish_frame();
   }

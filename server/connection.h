@@ -66,6 +66,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Queues a reply; closes instead when the client does not read.
   void reply(const rpc::ReplySlot& slot, std::span<const std::byte> payload);
 
+  // The same without an answer being owed.
+  void push(const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+
+  // Bytes in whole frames that the client has not taken.
+  std::size_t backlog_bytes() const { return unsent_bytes(); }
+
   // Sends what is queued, as far as the socket takes it now, and the rest when it can.
   void flush();
 

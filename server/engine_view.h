@@ -77,6 +77,7 @@ struct NodeView {
   std::uint32_t voting_count = 0;
   std::uint32_t forgotten_count = 0;
   std::uint32_t unled_count = 0;
+  std::uint64_t led_anew = 0;  // How often a shard without a known leader came to have one.
   std::vector<NodePeerView> peers;
 };
 

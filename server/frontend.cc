@@ -248,6 +248,19 @@ void FrontEnd::reply(ConnectionId connection,
   }
 }
 
+void FrontEnd::push(ConnectionId connection,
+                    const rpc::ReplySlot& slot,
+                    std::span<const std::byte> payload) {
+  if (Connection* found = find(connection); found != nullptr) {
+    found->push(slot, payload);
+  }
+}
+
+std::optional<std::size_t> FrontEnd::backlog_bytes(ConnectionId connection) const {
+  const Connection* const found = find(connection);
+  return found == nullptr ? std::nullopt : std::optional{found->backlog_bytes()};
+}
+
 bool FrontEnd::flush() {
   const bool any = !dirty_.empty();
   // Flushing may read frames that had been held back and so make connections dirty again.

@@ -63,6 +63,10 @@ class FrontEnd final : public ReplySink {
   void reply(ConnectionId connection,
              const rpc::ReplySlot& slot,
              std::span<const std::byte> payload) override;
+  void push(ConnectionId connection,
+            const rpc::ReplySlot& slot,
+            std::span<const std::byte> payload) override;
+  std::optional<std::size_t> backlog_bytes(ConnectionId connection) const override;
   RecordOrigin origin(ConnectionId connection) const override;
 
   // Sends the replies of a turn. Returns whether there were any.

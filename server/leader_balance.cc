@@ -45,8 +45,8 @@ std::uint32_t LeaderBalance::sweep(const NodeView& node) {
     return 0;
   }
   std::uint32_t transfers = 0;
-  const std::uint32_t looks = std::min(kLooksMax, node.shard_count);
-  for (std::uint32_t k = 0; k < looks && transfers < kTransfersMax; ++k) {
+  const std::uint32_t looks = std::min(kLooksEach * allowed_, node.shard_count);
+  for (std::uint32_t k = 0; k < looks && transfers < allowed_; ++k) {
     const ShardView shard = hooks_.view(ShardId{cursor_});
     cursor_ = (cursor_ + 1) % node.shard_count;
     const NodeId preferred = preferred_leader(shard);
@@ -55,7 +55,23 @@ std::uint32_t LeaderBalance::sweep(const NodeView& node) {
       ++transfers;
     }
   }
+  handed_over_ = transfers;
   return transfers;
+}
+
+// A node that hands over as many as it may, and has lost them all a second later, may hand over
+// more: how fast others take over is theirs to show.
+void LeaderBalance::adapt(std::uint32_t leader_count) {
+  if (handed_over_ == 0) {
+    return;
+  }
+  const std::uint32_t gone = leader_count_ - std::min(leader_count, leader_count_);
+  if (gone < handed_over_ / 2) {
+    allowed_ = std::max(kTransfersFirst, allowed_ / 2);
+  } else if (gone >= handed_over_ && handed_over_ == allowed_) {
+    allowed_ = std::min(kTransfersMost, allowed_ * 2);
+  }
+  handed_over_ = 0;
 }
 
 void LeaderBalance::take_note(const NodeView& node) {
@@ -63,6 +79,7 @@ void LeaderBalance::take_note(const NodeView& node) {
     std::uint32_t& sweeps = live_sweeps_[peer.link.id.value];
     sweeps = peer.live ? sweeps + 1 : 0;
   }
+  adapt(node.leader_count);
   quiet_sweeps_ = node.leader_count <= leader_count_ ? quiet_sweeps_ + 1 : 0;
   leader_count_ = node.leader_count;
 }

@@ -33,13 +33,16 @@ class LeaderBalance {
 
   // Sweeps for which a peer must have lived and the own share must not have risen.
   static constexpr std::uint32_t kSettledSweeps = 3;
-  // Shards handed over by one sweep: a tenth of a second of elections on two cores.
-  static constexpr std::uint32_t kTransfersMax = 4096;
-  // Shards looked at by one sweep: about two milliseconds.
-  static constexpr std::uint32_t kLooksMax = 16384;
+  // Shards handed over by one sweep at first: a tenth of a second of elections on two cores. Twice
+  // as many by the next one where all were taken over meanwhile, half as many where they were not.
+  static constexpr std::uint32_t kTransfersFirst = 4096;
+  static constexpr std::uint32_t kTransfersMost = 32768;
+  // Shards looked at by one sweep for each that it may hand over: 32,768 take about 4 ms.
+  static constexpr std::uint32_t kLooksEach = 4;
 
  private:
   void take_note(const NodeView& node);
+  void adapt(std::uint32_t leader_count);
   bool settled(NodeId peer) const;
 
   Hooks hooks_;
@@ -47,6 +50,8 @@ class LeaderBalance {
   std::uint32_t quiet_sweeps_ = 0;                      // In a row without a rise of the own share.
   std::uint32_t leader_count_ = 0;                      // At the last sweep.
   std::uint32_t cursor_ = 0;
+  std::uint32_t allowed_ = kTransfersFirst;
+  std::uint32_t handed_over_ = 0;  // By the last sweep.
 };
 
 // The node that should lead the shard: 0 if the configuration names none.

@@ -24,6 +24,8 @@ constexpr const char* reason_of(int status) {
       return "Method Not Allowed";
     case 410:
       return "Gone";
+    case 501:
+      return "Not Implemented";
     case 503:
       return "Service Unavailable";
     default:

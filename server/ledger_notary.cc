@@ -74,6 +74,7 @@ Status LedgerNotary::note_heads(std::uint64_t size) {
   if (size_ == 0 && size > kScannedMax) {
     size_ = size - kScannedMax;
   }
+  size_ = std::max(size_, log_.first());
   while (size_ < size) {
     const auto count =
         static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, size - size_));

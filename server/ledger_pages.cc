@@ -28,6 +28,8 @@ int http_status(const Status& status) {
       return 410;
     case ledger::kTilePath:
       return 400;
+    case static_cast<std::uint32_t>(rpc::ErrorCode::LedgerUnpublished):
+      return 501;
     default:
       return status.code() == StatusCode::Unavailable ? 503 : 500;
   }

@@ -55,6 +55,9 @@ class LedgerService final : public Service {
   // failure. The node stops then.
   Status failure() const { return failure_.ok() ? worker_->failure() : failure_; }
 
+  // Entries of the shard that were applied: the index of the newest.
+  std::uint64_t applied(ShardId shard) const { return applied_[shard.value]; }
+
   // From which entry on the shard's next recovery may need history, by any thread: what the
   // checkpoint before the newest covers.
   std::uint64_t floor(ShardId shard) const {

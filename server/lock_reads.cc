@@ -1,6 +1,7 @@
 #include "server/lock_reads.h"
 
 #include "common/name_hash.h"
+#include "rpc/election_messages.h"
 #include "server/lock_replies.h"
 #include "server/session_views.h"
 
@@ -17,11 +18,18 @@ constexpr std::size_t kWaitersShownMax = 1000;
 // Room that a page of rows leaves for its own header and cursor.
 constexpr std::size_t kPageBytesMax = rpc::kPayloadBytesMax - 2 * rpc::kCursorBytesMax;
 
+// Whether a request asks about one name, which is its payload.
+bool names_one(rpc::RequestKind kind) {
+  return kind == rpc::RequestKind::LockCheck || kind == rpc::RequestKind::LockGet ||
+         kind == rpc::RequestKind::ElectCandidates;
+}
+
 rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
   switch (verdict) {
     case locks::TokenVerdict::Valid:
       return rpc::CheckVerdict::Valid;
     case locks::TokenVerdict::Stale:
+    case locks::TokenVerdict::Broken:
       return rpc::CheckVerdict::Stale;
     case locks::TokenVerdict::Free:
       return rpc::CheckVerdict::Free;
@@ -73,7 +81,7 @@ void LockReads::start(ConnectionId connection,
                       const rpc::RequestSlot& request,
                       std::span<const std::byte> payload,
                       Tick now) {
-  if (request.kind == rpc::RequestKind::LockCheck || request.kind == rpc::RequestKind::LockGet) {
+  if (names_one(request.kind)) {
     start_single(connection, request, payload);
     return;
   }
@@ -209,14 +217,15 @@ void LockReads::on_confirmed(
 
 void LockReads::finish(const Group& group, Tick now) {
   const rpc::RequestKind kind = group.request.kind;
-  const bool single = kind == rpc::RequestKind::LockCheck || kind == rpc::RequestKind::LockGet;
-  if (single && group.shards.empty()) {
+  if (names_one(kind) && group.shards.empty()) {
     doors_.answer(
         group.connection, engine_refusal(group.request, group.failure, group.leader_hint), {});
   } else if (kind == rpc::RequestKind::LockCheck) {
     finish_check(group, ShardId{*group.shards.begin()});
   } else if (kind == rpc::RequestKind::LockGet) {
     finish_get(group, ShardId{*group.shards.begin()}, now);
+  } else if (kind == rpc::RequestKind::ElectCandidates) {
+    finish_candidates(group, ShardId{*group.shards.begin()}, now);
   } else if (kind == rpc::RequestKind::LockCheckBatch) {
     finish_batch(group);
   } else {
@@ -227,6 +236,11 @@ void LockReads::finish(const Group& group, Tick now) {
 void LockReads::finish_check(const Group& group, ShardId shard) {
   const NameHash name = hash_name(rpc::text_of(group.payload));
   const auto verdict = locks_.check({shard, name, FencingToken{group.request.token}});
+  const bool broken = verdict == locks::TokenVerdict::Broken;
+  if (broken && group.request.has(rpc::RequestFlag::TellBroken)) {
+    refuse(group, rpc::ErrorCode::HoldBroken);
+    return;
+  }
   rpc::ReplySlot reply = rpc::reply_to(group.request);
   reply.extra = static_cast<std::uint64_t>(to_wire(verdict));
   reply.epoch = doors_.term(shard).value;
@@ -246,6 +260,33 @@ void LockReads::finish_get(const Group& group, ShardId shard, Tick now) {
   const bool details = group.request.has(rpc::RequestFlag::Details);
   doors_.answer(
       group.connection, reply, details ? rpc::encode_lock_details(row) : rpc::encode_lock_row(row));
+}
+
+void LockReads::finish_candidates(const Group& group, ShardId shard, Tick now) {
+  const NameHash name = hash_name(rpc::text_of(group.payload));
+  const auto lock = locks_.get(shard, name);
+  if (!lock.has_value()) {
+    refuse(group, rpc::ErrorCode::ElectionVacant);
+    return;
+  }
+  const rpc::LockRow row = describe(*lock, false, now);
+  rpc::CandidateList list{.leader = row.holder,
+                          .epoch = row.token,
+                          .ttl_left_ms = row.ttl_left_ms,
+                          .wanted = doors_.wanted(name, row.token),
+                          .waiter_count = row.waiter_count,
+                          .value = row.note};
+  for (const auto& waiter : locks_.waiters(shard, name, 0, rpc::kCandidatesMax)) {
+    const bool ranked = (waiter.ask.flags & locks::kHoldRanked) != 0;
+    list.candidates.push_back({waiter.session,
+                               waiter.sequence,
+                               doors_.waited_ms(shard, waiter.session, waiter.sequence),
+                               ranked ? waiter.ask.permits : std::uint8_t{0},
+                               waiter.note});
+  }
+  rpc::ReplySlot reply = rpc::reply_to(group.request);
+  reply.epoch = doors_.term(shard).value;
+  doors_.answer(group.connection, reply, rpc::encode_candidates(list));
 }
 
 void LockReads::finish_batch(const Group& group) {

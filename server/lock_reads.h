@@ -1,4 +1,4 @@
-// Linearizable reads of the lock tables: check, check batch, get, list.
+// Linearizable reads of the lock tables: check, check batch, get, list, candidates.
 //
 // A read names the shards it looks at; each is confirmed by the engine (a lease, or a round of its
 // quorum), and the look-up runs in the moment of the last confirmation. A batch or list leaves out
@@ -59,12 +59,15 @@ class LockReads {
     std::function<Term(ShardId)> term;
     // How long the wait has been known here.
     std::function<std::uint32_t(ShardId, SessionId, RequestSequence)> waited_ms;
+    // Who was asked for in place of the leader of an election (election_asks.h); 0: nobody.
+    std::function<SessionId(NameHash, FencingToken)> wanted;
     Answer answer;
   };
 
   LockReads(const LockReadsOptions& options, const locks::LockCpu& locks, Doors doors);
 
-  // A request of kind LockCheck, LockCheckBatch, LockGet or LockList whose fields were checked.
+  // A request of kind LockCheck, LockCheckBatch, LockGet, LockList or ElectCandidates whose fields
+  // were checked.
   void start(ConnectionId connection,
              const rpc::RequestSlot& request,
              std::span<const std::byte> payload,
@@ -110,6 +113,7 @@ class LockReads {
   void finish(const Group& group, Tick now);
   void finish_check(const Group& group, ShardId shard);
   void finish_get(const Group& group, ShardId shard, Tick now);
+  void finish_candidates(const Group& group, ShardId shard, Tick now);
   void finish_batch(const Group& group);
   void finish_list(const Group& group, Tick now);
   void refuse(const Group& group, rpc::ErrorCode error);

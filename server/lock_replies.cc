@@ -13,11 +13,15 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::AlreadyHeld:
     case LockCode::HeldAgain:
     case LockCode::Downgraded:
+    case LockCode::Proclaimed:
+    case LockCode::Transferred:
     case LockCode::Released:
     case LockCode::HoldReturned:
     case LockCode::SessionRegistered:
     case LockCode::Waiting:
     case LockCode::Noop:
+    case LockCode::Broken:
+    case LockCode::DelayEnded:
       return ErrorCode::None;
     case LockCode::Busy:
       return ErrorCode::LockBusy;
@@ -31,6 +35,8 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::WaitTimedOut;
     case LockCode::WaitCancelled:
       return ErrorCode::WaitCancelled;
+    case LockCode::Deadlock:
+      return ErrorCode::Deadlock;
     case LockCode::NotWaiting:
       return ErrorCode::WaitUnknown;
     case LockCode::SessionUnknown:
@@ -55,8 +61,15 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::HoldConflict;
     case LockCode::LimitDiffers:
       return ErrorCode::PermitsDiffer;
+    case LockCode::TargetAbsent:
+      return ErrorCode::CandidateAbsent;
+    case LockCode::HoldBroken:
+      return ErrorCode::HoldBroken;
+    case LockCode::LockDelayed:
+      return ErrorCode::LockDelayed;
     case LockCode::None:
     case LockCode::SerialStale:
+    case LockCode::DelayOver:
     case LockCode::UnknownCommand:
       return ErrorCode::SlotInvalid;
   }
@@ -106,10 +119,27 @@ void set_flags(LockCode code, rpc::ReplySlot& reply) {
 
 }  // namespace
 
+namespace {
+
+// To a leader, every way in which the lock is not its own says the same.
+ErrorCode error_of_request(const rpc::RequestSlot& request, LockCode code) {
+  const bool office = request.kind == rpc::RequestKind::ElectProclaim ||
+                      request.kind == rpc::RequestKind::ElectTransfer;
+  const bool lost = code == LockCode::NotHeld || code == LockCode::NotHolder ||
+                    code == LockCode::StaleToken || code == LockCode::HoldConflict;
+  return office && lost ? ErrorCode::OfficeLost : error_of(code);
+}
+
+}  // namespace
+
 rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
                               const locks::LockReply& decision,
                               const DecisionContext& context) {
-  const ErrorCode error = error_of(decision.code);
+  // Who does not know of broken holds learns that there is none.
+  const bool untold =
+      decision.code == LockCode::HoldBroken && !request.has(rpc::RequestFlag::TellBroken);
+  const ErrorCode error =
+      untold ? ErrorCode::LockNotHeld : error_of_request(request, decision.code);
   rpc::ReplySlot reply =
       error == ErrorCode::None ? rpc::reply_to(request) : error_reply(request, error);
   reply.epoch = context.term.value;

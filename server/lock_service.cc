@@ -19,9 +19,12 @@ static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
 static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
 static_assert(rpc::kNoteBytesMax == locks::kNoteBytesMax);
 static_assert(rpc::kHoldersMax == locks::kHoldersMax);
+static_assert(rpc::kDelayMsMax == locks::kDelayMsMax);
+static_assert(rpc::kBreakWhoBytesMax == locks::kBreakWhoBytesMax);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Reentrant) == locks::kHoldReentrant);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Shared) == locks::kHoldShared);
 static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Downgrade) == locks::kHoldDowngrade);
+static_assert(static_cast<std::uint8_t>(rpc::HoldFlag::Ranked) == locks::kHoldRanked);
 
 using rpc::ErrorCode;
 using rpc::RequestKind;
@@ -72,6 +75,7 @@ LockService::LockService(const LockServiceOptions& options,
     : options_(options),
       replies_(replies),
       locks_(lock_options(options)),
+      election_asks_(options.tick_ms),
       reads_({options.limits.shard_count, options.tick_ms},
              locks_,
              {[this](ShardId shard, std::uint64_t group, ReadWay way) {
@@ -83,6 +87,9 @@ LockService::LockService(const LockServiceOptions& options,
               [this](ShardId shard, SessionId session, RequestSequence sequence) {
                 const auto started = waits_.started_us({shard, session, sequence});
                 return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
+              },
+              [this](NameHash name, FencingToken epoch) {
+                return election_asks_.wanted(name, epoch, now_);
               },
               [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
                 send(connection, reply, payload);
@@ -105,6 +112,11 @@ LockService::LockService(const LockServiceOptions& options,
             propose(
                 expiry.shard, locks::make_expire_session(expiry.session, expiry.serial), pending);
           }),
+      deadlocks_({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
+                 locks_,
+                 waits_,
+                 metrics,
+                 deadlock_doors()),
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(options.limits.shard_count);
@@ -195,13 +207,24 @@ void LockService::dispatch(ConnectionId connection,
       return on_acquire_hold(connection, request, payload);
     case RequestKind::LockRelease:
       return on_release(connection, request, text);
+    case RequestKind::LockBreak:
+      return on_break(connection, request, payload);
+    case RequestKind::SessionLosses:
+      return on_losses(connection, request);
     case RequestKind::LockCancel:
       return on_cancel(connection, request, text);
     case RequestKind::LockCheck:
     case RequestKind::LockCheckBatch:
     case RequestKind::LockGet:
     case RequestKind::LockList:
+    case RequestKind::ElectCandidates:
       return reads_.start(connection, request, payload, now_);
+    case RequestKind::ElectProclaim:
+      return on_proclaim(connection, request, payload);
+    case RequestKind::ElectTransfer:
+      return on_transfer(connection, request, payload);
+    case RequestKind::ElectAsk:
+      return on_election_ask(connection, request, payload);
     case RequestKind::LockRead:
     case RequestKind::LockReadList:
       return replica_reads_.start(connection, request, payload, now_us_);
@@ -217,6 +240,8 @@ void LockService::dispatch(ConnectionId connection,
       return on_keep_alive(connection, request, payload);
     case RequestKind::CloseSession:
       return on_close_session(connection, request);
+    case RequestKind::LockDeadlocks:
+      return say(deadlocks_.report());
     case RequestKind::NodeStatus:
       return say(reports_->node_status());
     case RequestKind::ShardShow:
@@ -227,6 +252,10 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::Hello:
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
+    case RequestKind::LedgerPrune:
+    case RequestKind::WatchOpen:
+    case RequestKind::WatchClose:
+    case RequestKind::WatchProgress:
       break;  // The front end's and the node's own; a second Hello is a mistake of the client.
   }
   send_error(connection, request, ErrorCode::KindUnknown);
@@ -318,15 +347,18 @@ void LockService::on_acquire_hold(ConnectionId connection,
   GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
   const rpc::LockHold& hold = decoded.value();
   const rpc::LockAcquire acquire = rpc::acquire_from_slot(request);
-  const locks::LockCommand command = locks::make_acquire_hold(
-      {.acquire = {acquire.caller.session,
-                   acquire.caller.sequence,
-                   acquire.caller.acked_below,
-                   hold.name,
-                   acquire.wait_ms != 0,
-                   acquire.ttl_ms},
-       .ask = {.flags = hold.flags, .permits = hold.permits, .limit = hold.limit},
-       .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
+  const locks::LockCommand command =
+      locks::make_acquire_hold({.acquire = {acquire.caller.session,
+                                            acquire.caller.sequence,
+                                            acquire.caller.acked_below,
+                                            hold.name,
+                                            acquire.wait_ms != 0,
+                                            acquire.ttl_ms},
+                                .ask = {.flags = hold.flags,
+                                        .permits = hold.permits,
+                                        .limit = hold.limit,
+                                        .delay_ms = hold.delay_ms},
+                                .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
   submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
 }
 
@@ -397,11 +429,13 @@ void LockService::on_keep_alive(ConnectionId connection,
   std::vector<rpc::KeepAliveEntry> missed;
   for (const SessionId session : each_once) {
     // Renewed is the rule and is not said: what is missed matters.
-    const locks::RenewCode code = renew(session);
-    if (code != locks::RenewCode::Renewed) {
-      const bool lost = code == locks::RenewCode::Lost;
+    const locks::RenewOutcome outcome = renew(session);
+    if (outcome.code != locks::RenewCode::Renewed) {
+      const bool lost = outcome.code == locks::RenewCode::Lost;
       const auto state = lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered;
       missed.push_back({session, state, 0});
+    } else if (outcome.broken && request.has(rpc::RequestFlag::TellBroken)) {
+      missed.push_back({session, rpc::KeepAliveState::Broken, 0});
     }
   }
   send(connection, rpc::reply_to(request), rpc::encode_keep_alive_reply(missed));
@@ -409,20 +443,20 @@ void LockService::on_keep_alive(ConnectionId connection,
 
 // A session that is registered in many shards is renewed once a tick, however often it is asked
 // for: a second time in the same tick changes nothing, and might cost a walk over a million rows.
-locks::RenewCode LockService::renew(SessionId session) {
+locks::RenewOutcome LockService::renew(SessionId session) {
   constexpr std::uint32_t kManyRegistrations = 64;
   if (renewed_at_ != now_) {
     renewed_at_ = now_;
     renewed_.clear();
   }
   if (renewed_.contains(session.value)) {
-    return locks::RenewCode::Renewed;
+    return {.code = locks::RenewCode::Renewed};
   }
   const locks::RenewOutcome outcome = locks_.clock().renew(session, now_);
   if (outcome.registration_count > kManyRegistrations) {
     renewed_.insert(session.value);
   }
-  return outcome.code;
+  return outcome;
 }
 
 // Ends the session in every shard of the request that is led here and knows it.

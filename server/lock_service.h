@@ -18,6 +18,9 @@
 #include "locks/lock_cpu.h"
 #include "rpc/hello.h"
 #include "rpc/validate.h"
+#include "server/apply_tap.h"
+#include "server/deadlock_watch.h"
+#include "server/election_asks.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -59,6 +62,7 @@ struct LockServiceOptions {
   std::uint64_t index_seed = 0;
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
+  std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
 };
 
 class LockService final : public Service {
@@ -107,11 +111,17 @@ class LockService final : public Service {
     device_facts_sink_ = std::move(sink);
   }
 
+  // Who looks on (apply_tap.h); it outlives the engine's calls.
+  void set_tap(ApplyTap* tap) { tap_ = tap; }
+
   const locks::LockCpu& locks() const { return locks_; }
 
   std::size_t pending_count() const { return pending_.size(); }
 
   std::size_t wait_count() const { return waits_.size(); }
+
+  // Where deadlocks are searched; it outlives this.
+  void search_deadlocks_on(locks::SweepDevice& device) { deadlocks_.search_on(device); }
 
   std::size_t read_bytes() const { return reads_.held_bytes(); }
 
@@ -148,6 +158,15 @@ class LockService final : public Service {
                 const rpc::RequestSlot& request,
                 std::span<const std::byte> payload);
   void on_acquire(ConnectionId connection, const rpc::RequestSlot& request, std::string_view name);
+  void on_proclaim(ConnectionId connection,
+                   const rpc::RequestSlot& request,
+                   std::span<const std::byte> payload);
+  void on_transfer(ConnectionId connection,
+                   const rpc::RequestSlot& request,
+                   std::span<const std::byte> payload);
+  void on_election_ask(ConnectionId connection,
+                       const rpc::RequestSlot& request,
+                       std::span<const std::byte> payload);
   void on_acquire_hold(ConnectionId connection,
                        const rpc::RequestSlot& request,
                        std::span<const std::byte> payload);
@@ -158,7 +177,11 @@ class LockService final : public Service {
   void on_keep_alive(ConnectionId connection,
                      const rpc::RequestSlot& request,
                      std::span<const std::byte> payload);
-  locks::RenewCode renew(SessionId session);
+  locks::RenewOutcome renew(SessionId session);
+  void on_break(ConnectionId connection,
+                const rpc::RequestSlot& request,
+                std::span<const std::byte> payload);
+  void on_losses(ConnectionId connection, const rpc::RequestSlot& request);
   void on_close_session(ConnectionId connection, const rpc::RequestSlot& request);
   void on_shard_range(ConnectionId connection,
                       const rpc::RequestSlot& request,
@@ -189,6 +212,7 @@ class LockService final : public Service {
   RecordHeader record_header(const Pending& pending) const;
 
   // Outcomes.
+  locks::LockReply apply_tapped(const AppliedEntry& entry, locks::LockEvents& events);
   void apply_command(const AppliedEntry& entry);
   void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);
   void answer_request(const Pending& pending,
@@ -196,8 +220,10 @@ class LockService final : public Service {
                       const locks::LockReply& decision);
   void answer_events(const AppliedEntry& entry, const locks::LockEvents& events);
   void bind_wait(const Pending& pending, ShardId shard);
-  void end_wait(const Wait& wait, const rpc::ReplySlot& reply);
+  void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
+  DeadlockWatch::Doors deadlock_doors();
+  void end_due_delays();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
   bool leads(ShardId shard) const;
   void set_leads(ShardId shard, bool leading);
@@ -218,12 +244,14 @@ class LockService final : public Service {
   locks::LockCpu locks_;
   PendingTable pending_;
   WaitTable waits_;
+  ElectionAsks election_asks_;
   LockReads reads_;
   ReplicaAges ages_;
   ReplicaReads replica_reads_;
   SessionViews session_views_;
   SessionQuota quota_;
   SessionExpiry expiry_;
+  DeadlockWatch deadlocks_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
   std::uint64_t close_last_ = 0;
   std::vector<std::uint64_t> led_;  // A bit per shard.
@@ -232,6 +260,8 @@ class LockService final : public Service {
   locks::MappedColumn<std::uint64_t> applied_;
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
+  ApplyTap* tap_ = nullptr;
+  std::vector<locks::DelayedLock> delays_;  // Scratch.
   std::function<void(NodeId, std::string_view)> address_sink_;
   std::function<void(NodeId, std::span<const std::byte>)> device_facts_sink_;
 };

@@ -1,4 +1,5 @@
 // Outcomes: what the engine decided becomes answers to clients; and what time makes due.
+#include "locks/lock_break_wait.h"
 #include "locks/lock_snapshot.h"
 #include "server/client_address.h"
 #include "server/device_links.h"
@@ -36,8 +37,11 @@ void LockService::apply_command(const AppliedEntry& entry) {
     return;
   }
   locks::LockEvents events{events_.data(), static_cast<std::uint32_t>(events_.size()), 0};
+  const bool tapped = tap_ != nullptr && tap_->on();
   const locks::LockReply decision =
-      locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
+      tapped
+          ? apply_tapped(entry, events)
+          : locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
   metrics_.sessions->set(locks_.tables().sessions.used());
   metrics_.locks->set(locks_.tables().locks.used());
   if (entry.cookie != 0) {
@@ -46,6 +50,18 @@ void LockService::apply_command(const AppliedEntry& entry) {
   if (events.count > 0) {
     answer_events(entry, events);
   }
+}
+
+locks::LockReply LockService::apply_tapped(const AppliedEntry& entry, locks::LockEvents& events) {
+  const auto decoded = locks::decode(record_body(entry.payload));
+  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+  if (decoded.ok()) {
+    command = decoded.value();
+  }
+  tap_->before(locks_, entry.shard, command);
+  const locks::LockReply decision = locks_.apply(entry.shard, entry.index, command, now_, events);
+  tap_->after(locks_, entry.shard, entry.index, command, decision, {events.events, events.count});
+  return decision;
 }
 
 void LockService::answer(const Pending& pending,
@@ -58,9 +74,12 @@ void LockService::answer(const Pending& pending,
     case PendingKind::Close:
       return finish_close(pending.group, ErrorCode::None, NodeId{});
     case PendingKind::TimedOut:
+    case PendingKind::Broken:
     case PendingKind::Expiry:
+    case PendingKind::Delay:
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
+    case PendingKind::Deadlock:
     case PendingKind::ReplicaRead:
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
@@ -106,9 +125,30 @@ void LockService::bind_wait(const Pending& pending, ShardId shard) {
   }
 }
 
-void LockService::end_wait(const Wait& wait, const rpc::ReplySlot& reply) {
+void LockService::end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why) {
   replies_.unpark(wait.connection);
-  send(wait.connection, reply);
+  send(wait.connection, reply, rpc::bytes_of(why));
+}
+
+DeadlockWatch::Doors LockService::deadlock_doors() {
+  return {.leads = [this](ShardId shard) { return leads(shard); },
+          .leader = [this](ShardId shard) { return engine_->view(shard).leader; },
+          .send = [this](NodeId to, auto message) { engine_->send_peer_message(to, message); },
+          .ask =
+              [this](ShardId shard, std::uint64_t group) {
+                Pending pending;
+                pending.kind = PendingKind::Deadlock;
+                pending.group = group;
+                pending.request.shard = shard.value;
+                engine_->read(shard, pending_.add(pending));
+              },
+          .end =
+              [this](const WaitKey& key, LogIndex index) {
+                Pending pending;
+                pending.kind = PendingKind::Broken;
+                propose(
+                    key.shard, locks::make_break_wait(key.session, key.sequence, index), pending);
+              }};
 }
 
 void LockService::answer_events(const AppliedEntry& entry, const locks::LockEvents& events) {
@@ -122,8 +162,12 @@ void LockService::answer_events(const AppliedEntry& entry, const locks::LockEven
     metrics_.waits_timed_out->add(event.code == LockCode::WaitTimedOut ? 1 : 0);
     metrics_.wait_us->observe_us(now_us_ - wait->started_us);
     const DecisionContext context{entry.term, ttl_left_ms(event.shard, event.session)};
+    const std::string why = event.code == LockCode::Deadlock
+                                ? deadlocks_.take_text({event.shard, event.session, event.sequence})
+                                : std::string{};
     end_wait(*wait,
-             indexed(event_reply(wait->request, event, context), wait->request, entry.index));
+             indexed(event_reply(wait->request, event, context), wait->request, entry.index),
+             why);
   }
   metrics_.waits->set(static_cast<std::int64_t>(waits_.size()));
 }
@@ -148,7 +192,13 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
                                  now_ + 1);
     case PendingKind::Expiry:
       return expiry_.on_refused(pending.expiry, now_);
+    case PendingKind::Broken:
+      return;  // The circle is found again if it is still there.
+    case PendingKind::Delay:
+      return locks_.delays().on_refused(
+          ShardId{pending.request.shard}, FencingToken{pending.request.token}, now_ + 1);
     case PendingKind::Read:
+    case PendingKind::Deadlock:
     case PendingKind::ReplicaRead:
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
@@ -179,6 +229,9 @@ void LockService::finish_close(std::uint64_t group_id, ErrorCode error, NodeId l
 
 void LockService::on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) {
   const Pending pending = pending_.take(cookie);
+  if (pending.kind == PendingKind::Deadlock) {
+    return deadlocks_.on_confirmed(pending.group, ShardId{pending.request.shard}, status);
+  }
   if (pending.kind != PendingKind::Read) {
     return on_read_of_replicas(pending, status, leader_hint);
   }
@@ -209,6 +262,9 @@ void LockService::serialize(ShardId shard, std::vector<std::byte>& bytes) {
 }
 
 Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
+  if (tap_ != nullptr && tap_->on()) {
+    tap_->on_installed(shard);
+  }
   applied_[shard.value] = 0;
   if (bytes.empty()) {
     locks_.drop(shard);
@@ -230,12 +286,17 @@ void LockService::on_loop_gap(std::uint64_t ticks) {
 }
 
 void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
+  if (tap_ != nullptr && tap_->on_peer_message(from, message)) {
+    return;
+  }
   if (!message.empty() && message.front() == kReplicaAgesKind) {
     ages_.on_message(from, message);
   } else if (!message.empty() && message.front() == kDeviceFactsKind) {
     if (device_facts_sink_) {
       device_facts_sink_(from, message);
     }
+  } else if (DeadlockWatch::is_ours(message)) {
+    deadlocks_.on_peer_message(from, message);
   } else if (message.empty() || message.front() != kClientAddressKind) {
     expiry_.on_peer_message(from, message, now_);
   } else if (const auto address = decode_client_address(message); address && address_sink_) {
@@ -265,6 +326,8 @@ void LockService::on_tick() {
     ticked_ = now_;
     end_overdue_waits();
     expiry_.on_tick(now_);
+    deadlocks_.on_tick(now_, now_us_);
+    end_due_delays();
     replica_reads_.on_tick(now_us_);
     session_views_.on_tick();
   }
@@ -272,10 +335,12 @@ void LockService::on_tick() {
 }
 
 std::uint64_t LockService::until_next_deadline_ms() const {
+  const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
+  const Tick next =
+      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
   if (replica_reads_.waiting()) {
     return options_.tick_ms;
   }
-  const Tick next = min_id(waits_.next_deadline(), expiry_.next_deadline());
   if (next == kTickNever) {
     return kNeverMs;
   }

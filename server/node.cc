@@ -10,6 +10,8 @@
 #include "server/frontend.h"
 #include "server/leader_balance.h"
 #include "server/ledger_endpoint.h"
+#include "server/ledger_pruning.h"
+#include "server/listen_probe.h"
 #include "server/lock_service.h"
 #include "server/metrics_endpoint.h"
 #include "server/node_history.h"
@@ -22,6 +24,7 @@
 #include "server/system_random.h"
 #include "server/trace_file.h"
 #include "server/version.h"
+#include "server/watch_desk.h"
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -70,6 +73,7 @@ NodeLedgerOptions ledger_options(const NodeOptions& options) {
           .nodes = all_nodes(options),
           .shard_count = options.shards,
           .data_directory = options.data_dir,
+          .keep = options.ledger_keep_heads,
           .publishes = options.turn == TurnOption::Host};
 }
 
@@ -89,6 +93,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
   result.session_locks_max = options.session_locks_max;
   result.index_seed = draw_random();
   result.wall_ms = wall_ms;
+  result.deadlock_interval_ms = options.deadlock_interval_ms;
   return result;
 }
 
@@ -158,6 +163,12 @@ rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port)
   return welcome;
 }
 
+bool hears_majority(const NodeView& view) {
+  const auto live =
+      static_cast<std::size_t>(std::ranges::count_if(view.peers, &NodePeerView::live));
+  return live + 1 > (view.peers.size() + 1) / 2;
+}
+
 }  // namespace
 
 class Node::Impl {
@@ -196,6 +207,7 @@ class Node::Impl {
     set_time();
     GCOORD_TRY(ledger_, NodeLedger::open(ledger_options(options_), metrics_));
     engine.repaired_shards = ledger_->repaired_shards();
+    GCOORD_TRY_STATUS(probe_ports());
     GCOORD_TRY_STATUS(open_engine(std::move(engine)));
     history_.recovered();
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
@@ -219,10 +231,16 @@ class Node::Impl {
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
     open_saves();
+    open_pruning();
+    open_watches();
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
           if (SnapshotSaves::is_request(request.kind)) {
             saves_->on_request(connection, request, payload);
+          } else if (LedgerPruning::is_request(request.kind)) {
+            pruning_->on_request(connection, request, payload);
+          } else if (WatchDesk::is_request(request.kind)) {
+            watches_->on_request(connection, request, payload);
           } else {
             service_.on_request(connection, request, payload);
           }
@@ -279,6 +297,20 @@ class Node::Impl {
     return Status{};
   }
 
+  // Before a generation of the directory is begun for a repair (listen_probe.h).
+  Status probe_ports() const {
+    if (ledger_->repaired_shards().empty()) {
+      return Status{};
+    }
+    for (const Endpoint& each : {options_.listen_client,
+                                 options_.listen_peer,
+                                 options_.listen_metrics,
+                                 options_.listen_ledger}) {
+      GCOORD_TRY_STATUS(probe_listen(each));
+    }
+    return Status{};
+  }
+
   // What must be durable before a checkpoint; the checkpoints' thread asks.
   Status settle() {
     GCOORD_TRY_STATUS(history_.settle());
@@ -320,6 +352,49 @@ class Node::Impl {
             }});
   }
 
+  decltype(LedgerPruning::Parts::cluster) cluster_pruning() {
+    if (!ledger_->publishes()) {
+      return {};
+    }
+    return
+        [this](const auto& order, auto ended) { return ledger_->prune(order, std::move(ended)); };
+  }
+
+  void open_pruning() {
+    pruning_ = std::make_unique<LedgerPruning>(LedgerPruning::Parts{
+        .replies = frontend_,
+        .shard_count = options_.shards,
+        .shards = [this](const auto& order,
+                         auto ended) { return history_.worker().prune(order, std::move(ended)); },
+        .cluster = cluster_pruning(),
+        .wake = [this] { asio::post(context_, [] {}); }});
+  }
+
+  void open_watches() {
+    WatchReplay::Reader reader;
+    if (options_.turn == TurnOption::Host) {  // Entries of a device are of another form.
+      reader = [history = history_.worker().history()](ShardId shard) {
+        return history->reader(shard);
+      };
+    }
+    watches_ = std::make_unique<WatchDesk>(
+        WatchDeskOptions{.shard_count = options_.shards},
+        WatchDesk::Parts{
+            .replies = frontend_,
+            .metrics = metrics_,
+            .applied =
+                [this](ShardId shard) { return LogIndex{history_.service().applied(shard)}; },
+            .tell_peers =
+                [this](std::span<const std::byte> message) {
+                  for (const PeerOption& peer : options_.peers) {
+                    engine_->send_peer_message(peer.id, message);
+                  }
+                },
+            .history = std::move(reader),
+            .wake = [this] { asio::post(context_, [] {}); }});
+    service_.set_tap(watches_.get());
+  }
+
   ledger::SnapshotHeader snapshot_header() const {
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
     const auto wall_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wall).count();
@@ -350,11 +425,13 @@ class Node::Impl {
     service_.on_tick();
     GCOORD_TRY_STATUS(sweep(before_us / 1000));
     GCOORD_TRY_STATUS(pass_ledger());
-    const std::size_t done = engine_->turn();
+    std::size_t done = engine_->turn();
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
+    done += watches_->advance(before_us / 1000) ? 1 : 0;
     turns_.add();
     saves_->advance(before_us / 1000);
+    pruning_->advance();
     const bool replied = frontend_.flush();
     if (done > 0 || replied) {
       idle_ = false;
@@ -401,6 +478,7 @@ class Node::Impl {
       frontend_.sweep(now_ms);
       const NodeView view = engine_->view();
       log_.on_look(view);
+      watches_->on_sweep(now_ms, hears_majority(view));
       announce();
       look_at_device_links();
       release_memory();
@@ -503,6 +581,8 @@ class Node::Impl {
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<SnapshotSaves> saves_;
+  std::unique_ptr<LedgerPruning> pruning_;
+  std::unique_ptr<WatchDesk> watches_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
   std::vector<asio::posix::stream_descriptor> descriptors_;

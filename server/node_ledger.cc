@@ -2,6 +2,7 @@
 
 #include "ledger/error_details.h"
 #include "ledger/posix_disk.h"
+#include "rpc/error_codes.h"
 #include "server/boot_time.h"
 #include "server/system_random.h"
 
@@ -27,6 +28,10 @@ ledger::NoteSeed draw_seed() {
   return seed;
 }
 
+Status unpublished() {
+  return rpc::make_error(rpc::ErrorCode::LedgerUnpublished, kResidentPublishesNothing);
+}
+
 std::string place_of(const HistoryAlarm& alarm) {
   const std::string shard = "shard " + std::to_string(alarm.shard.value);
   return alarm.index == kIndexUnknown
@@ -35,6 +40,10 @@ std::string place_of(const HistoryAlarm& alarm) {
 }
 
 }  // namespace
+
+std::uint64_t ledger_now_ms() {
+  return boot_time_us() / 1000 + 1;
+}
 
 NodeLedger::NodeLedger(NodeLedgerOptions options, MetricsRegistry& metrics)
     : options_(std::move(options)),
@@ -71,10 +80,10 @@ Status NodeLedger::start(Incarnation incarnation,
                          PublicationService& service,
                          TreeOf tree_of,
                          std::function<void()> wake) {
+  tree_of_ = std::move(tree_of);
   if (!publishes()) {
     return Status{};
   }
-  tree_of_ = std::move(tree_of);
   GCOORD_TRY(publication_,
              PublicationNode::open({.cluster = options_.cluster,
                                     .node = options_.node,
@@ -83,9 +92,10 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .incarnation = incarnation,
                                     .directory = options_.data_directory + "/publication",
                                     .tree_of = tree_of_,
-                                    .now_ms = [] { return boot_time_us() / 1000 + 1; },
+                                    .now_ms = &ledger_now_ms,
                                     .key_seed = draw_seed(),
-                                    .wake = std::move(wake)},
+                                    .wake = std::move(wake),
+                                    .keep = options_.keep},
                                    metrics_));
   service.set_listener(publication_.get());
   if (!repair_.empty()) {
@@ -198,14 +208,17 @@ std::shared_ptr<const ledger::TreeReader> NodeLedger::shard(ShardId shard) const
 }
 
 std::shared_ptr<const ledger::TreeReader> NodeLedger::cluster_log() const {
-  return publication_->cluster_log_reader();
+  return publishes() ? publication_->cluster_log_reader() : nullptr;
 }
 
 Result<std::string> NodeLedger::checkpoint() const {
-  return publication_->notary().checkpoint();
+  return publishes() ? publication_->notary().checkpoint() : unpublished();
 }
 
 Result<std::string> NodeLedger::shard_checkpoint(ShardId shard) const {
+  if (!publishes()) {
+    return unpublished();
+  }
   GCOORD_TRY(const ledger::ShardHead head, publication_->notary().head(shard));
   const auto tree = tree_of_(shard);
   if (tree == nullptr || tree->size() < head.size) {
@@ -217,7 +230,7 @@ Result<std::string> NodeLedger::shard_checkpoint(ShardId shard) const {
 }
 
 std::vector<std::string> NodeLedger::keys() const {
-  return publication_->notary().keys();
+  return publishes() ? publication_->notary().keys() : std::vector<std::string>{};
 }
 
 }  // namespace gcoord::server

@@ -33,8 +33,16 @@ struct NodeLedgerOptions {
   std::vector<NodeId> nodes;  // Of the cluster, ascending.
   std::uint32_t shard_count = 0;
   std::string data_directory;
-  bool publishes = true;  // False: the log has no records (docs/adr/0032), nothing is done.
+  ledger::KeepPolicy keep;  // Of the cluster log.
+  bool publishes = true;    // False: the log has no records (docs/adr/0032), nothing is done.
 };
+
+// The clock of what NodeLedgerStatus says: milliseconds that only grow, above 0. Thread-safe.
+std::uint64_t ledger_now_ms();
+
+// Why a node with --turn resident publishes nothing (docs/adr/0043), for operators.
+inline constexpr const char* kResidentPublishesNothing =
+    "--turn resident: its log has neither publication entries nor times, and its turn takes none";
 
 // For status reports.
 struct NodeLedgerStatus {
@@ -70,6 +78,12 @@ class NodeLedger final : public LedgerView {
 
   // Before a checkpoint is written, by its thread (EngineOptions::before_checkpoint).
   Status settle() { return publication_ == nullptr ? Status{} : publication_->settle(); }
+
+  // As PublicationNode::prune, where the node publishes.
+  std::future<Result<ledger::PruneReport>> prune(const ledger::PruneOrder& order,
+                                                 std::function<void()> ended) {
+    return publication_->prune(order, std::move(ended));
+  }
 
   bool publishes() const { return options_.publishes; }
 

@@ -1,6 +1,7 @@
 #include "server/node_log.h"
 
 #include "rpc/error_codes.h"
+#include "server/node_ledger.h"
 
 #include <spdlog/spdlog.h>
 
@@ -29,6 +30,8 @@ void NodeLog::on_serving(const NodeOptions& options,
     spdlog::info("the turn is resident on {}: {}; it begins when all three nodes have met",
                  stepper.product.empty() ? "the host's twin of a device" : stepper.name,
                  view.stepper_why);
+    spdlog::warn("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+                 kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
     spdlog::info("shards are stepped on the CPU: {}", view.stepper_why);
@@ -114,7 +117,10 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
                  view.forgotten_count);
   }
   votes_everywhere_ = whole;
-  unled_looks_ = view.unled_count > 0 && majority ? unled_looks_ + 1 : 0;
+  // While leaderships move there is always a shard in between, and never the same one for long.
+  const bool stuck = view.unled_count > 0 && majority && view.led_anew == led_anew_;
+  led_anew_ = view.led_anew;
+  unled_looks_ = stuck ? unled_looks_ + 1 : 0;
   // In durable mode a shard may be without a leader for other reasons, too.
   const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
   if (unled_looks_ == kUnledLooks && forgotten) {

@@ -45,6 +45,7 @@ class NodeLog {
   bool majority_ = false;
   bool votes_everywhere_ = true;
   std::uint32_t unled_looks_ = 0;
+  std::uint64_t led_anew_ = 0;  // At the last look.
 };
 
 }  // namespace gcoord::server

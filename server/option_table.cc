@@ -112,6 +112,11 @@ Status cluster_id(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status ledger_keep_heads(const std::string& text, NodeOptions& options) {
+  GCOORD_TRY(options.ledger_keep_heads, ledger::parse_keep_policy(text));
+  return options.ledger_keep_heads.age_ms == 0 ? Status{} : wrong("published heads have no age");
+}
+
 Status ledger_keep(const std::string& text, NodeOptions& options) {
   GCOORD_TRY(options.ledger_keep, ledger::parse_keep_policy(text));
   return Status{};
@@ -250,6 +255,12 @@ constexpr std::array kTable = {
               "TIME",
               "how often changed shards are checkpointed, 1s to 24h (default 30s)",
               &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
+    OptionRow{"ledger-keep-heads",
+              OptionShape::Value,
+              "POLICY",
+              "how much of the log of published heads is kept: all, entries:N, bytes:N; the newest "
+              "head of each shard always is (default all)",
+              &ledger_keep_heads},
     OptionRow{
         "ledger-keep",
         OptionShape::Value,
@@ -288,6 +299,11 @@ constexpr std::array kTable = {
               "TIME",
               "longest session TTL that a client may ask for, 1s to 24h (default 24h)",
               &duration<&NodeOptions::ttl_ms_max, 1000, kDayMs>},
+    OptionRow{"deadlock-interval",
+              OptionShape::Value,
+              "TIME",
+              "time between looks for deadlocks, up to 1m; 0s for none (default 1s)",
+              &duration<&NodeOptions::deadlock_interval_ms, 0, 60'000>},
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",

@@ -136,10 +136,6 @@ Status settle(Invocation& invocation) {
   GCOORD_TRY_STATUS(check_listen("listen-peer", options.listen_peer, options.insecure));
   GCOORD_TRY_STATUS(check_listen("listen-metrics", options.listen_metrics, options.insecure));
   GCOORD_TRY_STATUS(check_listen("listen-ledger", options.listen_ledger, options.insecure));
-  if (!options.listen_ledger.empty() && options.turn == TurnOption::Resident) {
-    // Such a node takes no part in publication, so there is nothing that its pages could show.
-    return refuse("--listen-ledger is of --turn host; leave it out with --turn resident");
-  }
   if (options.cluster.value == 0) {
     options.cluster = cluster_id_of(options.cluster_name);
   }

@@ -77,10 +77,12 @@ struct NodeOptions {
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
   // One of so many steps of a device is done again on the host; 0: nothing is checked.
+  std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
-  ledger::KeepPolicy ledger_keep;  // Of each shard's history; all of it by default.
-  std::string trace_file;          // Empty: no trace.
+  ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.
+  ledger::KeepPolicy ledger_keep;        // Of each shard's history; all of it by default.
+  std::string trace_file;                // Empty: no trace.
   std::string log_level = "info";
 };
 

@@ -22,6 +22,9 @@ enum class PendingKind : std::uint8_t {
   Expiry,       // An ExpireSession of the leader.
   Close,        // One shard's part of a CloseSession; `group` counts the parts.
   Read,         // A read of group `group`.
+  Deadlock,     // A confirmation for question `group` of a deadlock (deadlock_watch.h).
+  Broken,       // A BreakWait of the leader.
+  Delay,        // An EndDelay of the leader; (request.shard, request.token) name the lock.
   ReplicaRead,  // A read of group `group` of replica_reads.h.
   AgeQuestion,  // Another node's question, number `group` of replica_ages.h.
   SessionLook,  // A look at a session: `request` and `connection` say which.

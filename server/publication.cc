@@ -64,6 +64,8 @@ Publication::Publication(PublicationOptions options,
       port_(port),
       counters_(metrics),
       heads_(options_.shard_count),
+      stale_(options_.stale_window != 0 ? options_.stale_window
+                                        : StaleHeads::window_for(options_.shard_count)),
       review_([this](ShardId shard) {
         return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
                                                                          : nullptr;
@@ -157,6 +159,7 @@ void Publication::advance(std::uint64_t now_ms) {
   vouch();
   publish();
   hunt();
+  keep();
   if (publisher_) {
     lead();
   }
@@ -227,6 +230,7 @@ bool Publication::append(std::span<const ledger::ShardHead> leaves) {
   GCOORD_ASSERT(port_.cluster_log().size() == index);
   counters_.size.set(static_cast<std::int64_t>(index));
   fetch_ms_ = 0;
+  horizons_heard_ = 0;
   return true;
 }
 
@@ -312,7 +316,8 @@ void Publication::vouch() {
 // Ok: signs again.
 void Publication::refuse(const Status& why) {
   const bool belongs = why.ok() || why.detail() == ledger::kSignerBehind ||
-                       why.detail() == ledger::kSignerContradiction;
+                       why.detail() == ledger::kSignerContradiction ||
+                       why.detail() == ledger::kSignerHorizon;
   if (!belongs) {
     return fail(why);
   }
@@ -338,6 +343,12 @@ void Publication::publish() {
     return;
   }
   published_ = published->size;
+  published_ms_ = now_ms_;
+  published_root_ = published->root;
+  signers_.clear();
+  for (const auto& [node, signature] : published->signatures) {
+    signers_.push_back(node);
+  }
   std::erase_if(under_way_, [&](const UnderWay& each) {
     const bool done = each.size <= published_;
     if (done) {
@@ -427,6 +438,10 @@ PublicationView Publication::view() const {
           .size = port_.cluster_log().size(),
           .signed_size = signed_ ? signed_->size : 0,
           .published_size = published_,
+          .published_root = published_root_,
+          .signers = signers_,
+          .published_ms = published_ms_,
+          .first = port_.cluster_log().first(),
           .publisher = publisher_,
           .refusal = refusal_};
 }

@@ -22,6 +22,8 @@
 #include "common/ids.h"
 #include "common/metrics.h"
 #include "common/status.h"
+#include "ledger/cluster_horizon.h"
+#include "ledger/keep_policy.h"
 #include "server/head_review.h"
 #include "server/history_hunt.h"
 #include "server/publication_entry.h"
@@ -30,6 +32,7 @@
 #include "server/publication_round.h"
 #include "server/published_heads.h"
 #include "server/signature_set.h"
+#include "server/stale_heads.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +56,8 @@ struct PublicationOptions {
   // an entry is to be published is left for the round itself.
   std::uint64_t interval_ms = 250;
   std::size_t round_heads_max = kHeadsPerRoundMax;
+  ledger::KeepPolicy keep;         // Of the cluster log, by count and bytes; it has no age.
+  std::uint64_t stale_window = 0;  // StaleHeads'; 0: as wide as the shards ask for.
 };
 
 struct PublicationView {
@@ -61,6 +66,12 @@ struct PublicationView {
   std::uint64_t size = 0;          // Of what this node has of it.
   std::uint64_t signed_size = 0;   // 0: this node has not signed since it started.
   std::uint64_t published_size = 0;
+  // Of what is published: its root, who vouches for it, and when this node heard of it (of
+  // advance()); 0: nothing since it started.
+  ledger::MerkleHash published_root{};
+  std::vector<NodeId> signers;
+  std::uint64_t published_ms = 0;
+  std::uint64_t first = 0;  // Leaves below it are pruned here.
   bool publisher = false;
   Status refusal;  // Why this node does not sign.
 };
@@ -106,6 +117,10 @@ class Publication {
   // now_ms only grows and is above 0.
   void advance(std::uint64_t now_ms);
 
+  // Lets go of leaves that neither the policy nor `below` keeps, and that are not needed; how many.
+  // A failure is the port's, and final.
+  Result<std::uint64_t> prune(const ledger::KeepPolicy& keep, std::uint64_t below);
+
   // When to call advance() again, at the latest.
   std::uint64_t next_due_ms() const { return due_ms_; }
 
@@ -143,6 +158,7 @@ class Publication {
   bool on(NodeId from, const HashMessage& message);
   bool on(NodeId from, const KeyMessage& message);
   bool on(NodeId from, const AlarmMessage& message);
+  bool on(NodeId from, const BeginMessage& message);
 
   void send(NodeId to, const PublicationMessage& message);
   void send_all(const PublicationMessage& message);
@@ -163,6 +179,12 @@ class Publication {
   void doubt(HistoryAlarm alarm);
   void fail(const Status& why);
 
+  // publication_keep.cc: the beginning of the log.
+  std::uint64_t prunable() const;
+  void keep();
+  void send_horizon(NodeId to, std::uint64_t target);
+  void begin_log(const ledger::ClusterHorizon& horizon);
+
   // publication_lead.cc: the publisher.
   void lead();
   void begin_round();
@@ -181,6 +203,7 @@ class Publication {
   PublicationPort& port_;
   Counters counters_;
   PublishedHeads heads_;
+  StaleHeads stale_;
   HeadReview review_;
   HistoryHunt hunt_;
   SignatureSet signatures_;
@@ -193,6 +216,9 @@ class Publication {
   std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
   std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
   std::uint64_t published_ = 0;
+  std::uint64_t published_ms_ = 0;
+  ledger::MerkleHash published_root_{};
+  std::vector<NodeId> signers_;  // Of what is published.
   std::optional<SignatureMessage> signed_;
   // Roots after each entry of round_, and before the first one; empty until a majority has agreed.
   std::vector<ledger::MerkleHash> entry_roots_;
@@ -208,6 +234,8 @@ class Publication {
   std::uint64_t now_ms_ = 0;
   std::uint64_t due_ms_ = 0;
   std::uint64_t fetch_ms_ = 0;
+  std::uint64_t keep_ms_ = 0;
+  std::size_t horizons_heard_ = 0;  // Since leaves came.
   std::uint64_t repeat_ms_ = 0;
   std::uint64_t next_round_ms_ = 0;
   std::uint64_t proposed_ms_ = 0;

@@ -48,6 +48,7 @@ std::size_t PublicationDesk::put(PublicationInput&& input) {
       input_.publisher = input.publisher;
     }
     input_.lost |= input.lost;
+    input_.prune |= input.prune;
     input_.settle = std::max(input_.settle, input.settle);
     for (PublicationInput::Message& message : input.messages) {
       if (input_.messages.size() < kMessagesMax) {

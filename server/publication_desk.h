@@ -35,11 +35,12 @@ struct PublicationInput {
   std::optional<bool> publisher;
   bool lost = false;  // The proposal.
   std::vector<Message> messages;
+  bool prune = false;        // Somebody asks for it.
   std::uint64_t settle = 0;  // The newest request to make all before it durable; 0: none.
 
   bool empty() const {
     return applied.empty() && rounds.empty() && !state && !publisher && !lost && messages.empty() &&
-           settle == 0;
+           settle == 0 && !prune;
   }
 };
 

@@ -55,7 +55,8 @@ void Publication::begin_round() {
     return;
   }
   const bool full = heads.size() == options_.round_heads_max;
-  under_way_.push_back({news_ms_, state_.size() + heads.size()});
+  // Without news what is published again alone is the round's.
+  under_way_.push_back({news_ms_ == 0 ? now_ms_ : news_ms_, state_.size() + heads.size()});
   news_ms_ = full ? news_ms_ : 0;
   next_round_ms_ = now_ms_ + (full ? 0 : options_.interval_ms);
   round_.emplace(PublicationRoundOptions{.self = options_.self,
@@ -96,7 +97,8 @@ std::vector<ledger::ShardHead> Publication::collect() {
     }
     const auto tree = waits || hunt_.holds(id) ? nullptr : port_.tree(id);
     const std::uint64_t size = tree == nullptr ? 0 : tree->size();
-    if (size > heads_.at(id).size) {
+    const std::uint64_t known = heads_.at(id).size;
+    if (size > known || (size != 0 && size == known && heads_.refreshed(id))) {
       const auto root = ledger::root_at(*tree, size);
       if (root.ok()) {
         heads.push_back({id, size, root.value()});

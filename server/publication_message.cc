@@ -204,6 +204,28 @@ bool read(Reader& in, AlarmMessage& m) {
   return true;
 }
 
+void write(Writer& out, const BeginMessage& m) {
+  out.integer(m.target);
+  write_count(out, m.proof, ledger::kProofHashesMax);
+  for (const ledger::MerkleHash& hash : m.proof) {
+    write_bytes(out, hash);
+  }
+  const std::vector<std::byte> horizon = ledger::encode(m.horizon);
+  out.text({reinterpret_cast<const char*>(horizon.data()), horizon.size()});
+}
+
+bool read(Reader& in, BeginMessage& m) {
+  m.target = in.integer<std::uint64_t>();
+  const bool proof = read_list(in, m.proof, ledger::kProofHashesMax, read_hash);
+  const std::string_view bytes = in.text(kPeerMessageBytesMax);
+  auto horizon = ledger::decode_horizon(std::as_bytes(std::span(bytes)));
+  if (!proof || !horizon) {
+    return false;
+  }
+  m.horizon = *std::move(horizon);
+  return m.horizon.first != 0 && m.horizon.first < m.target;
+}
+
 template <typename T>
 std::optional<PublicationMessage> decode_as(Reader& in) {
   T message;
@@ -227,6 +249,12 @@ std::optional<PublicationMessage> decode_kind(std::size_t kind,
 }
 
 }  // namespace
+
+bool begin_fits(const ledger::ClusterHorizon& horizon) {
+  constexpr std::size_t kRest =
+      kHeadBytes + 8 + 2 + ledger::kProofHashesMax * ledger::kMerkleHashBytes + 2;
+  return ledger::encode(horizon).size() <= kPeerMessageBytesMax - kRest;
+}
 
 std::vector<std::byte> encode(const PublicationMessage& message) {
   std::vector<std::byte> bytes(kHeadBytes);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "ledger/cluster_horizon.h"
 #include "ledger/divergence_search.h"
 #include "ledger/merkle_hash.h"
 #include "ledger/shard_head.h"
@@ -129,6 +130,18 @@ struct AlarmMessage {
   friend bool operator==(const AlarmMessage& a, const AlarmMessage& b) = default;
 };
 
+// The sender's cluster log begins behind the leaves that were asked for: there, provably.
+struct BeginMessage {
+  std::uint64_t target = 0;
+  ledger::ClusterHorizon horizon;
+  std::vector<ledger::MerkleHash> proof;  // Consistency of the horizon with target.
+
+  friend bool operator==(const BeginMessage& a, const BeginMessage& b) = default;
+};
+
+// Whether a horizon fits a message; one of less than 2^40 leaves does.
+bool begin_fits(const ledger::ClusterHorizon& horizon);
+
 inline constexpr std::uint64_t kIndexUnknown = ~std::uint64_t{0};
 
 // The order is that of the kinds on the wire, from 1.
@@ -140,7 +153,8 @@ using PublicationMessage = std::variant<PageMessage,
                                         HashQuery,
                                         HashMessage,
                                         KeyMessage,
-                                        AlarmMessage>;
+                                        AlarmMessage,
+                                        BeginMessage>;
 
 std::vector<std::byte> encode(const PublicationMessage& message);
 std::optional<PublicationMessage> decode_publication_message(std::span<const std::byte> bytes);

@@ -59,8 +59,12 @@ bool Publication::on(NodeId from, const SignatureMessage& message) {
 
 bool Publication::on(NodeId from, const LeavesQuery& message) {
   const ledger::TreeReader& log = port_.cluster_log();
-  if (message.target > log.size() || message.from < log.first()) {
-    return true;  // Not here yet, or no more; another node is asked next.
+  if (message.target > log.size()) {
+    return true;  // Not here yet; another node is asked next.
+  }
+  if (message.from < log.first()) {
+    send_horizon(from, message.target);
+    return true;
   }
   LeavesMessage answer{.from = message.from, .target = message.target, .proof = {}, .leaves = {}};
   while (answer.leaves.size() < kLeavesPerAnswer) {

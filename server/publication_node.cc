@@ -49,7 +49,8 @@ Status PublicationNode::start(MetricsRegistry& metrics) {
                              .shard_count = options_.shard_count,
                              .incarnation = options_.incarnation,
                              .key = notary_->public_key(),
-                             .signed_size = signer_->last().size};
+                             .signed_size = signer_->last().size,
+                             .keep = options_.keep};
   PublicationPort& port = *this;
   publication_ = std::make_unique<Publication>(std::move(options), port, metrics);
   GCOORD_TRY_STATUS(publication_->start());
@@ -73,6 +74,7 @@ void PublicationNode::run() {
       publication_->advance(now);
     }
     answer_settle(settle);
+    answer_pruning();
     hand_over();
     const std::uint64_t due = publication_->next_due_ms();
     wait_ms = due > now ? due - now : 0;
@@ -151,6 +153,39 @@ void PublicationNode::answer_settle(std::uint64_t number) {
   settled_.notify_all();
 }
 
+std::future<Result<ledger::PruneReport>> PublicationNode::prune(const ledger::PruneOrder& order,
+                                                                std::function<void()> ended) {
+  Pruning pruning{order, std::move(ended), {}};
+  auto report = pruning.done.get_future();
+  {
+    const std::lock_guard lock(pruning_mutex_);
+    prunings_.push_back(std::move(pruning));
+  }
+  PublicationInput input;
+  input.prune = true;
+  desk_.put(std::move(input));
+  return report;
+}
+
+void PublicationNode::answer_pruning() {
+  std::vector<Pruning> asked;
+  {
+    const std::lock_guard lock(pruning_mutex_);
+    asked.swap(prunings_);
+  }
+  for (Pruning& each : asked) {
+    const auto gone = publication_->prune(each.order.keep, each.order.below);
+    if (!gone.ok()) {
+      on_failure(gone.status());
+      each.done.set_value(gone.status());
+    } else {
+      each.done.set_value(ledger::PruneReport{
+          .shards = 1, .entries = gone.value(), .kept = log_->size() - log_->first()});
+    }
+    each.ended();
+  }
+}
+
 PublicationView PublicationNode::view() const {
   const std::lock_guard lock(view_mutex_);
   return view_;
@@ -206,6 +241,21 @@ const ledger::TreeReader& PublicationNode::cluster_log() const {
 
 Status PublicationNode::append_leaves(std::span<const ledger::ShardHead> leaves) {
   return log_->append(leaves);
+}
+
+Result<std::uint64_t> PublicationNode::prune_leaves(std::uint64_t wanted) {
+  return log_->prune(wanted);
+}
+
+ledger::ClusterHorizon PublicationNode::horizon() const {
+  return log_->horizon();
+}
+
+Status PublicationNode::begin_log_at(const ledger::ClusterHorizon& horizon) {
+  if (horizon.first % log_->segment_leaves() != 0) {
+    return Status{};  // Of a release that cuts its files elsewhere: asked for again, from another.
+  }
+  return log_->begin_at(horizon);
 }
 
 Result<LedgerSignature> PublicationNode::sign(std::uint64_t size, const ledger::MerkleHash& root) {

@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "ledger/cluster_log.h"
 #include "ledger/disk.h"
+#include "ledger/prune_order.h"
 #include "ledger/signer_state.h"
 #include "server/ledger_notary.h"
 #include "server/publication.h"
@@ -23,6 +24,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +49,7 @@ struct PublicationNodeOptions {
   ledger::NoteSeed key_seed{};
   // Wakes the loop; for any thread.
   std::function<void()> wake;
+  ledger::KeepPolicy keep;  // Of the cluster log.
 };
 
 // What the loop is to know or do.
@@ -73,6 +76,11 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   // For any thread but this one's own: a checkpoint of shard 0 must not come before them.
   Status settle();
 
+  // Begins to let go of old leaves of the cluster log, beside what the policy does; as
+  // HistoryWorker::prune. The order names no shard, and no age.
+  std::future<Result<ledger::PruneReport>> prune(const ledger::PruneOrder& order,
+                                                 std::function<void()> ended);
+
   PublicationView view() const;
 
   const LedgerNotary& notary() const { return *notary_; }
@@ -96,6 +104,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void take(PublicationInput&& input, std::uint64_t now_ms);
   void hand_over();
   void answer_settle(std::uint64_t number);
+  void answer_pruning();
 
   // PublicationPort, on the thread.
   void send(NodeId to, std::vector<std::byte> message) override;
@@ -103,6 +112,9 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) override;
   const ledger::TreeReader& cluster_log() const override;
   Status append_leaves(std::span<const ledger::ShardHead> leaves) override;
+  Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override;
+  ledger::ClusterHorizon horizon() const override;
+  Status begin_log_at(const ledger::ClusterHorizon& horizon) override;
   Result<LedgerSignature> sign(std::uint64_t size, const ledger::MerkleHash& root) override;
   bool genuine(NodeId node, const SignatureMessage& message) override;
   void on_published(const PublishedLog& log) override;
@@ -127,6 +139,15 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   std::uint64_t settle_asked_ = 0;
   std::uint64_t settle_done_ = 0;
   Status settle_status_;
+
+  struct Pruning {
+    ledger::PruneOrder order;
+    std::function<void()> ended;
+    std::promise<Result<ledger::PruneReport>> done;
+  };
+
+  std::mutex pruning_mutex_;  // Of the next one.
+  std::vector<Pruning> prunings_;
   mutable std::mutex view_mutex_;
   PublicationView view_;
   std::thread thread_;

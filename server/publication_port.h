@@ -7,6 +7,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "ledger/cluster_horizon.h"
 #include "ledger/shard_head.h"
 #include "ledger/tree_reader.h"
 #include "server/publication_message.h"
@@ -53,6 +54,12 @@ class PublicationPort {
   // The cluster log as far as this node keeps it.
   virtual const ledger::TreeReader& cluster_log() const = 0;
   virtual Status append_leaves(std::span<const ledger::ShardHead> leaves) = 0;
+
+  // Lets go of leaves below `wanted`, or of fewer; how many. The log stays able to prove the rest.
+  virtual Result<std::uint64_t> prune_leaves(std::uint64_t wanted) = 0;
+  // Where the log begins here, and the log anew from where another node's does (cluster_log.h).
+  virtual ledger::ClusterHorizon horizon() const = 0;
+  virtual Status begin_log_at(const ledger::ClusterHorizon& horizon) = 0;
 
   // Makes the cluster log, and then {size, root}, durable and signs. FailedPrecondition
   // (kSignerBehind) and DataLoss (kSignerContradiction): this node does not vouch for it. Anything

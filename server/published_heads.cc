@@ -17,13 +17,19 @@ void PublishedHeads::on_leaf(std::uint64_t index, const ledger::ShardHead& head)
   PublishedHead& known = rows_[head.shard.value].head;
   if (head.size >= known.size) {
     known = {.size = head.size, .leaf = index};
+    refreshed_.reset(head.shard.value);
   }
   look(head.shard.value);
 }
 
+void PublishedHeads::refresh(ShardId shard) {
+  refreshed_.set(shard.value);
+  look(shard.value);
+}
+
 void PublishedHeads::look(std::uint32_t shard) {
   const Row& row = rows_[shard];
-  if (row.wanted > row.head.size) {
+  if (row.wanted > row.head.size || refreshed_.test(shard)) {
     changed_.set(shard);
   } else {
     changed_.reset(shard);

@@ -21,7 +21,8 @@ struct PublishedHead {
 
 class PublishedHeads {
  public:
-  explicit PublishedHeads(std::uint32_t shard_count) : rows_(shard_count), changed_(shard_count) {}
+  explicit PublishedHeads(std::uint32_t shard_count)
+      : rows_(shard_count), changed_(shard_count), refreshed_(shard_count) {}
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
@@ -30,6 +31,11 @@ class PublishedHeads {
 
   // A leaf of the cluster log; in the order of the log.
   void on_leaf(std::uint64_t index, const ledger::ShardHead& head);
+
+  // The newest head of the shard is to be published again, whether or not it has changed.
+  void refresh(ShardId shard);
+
+  bool refreshed(ShardId shard) const { return refreshed_.test(shard.value); }
 
   PublishedHead at(ShardId shard) const { return rows_[shard.value].head; }
 
@@ -47,7 +53,8 @@ class PublishedHeads {
   void look(std::uint32_t shard);
 
   std::vector<Row> rows_;
-  ShardBits changed_;
+  ShardBits changed_;  // Or to be published again.
+  ShardBits refreshed_;
 };
 
 }  // namespace gcoord::server

@@ -77,7 +77,9 @@ void Readmission::look_at_row(std::uint32_t row) {
     return;
   }
   voting_.assign(row, votes(columns_, row));
-  unled_.assign(row, hot.leader == NodeId{0});
+  const bool unled = hot.leader == NodeId{0};
+  led_anew_ += unled_.bits.test(row) && !unled ? 1 : 0;
+  unled_.assign(row, unled);
   const bool wants =
       hot.role == Role::Leader && consensus::wants_readmission(consensus::ShardRef(columns_, row));
   under_way_.assign(row, wants && under_way_.bits.test(row));

@@ -62,6 +62,8 @@ class Readmission {
 
   std::uint32_t unled_count() const { return unled_.count; }
 
+  std::uint64_t led_anew() const { return led_anew_; }
+
   // Rows on their way at once: what two nodes exchange well within the 100 ms of a resend.
   static constexpr std::uint32_t kUnderWayMax = 2048;
 
@@ -88,6 +90,7 @@ class Readmission {
   CountedRows voting_;
   CountedRows forgotten_;
   CountedRows unled_;
+  std::uint64_t led_anew_ = 0;
   CountedRows queued_;     // Miss a member and wait for a place.
   CountedRows under_way_;  // Have one.
   CountedRows stepped_;    // Of these: stepped since they were looked at.

@@ -4,6 +4,7 @@
 #include "consensus/configuration.h"
 #include "locks/lock_command.h"
 #include "locks/lock_entry.h"
+#include "locks/lock_keys.h"
 #include "server/log_record.h"
 
 #include <algorithm>
@@ -29,12 +30,22 @@ std::string name_of(LockCommandKind kind) {
       return "release";
     case LockCommandKind::CancelWait:
       return "cancel_wait";
+    case LockCommandKind::BreakWait:
+      return "break_wait";
     case LockCommandKind::RegisterSession:
       return "register_session";
     case LockCommandKind::ExpireSession:
       return "expire_session";
     case LockCommandKind::CloseSession:
       return "close_session";
+    case LockCommandKind::BreakLock:
+      return "break_lock";
+    case LockCommandKind::EndDelay:
+      return "end_delay";
+    case LockCommandKind::Proclaim:
+      return "proclaim";
+    case LockCommandKind::Transfer:
+      return "transfer";
     case LockCommandKind::Unknown:
       break;
   }
@@ -81,7 +92,22 @@ void add_number(RecordFacts& facts, const char* name, Number number) {
   }
 }
 
+// What nobody's session asked for.
+void add_force(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind == LockCommandKind::BreakLock) {
+    facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    facts.emplace_back("by", std::string{locks::break_who(command)});
+    facts.emplace_back("reason", std::string{locks::break_reason(command)});
+    facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
+  }
+  facts.emplace_back("name_hash", hex(command.name_hash));
+  add_number(facts, "token", command.token.value);
+}
+
 void add_command(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind == LockCommandKind::BreakLock || command.kind == LockCommandKind::EndDelay) {
+    return add_force(facts, command);
+  }
   facts.emplace_back("session", std::to_string(command.session.value));
   add_number(facts, "sequence", command.sequence.value);
   if (command.kind == LockCommandKind::Acquire) {
@@ -90,12 +116,21 @@ void add_command(RecordFacts& facts, const LockCommand& command) {
     }
     facts.emplace_back("waits", (command.flags & locks::kAcquireWait) != 0 ? "yes" : "no");
   }
-  if (command.kind == LockCommandKind::Acquire || command.kind == LockCommandKind::Release) {
+  if (locks::concerns_lock(command.kind)) {
     facts.emplace_back("name_hash", hex(command.name_hash));
   }
-  add_number(facts, "token", command.token.value);
-  add_number(facts, "ttl_ms", command.ttl_ms);
-  add_number(facts, "serial", command.serial);
+  const bool breaks = command.kind == LockCommandKind::BreakWait;
+  add_number(facts, breaks ? "enqueued_at" : "token", command.token.value);
+  if (command.kind == LockCommandKind::Transfer) {
+    add_number(facts, "target_session", locks::office_word(command));
+  }
+  if (command.kind == LockCommandKind::Proclaim) {
+    facts.emplace_back("note_bytes", std::to_string(command.note_bytes));
+  }
+  if (!locks::changes_office(command.kind)) {
+    add_number(facts, "ttl_ms", command.ttl_ms);
+    add_number(facts, "serial", command.serial);
+  }
   if (command.kind == LockCommandKind::CancelWait) {
     facts.emplace_back("timed_out", (command.flags & locks::kCancelTimedOut) != 0 ? "yes" : "no");
   }

@@ -223,7 +223,8 @@ NodeView ReplicaEngine::Core::view() const {
                 .readmits = readmission_.on(),
                 .voting_count = readmission_.voting_count(),
                 .forgotten_count = readmission_.forgotten_count(),
-                .unled_count = readmission_.unled_count()};
+                .unled_count = readmission_.unled_count(),
+                .led_anew = readmission_.led_anew()};
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];

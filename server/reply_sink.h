@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace gcoord::server {
@@ -31,6 +32,20 @@ class ReplySink {
   virtual void reply(ConnectionId connection,
                      const rpc::ReplySlot& slot,
                      std::span<const std::byte> payload) = 0;
+
+  // A reply besides: of a request that was answered and goes on being told of (a watch). It is
+  // parked until its last reply.
+  virtual void push(ConnectionId connection,
+                    const rpc::ReplySlot& slot,
+                    std::span<const std::byte> payload) {
+    reply(connection, slot, payload);
+  }
+
+  // Bytes that wait for the client to read; nothing when the connection is gone.
+  virtual std::optional<std::size_t> backlog_bytes(ConnectionId connection) const {
+    static_cast<void>(connection);
+    return 0;
+  }
 
   // Whether the connection's other end is on this host; for what the log says of who asked.
   virtual RecordOrigin origin(ConnectionId connection) const {

@@ -163,9 +163,6 @@ void ResidentEngine::note_gap(std::uint64_t now_us) {
 }
 
 Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
-  if (!turns_here()) {
-    GCOORD_TRY_STATUS(probe_->refresh(now_us / 1000));
-  }
   states_->refresh(now_us / 1000);
   say_ready_when_due(now_us / 1000);
   GCOORD_TRY(std::size_t done, connect_found());
@@ -177,6 +174,9 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   done += requests_->push();
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
   GCOORD_TRY(const std::size_t told, listen());
+  if (!turns_here()) {
+    GCOORD_TRY_STATUS(probe_->refresh(now_ms()));  // Who spoke while this host slept, lives.
+  }
   if (is_durable()) {
     GCOORD_TRY(const std::size_t stored, store(now_us / 1000));
     done += stored;
@@ -218,6 +218,7 @@ Result<std::size_t> ResidentEngine::listen() {
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }
+  const std::uint64_t heard_ms = now_ms();
   for (std::uint32_t lane = 0; lane < node_->options().shape.stripe_count; ++lane) {
     for (std::uint32_t k = 0; k < kToldPerTurn; ++k) {
       const auto slot = node_->pull(lane);
@@ -225,6 +226,7 @@ Result<std::size_t> ResidentEngine::listen() {
         break;
       }
       ++told;
+      probe_->heard(lane, heard_ms);
       const TurnVerdict verdict = slot->reply.verdict;
       if (is_durable() && verdict == TurnVerdict::Store) {
         GCOORD_TRY_STATUS(storage_->take(*slot));
@@ -369,6 +371,7 @@ NodeView ResidentEngine::view() const {
   node.voting_count = running_ ? rows_->voting_count() : 0;
   node.forgotten_count = rows_->forgotten_count();
   node.unled_count = rows_->unled_count();
+  node.led_anew = rows_->led_anew();
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
   if (product_.empty()) {

@@ -1,8 +1,10 @@
 // Whether every lane of a device still answers: the deadline of a kernel that never ends.
 //
 // About twice a second each lane gets a request that names no row, which its stripe refuses at
-// once, whatever else it does. A lane that has not answered for kProbeLimitMs hangs, or its kernel
-// does. One thread.
+// once, whatever else it does. A lane that has said nothing at all for kProbeLimitMs since hangs,
+// or its kernel does. Whatever else it says shows that it lives: a request waits behind all that
+// was asked before, and when a million shards are led at once, that is seconds of work for a host.
+// One thread.
 #pragma once
 
 #include "common/device_errors.h"
@@ -42,6 +44,9 @@ class ResidentProbe {
     }
     return {};
   }
+
+  // The lane said something, whatever it was.
+  void heard(std::uint32_t lane, std::uint64_t now_ms) { lanes_[lane].asked_ms = now_ms; }
 
   void take(std::uint32_t lane, const TurnReply& reply) {
     lanes_[lane].tag = lanes_[lane].tag == reply.tag ? 0 : lanes_[lane].tag;

@@ -125,6 +125,7 @@ void ResidentRows::take_role(const TurnReply& told) {
   leader_count_ += static_cast<std::uint32_t>(leads) - static_cast<std::uint32_t>(led);
   unled_count_ += static_cast<std::uint32_t>(told.leader.value == 0) -
                   static_cast<std::uint32_t>(row.leader.value == 0);
+  led_anew_ += row.leader.value == 0 && told.leader.value != 0 ? 1 : 0;
   set_standing(row, told.standing);
   row.role = role;
   row.term = told.term;

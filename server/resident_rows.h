@@ -59,6 +59,8 @@ class ResidentRows {
   // Shards of which this node knows no leader.
   std::uint32_t unled_count() const { return unled_count_; }
 
+  std::uint64_t led_anew() const { return led_anew_; }
+
   // Shards in which this node votes, and those whose promises it has forgotten.
   std::uint32_t voting_count() const { return voting_count_; }
 
@@ -146,6 +148,7 @@ class ResidentRows {
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
   std::uint32_t leader_count_ = 0;
   std::uint32_t unled_count_ = 0;
+  std::uint64_t led_anew_ = 0;
   std::uint32_t voting_count_ = 0;
   std::uint32_t forgotten_count_ = 0;
   ResidentRowCounts counts_;

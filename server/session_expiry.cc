@@ -56,7 +56,7 @@ Tick SessionExpiry::next_deadline() const {
 bool SessionExpiry::dying(const locks::ExpiryProposal& due) const {
   const auto& tables = locks_.tables();
   const locks::SessionRow row = locks::find_session(tables, due.shard, due.session);
-  return row.value != 0 && tables.sessions[row].phase == locks::SessionPhase::Dying;
+  return row.value != 0 && tables.sessions[row].phase != locks::SessionPhase::Live;
 }
 
 void SessionExpiry::on_tick(Tick now) {

@@ -1,5 +1,6 @@
 #include "server/status.h"
 
+#include "common/base64.h"
 #include "server/version.h"
 
 #include <nlohmann/json.hpp>
@@ -64,7 +65,8 @@ ordered_json publication_json(const NodeLedgerStatus& status) {
   for (const HistoryAlarm& alarm : status.alarms) {
     alarms.push_back({{"node", alarm.node.value},
                       {"shard", alarm.shard.value},
-                      {"index", index_json(alarm.index)}});
+                      {"index", index_json(alarm.index)},
+                      {"unconfirmed", alarm.unconfirmed}});
   }
   ordered_json repair = ordered_json::array();
   for (const ledger::RepairedShard& each : status.repair) {
@@ -73,12 +75,26 @@ ordered_json publication_json(const NodeLedgerStatus& status) {
   const PublicationView& view = status.publication;
   const std::string number =
       view.refusal.ok() ? "" : "GC" + std::to_string(view.refusal.detail()) + ": ";
-  return {{"publisher", view.publisher},
+  ordered_json signers = ordered_json::array();
+  for (const NodeId node : view.signers) {
+    signers.push_back(node.value);
+  }
+  const std::uint64_t now_ms = ledger_now_ms();
+  const ordered_json age =
+      view.published_ms == 0
+          ? ordered_json(nullptr)
+          : ordered_json(std::to_string(now_ms - std::min(now_ms, view.published_ms)));
+  return {{"publishes", true},
+          {"publisher", view.publisher},
           {"round", std::to_string(view.round)},
           {"ordered", std::to_string(view.ordered_size)},
           {"size", std::to_string(view.size)},
           {"signed", std::to_string(view.signed_size)},
           {"published", std::to_string(view.published_size)},
+          {"root", view.published_ms == 0 ? "" : to_base64(view.published_root)},
+          {"age_ms", age},
+          {"signers", signers},
+          {"first", std::to_string(view.first)},
           {"key", status.key},
           {"refusal", number + view.refusal.message()},
           {"alarms", alarms},
@@ -167,6 +183,8 @@ std::string StatusReports::node_status() const {
                        {"peers", peers}};
   if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
+  } else {
+    json["publication"] = {{"publishes", false}, {"reason", kResidentPublishesNothing}};
   }
   if (view.readmits) {
     json["memory"] = {{"voting", view.voting_count},

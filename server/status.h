@@ -6,9 +6,10 @@
 //    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
 //    "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
 //    "durable"}, "checkpoint": {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes",
-//    "disk_bytes", "pruned", "keep"}, "entry_bytes", with the host's turn "publication":
-//    {"publisher", "round", "ordered", "size", "signed", "published", "key", "refusal", "alarms":
-//    [{"node", "shard", "index"}], "repair": [{"shard", "index"}]}, in memory mode and once a
+//    "disk_bytes", "pruned", "keep"}, "entry_bytes", "publication": {"publishes", and if
+//    not "reason", else "publisher", "round", "ordered", "size", "signed", "published", "root",
+//    "age_ms", "signers", "first", "key", "refusal", "alarms": [{"node", "shard", "index",
+//    "unconfirmed"}], "repair": [{"shard", "index"}]}, in memory mode and once a
 //    directory was replaced "memory": {"voting", "forgotten", "unled" (shards), "rejoining"},
 //    "peers":
 //    [{"node", "address", "state", "live", "incarnation", "transport", "device_link", "reason"}]}

@@ -63,6 +63,20 @@ class WaitTable {
 
   std::size_t size() const { return waits_.size(); }
 
+  // Calls visit(key, wait) from the first wait at or behind `from` on, until it says no; returns
+  // where to go on: the beginning after the last one.
+  template <typename Visit>
+  WaitKey visit_from(const WaitKey& from, const Visit& visit) const {
+    for (auto next = waits_.lower_bound(from); next != waits_.end();) {
+      const bool more = visit(next->first, next->second);
+      ++next;
+      if (!more) {
+        return next == waits_.end() ? WaitKey{} : next->first;
+      }
+    }
+    return WaitKey{};
+  }
+
  private:
   struct Due {
     Tick deadline;

@@ -245,6 +245,35 @@ TEST_F(CInterfaceTest, E7AnElectionIsAskedWithTheClientsClock) {
   gcoord_election_free(election);
 }
 
+TEST_F(CInterfaceTest, E2E6ALeaderSaysAValueAndHandsOver) {
+  open_session();
+  gcoord_election* election = nullptr;
+  ASSERT_EQ(gcoord_election_make(session_, "chief", &election, &error_), GCOORD_OK);
+  EXPECT_NE(gcoord_election_proclaim(election, "x", 1, &error_), GCOORD_OK);
+  EXPECT_EQ(error_.number, 6110u);
+  gcoord_campaign_options how;
+  gcoord_campaign_options_init(&how);
+  how.value = "a:1";
+  how.value_bytes = 3;
+  how.priority = 256;
+  std::promise<std::uint32_t> refused;
+  const auto tell = [](void* user, const gcoord_error* why) {
+    static_cast<std::promise<std::uint32_t>*>(user)->set_value(why == nullptr ? 0 : why->number);
+  };
+  ASSERT_EQ(gcoord_election_stand_async(election, &how, tell, &refused, &error_), GCOORD_OK);
+  EXPECT_EQ(refused.get_future().get(), 6025u);
+  how.priority = 255;
+  std::promise<std::uint32_t> led;
+  ASSERT_EQ(gcoord_election_stand_async(election, &how, tell, &led, &error_), GCOORD_OK);
+  EXPECT_EQ(led.get_future().get(), 0u);
+  EXPECT_EQ(gcoord_election_proclaim(election, "b", 1, &error_), GCOORD_OK);
+  EXPECT_EQ(gcoord_election_transfer(election, 9, &error_), GCOORD_OK);
+  EXPECT_FALSE(gcoord_election_is_leader(election));
+  how.review_ms = -5;
+  EXPECT_NE(gcoord_election_stand_async(election, &how, tell, &led, &error_), GCOORD_OK);
+  gcoord_election_free(election);
+}
+
 TEST_F(CInterfaceTest, ALeaseOutlivesNothingAndHandlesAreFreedInAnyOrder) {
   gcoord_lease* lease = nullptr;
   ASSERT_EQ(gcoord_lease_take(client_, "name", 9000, 0, nullptr, nullptr, &lease, &error_),

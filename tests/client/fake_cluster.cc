@@ -244,6 +244,7 @@ FakeReply friendly_reply(const FakeRequest& request) {
       reply.payload = rpc::text_of(rpc::encode_keep_alive_reply({}));
       break;
     case rpc::RequestKind::LockAcquire:
+    case rpc::RequestKind::LockAcquireHold:
       reply.slot.token = 7;
       reply.slot.epoch = 3;
       reply.slot.ttl_ms = request.slot.ttl_ms;

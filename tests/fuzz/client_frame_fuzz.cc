@@ -7,12 +7,14 @@
 #include "common/name_hash.h"
 #include "fuzz_test_main.h"
 #include "locks/lock_command.h"
+#include "rpc/election_messages.h"
 #include "rpc/frame.h"
 #include "rpc/hello.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
 #include "rpc/snapshot_messages.h"
 #include "rpc/validate.h"
+#include "rpc/watch_messages.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -44,6 +46,16 @@ void judge_command(const locks::LockCommand& command) {
   GCOORD_ASSERT(locks::decode(bytes).ok());
 }
 
+locks::ReleaseFields holder_of(const RequestSlot& slot, std::string_view name) {
+  const Caller caller = caller_of(slot);
+  return {caller.session,
+          caller.sequence,
+          caller.acked_below,
+          hash_name(name),
+          FencingToken{slot.token},
+          slot.has(RequestFlag::ByToken)};
+}
+
 void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) {
   const ErrorCode code = check_request(slot, payload, {.shard_count = 64});
   GCOORD_ASSERT(code == ErrorCode::None || find_error(static_cast<std::uint32_t>(code)) != nullptr);
@@ -73,9 +85,27 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
                                        hash_name(name),
                                        FencingToken{slot.token},
                                        slot.has(RequestFlag::ByToken)}));
+  } else if (slot.kind == RequestKind::ElectProclaim) {
+    const Proclamation said = decode_proclamation(payload).value();
+    judge_command(locks::make_proclaim(holder_of(slot, said.name), said.value));
+  } else if (slot.kind == RequestKind::ElectTransfer) {
+    const Nomination named = decode_nomination(payload).value();
+    judge_command(locks::make_transfer(holder_of(slot, named.name), named.target));
   } else if (slot.kind == RequestKind::LockCancel) {
     judge_command(locks::make_cancel_wait(caller.session, caller.sequence, false));
   }
+}
+
+Bytes encode_watch_message(const WatchMessage& message) {
+  if (message.kind == WatchMessageKind::Progress) {
+    return encode_watch_progress(message.progress);
+  }
+  Bytes bytes;
+  begin_watch_events(bytes);
+  for (const WatchBlock& block : message.blocks) {
+    append_watch_block(bytes, block);
+  }
+  return bytes;
 }
 
 void judge_request_payload(std::span<const std::byte> payload) {
@@ -83,9 +113,12 @@ void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_keep_alive, encode_keep_alive);
   round_trip(payload, decode_check_batch, encode_check_batch);
   round_trip(payload, decode_hold, encode_hold);
+  round_trip(payload, decode_proclamation, encode_proclamation);
+  round_trip(payload, decode_nomination, encode_nomination);
   round_trip(payload, decode_list_query, encode_list_query);
   round_trip(payload, decode_shard_range, encode_shard_range);
   round_trip(payload, decode_snapshot_read, encode_snapshot_read);
+  round_trip(payload, decode_watch_query, encode_watch_query);
 }
 
 void judge_reply_payload(std::span<const std::byte> payload) {
@@ -96,6 +129,8 @@ void judge_reply_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_lock_details, encode_lock_details);
   round_trip(payload, decode_list_page, encode_list_page);
   round_trip(payload, decode_leader_map, encode_leader_map);
+  round_trip(payload, decode_candidates, encode_candidates);
+  round_trip(payload, decode_watch_message, encode_watch_message);
 }
 
 // Feeds a stream in pieces of the given size and judges all that comes out.
@@ -185,6 +220,8 @@ std::vector<FuzzInput> fuzz_seeds() {
           frame_of(slot_of(RequestKind::LockGet), encode_lock_row(row)),
           frame_of(slot_of(RequestKind::LockAcquireHold),
                    encode_hold({.flags = 1, .limit = 9, .name = "jobs", .note = "note"})),
+          frame_of(slot_of(RequestKind::ElectProclaim), encode_proclamation({"jobs", "a:1"})),
+          frame_of(slot_of(RequestKind::ElectTransfer), encode_nomination({SessionId{2}, "jobs"})),
           frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
           frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
 }

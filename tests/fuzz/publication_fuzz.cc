@@ -44,6 +44,15 @@ class LonePort final : public PublicationPort {
     return Status{};
   }
 
+  Result<std::uint64_t> prune_leaves(std::uint64_t) override { return std::uint64_t{0}; }
+
+  ledger::ClusterHorizon horizon() const override { return {}; }
+
+  Status begin_log_at(const ledger::ClusterHorizon& horizon) override {
+    GCOORD_ASSERT(ledger::sane(horizon) && horizon.first > log_.size());
+    return Status{};
+  }
+
   Result<LedgerSignature> sign(std::uint64_t, const ledger::MerkleHash&) override {
     return LedgerSignature{};
   }

@@ -120,6 +120,76 @@ TEST(HistoryKeeping, PassesOverAShardThatCannotBeRead) {
   EXPECT_EQ(world.history->first(ShardId{1}), 768u);
 }
 
+struct PruneCase {
+  PruneOrder order;
+  std::uint64_t first;  // Of shard 1, after 10,000 entries of which entry i says i ms.
+  std::uint64_t other;  // Of shard 2, after 1000.
+};
+
+class HistoryPrunes : public testing::TestWithParam<PruneCase> {};
+
+TEST_P(HistoryPrunes, AsItIsToldAndSaysHowMuch) {
+  HistoryWorld world(3);
+  HistoryWorkerOptions options;
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte> entry) {
+    const std::string text(reinterpret_cast<const char*>(entry.data()), entry.size());
+    return std::stoull(text.substr(6));
+  };
+  HistoryWorker worker(world.history, options);
+  for (std::uint64_t at = 0; at < 10'000; at += 1000) {
+    worker.append(batch_of(1, at, 1000));
+  }
+  worker.append(batch_of(2, 0, 1000));
+  std::promise<void> told;
+  const auto report = worker.prune(GetParam().order, [&told] { told.set_value(); }).get();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  told.get_future().wait();
+  EXPECT_EQ(world.history->first(ShardId{1}), GetParam().first);
+  EXPECT_EQ(world.history->first(ShardId{2}), GetParam().other);
+  EXPECT_EQ(report.value().entries, GetParam().first + GetParam().other);
+  EXPECT_EQ(report.value().shards, GetParam().order.shard ? 1u : 3u);
+  // Durable: what is opened now begins there, and what is kept proves.
+  const auto opened = History::open({.shard_count = 3}, make_cpu_merkle_device(), *world.store);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value()->first(ShardId{1}), GetParam().first);
+  const auto reader = opened.value()->reader(ShardId{1});
+  EXPECT_TRUE(inclusion_proof(*reader, GetParam().first, 10'000).ok());
+  if (GetParam().first > 0) {
+    EXPECT_EQ(reader->entries(GetParam().first - 1, 1).status().detail(), kLedgerPruned);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Orders,
+    HistoryPrunes,
+    testing::Values(PruneCase{{.shard = ShardId{1}, .below = 5000}, 4864, 0},
+                    PruneCase{{.shard = ShardId{1}, .below = 99'999}, 9984, 0},
+                    PruneCase{{.keep = {.entries = 500}}, 9472, 256},
+                    PruneCase{{.keep = {.age_ms = 2000}}, 7936, 768},
+                    PruneCase{{.shard = ShardId{1}, .keep = {.bytes = 100 << 10}}, 5120, 0},
+                    PruneCase{
+                        {.shard = ShardId{1}, .below = 9000, .keep = {.entries = 500}}, 9472, 0}));
+
+TEST(HistoryPruning, StopsAtWhatRecoveryMayNeedAndAtWhatCannotBeRead) {
+  HistoryWorld world(2);
+  HistoryWorkerOptions options{.driver = StorageDriver::Owner};
+  options.wall_ms = [] { return std::uint64_t{10'000}; };
+  options.clues.entry_ms = [](std::span<const std::byte>) { return std::uint64_t{1}; };
+  options.clues.floor = [](ShardId) { return std::uint64_t{600}; };
+  HistoryWorker worker(world.history, options);
+  worker.append(batch_of(0, 0, 2000));
+  worker.append(batch_of(1, 0, 2000));
+  ASSERT_TRUE(worker.settle().ok());
+  ASSERT_TRUE(world.medium.flip_bit(tile_key(ShardId{0}, 0, 0), 64 * 1234));
+  const auto report = worker.prune({.keep = {.age_ms = 1}}, [] {}).get();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().damaged, 1u);
+  EXPECT_EQ(report.value().entries, 512u);
+  EXPECT_EQ(world.history->first(ShardId{0}), 0u);
+  EXPECT_EQ(world.history->first(ShardId{1}), 512u);
+}
+
 TEST(KeepPolicy, ReadsWhatItWritesAndRefusesTheRest) {
   for (const char* text :
        {"all", "entries:5", "bytes:3GiB", "age:7d", "entries:1,bytes:512,age:90s"}) {

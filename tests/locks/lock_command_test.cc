@@ -48,6 +48,14 @@ bool same(const LockCommand& a, const LockCommand& b) {
          a.hold_flags == b.hold_flags && a.name_bytes == b.name_bytes && text_of(a) == text_of(b);
 }
 
+ReleaseFields office_of(bool by_token) {
+  return {.session = SessionId{1},
+          .sequence = RequestSequence{2},
+          .name_hash = hash_name("x"),
+          .token = FencingToken{3},
+          .by_token = by_token};
+}
+
 std::vector<LockCommand> one_of_each() {
   return {acquire_named("jobs/train"),
           acquire_named("x", 0),
@@ -62,7 +70,11 @@ std::vector<LockCommand> one_of_each() {
           make_cancel_wait(SessionId{1}, RequestSequence{2}, true),
           make_register_session(SessionId{1}, 1000),
           make_expire_session(SessionId{1}, 7),
-          make_close_session(SessionId{1}, RequestSequence{3})};
+          make_close_session(SessionId{1}, RequestSequence{3}),
+          hold_named("jobs/train on gpu7", 10, {.flags = kHoldRanked, .permits = 9}),
+          make_proclaim(office_of(false), "on gpu7\n"),
+          make_proclaim(office_of(true), ""),
+          make_transfer(office_of(false), SessionId{0x1'0000'0007})};
 }
 
 TEST(LockCommand, CommonCommandsFitOneCompressionOfTheirMerkleLeaf) {
@@ -92,11 +104,13 @@ TEST(LockCommand, EveryTruncationIsRefused) {
     const auto bytes = encoded(command);
     const bool asks =
         (command.flags & kAcquireHold) != 0 && command.kind == LockCommandKind::Acquire;
-    const std::size_t start = bytes.size() - (asks ? command.note_bytes : command.name_bytes);
+    const bool says = command.kind == LockCommandKind::Proclaim;
+    const std::size_t start =
+        bytes.size() - (asks || says ? command.note_bytes : command.name_bytes);
     for (std::size_t size = 1; size < bytes.size(); ++size) {
       // A shorter name is another name, not a truncation; and so is a shorter note.
-      const bool no_note = asks && size == start && pack_ask(hold_ask(command)) != 0;
-      const bool cut_text = command.kind == LockCommandKind::Acquire && size > start;
+      const bool no_note = size == start && (says || (asks && pack_ask(hold_ask(command)) != 0));
+      const bool cut_text = (says || command.kind == LockCommandKind::Acquire) && size > start;
       EXPECT_EQ(decode(std::span(bytes).first(size)).ok(), cut_text || no_note) << size;
     }
   }
@@ -107,7 +121,8 @@ TEST(LockCommand, TrailingBytesAreRefused) {
     auto bytes = encoded(command);
     bytes.push_back(std::byte{0x80});
     // They are no name; but a note is any bytes, where one may be.
-    const bool notes = command_asks(command) && (command.hold_flags & kHoldShared) == 0;
+    const bool notes = command.kind == LockCommandKind::Proclaim ||
+                       (command_asks(command) && (command.hold_flags & kHoldShared) == 0);
     EXPECT_EQ(decode(bytes).ok(), notes);
   }
 }
@@ -125,6 +140,17 @@ TEST(LockCommand, UnknownKindIsUnimplementedAndOddFieldsAreInvalid) {
   bytes = encoded(one_of_each()[8]);
   bytes[13] = std::byte{0xff};  // A TTL of months.
   EXPECT_EQ(decode(bytes).status().code(), StatusCode::InvalidArgument);
+}
+
+TEST(LockCommand, ANoteIsBoundedAndATransferNamesASession) {
+  auto said = encoded(make_proclaim(office_of(false), std::string(kNoteBytesMax, 'n')));
+  EXPECT_TRUE(decode(said).ok());
+  said.push_back(std::byte{'n'});
+  EXPECT_FALSE(decode(said).ok());
+  auto given = encoded(make_transfer(office_of(false), SessionId{1}));
+  EXPECT_EQ(given.size(), 54u);
+  given[46] = std::byte{0};
+  EXPECT_FALSE(decode(given).ok());
 }
 
 TEST(LockCommand, AnAskThatNobodyCanMakeIsRefused) {

@@ -32,8 +32,10 @@ class LockModel {
     std::uint64_t token = 0;
   };
 
+  // Entries have the indexes 1, 2, 3.
   Answer apply(const LockCommand& command) {
     ended.clear();
+    ++index_;
     const std::uint64_t id = command.session.value;
     switch (command.kind) {
       case LockCommandKind::Acquire:
@@ -42,9 +44,13 @@ class LockModel {
         }
         return request(command);
       case LockCommandKind::Release:
+      case LockCommandKind::Proclaim:
+      case LockCommandKind::Transfer:
         return request(command);
       case LockCommandKind::CancelWait:
         return cancel(command);
+      case LockCommandKind::BreakWait:
+        return break_wait(command);
       case LockCommandKind::RegisterSession:
         if (!sessions_.contains(id)) {
           sessions_[id].serial = ++serial_last_;
@@ -61,6 +67,10 @@ class LockModel {
       case LockCommandKind::CloseSession:
         return sessions_.contains(id) ? end(id, LockCode::SessionClosed)
                                       : Answer{LockCode::SessionClosed};
+      case LockCommandKind::BreakLock:
+        return break_lock(command);
+      case LockCommandKind::EndDelay:
+        return end_delay(command);
       default:
         return {LockCode::UnknownCommand};
     }
@@ -82,6 +92,18 @@ class LockModel {
     return found == sessions_.end() ? 1 : found->second.serial;
   }
 
+  // Where the acquire was queued that waits under these numbers; 0: none does.
+  std::uint64_t wait_index(std::uint64_t session, std::uint64_t sequence) const {
+    for (const auto& [name, lock] : locks_) {
+      for (const Waiter& waiter : lock.queue) {
+        if (waiter.session == session && waiter.sequence == sequence) {
+          return waiter.index;
+        }
+      }
+    }
+    return 0;
+  }
+
   bool alive(std::uint64_t session) const {
     const auto found = sessions_.find(session);
     return found != sessions_.end() && !found->second.dying;
@@ -98,13 +120,23 @@ class LockModel {
     Answer answer;
   };
 
+  // A lock that is held, or what stays of a hold that was broken.
+  struct Hold {
+    Key name;
+    std::uint64_t broken_token = 0;
+
+    friend bool operator==(const Hold&, const Hold&) = default;
+  };
+
   struct Session {
     std::uint32_t serial = 0;
     std::uint64_t acked_below = 1;
     std::uint64_t forgotten_below = 1;
     bool dying = false;
+    bool failed = false;
     std::vector<Request> requests;  // By the time of their latest answer.
-    std::vector<Key> holds;         // Newest last.
+    std::vector<Hold> holds;        // Newest last.
+    std::vector<Key> delayed;       // Locks that stay for their delay.
   };
 
   struct Holder {
@@ -117,6 +149,7 @@ class LockModel {
     std::uint64_t session = 0;
     std::uint64_t sequence = 0;
     HoldAsk ask;
+    std::uint64_t index = 0;
   };
 
   struct Lock {
@@ -125,6 +158,8 @@ class LockModel {
     std::uint32_t hold_count = 1;
     std::deque<Waiter> queue;
     bool marked = false;
+    std::uint32_t delay_ms = 0;
+    bool delayed = false;  // The holder failed.
 
     bool shared() const { return !holders.empty() && holders[0].permits != 0; }
 
@@ -156,8 +191,8 @@ class LockModel {
     if (session.dying) {
       return {LockCode::SessionExpired};
     }
-    if (command.kind == LockCommandKind::Release && (command.flags & kReleaseByToken) != 0) {
-      return release(command);
+    if (command.kind != LockCommandKind::Acquire && (command.flags & kReleaseByToken) != 0) {
+      return carry_out(command);
     }
     acknowledge(session, command.acked_below.value);
     for (const Request& request : session.requests) {
@@ -177,8 +212,7 @@ class LockModel {
       return {LockCode::SequenceForgotten};
     }
     session.requests.push_back({command.sequence.value, arguments_of(command), {}});
-    const Answer answer =
-        command.kind == LockCommandKind::Acquire ? acquire(command) : release(command);
+    const Answer answer = carry_out(command);
     // A release that wakes a wait of the same session has moved that wait behind this request.
     for (Request& request : session.requests) {
       if (request.sequence == command.sequence.value) {
@@ -192,7 +226,18 @@ class LockModel {
     const auto kind = static_cast<std::uint64_t>(command.kind);
     return static_cast<std::uint32_t>(command.name_hash.low * 31 + command.token.value * 7 +
                                       kind * 3 + (command.flags & kAcquireWait) +
-                                      pack_ask(hold_ask(command)) * 13);
+                                      pack_ask(hold_ask(command)) * 13 + office_word(command) * 17);
+  }
+
+  Answer carry_out(const LockCommand& command) {
+    switch (command.kind) {
+      case LockCommandKind::Acquire:
+        return acquire(command);
+      case LockCommandKind::Release:
+        return release(command);
+      default:
+        return change_office(command);
+    }
   }
 
   static void acknowledge(Session& session, std::uint64_t below) {
@@ -260,10 +305,11 @@ class LockModel {
       return grant(name, session, ask);
     }
     if ((command.flags & kAcquireWait) == 0) {
-      return {LockCode::Busy, lock.holders[0].token, lock.holders[0].session};
+      const LockCode code = lock.delayed ? LockCode::LockDelayed : LockCode::Busy;
+      return {code, lock.holders[0].token, lock.holders[0].session};
     }
     lock.marked = lock.marked || command_asks(command);
-    lock.queue.push_back({session, command.sequence.value, ask});
+    lock.queue.push_back({session, command.sequence.value, ask, index_});
     return {LockCode::Waiting};
   }
 
@@ -277,10 +323,11 @@ class LockModel {
       }
       lock.holders[0].permits = 1;
       lock.limit = 0;
+      lock.delay_ms = 0;
       // The hold counts as the session's newest.
-      std::vector<Key>& holds = sessions_[lock.holders[0].session].holds;
-      std::erase(holds, name);
-      holds.push_back(name);
+      std::vector<Hold>& holds = sessions_[lock.holders[0].session].holds;
+      std::erase(holds, Hold{name});
+      holds.push_back({name});
       wake(name);
       return {LockCode::Downgraded, token};
     }
@@ -296,6 +343,87 @@ class LockModel {
   }
 
   Answer release(const LockCommand& command) {
+    const Answer answer = release_held(command);
+    if (answer.code == LockCode::Released || answer.code == LockCode::HoldReturned) {
+      return answer;
+    }
+    std::vector<Hold>& holds = sessions_[command.session.value].holds;
+    const Hold broken{key(command.name_hash), command.token.value};
+    if (std::ranges::find(holds, broken) == holds.end()) {
+      return answer;
+    }
+    if ((command.flags & kReleaseByToken) == 0) {
+      std::erase(holds, broken);
+    }
+    return {LockCode::HoldBroken, command.token.value};
+  }
+
+  Answer break_lock(const LockCommand& command) {
+    const Key name = key(command.name_hash);
+    const auto found = locks_.find(name);
+    if (found == locks_.end()) {
+      return {LockCode::NotHeld};
+    }
+    Lock& lock = found->second;
+    const std::vector<Holder> before = lock.holders;
+    Answer answer{LockCode::StaleToken, before[0].token, before[0].session};
+    for (const Holder& holder : before) {
+      const bool all = (command.flags & kBreakAll) != 0;
+      if (all ? holder.token > command.token.value : holder.token != command.token.value) {
+        continue;
+      }
+      if (answer.code != LockCode::Broken) {
+        answer = {LockCode::Broken, holder.token, holder.session};
+      }
+      if (lock.delayed) {
+        free_delayed(name);
+        return answer;
+      }
+      std::vector<Hold>& holds = sessions_[holder.session].holds;
+      std::erase(holds, Hold{name});
+      std::erase_if(lock.holders, [&](const Holder& h) { return h.token == holder.token; });
+      if (!sessions_[holder.session].dying) {
+        holds.push_back({name, holder.token});
+      }
+    }
+    if (answer.code == LockCode::Broken) {
+      let_go(lock);
+      wake(name);
+    }
+    return answer;
+  }
+
+  Answer end_delay(const LockCommand& command) {
+    const auto found = locks_.find(key(command.name_hash));
+    if (found == locks_.end() || !found->second.delayed ||
+        found->second.holders[0].token != command.token.value) {
+      return {LockCode::DelayOver};
+    }
+    const Holder holder = found->second.holders[0];
+    free_delayed(found->first);
+    return {LockCode::DelayEnded, holder.token, holder.session};
+  }
+
+  void free_delayed(Key name) {
+    Lock& lock = locks_[name];
+    const std::uint64_t id = lock.holders[0].session;
+    std::erase(sessions_[id].delayed, name);
+    lock.holders.clear();
+    let_go(lock);
+    wake(name);
+    if (sessions_[id].holds.empty() && sessions_[id].delayed.empty()) {
+      sessions_.erase(id);
+    }
+  }
+
+  // What the holder left goes with it.
+  static void let_go(Lock& lock) {
+    lock.hold_count = 1;
+    lock.delay_ms = 0;
+    lock.delayed = false;
+  }
+
+  Answer release_held(const LockCommand& command) {
     const auto found = locks_.find(key(command.name_hash));
     if (found == locks_.end()) {
       return {LockCode::NotHeld};
@@ -316,23 +444,65 @@ class LockModel {
     return {LockCode::Released, command.token.value};
   }
 
+  Answer change_office(const LockCommand& command) {
+    const Key name = key(command.name_hash);
+    if (!locks_.contains(name)) {
+      return {LockCode::NotHeld};
+    }
+    Lock& lock = locks_[name];
+    const Holder* own = lock.of(command.session.value);
+    if (own == nullptr) {
+      return {LockCode::NotHolder, lock.holders[0].token, lock.holders[0].session};
+    }
+    if (lock.shared()) {
+      return {LockCode::HoldConflict, own->token};
+    }
+    if (own->token != command.token.value) {
+      return {LockCode::StaleToken, own->token};
+    }
+    if (command.kind == LockCommandKind::Proclaim) {
+      lock.marked = true;
+      return {LockCode::Proclaimed, own->token};
+    }
+    return transfer(name, office_word(command));
+  }
+
+  // The oldest of the target's waits, in the order in which it asked.
+  Answer transfer(Key name, std::uint64_t target) {
+    Lock& lock = locks_[name];
+    const auto waiter = std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& w) {
+      return w.session == target && (w.ask.flags & kHoldShared) == 0;
+    });
+    if (waiter == lock.queue.end()) {
+      return {LockCode::TargetAbsent, lock.holders[0].token};
+    }
+    const Waiter next = *waiter;
+    lock.queue.erase(waiter);
+    std::erase(sessions_[lock.holders[0].session].holds, name);
+    lock.holders.clear();
+    const Answer granted = grant(name, next.session, next.ask);
+    end_wait(next.session, next.sequence, granted);
+    return {LockCode::Transferred, granted.token, target};
+  }
+
   Answer grant(Key name, std::uint64_t session, const HoldAsk& ask) {
     Lock& lock = locks_[name];
     if (lock.holders.empty()) {
       lock.limit = ask.limit;
-      lock.hold_count = 1;
+      let_go(lock);
+      lock.delay_ms = ask.delay_ms;
     }
     const std::uint32_t permits = (ask.flags & kHoldShared) != 0 ? ask.permits : 0;
     lock.holders.push_back({session, ++token_last_, permits});
-    sessions_[session].holds.push_back(name);
+    sessions_[session].holds.push_back({name});
     return {LockCode::Granted, token_last_};
   }
 
   void pass_on(Key name, std::uint64_t session) {
     Lock& lock = locks_[name];
-    std::erase(sessions_[session].holds, name);
+    std::erase(sessions_[session].holds, Hold{name});
     std::erase_if(lock.holders, [session](const Holder& h) { return h.session == session; });
-    lock.hold_count = 1;
+    let_go(lock);
     wake(name);
   }
 
@@ -400,8 +570,23 @@ class LockModel {
     return {LockCode::NotWaiting};
   }
 
+  Answer break_wait(const LockCommand& command) {
+    const auto found = sessions_.find(command.session.value);
+    if (found == sessions_.end() || found->second.dying) {
+      return {found == sessions_.end() ? LockCode::SessionUnknown : LockCode::SessionExpired};
+    }
+    if (wait_index(command.session.value, command.sequence.value) != command.token.value) {
+      return {LockCode::NotWaiting};
+    }
+    const Key left = leave_queues(command.session.value, command.sequence.value);
+    end_wait(command.session.value, command.sequence.value, {LockCode::Deadlock});
+    wake(left);
+    return {LockCode::Deadlock};
+  }
+
   Answer end(std::uint64_t id, LockCode code) {
     Session& session = sessions_[id];
+    session.failed = session.dying ? session.failed : code == LockCode::SessionExpired;
     session.dying = true;
     std::vector<Key> left;
     for (const Request& request : std::exchange(session.requests, {})) {
@@ -414,16 +599,27 @@ class LockModel {
       wake(name);
     }
     for (std::uint32_t i = 0; i < kReleasesPerCommandMax && !session.holds.empty(); ++i) {
-      const bool many = locks_[session.holds.back()].marked;
+      const Hold hold = session.holds.back();
+      if (session.failed && hold.broken_token == 0 && locks_[hold.name].delay_ms != 0) {
+        locks_[hold.name].delayed = true;
+        session.holds.pop_back();
+        session.delayed.push_back(hold.name);
+        continue;
+      }
+      const bool many = hold.broken_token != 0 || locks_[hold.name].marked;
       const std::uint32_t needed = many ? kHoldersMax : 1;
       if (ended.size() + needed > kLockEventsPerCommandMax) {
         break;
       }
-      pass_on(Key{session.holds.back()}, id);
+      if (hold.broken_token != 0) {
+        session.holds.pop_back();
+      } else {
+        pass_on(hold.name, id);
+      }
     }
     Answer answer{code};
     answer.more = !session.holds.empty();
-    if (!answer.more) {
+    if (!answer.more && session.delayed.empty()) {
       sessions_.erase(id);
     }
     return answer;
@@ -432,6 +628,7 @@ class LockModel {
   std::map<Key, Lock> locks_;
   std::map<std::uint64_t, Session> sessions_;
   std::uint64_t token_last_ = 0;
+  std::uint64_t index_ = 0;
   std::uint32_t serial_last_ = 0;
 };
 

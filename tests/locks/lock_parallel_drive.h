@@ -22,7 +22,7 @@ struct HostBatch {
   void add(ShardId shard, LogIndex index, const LockCommand& command) {
     CommittedCommand entry{.command = command, .index = index, .shard = shard};
     entry.name_offset = static_cast<std::uint32_t>(payload.size());
-    if (command.name_bytes != 0) {
+    if (command.name_bytes + command.note_bytes != 0) {
       payload.append(command.name, std::size_t{command.name_bytes} + command.note_bytes);
     }
     entry.command.name = nullptr;

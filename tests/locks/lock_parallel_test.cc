@@ -89,8 +89,11 @@ class World {
                            .wait = below(3) != 0,
                            .ttl_ms = below(4) != 0 ? 1000u : 0u});
     }
-    if (kind < 88) {
+    if (kind < 85) {
       return release_of(shard, hash, session, sequence, acked);
+    }
+    if (kind < 88) {
+      return office_of(shard, hash, session, sequence, acked);
     }
     if (kind < 92) {
       return make_cancel_wait(session, sequence, below(2) == 0);
@@ -104,9 +107,28 @@ class World {
     if (kind < 99) {
       return make_close_session(session, sequence);
     }
+    if (below(3) != 0) {
+      return force_of(shard, hash);
+    }
     LockCommand unknown;
     unknown.kind = below(2) == 0 ? LockCommandKind::Unknown : LockCommandKind::Noop;
     return unknown;
+  }
+
+  // A break, or the end of a delay.
+  LockCommand force_of(ShardId shard, NameHash hash) {
+    const auto held = cpu_.get(shard, hash);
+    const FencingToken token{held.has_value() ? held->token.value : 1 + below(1000)};
+    if (below(2) == 0) {
+      return make_end_delay(hash, token);
+    }
+    const auto name_bytes = static_cast<std::uint16_t>(name_.size());
+    name_ += "annit hangs";
+    return make_break_lock({.token = token,
+                            .all = below(2) == 0,
+                            .name_bytes = name_bytes,
+                            .who_bytes = 3,
+                            .text = name_});
   }
 
   // Several holds, a note, or both.
@@ -115,15 +137,16 @@ class World {
     const auto limit = static_cast<std::uint16_t>(below(4));
     const std::uint32_t note_bytes = limit == 0 ? 1 + below(kNoteBytesMax) : below(3) * 29;
     name_.append(note_bytes, static_cast<char>('a' + below(26)));
-    return make_acquire_hold(
-        {.acquire = {.session = session,
-                     .sequence = sequence,
-                     .acked_below = acked,
-                     .name = std::string_view{name_}.substr(0, name_bytes),
-                     .wait = below(3) != 0,
-                     .ttl_ms = 1000u},
-         .ask = {.flags = limit == 0 ? std::uint8_t{0} : kHoldReentrant, .limit = limit},
-         .text = name_});
+    return make_acquire_hold({.acquire = {.session = session,
+                                          .sequence = sequence,
+                                          .acked_below = acked,
+                                          .name = std::string_view{name_}.substr(0, name_bytes),
+                                          .wait = below(3) != 0,
+                                          .ttl_ms = 1000u},
+                              .ask = {.flags = limit == 0 ? std::uint8_t{0} : kHoldReentrant,
+                                      .limit = limit,
+                                      .delay_ms = static_cast<std::uint16_t>(below(3) * 100)},
+                              .text = name_});
   }
 
   // Readers, who go down to it at times, and two kinds of semaphores.
@@ -143,6 +166,26 @@ class World {
                                           .ttl_ms = 1000u},
                               .ask = ask,
                               .text = name_});
+  }
+
+  // The holder's note, or its lock for another; mostly by who holds it.
+  LockCommand office_of(ShardId shard,
+                        NameHash hash,
+                        SessionId session,
+                        RequestSequence sequence,
+                        RequestSequence acked) {
+    const LockCommand release = release_of(shard, hash, session, sequence, acked);
+    const ReleaseFields fields{.session = release.session,
+                               .sequence = release.sequence,
+                               .acked_below = release.acked_below,
+                               .name_hash = hash,
+                               .token = release.token,
+                               .by_token = (release.flags & kReleaseByToken) != 0};
+    if (below(2) == 0) {
+      return make_transfer(fields, SessionId{1 + below(7)});
+    }
+    name_.assign(below(kNoteBytesMax + 1), static_cast<char>('a' + below(26)));
+    return make_proclaim(fields, name_);
   }
 
   LockCommand release_of(ShardId shard,

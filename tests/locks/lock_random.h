@@ -3,6 +3,7 @@
 // from the model at the moment of use, so a shrunk case still makes sense.
 #pragma once
 
+#include "locks/lock_break_wait.h"
 #include "tests/locks/lock_model.h"
 
 #include <rapidcheck.h>
@@ -33,7 +34,7 @@ inline rc::Gen<RandomCommand> random_command() {
   using rc::gen::inRange;
   using rc::gen::set;
   return rc::gen::build<RandomCommand>(
-      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 32)),
+      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 43)),
       set(&RandomCommand::session,
           rc::gen::weightedElement<std::uint8_t>({{5, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}})),
       set(&RandomCommand::name, inRange<std::uint8_t>(0, 5)),
@@ -78,7 +79,15 @@ class CommandSource {
                                                                    : 0)},
            .by_token = random.kind == 25});
     }
+    if (random.kind >= 38) {
+      return office_of(random, sequence, model);
+    }
     // The busiest session lives long, so that its window fills.
+    if (random.kind == 26) {
+      const std::uint64_t waits = model.wait_index(random.session, sequence);
+      return make_break_wait(
+          session, RequestSequence{sequence}, LogIndex{std::max<std::uint64_t>(1, waits)});
+    }
     if (random.kind < 28 || (random.session == 1 && !random.odd)) {
       return make_cancel_wait(session, RequestSequence{sequence}, random.flag);
     }
@@ -88,10 +97,43 @@ class CommandSource {
     if (random.kind < 31) {
       return make_expire_session(session, model.serial_of(random.session) + (random.odd ? 1 : 0));
     }
-    return make_close_session(session, RequestSequence{sequence});
+    if (random.kind < 32) {
+      return make_close_session(session, RequestSequence{sequence});
+    }
+    const std::uint64_t held = model.token_of(hash_name(name));
+    const FencingToken token{held == 0 ? 1 : held + (random.odd ? 1 : 0)};
+    if (random.kind < 35) {
+      return make_end_delay(hash_name(name), token);
+    }
+    return make_break_lock({.token = token,
+                            .all = random.flag,
+                            .name_bytes = static_cast<std::uint16_t>(name.size()),
+                            .who_bytes = 3,
+                            .text = kBreaks[random.name]});
   }
 
  private:
+  // The holder changes its note or hands over, to a session that may wait or not; or another tries.
+  LockCommand office_of(const RandomCommand& random,
+                        std::uint64_t sequence,
+                        const LockModel& model) {
+    const std::string& name = kNames[random.name];
+    const std::uint64_t token = model.token_of(hash_name(name));
+    const std::uint64_t holder = model.holder_of(hash_name(name));
+    const bool right = !random.odd && token != 0;
+    const ReleaseFields fields{
+        .session = SessionId{right ? holder : random.session},
+        .sequence = RequestSequence{right ? next_of(holder) : sequence},
+        .acked_below = RequestSequence{1},
+        .name_hash = hash_name(name),
+        .token = FencingToken{token == 0 ? 1 : token + (random.flag && random.odd ? 1 : 0)},
+        .by_token = random.kind == 42};
+    if (random.kind < 40) {
+      return make_proclaim(fields, std::string_view{kTexts[random.name]}.substr(name.size()));
+    }
+    return make_transfer(fields, SessionId{random.session});
+  }
+
   // An acquire that asks for more: several holds, a note, or to share.
   static LockCommand hold_of(const RandomCommand& random,
                              RequestSequence sequence,
@@ -110,11 +152,17 @@ class CommandSource {
   }
 
   static HoldAsk random_ask(const RandomCommand& random) {
+    const auto delay_ms = static_cast<std::uint16_t>(random.flag ? 500 : 0);
     if (random.kind == 0) {
-      return {};
+      return {.delay_ms = delay_ms};
     }
     if (random.kind < 5) {
-      return {.flags = kHoldReentrant, .limit = static_cast<std::uint16_t>(random.kind)};
+      return {.flags = kHoldReentrant,
+              .limit = static_cast<std::uint16_t>(random.kind),
+              .delay_ms = delay_ms};
+    }
+    if (random.kind == 5 && random.flag) {
+      return {.flags = kHoldRanked, .permits = 3};
     }
     if (random.kind == 5 && random.odd) {
       return {.flags = kHoldShared | kHoldDowngrade, .permits = 1};
@@ -144,6 +192,12 @@ class CommandSource {
                                                            kNames[2] + "\xff\x01",
                                                            kNames[3] + std::string(512, 'f'),
                                                            kNames[4] + "!"};
+  // Names, and behind each who breaks its lock and why.
+  static inline const std::array<std::string, 5> kBreaks = {kNames[0] + "annstuck",
+                                                            kNames[1] + "bobit hangs",
+                                                            kNames[2] + "eveno reason",
+                                                            kNames[3] + "ann\xc3\xbc",
+                                                            kNames[4] + "joe?"};
   std::array<std::uint64_t, 8> sequence_last_{};
 };
 

@@ -70,6 +70,24 @@ TEST_F(LeaderBalanceTest, ABalancedNodeGivesNothing) {
   EXPECT_EQ(sweep_times(10), 0u);
 }
 
+TEST_F(LeaderBalanceTest, HandsOverMoreWhereAllWereTakenOverAndLessWhereNot) {
+  constexpr std::uint32_t kMany = 1 << 20;
+  constexpr std::uint32_t kFirst = LeaderBalance::kTransfersFirst;
+  node_.shard_count = kMany;
+  led_.assign(kMany, true);
+  sweep_times(LeaderBalance::kSettledSweeps);
+  std::vector<std::uint32_t> sent;
+  for (std::uint32_t k = 0; k < 5; ++k) {
+    sent.push_back(sweep());
+  }
+  EXPECT_EQ(sent,
+            (std::vector<std::uint32_t>{
+                kFirst, 2 * kFirst, 4 * kFirst, 8 * kFirst, LeaderBalance::kTransfersMost}));
+  // Nobody takes any more.
+  EXPECT_EQ(balance_.sweep(node_), LeaderBalance::kTransfersMost / 2);
+  EXPECT_EQ(balance_.sweep(node_), LeaderBalance::kTransfersMost / 4);
+}
+
 TEST_F(LeaderBalanceTest, ADeadPeerGetsNothing) {
   node_.peers[1].live = false;
   EXPECT_EQ(sweep_times(10), 10u);

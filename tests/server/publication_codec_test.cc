@@ -33,7 +33,10 @@ std::vector<PublicationMessage> messages() {
       HashQuery{ShardId{1}, {8, 2, 256}},
       HashMessage{ShardId{1}, {8, 2, 2}, {hash_of(6), hash_of(7)}},
       KeyMessage{key},
-      AlarmMessage{ShardId{6}, 123}};
+      AlarmMessage{ShardId{6}, 123},
+      BeginMessage{80'000,
+                   {.first = 66'048, .groups = {{hash_of(8), hash_of(9)}, {hash_of(10)}}},
+                   {hash_of(11)}}};
 }
 
 TEST(PublicationMessage, ComesBackAsItWasWritten) {

@@ -362,17 +362,100 @@ TEST(Publication, AClusterLogThatRottedStopsTheNodeAndAccusesNoShard) {
   world.decide(1, "a");
   ASSERT_TRUE(world.settle(kLongMs));
   world.node(3).stop();
-  auto other = std::make_unique<ledger::MemoryTree>();
+  ledger::MemoryDisk disk;
+  auto other = ledger::ClusterLog::open(disk, 0, PublicationWorld::kSegmentLeaves).value();
   for (std::uint64_t at = 0; at < world.node(3).log->size(); ++at) {
     auto leaf = world.node(3).log->entries(at, 1).value().front();
     leaf.back() ^= std::byte{at == 0};
-    other->append(leaf);
+    ASSERT_TRUE(other->append({{ledger::decode_head(leaf).value()}}).ok());
   }
   const auto kept = std::exchange(world.node(3).log, std::move(other));
   world.node(3).start();
   world.run(1000);
   EXPECT_EQ(world.node(3).failure.detail(), ledger::kClusterLogRot);
   EXPECT_TRUE(world.node(3).quarantined.empty());
+  world.node(3).stop();
+}
+
+// As load_one_shard, while a node is cut off.
+void load_one_shard_without(PublicationWorld& world, std::uint32_t cut, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    world.decide(1, std::to_string(round) + " without " + std::to_string(cut));
+    world.run(300);
+  }
+}
+
+// One shard changes all the time.
+void load_one_shard(PublicationWorld& world, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    world.decide(1, std::to_string(round));
+    ASSERT_TRUE(world.settle(kLongMs)) << round;
+  }
+}
+
+TEST(Publication, ThePrunedClusterLogLevelsOffAndKeepsTheNewestHeadOfEachShard) {
+  PublicationWorld world({.keep = {.entries = 300}, .stale_window = 64});
+  world.lead(1);
+  for (const std::uint32_t idle : {0u, 2u, 3u}) {
+    world.decide(idle, "once");
+  }
+  load_one_shard(world, 1500);
+  world.run(2500);
+  for (auto& node : world.all()) {
+    const ledger::ClusterLog& log = *node->log;
+    EXPECT_GT(log.size(), 1500u);
+    EXPECT_GE(log.first(), log.size() - 300 - 2 * PublicationWorld::kSegmentLeaves);
+    EXPECT_LE(log.first(), log.size() - 300);
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      EXPECT_GE(node->publication->head(ShardId{shard}).leaf, log.first()) << shard;
+    }
+    EXPECT_EQ(ledger::root_at(log, log.size()).value(),
+              ledger::root_at(world.reference(), log.size()).value());
+    EXPECT_TRUE(node->failure.ok()) << node->failure.message();
+    EXPECT_EQ(node->last_signed.size, log.size());
+  }
+  // What was published again makes nothing stale: the log rests.
+  const std::uint64_t size = world.node(1).log->size();
+  world.run(5000);
+  EXPECT_EQ(world.node(1).log->size(), size);
+}
+
+TEST(Publication, ANodeWithoutAClusterLogBeginsWhereTheOthersKeepTheirs) {
+  PublicationWorld world({.keep = {.entries = 256}, .stale_window = 64});
+  world.lead(1);
+  world.cut(3);
+  load_one_shard_without(world, 3, 1200);
+  ASSERT_GT(world.node(1).log->first(), 0u);
+  ASSERT_EQ(world.node(3).log->size(), 0u);
+  world.take_snapshot(3, 2);
+  world.mend(3);
+  world.decide(2, "last");
+  ASSERT_TRUE(world.settle(kLongMs));
+  world.run(500);
+  EXPECT_GT(world.node(3).log->first(), 0u);
+  EXPECT_EQ(world.node(3).counter("leaves_refused_total"), 0u);
+  EXPECT_EQ(world.node(3).last_signed.size, world.node(1).log->size());
+  EXPECT_TRUE(world.node(3).failure.ok());
+}
+
+TEST(Publication, ANodeThatSignedBelowTheOthersHorizonRefusesToSignAndGoesOn) {
+  PublicationWorld world({.keep = {.entries = 256}, .stale_window = 64});
+  world.lead(1);
+  world.run(3000);  // For the keys.
+  load_one_shard(world, 3);
+  world.run(1000);
+  ASSERT_GT(world.node(3).last_signed.size, 0u);
+  const std::uint64_t signed_size = world.node(3).last_signed.size;
+  world.cut(3);
+  load_one_shard_without(world, 3, 1200);
+  world.take_snapshot(3, 2);
+  world.mend(3);
+  world.decide(2, "last");
+  world.run(3000);
+  EXPECT_EQ(world.node(3).refusal.detail(), ledger::kSignerHorizon);
+  EXPECT_EQ(world.node(3).last_signed.size, signed_size);
+  EXPECT_TRUE(world.node(3).failure.ok());
+  EXPECT_EQ(world.node(1).newest.size, world.node(1).log->size());
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include "common/metrics.h"
 #include "common/random.h"
+#include "ledger/cluster_log.h"
 #include "ledger/error_details.h"
+#include "ledger/memory_disk.h"
 #include "ledger/memory_tree.h"
 #include "ledger/tree_proof.h"
 #include "server/publication.h"
@@ -33,6 +35,8 @@ struct PublicationWorldOptions {
   std::uint32_t loss_percent = 0;
   std::uint32_t lag_percent = 0;  // How often a node applies nothing in a step.
   std::size_t round_heads_max = kHeadsPerRoundMax;
+  ledger::KeepPolicy keep;
+  std::uint64_t stale_window = 0;
 };
 
 using Bytes = std::vector<std::byte>;
@@ -69,6 +73,7 @@ class DamagedTree final : public ledger::TreeReader {
 class PublicationWorld {
  public:
   static constexpr std::uint64_t kStepMs = 5;
+  static constexpr std::uint64_t kSegmentLeaves = 256;  // Of the nodes' cluster logs.
 
   struct SignedLog {
     std::uint64_t size = 0;
@@ -95,7 +100,9 @@ class PublicationWorld {
                              .incarnation = Incarnation{life_},
                              .key = key(),
                              .signed_size = last_signed.size,
-                             .round_heads_max = world_.options_.round_heads_max},
+                             .round_heads_max = world_.options_.round_heads_max,
+                             .keep = world_.options_.keep,
+                             .stale_window = world_.options_.stale_window},
           *this,
           *registry_);
       ASSERT_TRUE(publication->start().ok());
@@ -134,10 +141,15 @@ class PublicationWorld {
     const ledger::TreeReader& cluster_log() const override { return *log; }
 
     Status append_leaves(std::span<const ledger::ShardHead> leaves) override {
-      for (const ledger::ShardHead& head : leaves) {
-        log->append(ledger::encode_head(head));
-      }
-      return Status{};
+      return log->append(leaves);
+    }
+
+    Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override { return log->prune(wanted); }
+
+    ledger::ClusterHorizon horizon() const override { return log->horizon(); }
+
+    Status begin_log_at(const ledger::ClusterHorizon& horizon) override {
+      return log->begin_at(horizon);
     }
 
     Result<LedgerSignature> sign(std::uint64_t size, const ledger::MerkleHash& root) override {
@@ -179,7 +191,9 @@ class PublicationWorld {
 
     std::vector<std::shared_ptr<ledger::MemoryTree>> trees;
     std::set<std::uint32_t> damaged;  // Shards whose trees cannot be read.
-    std::unique_ptr<ledger::MemoryTree> log = std::make_unique<ledger::MemoryTree>();
+    ledger::MemoryDisk disk;
+    std::unique_ptr<ledger::ClusterLog> log =
+        ledger::ClusterLog::open(disk, 0, kSegmentLeaves).value();
     SignedLog last_signed;
     PublicationState state;
     bool leads = false;
@@ -424,7 +438,8 @@ class PublicationWorld {
 
   // What a node has of the cluster log is what every other has, as far as both go.
   void judge(const Node& node) {
-    for (std::uint64_t at = judged_[&node]; at < node.log->size(); ++at) {
+    for (std::uint64_t at = std::max(judged_[&node], node.log->first()); at < node.log->size();
+         ++at) {
       const Bytes leaf = node.log->entries(at, 1).value().front();
       if (at == reference_.size()) {
         reference_.append(leaf);
@@ -436,7 +451,8 @@ class PublicationWorld {
 
   bool covers_all(const Node& node) const {
     std::vector<std::uint64_t> covered(decided_.size());
-    for (std::uint64_t at = 0; at < std::min(node.newest.size, node.log->size()); ++at) {
+    for (std::uint64_t at = node.log->first(); at < std::min(node.newest.size, node.log->size());
+         ++at) {
       const auto head = ledger::decode_head(node.log->entries(at, 1).value().front()).value();
       covered[head.shard.value] = head.size;
     }

@@ -412,5 +412,20 @@ TEST(ResidentProbe, ALaneThatDoesNotAnswerIsAnOverrun) {
   EXPECT_EQ(probe.refresh(1001 + kProbePauseMs + kProbeLimitMs).detail(), kDeviceOverrun);
 }
 
+// Seen when a million shards were led at once in durable mode: requests waited for seconds behind
+// what was stored, and a device that worked all the time was given up.
+TEST(ResidentProbe, ALaneThatSaysAnythingLives) {
+  Hosts hosts;
+  ResidentProbe probe(kLanes, *hosts.each[0].requests);
+  EXPECT_TRUE(probe.refresh(1000).ok());
+  for (std::uint64_t now = 1000; now < 1000 + 4 * kProbeLimitMs; now += kProbeLimitMs / 2) {
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      probe.heard(lane, now);
+    }
+    EXPECT_TRUE(probe.refresh(now).ok());
+  }
+  EXPECT_FALSE(probe.refresh(1001 + 5 * kProbeLimitMs).ok());
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -21,11 +21,13 @@
 #include "gcoord/future.h"
 #include "gcoord/lease.h"
 #include "gcoord/leases.h"
+#include "gcoord/ledger.h"
 #include "gcoord/options.h"
 #include "gcoord/reads.h"
 #include "gcoord/session.h"
 #include "gcoord/status.h"
 #include "gcoord/types.h"
+#include "gcoord/watch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -85,6 +87,23 @@ class GCOORD_API Client {
   Result<Leader> leader(std::string_view name);
   Future<Result<Leader>> leader_async(std::string_view name);
 
+  // Begins to watch (gcoord/watch.h). Returns when the watch has begun: nothing that is decided
+  // after the call is missed. GC6204 for options that name nothing or too much; GC3001 when no node
+  // has begun it within request_timeout. With a callback its errors come through that, too.
+  Result<Watch> watch(WatchOptions options, Watch::Callback callback = {});
+
+  // Who leads in the election of this name from now on, the present leader first.
+  Result<LeaderStream> observe(std::string_view name);
+
+  // The same with the line of candidates.
+  Result<ElectionView> candidates(std::string_view name);
+
+  // Asks whoever leads to hand over to this candidate, and waits for nothing: a leader that looks
+  // at its line (CampaignOptions::review) does so with its next look. The ask stands for a few
+  // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
+  // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
+  Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
+
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
   Result<LockPage> list(const ListOptions& options);
@@ -135,6 +154,11 @@ class GCOORD_API Client {
   // reading. Each piece may take as long as a request; a node that is still preparing one says so.
   // Whether the whole is right, its reader finds out: nothing is checked here.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
+
+  // Has one node let go of old entries of its ledger; returns when they are gone for good. It may
+  // take as long as the node has to look through its shards. GC8210 while it does so already,
+  // GC8211 for an order that cannot be.
+  Result<LedgerPruned> prune_ledger(std::uint32_t node_id, const LedgerPruning& order);
 
   // Returns when every node of the cluster is connected, or GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);

@@ -42,12 +42,12 @@ class GCOORD_API Election {
 
   const std::string& name() const;
 
-  // Waits in line until this candidate leads. Ok at once when it leads already. Of the options only
-  // the wait counts: an office is held alone.
+  // Waits in line until this candidate leads. Ok at once when it leads already; then nothing of the
+  // options changes.
   // Errors: GC6001 or GC6005 when somebody else leads and the wait is over, GC6006 when resign()
   // was called meanwhile, GC6007 when the session is lost. Closing the session ends a campaign.
-  Status campaign(AcquireOptions options = {});
-  Future<Status> campaign_async(AcquireOptions options = {});
+  Status campaign(CampaignOptions options = {});
+  Future<Status> campaign_async(CampaignOptions options = {});
 
   // By the client's clock, now or at a given moment of it. Costs two loads: ask often.
   bool is_leader() const;
@@ -64,6 +64,18 @@ class GCOORD_API Election {
   // After another error it may still stand in the way until its TTL ends; call again.
   Status resign();
   Future<Status> resign_async();
+
+  // Changes what others read of the leader, within its term. Exactly once, in the order of calls
+  // that wait for each other. GC6110 when it does not lead (any more); nothing has changed then.
+  Status proclaim(std::string_view value);
+  Future<Status> proclaim_async(std::string_view value);
+
+  // Hands over to one of the line, who leads at once under a new epoch; the others keep their
+  // places. is_leader() is false from the call on, and true again under the same epoch when nothing
+  // has changed because no such candidate waits (GC6111). GC6110 when it does not lead. After
+  // another error it does not lead, and gives the office up for the next in line.
+  Status transfer(std::uint64_t session_id);
+  Future<Status> transfer_async(std::uint64_t session_id);
 
   // Leaves the office to live with its session. This object does not lead any more, and resigns
   // nothing.

@@ -149,6 +149,36 @@ GCOORD_API gcoord_status gcoord_leader(gcoord_client* client,
                                        gcoord_holder* leader,
                                        gcoord_error* error);
 
+// One who waits to lead. `value` lives during the callback.
+typedef struct gcoord_candidate {
+  uint64_t session_id;
+  int64_t waited_ms;
+  uint32_t priority;
+  const char* value;
+  size_t value_bytes;
+} gcoord_candidate;
+
+// Called once for the leader, with place 0 and its epoch as `token`, and once for each of the line
+// from place 1 on; on the calling thread.
+typedef void (*gcoord_candidate_callback)(void* user,
+                                          size_t place,
+                                          uint64_t token,
+                                          const gcoord_candidate* candidate);
+
+// Who leads, and the line behind. GC6101 when nobody leads.
+GCOORD_API gcoord_status gcoord_candidates(gcoord_client* client,
+                                           const char* name,
+                                           gcoord_candidate_callback callback,
+                                           void* user,
+                                           gcoord_error* error);
+
+// Asks whoever leads (epoch 0), or the leader of this epoch, to hand over to a candidate.
+GCOORD_API gcoord_status gcoord_ask_transfer(gcoord_client* client,
+                                             const char* name,
+                                             uint64_t session_id,
+                                             uint64_t epoch,
+                                             gcoord_error* error);
+
 // ---- sessions ----
 
 typedef struct gcoord_session gcoord_session;
@@ -288,6 +318,36 @@ GCOORD_API gcoord_status gcoord_election_campaign_async(gcoord_election* electio
                                                         gcoord_campaign_callback callback,
                                                         void* user,
                                                         gcoord_error* error);
+
+typedef struct gcoord_campaign_options {
+  int64_t wait_ms;        // 0: do not wait; GCOORD_FOREVER.
+  const char* value;      // What others read; may be NULL.
+  size_t value_bytes;     // At most 512.
+  uint32_t priority;      // 0 to 255; higher is preferred.
+  int64_t hysteresis_ms;  // GCOORD_FOREVER: hand over to nobody for its priority.
+  int64_t review_ms;      // 0: never look at the line while it leads.
+} gcoord_campaign_options;
+
+// Waits for ever, without value, priority and looks.
+GCOORD_API void gcoord_campaign_options_init(gcoord_campaign_options* options);
+
+// As gcoord_election_campaign_async.
+GCOORD_API gcoord_status gcoord_election_stand_async(gcoord_election* election,
+                                                     const gcoord_campaign_options* options,
+                                                     gcoord_campaign_callback callback,
+                                                     void* user,
+                                                     gcoord_error* error);
+
+// Changes what others read of the leader. GC6110 when it does not lead.
+GCOORD_API gcoord_status gcoord_election_proclaim(gcoord_election* election,
+                                                  const char* value,
+                                                  size_t value_bytes,
+                                                  gcoord_error* error);
+
+// Hands over to one of the line. GC6111 when no such candidate waits: it leads on.
+GCOORD_API gcoord_status gcoord_election_transfer(gcoord_election* election,
+                                                  uint64_t session_id,
+                                                  gcoord_error* error);
 
 GCOORD_API const char* gcoord_election_name(const gcoord_election* election);
 GCOORD_API bool gcoord_election_is_leader(const gcoord_election* election);

@@ -115,6 +115,32 @@ struct AcquireOptions {
 
   // With `shared`: the session holds the lock alone and goes on as a reader under the same token.
   bool downgrade = false;
+
+  // Of a candidate that waits, shown to the leader: higher ones are preferred (CampaignOptions). 0:
+  // none, which every node knows; others need Feature::Elections (GC4005). At most 255.
+  std::uint32_t priority = 0;
+};
+
+struct CampaignOptions {
+  // As AcquireOptions::wait.
+  std::chrono::milliseconds wait = kForever;
+
+  // What others read of this candidate while it waits, and of the leader it becomes: an address, a
+  // name. Up to 512 bytes (GC6024); proclaim() changes it. A view, copied by the call.
+  std::string_view value;
+
+  // Among candidates; 0 to 255, higher is preferred.
+  std::uint32_t priority = 0;
+
+  // While it leads, it hands over to a candidate of a higher priority that has stood in line for so
+  // long, and not before it has led for so long itself: a candidate that comes and goes moves
+  // nothing. Needs `review`. kForever: never.
+  std::chrono::milliseconds hysteresis = kForever;
+
+  // While it leads, how often it looks at its line: for those it prefers, and for transfers that
+  // others asked for (Client::ask_transfer). Each look is one read. 0: never, and nobody else can
+  // make it hand over.
+  std::chrono::milliseconds review{0};
 };
 
 }  // namespace gcoord::client

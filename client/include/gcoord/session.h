@@ -108,6 +108,12 @@ class GCOORD_API Session {
   // attached session gives all holds of the token back, since it cannot know of their count.
   Status release(std::string_view name, std::uint64_t token);
 
+  // What the holder of a name may do by its token, for an election that has no Election object
+  // here: Election::proclaim and Election::transfer. Its own object, if it has one elsewhere, does
+  // not hear of it: ask the leader instead (Client::ask_transfer).
+  Status proclaim(std::string_view name, std::uint64_t token, std::string_view value);
+  Status transfer(std::string_view name, std::uint64_t token, std::uint64_t session_id);
+
   // This session's candidacy in the election of this name. Asks nobody. The name of an election is
   // a name of a lock: who holds one leads in the other.
   Election election(std::string_view name);

@@ -50,7 +50,10 @@ inline constexpr std::uint32_t kDetailTokenStale = 6003;
 inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;
 inline constexpr std::uint32_t kDetailWaitCancelled = 6006;
 inline constexpr std::uint32_t kDetailSessionExpired = 6007;
+inline constexpr std::uint32_t kDetailDeadlock = 6040;
 inline constexpr std::uint32_t kDetailElectionVacant = 6101;
+inline constexpr std::uint32_t kDetailOfficeLost = 6110;
+inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;
 
 // Success, or what went wrong. Copying one is as cheap as copying its message.
 class [[nodiscard]] Status {

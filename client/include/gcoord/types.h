@@ -67,6 +67,23 @@ struct Leader {
   std::uint64_t epoch = 0;  // Fencing token of this term of office.
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t candidates_waiting = 0;  // In line behind the leader.
+  std::string value;                     // What it said of itself: any bytes.
+};
+
+// One who waits to lead.
+struct CandidateView {
+  std::uint64_t session_id = 0;
+  std::uint64_t sequence = 0;  // Of its campaign: another campaign is another wait.
+  std::chrono::milliseconds waited{0};
+  std::uint32_t priority = 0;
+  std::string value;
+};
+
+// An election: who leads, and the line behind.
+struct ElectionView {
+  Leader leader;
+  std::uint64_t wanted_session = 0;       // Who was asked for as the next leader; 0: nobody.
+  std::vector<CandidateView> candidates;  // In the order of the line, the first 1,000.
 };
 
 struct ListOptions {

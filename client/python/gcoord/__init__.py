@@ -19,10 +19,12 @@ from .errors import (ElectionVacant, GcoordError, LockBusy, SessionExpired, Stat
                      WaitTimedOut)
 from .lease import Lease
 from .session import Lock, Session
-from .types import Holder, SessionEvent, Verdict
+from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .watch import Batch, Event, EventKind, Watch
 
 __all__ = [
-    "Client", "Election", "ElectionVacant", "GcoordError", "Holder", "Lease", "Lock", "LockBusy", "Session",
-    "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
+    "Batch", "Event", "EventKind", "Watch",
+    "Candidate", "Client", "Election", "ElectionVacant", "GcoordError", "Holder", "Lease", "Line", "Lock", "LockBusy",
+    "Session", "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
 ]
 __version__ = "0.1.0"

@@ -33,6 +33,19 @@ HandleCallback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Error))
 CampaignCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
 
 
+class CandidateFields(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("waited_ms", c_int64), ("priority", c_uint32), ("value", c_void_p),
+                ("value_bytes", c_size_t)]
+
+
+CandidateCallback = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CandidateFields))
+
+
+class CampaignFields(ctypes.Structure):
+    _fields_ = [("wait_ms", c_int64), ("value", c_char_p), ("value_bytes", c_size_t), ("priority", c_uint32),
+                ("hysteresis_ms", c_int64), ("review_ms", c_int64)]
+
+
 class ClientOptions(ctypes.Structure):
     _fields_ = [
         ("struct_bytes", c_size_t), ("endpoints", c_char_p), ("connect_timeout_ms", c_int64),
@@ -63,6 +76,8 @@ _FUNCTIONS = {
     "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
     "gcoord_get": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_candidates": (c_int32, [_HANDLE, c_char_p, CandidateCallback, c_void_p, _ERROR]),
+    "gcoord_ask_transfer": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, _ERROR]),
     "gcoord_session_open": (c_int32, [_HANDLE, c_int64, EventCallback, c_void_p, _HANDLE_OUT, _ERROR]),
     "gcoord_session_free": (None, [_HANDLE]),
     "gcoord_session_close": (c_int32, [_HANDLE, _ERROR]),
@@ -97,6 +112,11 @@ _FUNCTIONS = {
     "gcoord_election_free": (None, [_HANDLE]),
     "gcoord_election_resign": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, CampaignCallback, c_void_p, _ERROR]),
+    "gcoord_election_stand_async": (
+        c_int32, [_HANDLE, POINTER(CampaignFields), CampaignCallback, c_void_p, _ERROR]),
+    "gcoord_election_proclaim": (c_int32, [_HANDLE, c_char_p, c_size_t, _ERROR]),
+    "gcoord_election_transfer": (c_int32, [_HANDLE, c_uint64, _ERROR]),
+    "gcoord_campaign_options_init": (None, [POINTER(CampaignFields)]),
     "gcoord_election_name": (c_char_p, [_HANDLE]),
     "gcoord_election_is_leader": (c_bool, [_HANDLE]),
     "gcoord_election_is_leader_at": (c_bool, [_HANDLE, c_int64]),

@@ -3,15 +3,16 @@
 import atexit
 import weakref
 from concurrent.futures import Future
-from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, string_at
 from types import TracebackType
-from typing import Callable, Iterable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
 from ._handle import Handle, wait_for
 from .lease import Lease, take_async
 from .session import EventCallback, Session
-from .types import Holder, SessionEvent, Verdict
+from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .watch import Watch
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
 
@@ -92,10 +93,35 @@ class Client:
         """Who leads in an election; ElectionVacant when nobody does."""
         return self._holder("gcoord_leader", name)
 
+    def candidates(self, name: str) -> Line:
+        """Who leads in an election, and who stands in line."""
+        epochs: List[int] = []
+        line: List[Candidate] = []
+
+        @lib.CandidateCallback
+        def on_candidate(_user, _place, token, each):  # type: ignore[no-untyped-def]
+            seen = each.contents
+            epochs.append(token)
+            line.append(Candidate(seen.session_id, seen.waited_ms / 1000, seen.priority,
+                                  string_at(seen.value, seen.value_bytes)))
+
+        lib.call("gcoord_candidates", self._handle.pointer(), lib.text(name), on_candidate, None)
+        return Line(line[0], epochs[0], line[1:])
+
+    def ask_transfer(self, name: str, session_id: int, epoch: int = 0) -> None:
+        """Asks the leader (of this epoch) to hand over to a candidate; one that looks at its line does."""
+        lib.call("gcoord_ask_transfer", self._handle.pointer(), lib.text(name), session_id, epoch)
+
     def _holder(self, function: str, name: str) -> Holder:
         found = lib.HolderFields()
         lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
         return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
+    def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
+              waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None) -> Watch:
+        """One of a name, a prefix and a session. From now on, or from a revision: of the name from_revision, else by
+        shard as start says. Returns when the watch has begun."""
+        return Watch(self, self._handle.pointer(), name, prefix, session_id, waiters, from_revision, start or {})
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""

@@ -38,9 +38,15 @@ class Election:
             return lib.library().gcoord_election_is_leader(self._handle.pointer())
         return lib.library().gcoord_election_is_leader_at(self._handle.pointer(), now_ns)
 
-    def campaign(self, wait: Optional[float] = None) -> None:
-        """Waits in line until it leads; wait is as in Session.acquire. Broken off (Ctrl-C), it resigns."""
-        campaign = self.campaign_async(wait)
+    def campaign(self, wait: Optional[float] = None, value: bytes = b"", priority: int = 0,
+                 hysteresis: Optional[float] = None, review: float = 0) -> None:
+        """Waits in line until it leads; wait is as in Session.acquire. Broken off (Ctrl-C), it resigns.
+
+        Others read `value`. While it leads it looks at its line every `review` seconds (0: never): it hands over when
+        somebody asked for that (Client.ask_transfer), and to a candidate of a higher priority (0 to 255) that has
+        stood in line for `hysteresis` seconds (None: never).
+        """
+        campaign = self.campaign_async(wait, value, priority, hysteresis, review)
         try:
             campaign.result()
         except BaseException:
@@ -48,12 +54,23 @@ class Election:
                 self.resign()  # Gives back a grant that is on its way, too.
             raise
 
-    def campaign_async(self, wait: Optional[float] = None) -> "Future[None]":
+    def campaign_async(self, wait: Optional[float] = None, value: bytes = b"", priority: int = 0,
+                       hysteresis: Optional[float] = None, review: float = 0) -> "Future[None]":
         future: "Future[None]" = Future()
+        fields = lib.CampaignFields(lib.wait_of(wait), value, len(value), priority, lib.wait_of(hysteresis),
+                                    lib.milliseconds(review))
         # The callback holds the candidacy for as long as it is under way.
-        lib.start("gcoord_election_campaign_async", future, lambda _=self: None, (self._handle.pointer(), lib.wait_of(wait)),
+        lib.start("gcoord_election_stand_async", future, lambda _=self: None, (self._handle.pointer(), byref(fields)),
                   lib.on_campaigned)
         return future
+
+    def proclaim(self, value: bytes) -> None:
+        """Changes what others read of the leader, within its term; GC6110 when it does not lead."""
+        lib.call("gcoord_election_proclaim", self._handle.pointer(), value, len(value))
+
+    def transfer(self, session_id: int) -> None:
+        """Hands over to one of the line; GC6111 when no such candidate waits: then it leads on."""
+        lib.call("gcoord_election_transfer", self._handle.pointer(), session_id)
 
     def resign(self) -> None:
         """Hands over to the next in line; does nothing when it leads no more."""

@@ -21,6 +21,16 @@ class SessionEvent(enum.IntEnum):
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """One who waits to lead, or leads."""
+
+    session_id: int
+    waited: float
+    priority: int
+    value: bytes
+
+
+@dataclass(frozen=True)
 class Holder:
     """Who holds a lock, or leads in an election: then the token is the epoch."""
 
@@ -32,3 +42,12 @@ class Holder:
     @property
     def epoch(self) -> int:
         return self.token
+
+
+@dataclass(frozen=True)
+class Line:
+    """An election: who leads, in which epoch, and who stands in line behind."""
+
+    leader: Candidate
+    epoch: int
+    candidates: "list[Candidate]"

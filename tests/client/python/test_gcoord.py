@@ -205,6 +205,35 @@ class Elections(ClusterTest):
         first.resign()
         self.assertEqual(self.client.leader(self.name).epoch, second.epoch, "a stale resignation is a no-op")
 
+    def test_E2_E6_E9_a_leader_says_a_value_and_hands_over_to_whom_it_is_asked_for(self):
+        sessions = [self.session() for _ in range(3)]
+        first, second, third = (session.election(self.name) for session in sessions)
+        with self.assertRaises(gcoord.GcoordError) as caught:
+            first.proclaim(b"early")
+        self.assertEqual(caught.exception.number, 6110)
+        first.campaign(value=b"a:1", review=0.05)
+        first.proclaim(b"a:2\x00\xff")
+        waiting = [second.campaign_async(), third.campaign_async(value=b"c", priority=9)]
+        while len(self.client.candidates(self.name).candidates) < 2:
+            pass
+        line = self.client.candidates(self.name)
+        self.assertEqual((line.leader.value, line.epoch), (b"a:2\x00\xff", first.epoch))
+        self.assertEqual([(each.session_id, each.priority, each.value) for each in line.candidates],
+                         [(sessions[1].id, 0, b""), (sessions[2].id, 9, b"c")])
+        with self.assertRaises(gcoord.GcoordError) as caught:
+            first.transfer(12345)
+        self.assertEqual(caught.exception.number, 6111)
+        self.assertTrue(first.is_leader())
+        self.client.ask_transfer(self.name, sessions[2].id)
+        waiting[1].result(PATIENCE)
+        self.assertTrue(third.is_leader())
+        self.assertFalse(first.is_leader())
+        self.assertGreater(third.epoch, first.epoch)
+        third.transfer(sessions[1].id)
+        waiting[0].result(PATIENCE)
+        self.assertTrue(second.is_leader())
+        self.assertFalse(third.is_leader())
+
     def test_E7_is_leader_turns_false_by_the_clock_alone(self):
         with self.session(ttl=20).election(self.name) as election:
             election.campaign()
@@ -250,6 +279,41 @@ class BadInput(ClusterTest):
         self.assert_number(4010, session.renew)
         with self.assertRaises(ValueError):
             self.client.check(self.name, 1)
+
+
+class Watches(ClusterTest):
+    def test_a_watch_tells_of_a_grant_and_its_release(self):
+        session = self.session()
+        with self.client.watch(self.name) as watch:
+            with session.acquire(self.name) as lock:
+                fence = lock.fence
+            granted, released = watch.next(PATIENCE), watch.next(PATIENCE)
+        kinds = [(batch.events[0].kind, batch.events[0].token) for batch in (granted, released)]
+        self.assertEqual(kinds, [(gcoord.EventKind.GRANTED, fence), (gcoord.EventKind.RELEASED, fence)])
+        self.assertEqual(granted.events[0].name, self.name)
+        self.assertEqual(granted.events[0].session_id, session.id)
+        self.assertLess(granted.revision, released.revision)
+        with self.client.watch(self.name, from_revision=granted.revision) as again:
+            self.assertEqual(again.next(PATIENCE), granted)
+            self.assertEqual(again.next(PATIENCE), released)
+            self.assertIsNone(again.next(0.001))
+
+    def test_an_iteration_ends_when_the_watch_is_closed(self):
+        session = self.session()
+        watch = self.client.watch(prefix=self.name)
+        told = []
+        reader = threading.Thread(target=lambda: told.extend(batch.events[0].kind for batch in watch))
+        reader.start()
+        session.acquire(self.name).release()
+        deadline = time.monotonic() + PATIENCE
+        while len(told) < 2 and time.monotonic() < deadline:
+            pass
+        watch.close()
+        reader.join(PATIENCE)
+        self.assertEqual(told, [gcoord.EventKind.GRANTED, gcoord.EventKind.RELEASED])
+
+    def test_what_names_nothing_is_refused(self):
+        self.assert_number(6204, self.client.watch)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,294 @@
+// gcoordctl watch NAME | --prefix P | --session S, and gcoordctl elect observe NAME.
+//
+// One line per event, written out at once, so that a script can read along; a signal ends it with
+// exit code 0. With --wait-for it is a question that waits for its answer, as `consul watch` and
+// long polls are: it looks first, so that nothing is missed between the look and the wait.
+#include "cli/command.h"
+#include "cli/signal_closes.h"
+#include "rpc/error_codes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace gcoord::cli {
+
+namespace {
+
+using client::WatchBatch;
+using client::WatchEvent;
+using std::chrono::milliseconds;
+
+struct WatchFlags {
+  std::string name;
+  std::optional<std::string> prefix;
+  std::uint64_t session = 0;
+  std::string from;
+  bool waiters = false;
+  std::uint64_t count = 0;
+  std::string wait_for;
+};
+
+Json event_json(const WatchBatch& batch, const WatchEvent& event) {
+  Json json = {{"event", client::event_name(event.kind)},
+               {"name", event.name},
+               {"token", std::to_string(event.token)},
+               {"session", std::to_string(event.session_id)},
+               {"shard", batch.shard},
+               {"revision", std::to_string(batch.revision)}};
+  if (!event.value.empty()) {
+    json["value"] = event.value;
+  }
+  return json;
+}
+
+// "granted jobs/train token=5 session=7 shard=3 revision=17".
+void print_line(const Context& context, const Json& json) {
+  if (context.output().format() == Format::JsonLines) {
+    context.output().print_facts(json);
+  } else {
+    std::string line;
+    for (const auto& [key, value] : json.items()) {
+      const bool quoted = !value.is_string() || key == "value";
+      const std::string text = quoted ? value.dump(-1, ' ', false, Json::error_handler_t::replace)
+                                      : value.get<std::string>();
+      const bool bare = key == "event" || key == "name";
+      line += (line.empty() ? "" : " ") + (bare ? text : key + "=" + text);
+    }
+    std::cout << line << "\n";
+  }
+  std::cout.flush();
+}
+
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional{number} : std::nullopt;
+}
+
+// "17" for a name; "3:17,5:1" for shards 3 and 5. False for anything else.
+bool read_from(const WatchFlags& flags, client::WatchOptions& options) {
+  if (flags.from.empty()) {
+    return true;
+  }
+  if (const auto revision = number_of(flags.from); revision && !flags.name.empty()) {
+    options.from_revision = *revision;
+    return *revision != 0;
+  }
+  std::istringstream parts(flags.from);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t colon = part.find(':');
+    const auto shard = number_of(part.substr(0, colon));
+    const auto revision =
+        colon == std::string::npos ? std::nullopt : number_of(part.substr(colon + 1));
+    if (!shard || !revision || *shard > 0xffff'ffffu || *revision == 0) {
+      return false;
+    }
+    options.from.push_back({static_cast<std::uint32_t>(*shard), *revision});
+  }
+  return true;
+}
+
+std::optional<client::WatchOptions> watch_options(const Context& context,
+                                                  const WatchFlags& flags,
+                                                  int& exit_code) {
+  client::WatchOptions options{.name = flags.name,
+                               .prefix = flags.prefix,
+                               .session_id = flags.session,
+                               .waiters = flags.waiters};
+  const int targets =
+      (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
+  if (targets != 1) {
+    exit_code = context.fail(
+        rpc::make_error(rpc::ErrorCode::OptionInvalid, "name one of NAME, --prefix and --session"));
+    return std::nullopt;
+  }
+  if (!flags.wait_for.empty() && flags.name.empty()) {
+    exit_code =
+        context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, "--wait-for needs a NAME"));
+    return std::nullopt;
+  }
+  if (!read_from(flags, options)) {
+    exit_code = context.fail(rpc::make_error(
+        rpc::ErrorCode::OptionInvalid,
+        "--from '" + flags.from + "' is neither a revision nor SHARD:REVISION,..."));
+    return std::nullopt;
+  }
+  return options;
+}
+
+int stream(Context& context,
+           const client::Client& client,
+           client::Watch& watch,
+           const WatchFlags& flags,
+           const SignalCloses& signals) {
+  std::uint64_t seen = 0;
+  while (flags.count == 0 || seen < flags.count) {
+    const auto batch = watch.next();
+    if (!batch.ok()) {
+      return signals.signal() != 0 ? 0 : context.fail(client, batch.status());
+    }
+    for (const WatchEvent& event : batch.value().events) {
+      print_line(context, event_json(batch.value(), event));
+      ++seen;
+      if (seen == flags.count) {
+        break;
+      }
+    }
+  }
+  return 0;
+}
+
+bool holds(const client::LockDescription& lock, const std::string& wanted) {
+  return (lock.holder_session != 0) == (wanted == "held");
+}
+
+// The lock as it is; a lock that nobody knows is free.
+client::Result<client::LockDescription> look(client::Client& client, const std::string& name) {
+  auto lock = client.get(name);
+  const auto absent = static_cast<std::uint32_t>(rpc::ErrorCode::LockAbsent);
+  if (!lock.ok() && lock.status().detail() == absent) {
+    return client::LockDescription{.name = name};
+  }
+  return lock;
+}
+
+int print_state(Context& context, const client::LockDescription& lock) {
+  context.output().print_facts({{"name", lock.name},
+                                {"held", lock.holder_session != 0},
+                                {"session", std::to_string(lock.holder_session)},
+                                {"token", std::to_string(lock.token)}});
+  return 0;
+}
+
+int wait_for(Context& context,
+             client::Client& client,
+             client::Watch& watch,
+             const WatchFlags& flags,
+             const SignalCloses& signals) {
+  const bool change = flags.wait_for == "change";
+  const auto until = std::chrono::steady_clock::now() + context.timeout();
+  while (true) {
+    const auto lock = look(client, flags.name);
+    if (!lock.ok()) {
+      return context.fail(client, lock.status());
+    }
+    if (!change && holds(lock.value(), flags.wait_for)) {
+      return print_state(context, lock.value());
+    }
+    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+    const auto batch = watch.next(std::max(left, milliseconds{0}));
+    if (!batch.ok()) {
+      return signals.signal() != 0 ? 128 + signals.signal() : context.fail(client, batch.status());
+    }
+    if (!batch.value()) {
+      return context.fail(rpc::make_error(rpc::ErrorCode::WatchTimedOut, flags.name));
+    }
+    if (change) {
+      print_line(context, event_json(*batch.value(), batch.value()->events.front()));
+      return 0;
+    }
+  }
+}
+
+int watch(Context& context, const WatchFlags& flags) {
+  int exit_code = 0;
+  auto options = watch_options(context, flags, exit_code);
+  if (!options) {
+    return exit_code;
+  }
+  const SignalFd signal_fd{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto opened = client->watch(std::move(*options));
+  if (!opened.ok()) {
+    return context.fail(*client, opened.status());
+  }
+  client::Watch& watch = opened.value();
+  const SignalCloses signals{signal_fd, [&watch] { watch.close(); }};
+  return flags.wait_for.empty() ? stream(context, *client, watch, flags, signals)
+                                : wait_for(context, *client, watch, flags, signals);
+}
+
+struct ObserveFlags {
+  std::string name;
+  std::uint64_t count = 0;
+};
+
+int observe(Context& context, const ObserveFlags& flags) {
+  const SignalFd signal_fd{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  auto opened = client->observe(flags.name);
+  if (!opened.ok()) {
+    return context.fail(*client, opened.status());
+  }
+  client::LeaderStream& leaders = opened.value();
+  const SignalCloses signals{signal_fd, [&leaders] { leaders.close(); }};
+  for (std::uint64_t seen = 0; flags.count == 0 || seen < flags.count; ++seen) {
+    const auto office = leaders.next();
+    if (!office.ok()) {
+      return signals.signal() != 0 ? 0 : context.fail(*client, office.status());
+    }
+    Json json = {{"event", "leader"},
+                 {"name", flags.name},
+                 {"epoch", std::to_string(office.value().epoch)},
+                 {"session", std::to_string(office.value().session_id)}};
+    if (!office.value().value.empty()) {
+      json["value"] = office.value().value;
+    }
+    print_line(context, json);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<WatchFlags>();
+  CLI::App* verb = app.add_subcommand(
+      "watch", "print what happens to names, a line per event, until a signal comes");
+  verb->add_option("NAME", flags->name, "name of a lock or of an election");
+  verb->add_option("--prefix", flags->prefix, "all names that begin so; '' for all")
+      ->type_name("P");
+  verb->add_option("--session", flags->session, "what a session holds and waits for")
+      ->type_name("S");
+  verb->add_option("--from",
+                   flags->from,
+                   "begin at a revision of the past: of NAME one, else SHARD:REVISION,...")
+      ->type_name("REV");
+  verb->add_flag("--waiters", flags->waiters, "also who begins and ends to wait");
+  verb->add_option("--count", flags->count, "exit after so many events")->type_name("N");
+  verb->add_option("--wait-for",
+                   flags->wait_for,
+                   "wait until NAME is free, held, or changes, at most for --timeout; exit 1 then")
+      ->check(CLI::IsMember({"free", "held", "change"}))
+      ->type_name("WHAT");
+  verb->callback([&context, flags] {
+    context.choose([flags](Context& chosen) { return watch(chosen, *flags); });
+  });
+}
+
+void add_elect_observe_command(CLI::App& elect, Context& context) {
+  auto flags = std::make_shared<ObserveFlags>();
+  CLI::App* verb =
+      elect.add_subcommand("observe", "print who leads, a line per leader, until a signal comes");
+  verb->add_option("NAME", flags->name, "name of the election, which is a lock's")->required();
+  verb->add_option("--count", flags->count, "exit after so many leaders")->type_name("N");
+  verb->callback([&context, flags] {
+    context.choose([flags](Context& chosen) { return observe(chosen, *flags); });
+  });
+}
+
+}  // namespace gcoord::cli

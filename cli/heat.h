@@ -1,0 +1,49 @@
+// Which names change most: counted from a watch, between two looks.
+//
+// count() runs on the client's thread for watches, take() on any other. Bounded: beyond a number of
+// names the coldest are forgotten, so that a hot name is found among any number of others.
+#pragma once
+
+#include "gcoord/watch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::cli {
+
+// Names that are counted at once; half of them go when there are more.
+inline constexpr std::size_t kHeatNamesMax = 65'536;
+
+class Heat {
+ public:
+  struct Name {
+    std::string name;
+    std::uint64_t grants = 0;
+    std::uint64_t waits = 0;  // Sessions that began to wait.
+  };
+
+  struct Look {
+    std::uint64_t grants = 0;  // Of all names.
+    std::uint64_t expiries = 0;
+    std::vector<Name> hottest;  // Most changes first.
+  };
+
+  void count(const client::WatchBatch& batch);
+
+  // What was counted since the last look.
+  Look take(std::size_t names_max);
+
+ private:
+  void forget_coldest();
+
+  std::mutex mutex_;  // Guards what follows.
+  std::unordered_map<std::string, Name> names_;
+  std::uint64_t grants_ = 0;
+  std::uint64_t expiries_ = 0;
+};
+
+}  // namespace gcoord::cli

@@ -1,0 +1,91 @@
+// Watches for C: what gcoord/watch.h says, with the rules of gcoord/gcoord.h.
+//
+//   gcoord_watch_options options;
+//   gcoord_watch_options_init(&options);
+//   options.name = "jobs/train";
+//   gcoord_watch_open(client, &options, &watch, &error);
+//   while (gcoord_watch_next(watch, GCOORD_FOREVER, &batch, &error) == GCOORD_OK) {
+//     for (size_t i = 0; i < gcoord_batch_size(batch); ++i) { ... gcoord_batch_event(batch, i); ...
+//     } gcoord_batch_free(batch);
+//   }
+#pragma once
+
+#include "gcoord/gcoord.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Kinds of events. Never renumber.
+enum {
+  GCOORD_EVENT_GRANTED = 1,
+  GCOORD_EVENT_RELEASED = 2,
+  GCOORD_EVENT_EXPIRED = 3,
+  GCOORD_EVENT_BROKEN = 4,
+  GCOORD_EVENT_VALUE_CHANGED = 5,
+  GCOORD_EVENT_WAITING = 6,
+  GCOORD_EVENT_LEFT = 7
+};
+
+// A place in a shard's log.
+typedef struct gcoord_revision {
+  uint32_t shard;
+  uint64_t revision;
+} gcoord_revision;
+
+// To be filled by gcoord_watch_options_init, then changed.
+typedef struct gcoord_watch_options {
+  size_t struct_bytes;  // Set by init: what the caller was compiled with.
+  // One of these three; the others NULL or 0. An empty prefix stands for all names.
+  const char* name;
+  const char* prefix;
+  uint64_t session_id;
+  bool waiters;                 // Also who begins and ends to wait.
+  uint64_t from_revision;       // Of `name`: the first revision wanted; 0: from now on.
+  const gcoord_revision* from;  // The same by shard, from_count of them; NULL: none.
+  size_t from_count;
+} gcoord_watch_options;
+
+typedef struct gcoord_watch gcoord_watch;
+typedef struct gcoord_batch gcoord_batch;
+
+typedef struct gcoord_watch_event {
+  int32_t kind;
+  uint64_t token;
+  uint64_t session_id;
+  const char* name;   // Lives as long as the batch, as the next does.
+  const char* value;  // value_bytes of any bytes.
+  size_t value_bytes;
+} gcoord_watch_event;
+
+GCOORD_API void gcoord_watch_options_init(gcoord_watch_options* options);
+
+// Returns when the watch has begun.
+GCOORD_API gcoord_status gcoord_watch_open(gcoord_client* client,
+                                           const gcoord_watch_options* options,
+                                           gcoord_watch** watch,
+                                           gcoord_error* error);
+
+// The next batch, to be freed; NULL, with success, when there is none within the time.
+// GCOORD_FOREVER waits until there is one, or the watch ends: GC6201, GC6207, GC4010. One thread at
+// a time.
+GCOORD_API gcoord_status gcoord_watch_next(gcoord_watch* watch,
+                                           int64_t timeout_ms,
+                                           gcoord_batch** batch,
+                                           gcoord_error* error);
+
+// Ends it: next returns GC6207. From any thread.
+GCOORD_API void gcoord_watch_close(gcoord_watch* watch);
+// When no thread is in next.
+GCOORD_API void gcoord_watch_free(gcoord_watch* watch);
+
+GCOORD_API uint32_t gcoord_batch_shard(const gcoord_batch* batch);
+GCOORD_API uint64_t gcoord_batch_revision(const gcoord_batch* batch);
+GCOORD_API size_t gcoord_batch_size(const gcoord_batch* batch);
+// index < gcoord_batch_size(); all zero otherwise.
+GCOORD_API gcoord_watch_event gcoord_batch_event(const gcoord_batch* batch, size_t index);
+GCOORD_API void gcoord_batch_free(gcoord_batch* batch);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,28 @@
+// What a node is asked to let go of in its ledger, and what became of it (gcoordctl ledger prune).
+//
+// A number that bounds nothing is 0; at least one is to be given. Entries go oldest first, in steps
+// of 256, and never those that the node may need to recover. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace gcoord::client {
+
+struct LedgerPruning {
+  bool cluster_log = false;            // The published heads, else the entries of shards.
+  std::optional<std::uint32_t> shard;  // None: all. Not of the cluster log.
+  std::uint64_t below_index = 0;       // Those with a smaller index; of one shard.
+  std::uint64_t entries_kept = 0;      // Of each log, the newest.
+  std::uint64_t bytes_kept = 0;
+  std::uint64_t age_ms = 0;  // Those that are older; not of the cluster log.
+};
+
+struct LedgerPruned {
+  std::uint64_t logs = 0;     // That were looked at.
+  std::uint64_t entries = 0;  // That this order let go of.
+  std::uint64_t kept = 0;     // Of these logs, afterwards.
+  std::uint64_t damaged = 0;  // Logs that cannot be read, and were left as they are.
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,155 @@
+// Watches: being told what happens to names, without asking again and again.
+//
+// A watch is about one name, all names with a prefix, or what one session holds and waits for. What
+// one entry of a shard's log did comes as one batch; (shard, revision) is the entry's place. The
+// batches of a shard come in the order of revisions, each once, none left out, whatever happens to
+// connections and leaders meanwhile: the library goes on at another node from the last revision of
+// each shard. Between shards there is no order.
+//
+//   auto watch = client.watch({.name = "jobs/train"});
+//   while (auto batch = watch.value().next(); batch.ok()) { ... }
+//
+// What can be had of the past is bounded: revisions() of a watch of yesterday may be answered with
+// GC6201. Functions may be called from any thread, next() by one at a time.
+#pragma once
+
+#include "gcoord/api.h"
+#include "gcoord/status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gcoord::client {
+
+class WatchState;
+
+// Never renumber: they travel in the client protocol.
+enum class EventKind : std::uint8_t {
+  Granted = 1,       // The session holds the name under the token.
+  Released = 2,      // It gave the name back, or closed its session.
+  Expired = 3,       // Its session ran out.
+  Broken = 4,        // An operator took the name from it.
+  ValueChanged = 5,  // The holder left another value with the name.
+  Waiting = 6,       // The session stands in line; only with WatchOptions::waiters.
+  Left = 7,          // It does so no more and was not granted the name; the same.
+};
+
+// "granted" and the like.
+GCOORD_API const char* event_name(EventKind kind);
+
+struct WatchEvent {
+  EventKind kind{};
+  std::string name;
+  std::uint64_t token = 0;  // Of the hold that the event is about; 0 of a waiter.
+  std::uint64_t session_id = 0;
+  std::string value;  // Of Granted and ValueChanged: what the holder left with the name.
+};
+
+// A place in a shard's log.
+struct Revision {
+  std::uint32_t shard = 0;
+  std::uint64_t revision = 0;
+};
+
+// All that one entry did to what is watched.
+struct WatchBatch {
+  std::uint32_t shard = 0;
+  std::uint64_t revision = 0;
+  std::vector<WatchEvent> events;
+};
+
+struct WatchOptions {
+  // Exactly one of these three. An empty prefix stands for all names.
+  std::string name{};
+  std::optional<std::string> prefix{};
+  std::uint64_t session_id = 0;
+
+  bool waiters = false;  // Also who begins and ends to wait.
+
+  // The first revision wanted, by shard; shards that are not named begin now. What revisions() of
+  // an earlier watch said, plus one each, goes on where that ended.
+  std::vector<Revision> from{};
+
+  // The same for the shard of `name`, for which nobody need know the shard. 0: from now on.
+  std::uint64_t from_revision = 0;
+
+  // How often revisions() is brought up to date where nothing happens.
+  std::chrono::milliseconds progress_interval{10'000};
+
+  // Batches that nobody has taken yet. Beyond it the node is asked to stop, and later to go on.
+  std::size_t queue_bytes_max = std::size_t{8} << 20;
+};
+
+class GCOORD_API Watch {
+ public:
+  // Batches as they come, on the client's thread for watches, or at last why none comes any more.
+  // Must return soon. Not called any more when close() or the destructor has returned.
+  using Callback = std::function<void(const Result<WatchBatch>&)>;
+
+  // Ends it.
+  ~Watch();
+  Watch(Watch&&) noexcept;
+  Watch& operator=(Watch&&) noexcept;
+
+  // The next batch, when there is one. Not of a watch with a callback.
+  // Errors end the watch: GC6201 (first_revision() says from where on there are events), GC6207
+  // after close(), GC4010 when the client was closed, and what is wrong with the options.
+  Result<WatchBatch> next();
+
+  // The same, but nothing when there is none in time.
+  Result<std::optional<WatchBatch>> next(std::chrono::milliseconds timeout);
+
+  // Ends it; next() returns.
+  void close();
+
+  // By shard, up to where everything was taken by next(), or told to the callback.
+  std::vector<Revision> revisions() const;
+
+  // After GC6201: the shard and the first of its revisions that can be had.
+  Revision first_revision() const;
+
+ private:
+  friend class Client;
+  explicit Watch(std::shared_ptr<WatchState> state);
+
+  std::shared_ptr<WatchState> state_;
+};
+
+// Who came to lead in an election, one after the other: never the same epoch twice, never an
+// earlier one. A leader that was followed at once by another may be left out by a stream that was
+// cut off in between for too long.
+class GCOORD_API LeaderStream {
+ public:
+  struct Office {
+    std::uint64_t session_id = 0;
+    std::uint64_t epoch = 0;
+    std::string value;  // What the leader left with the name.
+  };
+
+  ~LeaderStream();
+  LeaderStream(LeaderStream&&) noexcept;
+  LeaderStream& operator=(LeaderStream&&) noexcept;
+
+  // The next leader; first of all the present one, if there is one. Errors are those of
+  // Client::watch and Client::get.
+  Result<Office> next();
+  Result<std::optional<Office>> next(std::chrono::milliseconds timeout);
+
+  // next() returns GC6207.
+  void close();
+
+ private:
+  friend class Client;
+  class Impl;
+  explicit LeaderStream(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gcoord::client

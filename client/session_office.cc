@@ -1,0 +1,89 @@
+// What the holder of a lock changes by its token: its value, and who holds it.
+#include "client/blocking.h"
+#include "client/failure.h"
+#include "client/session_impl.h"
+#include "rpc/election_messages.h"
+#include "rpc/lock_messages.h"
+#include "rpc/validate.h"
+
+#include <utility>
+
+namespace gcoord::client {
+
+namespace {
+
+rpc::ErrorCode check_office(const Core& core, std::string_view name, std::uint64_t token) {
+  const auto code = rpc::check_name(name);
+  if (code != rpc::ErrorCode::None) {
+    return code;
+  }
+  if (token == 0) {
+    return rpc::ErrorCode::TokenZero;
+  }
+  return core.has(rpc::Feature::Elections) ? code : rpc::ErrorCode::FeatureMissing;
+}
+
+}  // namespace
+
+// Never sent under another number: said or handed over twice is not the same as once.
+void SessionImpl::change_office(OperationPtr operation,
+                                std::uint64_t token,
+                                Session::StatusCallback callback) {
+  operation->slot.session = record_->id.value;
+  operation->slot.token = token;
+  if (record_->attached) {
+    operation->slot.set(rpc::RequestFlag::ByToken);
+  }
+  operation->counted = true;
+  operation->session = record_;
+  operation->callback = [callback = std::move(callback)](const Answer& answer) {
+    callback(answer.status);
+  };
+  core_->submit(std::move(operation));
+}
+
+void SessionImpl::proclaim(std::string_view name,
+                           std::uint64_t token,
+                           std::string_view value,
+                           Session::StatusCallback callback) {
+  auto code = check_office(*core_, name, token);
+  if (code == rpc::ErrorCode::None && value.size() > rpc::kNoteBytesMax) {
+    code = rpc::ErrorCode::NoteTooLong;
+  }
+  if (code != rpc::ErrorCode::None) {
+    return refuse<Status>(*core_, std::move(callback), failure(code));
+  }
+  OperationPtr operation = name_operation(*core_, rpc::RequestKind::ElectProclaim, name);
+  operation->payload = rpc::text_of(rpc::encode_proclamation({name, value}));
+  change_office(std::move(operation), token, std::move(callback));
+}
+
+void SessionImpl::transfer(std::string_view name,
+                           std::uint64_t token,
+                           SessionId target,
+                           Session::StatusCallback callback) {
+  auto code = check_office(*core_, name, token);
+  if (code == rpc::ErrorCode::None && target.value == 0) {
+    code = rpc::ErrorCode::SessionZero;
+  }
+  if (code != rpc::ErrorCode::None) {
+    return refuse<Status>(*core_, std::move(callback), failure(code));
+  }
+  OperationPtr operation = name_operation(*core_, rpc::RequestKind::ElectTransfer, name);
+  operation->payload = rpc::text_of(rpc::encode_nomination({target, name}));
+  change_office(std::move(operation), token, std::move(callback));
+}
+
+Status Session::proclaim(std::string_view name, std::uint64_t token, std::string_view value) {
+  return await<Status>(impl_->core(), [&](auto callback) {
+    impl_->proclaim(name, token, value, std::move(callback));
+  });
+}
+
+Status Session::transfer(std::string_view name, std::uint64_t token, std::uint64_t session_id) {
+  return await<Status>(impl_->core(), [&](auto callback) {
+    impl_->transfer(name, token, SessionId{session_id}, std::move(callback));
+  });
+}
+
+}  // namespace gcoord::client

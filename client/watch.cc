@@ -1,0 +1,52 @@
+#include "gcoord/watch.h"
+
+#include "client/failure.h"
+#include "client/watch_state.h"
+
+#include <utility>
+
+namespace gcoord::client {
+
+Watch::Watch(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
+
+Watch::~Watch() {
+  if (state_ != nullptr) {
+    state_->close();
+  }
+}
+
+Watch::Watch(Watch&&) noexcept = default;
+
+Watch& Watch::operator=(Watch&& other) noexcept {
+  if (state_ != nullptr && this != &other) {
+    state_->close();
+  }
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+Result<WatchBatch> Watch::next() {
+  auto batch = state_->take(std::nullopt);
+  if (!batch.ok()) {
+    return batch.status();
+  }
+  return std::move(*std::move(batch).value());
+}
+
+Result<std::optional<WatchBatch>> Watch::next(std::chrono::milliseconds timeout) {
+  return state_->take(timeout);
+}
+
+void Watch::close() {
+  state_->close();
+}
+
+std::vector<Revision> Watch::revisions() const {
+  return state_->revisions();
+}
+
+Revision Watch::first_revision() const {
+  return state_->first_revision();
+}
+
+}  // namespace gcoord::client

@@ -1,0 +1,191 @@
+#include "client/watch_state.h"
+
+#include "client/failure.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+namespace {
+
+WatchBatch batch_of(const rpc::WatchBlock& block) {
+  WatchBatch batch{.shard = block.shard.value, .revision = block.revision.value, .events = {}};
+  for (const rpc::WatchEvent& event : block.events) {
+    batch.events.push_back({.kind = static_cast<EventKind>(event.kind),
+                            .name = event.name,
+                            .token = event.token.value,
+                            .session_id = event.session.value,
+                            .value = event.value});
+  }
+  return batch;
+}
+
+std::size_t bytes_of(const rpc::WatchBlock& block) {
+  std::size_t bytes = sizeof block;
+  for (const rpc::WatchEvent& event : block.events) {
+    bytes += sizeof event + event.name.size() + event.value.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const char* event_name(EventKind kind) {
+  // Literals, which end with a zero.
+  return rpc::watch_event_name(static_cast<rpc::WatchEventKind>(kind)).data();
+}
+
+WatchState::WatchState(WatchOptions options, Watch::Callback callback)
+    : options_(std::move(options)), callback_(std::move(callback)) {}
+
+void WatchState::set_hooks(std::function<void()> on_room, std::function<void()> on_close) {
+  on_room_ = std::move(on_room);
+  on_close_ = std::move(on_close);
+}
+
+bool WatchState::accept(const rpc::WatchBlock& block) {
+  std::uint64_t& to = queued_to_[block.shard.value];
+  if (block.revision.value <= to) {
+    return true;
+  }
+  const std::size_t bytes = bytes_of(block);
+  if (!callback_) {
+    const std::lock_guard lock(mutex_);
+    if (queue_bytes_ != 0 && queue_bytes_ + bytes > options_.queue_bytes_max) {
+      full_ = true;
+      return false;
+    }
+  }
+  to = block.revision.value;
+  hand_over({batch_of(block), bytes});
+  return true;
+}
+
+void WatchState::note(const rpc::WatchProgressPart& progress) {
+  for (const rpc::ShardRevision& each : progress.revisions) {
+    const auto [at, added] = queued_to_.try_emplace(each.shard.value, each.revision.value);
+    if (added || at->second < each.revision.value) {
+      at->second = each.revision.value;
+      hand_over({{.shard = each.shard.value, .revision = each.revision.value, .events = {}}, 0});
+    }
+  }
+}
+
+void WatchState::hand_over(Item item) {
+  if (callback_) {
+    if (!item.batch.events.empty()) {
+      call_back(item.batch);
+    }
+    const std::lock_guard lock(mutex_);
+    taken_to_[item.batch.shard] = item.batch.revision;
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (item.batch.events.empty() && queue_.empty()) {
+    taken_to_[item.batch.shard] = item.batch.revision;
+    return;
+  }
+  queue_bytes_ += item.bytes;
+  queue_.push_back(std::move(item));
+  changed_.notify_all();
+}
+
+void WatchState::set_started() {
+  const std::lock_guard lock(mutex_);
+  started_ = true;
+  changed_.notify_all();
+}
+
+void WatchState::fail(const Status& status, Revision first) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) {
+      return;
+    }
+    failure_ = status;
+    first_ = first;
+    changed_.notify_all();
+  }
+  call_back(status);
+}
+
+void WatchState::call_back(const Result<WatchBatch>& batch) {
+  const std::lock_guard lock(calling_);
+  if (callback_ && !silent_) {
+    callback_(batch);
+  }
+}
+
+Status WatchState::wait_started(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const bool decided =
+      changed_.wait_for(lock, timeout, [this] { return started_ || failure_.has_value(); });
+  if (failure_) {
+    return *failure_;
+  }
+  return decided ? Status{} : failure(rpc::ErrorCode::Unreachable, "no node has begun the watch");
+}
+
+Result<std::optional<WatchBatch>> WatchState::take(
+    std::optional<std::chrono::milliseconds> timeout) {
+  std::unique_lock lock(mutex_);
+  // A clock cannot tell what is further away.
+  constexpr std::chrono::hours kYear{24 * 365};
+  const auto until = std::chrono::steady_clock::now() +
+                     std::min<std::chrono::milliseconds>(timeout.value_or(kYear), kYear);
+  while (true) {
+    while (!queue_.empty()) {
+      Item item = std::move(queue_.front());
+      queue_.pop_front();
+      queue_bytes_ -= item.bytes;
+      taken_to_[item.batch.shard] = item.batch.revision;
+      if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
+        full_ = false;
+        on_room_();
+      }
+      if (!item.batch.events.empty()) {
+        return std::optional{std::move(item.batch)};
+      }
+    }
+    if (failure_) {
+      return *failure_;
+    }
+    if (!timeout) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, until) == std::cv_status::timeout && queue_.empty() &&
+               !failure_) {
+      return std::optional<WatchBatch>{};
+    }
+  }
+}
+
+void WatchState::close() {
+  {
+    const std::lock_guard lock(calling_);
+    silent_ = true;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) {
+      failure_ = failure(rpc::ErrorCode::WatchClosed);
+    }
+    changed_.notify_all();
+  }
+  on_close_();
+}
+
+std::vector<Revision> WatchState::revisions() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Revision> result;
+  for (const auto& [shard, revision] : taken_to_) {
+    result.push_back({shard, revision});
+  }
+  return result;
+}
+
+Revision WatchState::first_revision() const {
+  const std::lock_guard lock(mutex_);
+  return first_;
+}
+
+}  // namespace gcoord::client

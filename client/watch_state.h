@@ -1,0 +1,87 @@
+// One watch between the thread that is told and the thread that asks: its queue, and how far it is.
+//
+// accept() and note() run on the feed's thread (watch_feed.h), the rest on any. Revisions are kept
+// twice: up to where everything is in the queue, which is where the feed goes on; and up to where
+// it was taken, which is where another watch would.
+#pragma once
+
+#include "gcoord/watch.h"
+#include "rpc/watch_messages.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace gcoord::client {
+
+class WatchState {
+ public:
+  WatchState(WatchOptions options, Watch::Callback callback);
+
+  const WatchOptions& options() const { return options_; }
+
+  // What to call when there is room again, and when it is closed. Before anything else.
+  void set_hooks(std::function<void()> on_room, std::function<void()> on_close);
+
+  // Where the shard's events are wanted from; before anything else.
+  void begin_at(std::uint32_t shard, std::uint64_t first) { queued_to_[shard] = first - 1; }
+
+  // --- The feed's.
+
+  // False when there is no room: nothing was taken, and on_room() follows. What came before is
+  // dropped.
+  bool accept(const rpc::WatchBlock& block);
+  void note(const rpc::WatchProgressPart& progress);
+  void set_started();
+  void fail(const Status& status, Revision first = {});
+
+  // By shard, what is in the queue.
+  const std::map<std::uint32_t, std::uint64_t>& queued_to() const { return queued_to_; }
+
+  // --- Any thread's.
+
+  // Ok once it has begun; Unreachable or the failure otherwise.
+  Status wait_started(std::chrono::milliseconds timeout);
+
+  // Nothing by the deadline, if there is one.
+  Result<std::optional<WatchBatch>> take(std::optional<std::chrono::milliseconds> timeout);
+  void close();
+  std::vector<Revision> revisions() const;
+  Revision first_revision() const;
+
+ private:
+  struct Item {
+    WatchBatch batch;  // Without events: progress.
+    std::size_t bytes = 0;
+  };
+
+  void hand_over(Item item);
+  void call_back(const Result<WatchBatch>& batch);
+
+  WatchOptions options_;
+  Watch::Callback callback_;
+  std::function<void()> on_room_;
+  std::function<void()> on_close_;
+  std::map<std::uint32_t, std::uint64_t> queued_to_;  // The feed's thread alone.
+
+  // Held while the callback runs, which may close the watch itself. Before mutex_, if both.
+  std::recursive_mutex calling_;
+  bool silent_ = false;  // Of the callback: it was closed.
+
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::condition_variable changed_;
+  std::deque<Item> queue_;
+  std::size_t queue_bytes_ = 0;
+  std::map<std::uint32_t, std::uint64_t> taken_to_;
+  bool full_ = false;
+  bool started_ = false;
+  std::optional<Status> failure_;
+  Revision first_;
+};
+
+}  // namespace gcoord::client

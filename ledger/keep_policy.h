@@ -1,0 +1,32 @@
+// How much of a log is kept: bounds of its count, its bytes and its age, and their text.
+//
+// Of several bounds the tightest counts. The text is what --ledger-keep and gcoordctl take. Pure
+// values; thread-safe.
+#pragma once
+
+#include "common/status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gcoord::ledger {
+
+// Of a shard; 0 bounds nothing.
+struct KeepPolicy {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t age_ms = 0;
+
+  bool keeps_all() const { return entries == 0 && bytes == 0 && age_ms == 0; }
+
+  friend bool operator==(const KeepPolicy& a, const KeepPolicy& b) = default;
+};
+
+// "all", or bounds with commas between: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d).
+// InvalidArgument says what is wrong.
+Result<KeepPolicy> parse_keep_policy(std::string_view text);
+// The same back.
+std::string keep_policy_text(const KeepPolicy& policy);
+
+}  // namespace gcoord::ledger

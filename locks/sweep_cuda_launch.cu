@@ -1,0 +1,114 @@
+#include "locks/sweep_cuda_launch.h"
+
+namespace gcoord::locks {
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+
+__global__ void renew_kernel(RenewBatch batch) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k < batch.count) {
+    batch.outcomes[k] = renew_session(batch.columns, batch.sessions[k], batch.now);
+  }
+}
+
+__global__ void scan_due_kernel(DueScan scan) {
+  const std::uint32_t word = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes();
+  if (word < due_word_count(scan.columns.row_end)) {
+    scan_due_word(scan, word);
+  }
+}
+
+__global__ void take_due_kernel(DueTake take) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k < take.count) {
+    take.proposals[k] = take_due(take.columns, take.rows[k]);
+  }
+}
+
+__global__ void count_edge_kernel(WaitGraph graph) {
+  const std::uint32_t edge = blockIdx.x * blockDim.x + threadIdx.x;
+  if (edge < graph.edge_count) {
+    count_wait_edge(graph, edge);
+  }
+}
+
+__global__ void prune_kernel(WaitGraph graph, std::uint32_t round) {
+  const std::uint32_t edge = blockIdx.x * blockDim.x + threadIdx.x;
+  if (edge < graph.edge_count && prune_goes_on(graph, round)) {
+    prune_wait_edge(graph, edge, round);
+  }
+}
+
+__global__ void choose_kernel(WaitGraph graph) {
+  const std::uint32_t edge = blockIdx.x * blockDim.x + threadIdx.x;
+  if (edge < graph.edge_count) {
+    choose_wait_edge(graph, edge);
+  }
+}
+
+__global__ void jump_kernel(WaitGraph graph, std::uint32_t round) {
+  const std::uint32_t vertex = blockIdx.x * blockDim.x + threadIdx.x;
+  if (vertex < graph.vertex_count) {
+    double_jump(graph, vertex, round);
+  }
+}
+
+// A stage of one function per vertex.
+using VertexStage = void (*)(const WaitGraph&, std::uint32_t);
+
+template <VertexStage kStage>
+__global__ void vertex_kernel(WaitGraph graph) {
+  const std::uint32_t vertex = blockIdx.x * blockDim.x + threadIdx.x;
+  if (vertex < graph.vertex_count) {
+    kStage(graph, vertex);
+  }
+}
+
+std::uint32_t blocks_for(std::uint32_t count) {
+  return (count + kThreads - 1) / kThreads;
+}
+
+template <VertexStage kStage>
+void launch_vertices(const WaitGraph& graph) {
+  vertex_kernel<kStage><<<blocks_for(graph.vertex_count), kThreads>>>(graph);
+}
+
+}  // namespace
+
+void launch_renew(const RenewBatch& batch) {
+  renew_kernel<<<blocks_for(batch.count), kThreads>>>(batch);
+}
+
+void launch_scan_due(const DueScan& scan) {
+  cudaMemsetAsync(scan.found, 0, sizeof *scan.found);
+  scan_due_kernel<<<blocks_for(due_word_count(scan.columns.row_end) * 32), kThreads>>>(scan);
+}
+
+void launch_take_due(const DueTake& take) {
+  take_due_kernel<<<blocks_for(take.count), kThreads>>>(take);
+}
+
+void launch_begin_graph(const WaitGraph& graph) {
+  count_edge_kernel<<<blocks_for(graph.edge_count), kThreads>>>(graph);
+  launch_vertices<begin_wait_vertex>(graph);
+}
+
+void launch_prune_graph(const WaitGraph& graph) {
+  for (std::uint32_t round = 0; round < kPruneRounds; ++round) {
+    prune_kernel<<<blocks_for(graph.edge_count), kThreads>>>(graph, round);
+  }
+  launch_vertices<look_for_stuck>(graph);
+}
+
+void launch_find_cycles(const WaitGraph& graph) {
+  choose_kernel<<<blocks_for(graph.edge_count), kThreads>>>(graph);
+  launch_vertices<begin_jump>(graph);
+  for (std::uint32_t round = 0; round < jump_rounds(graph.vertex_count); ++round) {
+    jump_kernel<<<blocks_for(graph.vertex_count), kThreads>>>(graph, round);
+  }
+  launch_vertices<mark_cycle>(graph);
+  launch_vertices<list_cycle>(graph);
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,180 @@
+// Finds deadlocks among sessions of the whole cluster and ends one wait of each (SERVICES.md L18).
+//
+//   leaders: waits of their shards -> the node that leads shard 0, every interval
+//   that node: circles of waits -> the leaders: is each of these still there, linearizably?
+//   all of them are -> the leader of the youngest: end that very wait, through the log
+//
+// Nobody is told of a circle that was not closed at one moment: every wait and hold is known by
+// numbers that never come twice, all of them were there when they were reported, and all of them
+// are there when they are confirmed, after the last was reported (deadlock_wait.h). The command
+// names the wait by its log index, so one that went meanwhile is left alone. It takes part only who
+// said that its session gives nothing back while it waits (rpc::RequestFlag::Blocks).
+//
+// Nothing is sent while nobody waits so for half an interval and holds something. Lost messages and
+// leaders cost an interval. Messages of peers come from outside: what does not decode is dropped
+// and counted. Bounds: kDeadlockWaitsMax waits a node and interval, kDeadlockCasesMax circles at a
+// time. One thread, the node's loop.
+#pragma once
+
+#include "common/ids.h"
+#include "common/metrics.h"
+#include "common/status.h"
+#include "locks/lock_cpu.h"
+#include "locks/sweep_device.h"
+#include "server/deadlock_graph.h"
+#include "server/wait_table.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+// The first bytes of this service's messages to peers. Never renumber.
+inline constexpr std::byte kDeadlockFirst{96};
+inline constexpr std::byte kDeadlockWaits{96};
+inline constexpr std::byte kDeadlockConfirm{97};
+inline constexpr std::byte kDeadlockConfirmed{98};
+inline constexpr std::byte kDeadlockBreak{99};
+inline constexpr std::byte kDeadlockLast{99};
+
+inline constexpr std::uint32_t kDeadlockWaitsMax = 8192;
+inline constexpr std::size_t kDeadlockCasesMax = 64;
+inline constexpr std::size_t kDeadlocksKept = 32;  // For operators.
+
+struct DeadlockWatchOptions {
+  NodeId node;
+  std::uint32_t tick_ms = 10;
+  std::uint32_t interval_ms = 1000;  // 0: never.
+  std::function<std::uint64_t()> wall_ms;
+};
+
+class DeadlockWatch {
+ public:
+  struct Doors {
+    std::function<bool(ShardId)> leads;
+    std::function<NodeId(ShardId)> leader;
+    std::function<void(NodeId, std::span<const std::byte>)> send;
+    // Asks for a confirmation that this node leads; `group` comes back through on_confirmed.
+    std::function<void(ShardId, std::uint64_t group)> ask;
+    // Proposes to end this very wait.
+    std::function<void(const WaitKey&, LogIndex)> end;
+  };
+
+  DeadlockWatch(const DeadlockWatchOptions& options,
+                const locks::LockCpu& locks,
+                const WaitTable& waits,
+                MetricsRegistry& metrics,
+                Doors doors);
+
+  // Where to search, instead of on this thread. It outlives this.
+  void search_on(locks::SweepDevice& device) { device_ = &device; }
+
+  void on_tick(Tick now, std::uint64_t now_us);
+  // kTickNever while there is nothing to look at.
+  Tick next_deadline() const;
+
+  static bool is_ours(std::span<const std::byte> message);
+  void on_peer_message(NodeId from, std::span<const std::byte> message);
+
+  // One shard of a question was confirmed, or could not be.
+  void on_confirmed(std::uint64_t group, ShardId shard, const Status& status);
+
+  // What the client of a wait is told that was ended for a deadlock; empty when it is not known
+  // here any more.
+  std::string take_text(const WaitKey& key);
+
+  // For operators: JSON.
+  std::string report() const;
+
+ private:
+  // What one node reported last.
+  struct Reported {
+    std::uint64_t round = 0;
+    Tick received;
+    std::vector<DeadlockWait> waits;
+  };
+
+  // A circle that its leaders are asked about.
+  struct Case {
+    Deadlock deadlock;
+    std::set<std::uint32_t> awaited;  // Nodes.
+    Tick opened;
+  };
+
+  // A question of another node, or of this one, under way here.
+  struct Question {
+    NodeId from;
+    std::uint64_t number = 0;
+    std::vector<std::uint32_t> places;  // In the circle's evidence.
+    std::vector<DeadlockWait> waits;
+    std::set<std::uint32_t> outstanding;  // Shards.
+    bool stands = true;
+    Tick opened;
+  };
+
+  struct Found {
+    std::uint64_t wall_ms = 0;
+    std::vector<DeadlockWait> ring;
+    std::size_t victim = 0;
+  };
+
+  struct Told {
+    std::string text;
+    Tick since;
+  };
+
+  void report_waits(NodeId coordinator, std::uint64_t now_us);
+  std::vector<DeadlockWait> own_waits(std::uint64_t now_us);
+  void search();
+  void open_case(Deadlock deadlock);
+  bool under_way(const DeadlockWait& victim) const;
+  void confirm(Case& opened, std::uint64_t number);
+  void conclude(Case& closed);
+  void forget_old();
+  void send(NodeId to, std::span<const std::byte> message);
+
+  void drop() { dropped_->add(); }
+
+  void on_waits(NodeId from, rpc::ByteReader& reader);
+  void on_question(NodeId from, rpc::ByteReader& reader);
+  void answer(const Question& question);
+  void on_answer(NodeId from, rpc::ByteReader& reader);
+  void on_break(rpc::ByteReader& reader);
+
+  std::uint64_t interval_ticks() const;
+
+  DeadlockWatchOptions options_;
+  const locks::LockCpu& locks_;
+  const WaitTable& waits_;
+  Doors doors_;
+  std::unique_ptr<locks::SweepDevice> host_;
+  locks::SweepDevice* device_ = nullptr;
+  Tick now_;
+  Tick next_;
+  WaitKey look_from_;                           // Where the last look at waits stopped.
+  std::map<std::uint32_t, Reported> reported_;  // By node.
+  std::map<std::uint64_t, Case> cases_;
+  std::map<std::uint64_t, Question> questions_;
+  std::uint64_t number_last_ = 0;
+  std::map<WaitKey, Told> told_;
+  std::deque<Found> found_;
+  std::deque<std::pair<NodeId, std::vector<std::byte>>> to_self_;
+  bool serving_self_ = false;
+  Counter* reported_count_ = nullptr;
+  Counter* found_count_ = nullptr;
+  Counter* ended_count_ = nullptr;
+  Counter* unconfirmed_ = nullptr;
+  Counter* oversized_ = nullptr;
+  Counter* dropped_ = nullptr;
+};
+
+}  // namespace gcoord::server

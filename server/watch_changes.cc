@@ -1,0 +1,148 @@
+#include "server/watch_changes.h"
+
+#include "locks/lock_keys.h"
+#include "locks/lock_requests.h"
+#include "locks/lock_share.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+using locks::LockCommandKind;
+using rpc::WatchEvent;
+using rpc::WatchEventKind;
+
+// Why the holds that a command ends have ended.
+WatchEventKind ending_of(LockCommandKind kind) {
+  switch (kind) {
+    case LockCommandKind::ExpireSession:
+      return WatchEventKind::Expired;
+    default:
+      return WatchEventKind::Released;
+  }
+}
+
+bool ends_session(LockCommandKind kind) {
+  return kind == LockCommandKind::ExpireSession || kind == LockCommandKind::CloseSession;
+}
+
+NameHash name_of(const locks::LockTables& tables, locks::LockRow row) {
+  const locks::LockRecord& lock = tables.locks[row];
+  return is_share(lock) ? tables.locks[locks::head_of(lock)].name_hash : lock.name_hash;
+}
+
+}  // namespace
+
+WatchChanges::Reached WatchChanges::look(const locks::LockCpu& locks,
+                                         ShardId shard,
+                                         NameHash hash) {
+  Reached reached{.hash = hash};
+  auto lock = locks.get(shard, hash);
+  if (!lock) {
+    return reached;
+  }
+  reached.name = std::move(lock->name);
+  reached.note = std::move(lock->note);
+  for (const auto& holder : lock->holders) {
+    reached.holds.push_back({holder.session, holder.token});
+  }
+  if (lock->holders.empty() && lock->holder.value != 0) {
+    reached.holds.push_back({lock->holder, lock->token});
+  }
+  return reached;
+}
+
+void WatchChanges::reach(const locks::LockCpu& locks, ShardId shard, NameHash hash) {
+  if (std::ranges::find(reached_, hash, &Reached::hash) == reached_.end()) {
+    reached_.push_back(look(locks, shard, hash));
+  }
+}
+
+// What the end of a session reaches in one command (locks/lock_sessions.h): the locks that it waits
+// for, and those of its holds that come first.
+void WatchChanges::reach_session(const locks::LockCpu& locks, ShardId shard, SessionId session) {
+  const locks::LockTables& tables = locks.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, session);
+  if (row.value == 0) {
+    return;
+  }
+  locks::LockRow held = tables.sessions[row].hold_first;
+  for (std::uint32_t k = 0; k < locks::kReleasesPerCommandMax && held.value != 0; ++k) {
+    reach(locks, shard, name_of(tables, held));
+    held = tables.locks[held].hold_next;
+  }
+  locks::RequestRow request = tables.sessions[row].request_oldest;
+  for (; request.value != 0; request = tables.requests[request].next) {
+    if (tables.requests[request].code == locks::LockCode::Waiting) {
+      reach(locks, shard, name_of(tables, tables.requests[request].lock));
+    }
+  }
+}
+
+void WatchChanges::reach_wait(const locks::LockCpu& locks,
+                              ShardId shard,
+                              const locks::LockCommand& command) {
+  const locks::LockTables& tables = locks.tables();
+  const locks::SessionRow row = locks::find_session(tables, shard, command.session);
+  if (row.value == 0) {
+    return;
+  }
+  const locks::RequestRow request =
+      locks::find_request(tables, tables.sessions[row], command.sequence);
+  if (request.value != 0 && tables.requests[request].code == locks::LockCode::Waiting) {
+    reach(locks, shard, name_of(tables, tables.requests[request].lock));
+  }
+}
+
+void WatchChanges::before(const locks::LockCpu& locks,
+                          ShardId shard,
+                          const locks::LockCommand& command) {
+  reached_.clear();
+  if (ends_session(command.kind)) {
+    reach_session(locks, shard, command.session);
+  } else if (command.kind == LockCommandKind::CancelWait) {
+    reach_wait(locks, shard, command);
+  } else if (locks::names_lock(command.kind)) {
+    reach(locks, shard, command.name_hash);
+  }
+}
+
+std::vector<WatchEvent> WatchChanges::after(const locks::LockCpu& locks,
+                                            ShardId shard,
+                                            const locks::LockCommand& command,
+                                            const locks::LockReply& reply,
+                                            std::span<const locks::LockEvent> ended) {
+  std::vector<WatchEvent> events;
+  for (const Reached& old : reached_) {
+    const Reached now = look(locks, shard, old.hash);
+    const std::string& name = old.name.empty() ? now.name : old.name;
+    const auto holds = [](const std::vector<Hold>& all, FencingToken token) {
+      return std::ranges::find(all, token, &Hold::token) != all.end();
+    };
+    for (const locks::LockEvent& end : ended) {
+      if (end.name == old.hash && end.code != locks::LockCode::Granted) {
+        events.push_back({WatchEventKind::Left, name, {}, end.session, {}});
+      }
+    }
+    for (const Hold& hold : old.holds) {
+      if (!holds(now.holds, hold.token)) {
+        events.push_back({ending_of(command.kind), name, hold.token, hold.session, {}});
+      }
+    }
+    for (const Hold& hold : now.holds) {
+      if (!holds(old.holds, hold.token)) {
+        events.push_back({WatchEventKind::Granted, name, hold.token, hold.session, now.note});
+      } else if (now.note != old.note) {
+        events.push_back({WatchEventKind::ValueChanged, name, hold.token, hold.session, now.note});
+      }
+    }
+    if (reply.code == locks::LockCode::Waiting && !reply.replayed) {
+      events.push_back({WatchEventKind::Waiting, name, {}, command.session, {}});
+    }
+  }
+  return events;
+}
+
+}  // namespace gcoord::server

@@ -1,0 +1,239 @@
+// How events get from the ring and from history to the watches of the desk.
+#include "server/lock_replies.h"
+#include "server/watch_desk.h"
+
+#include <algorithm>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+
+// A message ends at about so many bytes.
+constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
+
+// Records that those who lag are shown in one turn, all together: a few milliseconds.
+constexpr std::size_t kPumpRecords = 16'384;
+
+}  // namespace
+
+void WatchDesk::send(Watch& watch, std::span<const std::byte> payload) {
+  metrics_.messages->add();
+  metrics_.bytes->add(payload.size());
+  parts_.replies.push(watch.connection, rpc::reply_to(watch.request), payload);
+}
+
+// Everything that was recorded is in the stream before it.
+void WatchDesk::send_progress(Watch& watch) {
+  GCOORD_ASSERT(watch.stage == WatchStage::Live && delivered_ == ring_.end());
+  watch.progress_wanted = false;
+  const WatchFilter& filter = watch.target->filter;
+  rpc::WatchProgressPart part;
+  for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
+    const ShardId shard{filter.shard_first.value + k};
+    part.revisions.push_back({shard, parts_.applied(shard)});
+    part.last = k + 1 == filter.shard_count;
+    if (part.last || part.revisions.size() == rpc::kWatchShardsMax) {
+      send(watch, rpc::encode_watch_progress(part));
+      part.revisions.clear();
+    }
+  }
+}
+
+void WatchDesk::deliver() {
+  for (; delivered_ < ring_.end(); ++delivered_) {
+    const rpc::WatchBlock& block = ring_.at(delivered_);
+    for (WatchTargetState* const target : targets_.concerned(block, delivered_)) {
+      const rpc::WatchBlock own = target->filter.filtered(block);
+      if (own.events.empty() || target->live.empty()) {
+        continue;
+      }
+      if (target->payload.empty()) {
+        rpc::begin_watch_events(target->payload);
+        target->payload_begin = delivered_;
+        told_.push_back(target);
+      }
+      rpc::append_watch_block(target->payload, own);
+      if (target->payload.size() >= kMessageBytes) {
+        send_payload(*target);
+        target->payload_begin = delivered_ + 1;
+        rpc::begin_watch_events(target->payload);
+      }
+    }
+  }
+  for (WatchTargetState* const target : told_) {
+    send_payload(*target);
+  }
+  told_.clear();
+  undelivered_bytes_ = 0;
+}
+
+// To all who are live; those whose connection is full read on from here when it is not.
+void WatchDesk::send_payload(WatchTargetState& target) {
+  std::vector<std::byte> head;
+  rpc::begin_watch_events(head);
+  for (std::size_t k = target.live.size(); k > 0 && target.payload.size() > head.size(); --k) {
+    Watch& watch = *target.live[k - 1];
+    if (jammed(watch)) {
+      make_behind(watch, target.payload_begin);
+    } else {
+      send(watch, target.payload);
+    }
+  }
+  target.payload.clear();
+}
+
+bool WatchDesk::advance(std::uint64_t now_ms) {
+  now_ms_ = std::max(now_ms_, now_ms);
+  if (!on()) {
+    return false;
+  }
+  deliver();
+  bool more = advance_replays();
+  std::size_t budget = kPumpRecords;
+  // Each in its turn, from where the budget ended the last time.
+  for (std::size_t count = behind_.size(); count > 0 && budget > 0 && !behind_.empty(); --count) {
+    turn_ = turn_ < behind_.size() ? turn_ : 0;
+    Watch& watch = *behind_[turn_];
+    const std::uint64_t number = watch.number;
+    more = pump(watch, budget) || more;
+    // If it left the list, another has its place.
+    turn_ += turn_ < behind_.size() && behind_[turn_]->number == number ? 1 : 0;
+  }
+  return more;
+}
+
+bool WatchDesk::wants(const Watch& watch, const rpc::WatchBlock& block) const {
+  const auto from = watch.from.find(block.shard.value);
+  return from == watch.from.end() ? watch.cursor >= watch.opened_at
+                                  : block.revision.value >= from->second;
+}
+
+// Past where the watch was opened only such shards need their revision where this node is behind
+// what the client has seen of another.
+void WatchDesk::forget_past(Watch& watch) {
+  if (watch.cursor < watch.opened_at || watch.cursor < ring_.end()) {
+    return;
+  }
+  std::erase_if(watch.from, [this](const auto& each) {
+    return each.second <= parts_.applied(ShardId{each.first}).value + 1;
+  });
+}
+
+// Whether it could go on at once.
+bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
+  if (gone(watch)) {
+    erase(watch);
+    return false;
+  }
+  if (watch.cursor < ring_.first()) {
+    end(watch, ErrorCode::WatchLagging);
+    return false;
+  }
+  if (watch.stage == WatchStage::Replaying || jammed(watch)) {
+    return false;
+  }
+  std::vector<std::byte> payload;
+  rpc::begin_watch_events(payload);
+  const std::size_t head_bytes = payload.size();
+  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
+    const rpc::WatchBlock& block = ring_.at(watch.cursor);
+    const rpc::WatchBlock own =
+        wants(watch, block) ? watch.target->filter.filtered(block) : rpc::WatchBlock{};
+    if (!own.events.empty()) {
+      rpc::append_watch_block(payload, own);
+    }
+    ++watch.cursor;
+  }
+  if (payload.size() > head_bytes) {
+    send(watch, payload);
+  }
+  forget_past(watch);
+  if (watch.cursor < ring_.end()) {
+    return true;
+  }
+  if (watch.from.empty()) {
+    make_live(watch);
+    if (watch.progress_wanted) {
+      send_progress(watch);
+    }
+  }
+  return false;
+}
+
+std::size_t WatchDesk::replaying_count() const {
+  return static_cast<std::size_t>(std::ranges::count(
+      behind_, WatchStage::Replaying, [](const Watch* each) { return each->stage; }));
+}
+
+// Hands out what replays have made, and begins others as there is room.
+bool WatchDesk::advance_replays() {
+  if (replay_ == nullptr) {
+    return false;
+  }
+  for (const auto& job : replay_->taken()) {
+    job->resting = true;
+  }
+  bool more = false;
+  for (std::size_t k = behind_.size(); k > 0; --k) {
+    Watch& watch = *behind_[k - 1];
+    if (watch.stage == WatchStage::Replaying && !jammed(watch)) {
+      more = advance_replay(watch) || more;
+    }
+  }
+  return more;
+}
+
+bool WatchDesk::advance_replay(Watch& watch) {
+  WatchReplayJob& job = *watch.replays.front();
+  if (!job.begun) {
+    if (replaying_ < options_.replays_max) {
+      ++replaying_;
+      job.begun = true;
+      metrics_.replays->add();
+      replay_->submit(watch.replays.front());
+    }
+    return false;
+  }
+  if (!job.resting) {
+    return false;
+  }
+  if (!job.failure.ok()) {
+    // Pruned meanwhile, or damaged, which its own worker finds.
+    end(watch, ErrorCode::WatchCompacted, job.to + 1, job.shard);
+    return false;
+  }
+  send_batch(watch, job);
+  job.resting = false;
+  if (!job.done) {
+    replay_->submit(watch.replays.front());
+    return false;
+  }
+  --replaying_;
+  watch.replays.pop_front();
+  watch.stage = watch.replays.empty() ? WatchStage::Behind : WatchStage::Replaying;
+  return true;
+}
+
+void WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
+  std::vector<std::byte> payload;
+  const auto flush = [&] {
+    if (!payload.empty()) {
+      send(watch, payload);
+      payload.clear();
+    }
+  };
+  for (const rpc::WatchBlock& block : job.batch) {
+    if (payload.empty()) {
+      rpc::begin_watch_events(payload);
+    }
+    rpc::append_watch_block(payload, block);
+    if (payload.size() >= kMessageBytes) {
+      flush();
+    }
+  }
+  flush();
+  job.batch.clear();
+}
+
+}  // namespace gcoord::server

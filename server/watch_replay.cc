@@ -1,0 +1,127 @@
+#include "server/watch_replay.h"
+
+#include "server/log_record.h"
+#include "server/watch_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::size_t kReadEntries = 256;  // What a reader gives at once.
+
+}  // namespace
+
+WatchReplay::WatchReplay(Reader reader, std::function<void()> wake)
+    : reader_(std::move(reader)),
+      wake_(std::move(wake)),
+      ended_(locks::kLockEventsPerCommandMax),
+      thread_([this] { run(); }) {}
+
+WatchReplay::~WatchReplay() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  thread_.join();
+}
+
+bool WatchReplay::can(ShardId shard, LogIndex to) const {
+  const auto reader = reader_(shard);
+  return reader != nullptr && reader->first() == 0 && to.value <= kReplayEntriesMax;
+}
+
+void WatchReplay::submit(std::shared_ptr<WatchReplayJob> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  work_.notify_one();
+}
+
+std::vector<std::shared_ptr<WatchReplayJob>> WatchReplay::taken() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ready_, {});
+}
+
+void WatchReplay::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) {
+      return;
+    }
+    const std::shared_ptr<WatchReplayJob> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    advance(*job);
+    lock.lock();
+    ready_.push_back(job);
+    wake_();
+  }
+}
+
+void WatchReplay::advance(WatchReplayJob& job) {
+  const auto reader = reader_(job.shard);
+  if (job.machine == nullptr) {
+    job.machine = std::make_unique<locks::LockCpu>(locks::LockOptions{.rows_initial = 64});
+  }
+  std::size_t bytes = 0;
+  const std::uint64_t last = std::min(job.to.value, job.next + kReplayBatchEntries);
+  while (job.next < last && bytes < kReplayBatchBytes && !job.given_up.load()) {
+    const std::uint64_t count = std::min(
+        {kReadEntries, last - job.next, reader->size() - std::min(reader->size(), job.next)});
+    if (count == 0) {
+      return;  // The worker of history has yet to come here.
+    }
+    const auto entries = reader->entries(job.next, count);
+    if (!entries.ok()) {
+      job.failure = entries.status();
+      return;
+    }
+    const std::size_t before = job.batch.size();
+    for (const auto& entry : entries.value()) {
+      ++job.next;
+      apply(job, entry);
+    }
+    for (std::size_t k = before; k < job.batch.size(); ++k) {
+      bytes += memory_bytes(job.batch[k]);
+    }
+  }
+  job.done = job.next >= job.to.value;
+}
+
+void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
+  const auto header = decode_record_header(entry);
+  if (!header || header->kind != RecordKind::LockCommand) {
+    return;
+  }
+  const auto decoded = locks::decode(record_body(entry));
+  locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
+  if (decoded.ok()) {
+    command = decoded.value();
+  }
+  constexpr ShardId kOnly{0};
+  const LogIndex index{job.next};
+  const bool wanted = job.from <= index;
+  locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+  if (wanted) {
+    job.changes.before(*job.machine, kOnly, command);
+  }
+  const locks::LockReply reply = job.machine->apply(kOnly, index, command, Tick{1}, ended);
+  if (!wanted) {
+    return;
+  }
+  rpc::WatchBlock block{
+      job.shard,
+      index,
+      job.changes.after(*job.machine, kOnly, command, reply, {ended_.data(), ended.count})};
+  block = job.filter.filtered(block);
+  if (!block.events.empty()) {
+    job.batch.push_back(std::move(block));
+  }
+}
+
+}  // namespace gcoord::server

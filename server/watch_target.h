@@ -1,0 +1,91 @@
+// What watches are about, and which watches an event concerns.
+//
+// Watches of the same thing share a target, so an event is matched and encoded once for all of
+// them. Finding the targets of an event costs one look-up by name, one by session, and one for each
+// length of a watched prefix. One thread.
+#pragma once
+
+#include "rpc/watch_messages.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace gcoord::server {
+
+struct Watch;  // watch_desk.h.
+
+// What one watch or many are about.
+struct WatchFilter {
+  rpc::WatchTarget target = rpc::WatchTarget::Name;
+  std::string text;
+  SessionId session;
+  bool queue = false;  // Who waits, too.
+  ShardId shard_first;
+  std::uint32_t shard_count = 0;
+
+  bool covers(ShardId shard) const {
+    return shard.value >= shard_first.value && shard.value - shard_first.value < shard_count;
+  }
+
+  bool matches(const rpc::WatchEvent& event) const;
+
+  // The events of the block that it is about; without any when there are none.
+  rpc::WatchBlock filtered(const rpc::WatchBlock& block) const;
+
+  auto key() const {
+    return std::tuple(target, text, session.value, queue, shard_first.value, shard_count);
+  }
+};
+
+struct WatchTargetState {
+  WatchFilter filter;
+  std::vector<Watch*> live;         // Those who have everything that was recorded.
+  std::size_t watch_count = 0;      // Those and all others.
+  std::vector<std::byte> payload;   // What this turn tells them.
+  std::uint64_t payload_begin = 0;  // The cursor of the first record in it.
+  std::uint64_t marked = 0;         // The last record that was matched, plus one.
+};
+
+class WatchTargets {
+ public:
+  // The target of the filter, which is made if need be; drop() as often as add().
+  WatchTargetState& add(const WatchFilter& filter);
+  void drop(WatchTargetState& target);
+
+  // Those that the block concerns, each once. `number` differs from block to block. Valid until the
+  // next call.
+  std::span<WatchTargetState* const> concerned(const rpc::WatchBlock& block, std::uint64_t number);
+
+ private:
+  struct TextHash {
+    using is_transparent = void;
+
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  using ByText =
+      std::unordered_map<std::string, std::vector<WatchTargetState*>, TextHash, std::equal_to<>>;
+
+  void look_up(const ByText& map, std::string_view text, std::uint64_t number);
+  void mark(std::span<WatchTargetState* const> targets, std::uint64_t number);
+  std::vector<WatchTargetState*>& place_of(const WatchFilter& filter);
+
+  std::map<decltype(WatchFilter{}.key()), std::unique_ptr<WatchTargetState>> all_;
+  ByText names_;
+  ByText prefixes_;
+  std::map<std::size_t, std::size_t> prefix_lengths_;  // With their count.
+  std::unordered_map<std::uint64_t, std::vector<WatchTargetState*>> sessions_;
+  std::vector<WatchTargetState*> concerned_;  // Kept warm.
+};
+
+}  // namespace gcoord::server

@@ -1,0 +1,249 @@
+// W1 and E4 with real nodes: watches of the client library while nodes are killed under load.
+//
+// What the log holds is asked afterwards, by a watch of everything from the first revision on,
+// which the nodes make from their histories: the watch that lived through it all must have seen
+// just that.
+#include "chaos/process/local_cluster.h"
+#include "common/name_hash.h"
+#include "gcoord/client.h"
+#include "tests/cli/programs.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gcoord::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint32_t kShards = 16;
+constexpr std::uint32_t kNodes = 3;
+
+using Told =
+    std::tuple<std::uint64_t, client::EventKind, std::string, std::uint64_t, std::uint64_t>;
+
+// By shard, in the order told.
+using ByShard = std::map<std::uint32_t, std::vector<Told>>;
+
+// What a watch was told, on any thread.
+class Listener {
+ public:
+  client::Watch::Callback callback() {
+    return [this](const client::Result<client::WatchBatch>& batch) {
+      const std::lock_guard lock(mutex_);
+      if (!batch.ok()) {
+        ended_ = batch.status().detail() != 0;
+        return;
+      }
+      for (const client::WatchEvent& event : batch.value().events) {
+        told_[batch.value().shard].push_back(
+            {batch.value().revision, event.kind, event.name, event.token, event.session_id});
+        granted_.insert({event.name, event.token});
+      }
+      changed_.notify_all();
+    };
+  }
+
+  bool wait_granted(const std::string& name, std::uint64_t token) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return granted_.contains({name, token}); });
+  }
+
+  ByShard told() {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+
+ private:
+  std::mutex mutex_;  // Guards all of it.
+  std::condition_variable changed_;
+  ByShard told_;
+  std::set<std::pair<std::string, std::uint64_t>> granted_;
+  bool ended_ = false;
+};
+
+class WatchProcessTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    chaos::LocalClusterOptions options;
+    options.program = chaos::program_beside("gcoordd");
+    options.directory = directory_.path();
+    options.node_count = kNodes;
+    options.shards = kShards;
+    options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
+    auto cluster = chaos::LocalCluster::plan(options);
+    ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
+    cluster_.emplace(std::move(cluster).value());
+    ASSERT_TRUE(cluster_->start_all(kPatience).ok());
+  }
+
+  client::Client connect(std::uint64_t seed) const {
+    client::ClientOptions options;
+    options.endpoints = cluster_->endpoints();
+    options.request_timeout = kPatience;
+    options.connect_timeout = kPatience;
+    options.wait_for_cluster = true;
+    options.seed = seed;
+    auto client = client::Client::connect(std::move(options));
+    EXPECT_TRUE(client.ok()) << client.status().to_string();
+    return std::move(client).value();
+  }
+
+  // Takes and releases names; the grants are kept.
+  void load(client::Session& session, int times) {
+    for (int k = 0; k < times; ++k) {
+      const std::string name = "name-" + std::to_string(++count_ % 23);
+      auto lock = session.acquire(name);
+      ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+      grants_.emplace_back(name, lock.value().fence());
+      const auto released = lock.value().release();
+      ASSERT_TRUE(released.ok()) << released.to_string();
+    }
+  }
+
+  void restart(std::uint32_t node) {
+    cluster_->kill(node);
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+  }
+
+  // A name in each shard that is taken last: who has seen it has seen the shard's all.
+  std::vector<std::pair<std::string, std::uint64_t>> take_last(client::Session& session) {
+    std::vector<std::pair<std::string, std::uint64_t>> last;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      std::string name = "last";
+      while (shard_of(hash_name(name), kShards).value != shard) {
+        name += "+";
+      }
+      auto lock = session.acquire(name);
+      EXPECT_TRUE(lock.ok());
+      last.emplace_back(name, lock.value().fence());
+      lock.value().detach();
+    }
+    return last;
+  }
+
+  static std::vector<client::Revision> everything() {
+    std::vector<client::Revision> from;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      from.push_back({shard, 1});
+    }
+    return from;
+  }
+
+  chaos::ScratchDirectory directory_ = scratch();
+  std::optional<chaos::LocalCluster> cluster_;
+  std::vector<std::pair<std::string, std::uint64_t>> grants_;
+  int count_ = 0;
+};
+
+TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
+  client::Client client = connect(1);
+  Listener live;
+  auto watch = client.watch({.prefix = "", .from = everything()}, live.callback());
+  ASSERT_TRUE(watch.ok()) << watch.status().to_string();
+  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
+  ASSERT_TRUE(session.ok());
+  load(session.value(), 50);
+  for (std::uint32_t node = 1; node <= kNodes; ++node) {
+    restart(node);
+    load(session.value(), 50);
+  }
+  const auto last = take_last(session.value());
+  for (const auto& [name, token] : last) {
+    ASSERT_TRUE(live.wait_granted(name, token)) << name;
+  }
+  const ByShard told = live.told();
+  for (std::uint64_t seed = 1; seed <= kNodes; ++seed) {  // Each begins at another node.
+    client::Client other = connect(seed);
+    Listener replayed;
+    auto again = other.watch({.prefix = "", .from = everything()}, replayed.callback());
+    ASSERT_TRUE(again.ok()) << again.status().to_string();
+    for (const auto& [name, token] : last) {
+      ASSERT_TRUE(replayed.wait_granted(name, token)) << name;
+    }
+    EXPECT_EQ(replayed.told(), told);
+  }
+  std::set<std::pair<std::string, std::uint64_t>> seen;
+  for (const auto& [shard, all] : told) {
+    std::uint64_t revision = 0;
+    for (const Told& each : all) {
+      EXPECT_GE(std::get<0>(each), revision);
+      revision = std::get<0>(each);
+      if (std::get<1>(each) == client::EventKind::Granted) {
+        EXPECT_TRUE(seen.insert({std::get<2>(each), std::get<3>(each)}).second);
+      }
+    }
+  }
+  for (const auto& grant : grants_) {
+    EXPECT_TRUE(seen.contains(grant)) << grant.first << " " << grant.second;
+  }
+}
+
+TEST_F(WatchProcessTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
+  client::Client client = connect(1);
+  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
+  ASSERT_TRUE(session.ok());
+  auto leaders = client.observe("chief");
+  ASSERT_TRUE(leaders.ok()) << leaders.status().to_string();
+  std::uint64_t before = 0;
+  for (std::uint32_t round = 0; round < 2 * kNodes; ++round) {
+    if (round % 2 == 1) {
+      restart(1 + round / 2);
+    }
+    auto election = session.value().election("chief");
+    ASSERT_TRUE(election.campaign().ok());
+    const auto office = leaders.value().next(kPatience);
+    ASSERT_TRUE(office.ok()) << office.status().to_string();
+    ASSERT_TRUE(office.value().has_value());
+    EXPECT_EQ(office.value()->epoch, election.epoch());
+    EXPECT_GT(office.value()->epoch, before);
+    before = office.value()->epoch;
+    ASSERT_TRUE(election.resign().ok());
+  }
+}
+
+TEST_F(WatchProcessTest, AFullQueueStopsTheStreamAndNothingIsLost) {
+  client::Client client = connect(1);
+  auto watch = client.watch({.prefix = "name-", .from = everything(), .queue_bytes_max = 2048});
+  ASSERT_TRUE(watch.ok());
+  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
+  ASSERT_TRUE(session.ok());
+  load(session.value(), 100);
+  std::size_t granted = 0;
+  std::map<std::uint32_t, std::uint64_t> revisions;
+  while (granted < grants_.size()) {
+    const auto batch = watch.value().next(kPatience);
+    ASSERT_TRUE(batch.ok() && batch.value()) << granted;
+    EXPECT_GT(batch.value()->revision, revisions[batch.value()->shard]);
+    revisions[batch.value()->shard] = batch.value()->revision;
+    granted += batch.value()->events.front().kind == client::EventKind::Granted ? 1 : 0;
+  }
+}
+
+TEST_F(WatchProcessTest, AClosedWatchAndAClosedClientSayWhy) {
+  client::Client client = connect(1);
+  EXPECT_EQ(client.watch({}).status().detail(), 6204u);
+  EXPECT_EQ(client.watch({.name = "a", .session_id = 5}).status().detail(), 6204u);
+  EXPECT_EQ(client.watch({.name = "a\n"}).status().detail(), 1114u);
+  auto watch = client.watch({.name = "a"});
+  ASSERT_TRUE(watch.ok());
+  EXPECT_FALSE(watch.value().next(milliseconds{1}).value().has_value());
+  watch.value().close();
+  EXPECT_EQ(watch.value().next().status().detail(), 6207u);
+  std::optional<client::Client> other{connect(2)};
+  auto left = other->watch({.name = "a"});
+  ASSERT_TRUE(left.ok());
+  other.reset();
+  EXPECT_EQ(left.value().next().status().detail(), 4010u);
+}
+
+}  // namespace
+}  // namespace gcoord::cli

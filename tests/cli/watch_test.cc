@@ -1,0 +1,119 @@
+// gcoordctl watch and gcoordctl elect observe against one node: lines, exit codes, signals.
+#include "tests/cli/programs.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+namespace gcoord::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class WatchVerbTest : public testing::Test {
+ protected:
+  nlohmann::json acquire(const std::string& name) const {
+    return ctl_.json({"lock", "acquire", name, "--ttl", "60s", "--try"});
+  }
+
+  void release(const std::string& name, const nlohmann::json& grant) const {
+    ctl_.json({"lock",
+               "release",
+               name,
+               "--session",
+               grant["session"].get<std::string>(),
+               "--token",
+               grant["token"].get<std::string>()});
+  }
+
+  static nlohmann::json next_line(ChildProcess& child) {
+    return nlohmann::json::parse(child.read_line(kPatience).value_or(""), nullptr, false);
+  }
+
+  DevNode node_;
+  Ctl ctl_ = node_.ctl();
+};
+
+TEST_F(WatchVerbTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
+  const auto grant = acquire("jobs/train");
+  release("jobs/train", grant);
+  ChildProcess child =
+      ctl_.start({"-o", "json", "watch", "jobs/train", "--from", "1", "--count", "2"});
+  const auto granted = next_line(child);
+  EXPECT_EQ(granted["event"], "granted");
+  EXPECT_EQ(granted["name"], "jobs/train");
+  EXPECT_EQ(granted["token"], grant["token"]);
+  EXPECT_EQ(granted["session"], grant["session"]);
+  EXPECT_TRUE(granted["revision"].is_string());
+  const auto released = next_line(child);
+  EXPECT_EQ(released["event"], "released");
+  EXPECT_GT(std::stoull(released["revision"].get<std::string>()),
+            std::stoull(granted["revision"].get<std::string>()));
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+  const Finished text = ctl_({"watch", "jobs/train", "--from", "1", "--count", "1"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("granted jobs/train token="));
+}
+
+TEST_F(WatchVerbTest, W3AWatchGoesOnUntilASignalAndMissesNothing) {
+  const auto first = acquire("a/1");
+  ChildProcess child = ctl_.start({"-o",
+                                   "json",
+                                   "watch",
+                                   "--session",
+                                   first["session"].get<std::string>(),
+                                   "--from",
+                                   "0:1,1:1,2:1,3:1,4:1,5:1,6:1,7:1,8:1,9:1,10:1,11:1,12:1,13:1,"
+                                   "14:1,15:1"});
+  EXPECT_EQ(next_line(child)["event"], "granted");
+  acquire("other");  // Of another session, and so not told.
+  release("a/1", first);
+  EXPECT_EQ(next_line(child)["event"], "released");
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+  EXPECT_EQ(child.read_all(kPatience), "");
+}
+
+TEST_F(WatchVerbTest, W6AQuestionWaitsForItsAnswer) {
+  const auto grant = acquire("a");
+  EXPECT_EQ(ctl_.json({"watch", "a", "--wait-for", "held"})["token"], grant["token"]);
+  EXPECT_EQ(
+      ctl_.json({"--timeout", "300ms", "watch", "a", "--wait-for", "free"}, 1)["error"]["code"],
+      "GC6208");
+  ChildProcess child =
+      ctl_.start({"-o", "json", "--timeout", "60s", "watch", "a", "--wait-for", "free"});
+  release("a", grant);
+  EXPECT_EQ(next_line(child)["held"], false);
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+  EXPECT_EQ(ctl_.json({"watch", "a", "--wait-for", "free"})["held"], false);
+}
+
+TEST_F(WatchVerbTest, WhatIsWatchedMustBeNamedOnce) {
+  EXPECT_EQ(ctl_.json({"watch"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"watch", "a", "--prefix", "b"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"watch", "--prefix", "b", "--wait-for", "free"}, 2)["error"]["code"],
+            "GC1001");
+  EXPECT_EQ(ctl_.json({"watch", "a", "--from", "yesterday"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"watch", "--session", "1", "--from", "99:1"}, 2)["error"]["code"], "GC6204");
+}
+
+TEST_F(WatchVerbTest, E4ObserveTellsThePresentLeaderAndEachThatFollows) {
+  const auto office = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
+  ChildProcess child = ctl_.start({"-o", "json", "elect", "observe", "chief", "--count", "2"});
+  const auto present = next_line(child);
+  EXPECT_EQ(present["epoch"], office["epoch"]);
+  EXPECT_EQ(present["session"], office["session"]);
+  ctl_.json({"elect",
+             "resign",
+             "chief",
+             "--epoch",
+             office["epoch"].get<std::string>(),
+             "--session",
+             office["session"].get<std::string>()});
+  const auto second = ctl_.json({"elect", "campaign", "chief", "--once", "--ttl", "60s"});
+  EXPECT_EQ(next_line(child)["epoch"], second["epoch"]);
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+}
+
+}  // namespace
+}  // namespace gcoord::cli

@@ -1,0 +1,164 @@
+// What a command tells those who watch.
+#include "server/watch_changes.h"
+
+#include "common/name_hash.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using locks::LockCommand;
+using rpc::WatchEvent;
+using rpc::WatchEventKind;
+
+class WatchChangesTest : public testing::Test {
+ protected:
+  std::vector<WatchEvent> apply(const LockCommand& command) {
+    locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+    changes_.before(locks_, ShardId{0}, command);
+    ++index_;
+    const auto reply = locks_.apply(ShardId{0}, LogIndex{index_}, command, Tick{1}, ended);
+    token_ = reply.token;
+    return changes_.after(locks_, ShardId{0}, command, reply, {ended_.data(), ended.count});
+  }
+
+  static LockCommand acquire(std::uint64_t session,
+                             std::uint64_t sequence,
+                             std::string_view name,
+                             bool wait = true) {
+    return locks::make_acquire({.session = SessionId{session},
+                                .sequence = RequestSequence{sequence},
+                                .name = name,
+                                .wait = wait,
+                                .ttl_ms = 1000});
+  }
+
+  static LockCommand release(std::uint64_t session,
+                             std::uint64_t sequence,
+                             std::string_view name,
+                             FencingToken token) {
+    return locks::make_release({.session = SessionId{session},
+                                .sequence = RequestSequence{sequence},
+                                .name_hash = hash_name(name),
+                                .token = token});
+  }
+
+  static WatchEvent event(WatchEventKind kind,
+                          std::string name,
+                          std::uint64_t token,
+                          std::uint64_t session,
+                          std::string value = {}) {
+    return {kind, std::move(name), FencingToken{token}, SessionId{session}, std::move(value)};
+  }
+
+  locks::LockCpu locks_{locks::LockOptions{}};
+  std::vector<locks::LockEvent> ended_{locks::kLockEventsPerCommandMax};
+  WatchChanges changes_;
+  std::uint64_t index_ = 0;
+  FencingToken token_;
+};
+
+TEST_F(WatchChangesTest, AGrantAndItsReleaseAreTold) {
+  EXPECT_EQ(apply(acquire(5, 1, "a")), std::vector{event(WatchEventKind::Granted, "a", 1, 5)});
+  EXPECT_EQ(apply(release(5, 2, "a", FencingToken{1})),
+            std::vector{event(WatchEventKind::Released, "a", 1, 5)});
+}
+
+TEST_F(WatchChangesTest, WhatChangesNothingTellsNothing) {
+  apply(acquire(5, 1, "a"));
+  EXPECT_TRUE(apply(acquire(5, 1, "a")).empty());         // A retry.
+  EXPECT_TRUE(apply(acquire(5, 2, "a")).empty());         // Held already.
+  EXPECT_TRUE(apply(acquire(6, 1, "a", false)).empty());  // Busy.
+  EXPECT_TRUE(apply(release(6, 2, "a", FencingToken{1})).empty());
+  EXPECT_TRUE(apply(release(5, 3, "a", FencingToken{9})).empty());
+  EXPECT_TRUE(apply(LockCommand{}).empty());
+}
+
+TEST_F(WatchChangesTest, ALockThatPassesOnIsOneEntryWithBothSides) {
+  apply(acquire(5, 1, "a"));
+  EXPECT_EQ(apply(acquire(6, 1, "a")), std::vector{event(WatchEventKind::Waiting, "a", 0, 6)});
+  EXPECT_EQ(apply(release(5, 2, "a", FencingToken{1})),
+            (std::vector{event(WatchEventKind::Released, "a", 1, 5),
+                         event(WatchEventKind::Granted, "a", 2, 6)}));
+}
+
+TEST_F(WatchChangesTest, ARetryOfAWaitIsNotASecondWaiter) {
+  apply(acquire(5, 1, "a"));
+  apply(acquire(6, 1, "a"));
+  EXPECT_TRUE(apply(acquire(6, 1, "a")).empty());
+}
+
+TEST_F(WatchChangesTest, WhoGivesUpAWaitHasLeft) {
+  apply(acquire(5, 1, "a"));
+  apply(acquire(6, 1, "a"));
+  EXPECT_EQ(apply(locks::make_cancel_wait(SessionId{6}, RequestSequence{1}, true)),
+            std::vector{event(WatchEventKind::Left, "a", 0, 6)});
+}
+
+TEST_F(WatchChangesTest, TheEndOfASessionTellsAllOfItsHoldsAndWaits) {
+  apply(acquire(5, 1, "a"));
+  apply(acquire(5, 2, "b"));
+  apply(acquire(6, 1, "c"));
+  apply(acquire(5, 3, "c"));
+  apply(acquire(6, 2, "a"));
+  const auto events = apply(locks::make_expire_session(SessionId{5}, 1));
+  EXPECT_EQ(events,
+            (std::vector{event(WatchEventKind::Expired, "b", 2, 5),
+                         event(WatchEventKind::Expired, "a", 1, 5),
+                         event(WatchEventKind::Granted, "a", 4, 6),
+                         event(WatchEventKind::Left, "c", 0, 5)}));
+}
+
+TEST_F(WatchChangesTest, AClosedSessionHasReleased) {
+  apply(acquire(5, 1, "a"));
+  EXPECT_EQ(apply(locks::make_close_session(SessionId{5}, RequestSequence{2})),
+            std::vector{event(WatchEventKind::Released, "a", 1, 5)});
+}
+
+TEST_F(WatchChangesTest, AHugeSessionIsToldStepByStep) {
+  for (std::uint64_t k = 1; k <= 100; ++k) {
+    apply(acquire(5, k, "name-" + std::to_string(k)));
+  }
+  const LockCommand expire = locks::make_expire_session(SessionId{5}, 1);
+  const auto first = apply(expire);
+  const auto second = apply(expire);
+  EXPECT_EQ(first.size(), locks::kReleasesPerCommandMax);
+  EXPECT_EQ(first.size() + second.size(), 100u);
+  EXPECT_TRUE(apply(expire).empty());
+}
+
+TEST_F(WatchChangesTest, AGrantBringsTheNoteOfItsHolder) {
+  const std::string text = "aat the desk";
+  const auto noted =
+      locks::make_acquire_hold({.acquire = {.session = SessionId{5},
+                                            .sequence = RequestSequence{1},
+                                            .name = std::string_view{text}.substr(0, 1),
+                                            .ttl_ms = 1000},
+                                .text = text});
+  EXPECT_EQ(apply(noted), std::vector{event(WatchEventKind::Granted, "a", 1, 5, "at the desk")});
+}
+
+TEST_F(WatchChangesTest, ReadersAreGrantedAndLetGoEachUnderTheirToken) {
+  const auto read = [](std::uint64_t session) {
+    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
+                                                 .sequence = RequestSequence{1},
+                                                 .name = "a",
+                                                 .wait = true,
+                                                 .ttl_ms = 1000},
+                                     .ask = {.flags = locks::kHoldShared, .permits = 1},
+                                     .text = "a"});
+  };
+  EXPECT_EQ(apply(read(5)), std::vector{event(WatchEventKind::Granted, "a", 1, 5)});
+  EXPECT_EQ(apply(read(6)), std::vector{event(WatchEventKind::Granted, "a", 2, 6)});
+  apply(acquire(7, 1, "a"));
+  apply(read(8));  // Behind the writer.
+  EXPECT_EQ(apply(release(5, 2, "a", FencingToken{1})),
+            std::vector{event(WatchEventKind::Released, "a", 1, 5)});
+  EXPECT_EQ(apply(locks::make_expire_session(SessionId{6}, 2)),
+            (std::vector{event(WatchEventKind::Expired, "a", 2, 6),
+                         event(WatchEventKind::Granted, "a", 3, 7)}));
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -46,7 +46,8 @@ class Cluster:
         command = [str(self.bin / "gcoordd"), "--node-id", str(node), "--cluster-name", "publishing",
                    "--listen-client", f"127.0.0.1:{self.client[node]}", "--listen-peer", f"127.0.0.1:{self.peer[node]}",
                    "--listen-metrics", f"127.0.0.1:{self.metrics[node]}", "--data-dir", str(directory / str(node)),
-                   "--shards", str(options.shards), "--durability", options.durability, "--log-level", "warn"]
+                   "--shards", str(options.shards), "--durability", options.durability, "--log-level", "warn",
+                   *getattr(options, "extra", [])]
         for other in NODES:
             if other != node:
                 command += ["--peer", f"{other}=127.0.0.1:{self.peer[other]},127.0.0.1:{self.client[other]}"]

@@ -100,9 +100,15 @@ std::optional<std::chrono::milliseconds> Context::duration(const std::string& fl
                                                            const std::string& text) {
   const auto parsed = parse_duration(text);
   if (!parsed.has_value()) {
+    // A TTL that is a time, but none that a session may have, is told as the nodes tell it.
+    const bool ttl = flag == "--ttl";
+    const bool negative = text.starts_with('-') && (parse_duration(text.substr(1)).has_value() ||
+                                                    beyond_a_day(text.substr(1)));
+    const auto code = ttl && negative             ? rpc::ErrorCode::TtlTooShort
+                      : ttl && beyond_a_day(text) ? rpc::ErrorCode::TtlTooLong
+                                                  : rpc::ErrorCode::OptionInvalid;
     exit_code_ = fail(rpc::make_error(
-        rpc::ErrorCode::OptionInvalid,
-        flag + " '" + text + "' is not a time up to a day; write 500ms, 5s, 2m or 1h"));
+        code, flag + " '" + text + "' is not a time up to a day; write 500ms, 5s, 2m or 1h"));
   }
   return parsed;
 }

@@ -75,6 +75,7 @@ class Context {
 void add_status_commands(CLI::App& app, Context& context);
 void add_shard_commands(CLI::App& app, Context& context);
 void add_lock_commands(CLI::App& app, Context& context);
+void add_lock_break_command(CLI::App& lock, Context& context);
 void add_lock_run_command(CLI::App& lock, Context& context);
 void add_elect_commands(CLI::App& app, Context& context);
 void add_elect_observe_command(CLI::App& elect, Context& context);
@@ -85,6 +86,7 @@ void add_ledger_commands(CLI::App& app, Context& context);
 void add_snapshot_commands(CLI::App& app, Context& context);
 void add_quorum_commands(CLI::App& app, Context& context);
 void add_bench_commands(CLI::App& app, Context& context);
+void add_bench_queue_command(CLI::App& bench, Context& context);
 void add_completion_command(CLI::App& app, Context& context);
 
 }  // namespace gcoord::cli

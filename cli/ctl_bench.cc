@@ -110,6 +110,7 @@ void add_bench_commands(CLI::App& app, Context& context) {
   lock->callback([&context, options] {
     context.choose([options](Context& chosen) { return bench_lock(chosen, *options); });
   });
+  add_bench_queue_command(*bench, context);
 }
 
 }  // namespace gcoord::cli

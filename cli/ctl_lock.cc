@@ -1,4 +1,4 @@
-// gcoordctl lock acquire | release | get | ls | check.
+// gcoordctl lock acquire | release | get | ls | check; break and run have files of their own.
 #include "cli/command.h"
 #include "cli/duration.h"
 #include "cli/read_flags.h"
@@ -17,6 +17,8 @@ namespace {
 
 struct LockOptions {
   std::string name;
+  std::vector<std::string> names;  // Of acquire.
+  std::string delay;
   std::string ttl = "10s";
   std::string wait;
   bool try_only = false;
@@ -68,6 +70,7 @@ std::string hexadecimal(std::string_view bytes) {
 Json details_json(const client::LockDescription& lock) {
   Json json = lock_json(lock);
   json["holds"] = lock.hold_count;
+  json["delayed"] = lock.hold_count == 0;
   json["permits_max"] = lock.permits_max;
   json["holders"] = Json::array();
   for (const client::Holder& holder : lock.holders) {
@@ -110,8 +113,9 @@ void leave_session(const LockOptions& options, client::Session& session) {
   }
 }
 
-int acquire(Context& context, const LockOptions& options) {
-  const auto ttl = context.duration("--ttl", options.ttl);
+// How the options ask for it; nothing, and the error is printed, when one of them cannot be read.
+std::optional<client::AcquireOptions> acquire_options(Context& context,
+                                                      const LockOptions& options) {
   client::AcquireOptions how;
   how.note = options.note;
   how.holds_max = options.holds_max;
@@ -124,11 +128,48 @@ int acquire(Context& context, const LockOptions& options) {
   } else if (!options.wait.empty()) {
     const auto wait = context.duration("--wait", options.wait);
     if (!wait.has_value()) {
-      return context.exit_code();
+      return std::nullopt;
     }
     how.wait = *wait;
   }
-  if (!ttl.has_value()) {
+  if (!options.delay.empty()) {
+    const auto delay = context.duration("--lock-delay", options.delay);
+    if (!delay.has_value()) {
+      return std::nullopt;
+    }
+    how.delay = *delay;
+  }
+  return how;
+}
+
+// One lock's facts stand alone; those of several in a list, in the order in which they were asked
+// for.
+Json grants_json(const LockOptions& options,
+                 const client::MultiLock& locks,
+                 const client::Session& session,
+                 std::chrono::milliseconds remaining) {
+  Json json;
+  Json list = Json::array();
+  for (const std::string& name : options.names) {
+    const auto lock = std::ranges::find(locks.locks(), name, &client::Lock::name);
+    json = {{"name", name},
+            {"token", std::to_string(lock->fence())},
+            {"epoch", std::to_string(lock->epoch())},
+            {"held_again", lock->held_again()}};
+    list.push_back(json);
+  }
+  if (options.names.size() > 1) {
+    json = {{"locks", list}};
+  }
+  json["session"] = std::to_string(session.id());
+  json["ttl_ms"] = remaining.count();
+  return json;
+}
+
+int acquire(Context& context, const LockOptions& options) {
+  const auto ttl = context.duration("--ttl", options.ttl);
+  const auto how = ttl.has_value() ? acquire_options(context, options) : std::nullopt;
+  if (!how.has_value()) {
     return context.exit_code();
   }
   auto client = context.connect();
@@ -139,10 +180,10 @@ int acquire(Context& context, const LockOptions& options) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  auto lock = session.value().acquire(options.name, how);
-  if (!lock.ok()) {
+  auto locks = session.value().acquire_all(options.names, *how);
+  if (!locks.ok()) {
     leave_session(options, session.value());
-    return context.fail(*client, lock.status());
+    return context.fail(*client, locks.status());
   }
   // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
   // not from some keep-alive during the wait.
@@ -153,14 +194,9 @@ int acquire(Context& context, const LockOptions& options) {
   }
   // Without a majority to say so, only what is left of the last time is certain.
   const auto remaining = renewed.ok() ? session.value().ttl() : session.value().remaining();
-  const Json json = {{"name", options.name},
-                     {"token", std::to_string(lock.value().fence())},
-                     {"session", std::to_string(session.value().id())},
-                     {"epoch", std::to_string(lock.value().epoch())},
-                     {"held_again", lock.value().held_again()},
-                     {"after", positions_text(client->positions())},
-                     {"ttl_ms", remaining.count()}};
-  lock.value().detach();
+  Json json = grants_json(options, locks.value(), session.value(), remaining);
+  json["after"] = positions_text(client->positions());
+  locks.value().detach();
   session.value().detach();
   context.output().print_facts(json);
   return 0;
@@ -421,9 +457,10 @@ void add_lock_commands(CLI::App& app, Context& context) {
                             context,
                             options,
                             "acquire",
-                            "take a lock that lives for its TTL; wait unless told otherwise",
+                            "take locks that live for their TTL, all or none; wait unless told "
+                            "otherwise",
                             acquire);
-  add_name(*verb, *options);
+  verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
   CLI::Option* wait =
       verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
@@ -436,6 +473,10 @@ void add_lock_commands(CLI::App& app, Context& context) {
       ->check(CLI::Range(1u, 65'535u))
       ->type_name("N");
   add_sharing(*verb, *options);
+  verb->add_option("--lock-delay",
+                   options->delay,
+                   "nobody has it for so long after its holder failed (to 60s)")
+      ->type_name("TIME");
   verb->add_option("--note", options->note, "left for others to read with lock get; to 512 bytes")
       ->type_name("TEXT");
 
@@ -467,6 +508,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
   add_token(*verb, *options);
   add_read_flags(*verb, options->read);
 
+  add_lock_break_command(*lock, context);
   add_lock_run_command(*lock, context);
 }
 

@@ -1,6 +1,9 @@
-// gcoordctl lock run NAME -- CMD: runs a command while holding a lock.
+// gcoordctl lock run NAME -- CMD: runs a command while holding a lock, or several (--lock).
 //
-// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION. When the session is in
+// The command gets GCOORD_LOCK_NAME, GCOORD_LOCK_TOKEN and GCOORD_SESSION, and in
+// GCOORD_LOCK_TOKENS a line NAME=TOKEN for each lock; the first two are of the lock that is named
+// first. When an operator breaks one of them, the command is told to stop and killed soon after.
+// When the session is in
 // danger of being lost, the command gets SIGTERM, and SIGKILL before the lock can pass on: the
 // client's deadline is conservative, so both happen while the lock is still held. The exit code is
 // the command's (128 + signal when it was killed), 6 when the lock was lost. Signals that end a
@@ -18,6 +21,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <future>
 #include <initializer_list>
@@ -33,6 +37,8 @@ using std::chrono::milliseconds;
 
 struct RunOptions {
   std::string name;
+  std::vector<std::string> more;  // --lock.
+  std::vector<std::string> names;
   std::string ttl = "10s";
   std::string wait;
   bool try_only = false;
@@ -93,7 +99,7 @@ class Terminal {
 
 // Waits for the grant, or for a signal that ends the wait; 0 is "granted".
 struct Waited {
-  std::optional<client::Result<client::Grant>> granted;
+  std::optional<client::Result<client::MultiLock>> granted;
   int signal = 0;
 };
 
@@ -102,12 +108,13 @@ Waited wait_for_grant(client::Session& session,
                       const client::AcquireOptions& how,
                       const SignalFd& signals) {
   auto waker = std::make_shared<Waker>();
-  auto promise = std::make_shared<std::promise<client::Result<client::Grant>>>();
+  auto promise = std::make_shared<std::promise<client::Result<client::MultiLock>>>();
   auto future = promise->get_future();
-  session.acquire_async(options.name, how, [promise, waker](client::Result<client::Grant> grant) {
-    promise->set_value(std::move(grant));
-    waker->wake();
-  });
+  session.acquire_all_async(options.names, how)
+      .then([promise, waker](client::Result<client::MultiLock> locks) {
+        promise->set_value(std::move(locks));
+        waker->wake();
+      });
   Waited waited;
   while (true) {
     wait_readable({waker->fd(), signals.fd()}, std::chrono::hours(1));
@@ -125,11 +132,17 @@ Waited wait_for_grant(client::Session& session,
   }
 }
 
+// Told from the client's thread: an operator broke a hold.
+struct Broken {
+  Waker waker;
+  std::atomic<bool> any{false};
+};
+
 // Watches over a running command until it has ended.
 class Watch {
  public:
-  Watch(ChildProcess& child, const client::Session& session, Terminal& terminal)
-      : child_(child), session_(session), terminal_(terminal) {}
+  Watch(ChildProcess& child, const client::Session& session, Terminal& terminal, Broken& broken)
+      : child_(child), session_(session), terminal_(terminal), broken_(broken) {}
 
   // True if the lock was lost, or could not be kept until the command ended.
   bool until_end(const SignalFd& signals) {
@@ -140,9 +153,13 @@ class Watch {
         child_.kill_now();
         return true;
       }
+      if (broken_.any.load()) {
+        end_broken();
+        return true;
+      }
       look_at_lease(left);
       go_on();
-      wait_readable({child_.exit_fd(), signals.fd()}, until_next_look(left));
+      wait_readable({child_.exit_fd(), signals.fd(), broken_.waker.fd()}, until_next_look(left));
       pass_on(signals);
       child_.wait_for(milliseconds(0));
     }
@@ -151,6 +168,17 @@ class Watch {
   }
 
  private:
+  // Somebody else has the lock by now, so the command has little time.
+  void end_broken() {
+    std::cerr << "gcoordctl: an operator broke the lock; the command is told to stop\n";
+    go_on();
+    child_.signal(SIGTERM);
+    child_.signal(SIGCONT);
+    if (!child_.wait_for(kill_margin(session_.ttl())).has_value()) {
+      child_.kill_now();
+    }
+  }
+
   void look_at_lease(milliseconds left) {
     const bool in_danger = left <= term_margin(session_.ttl());
     if (in_danger && !told_) {
@@ -197,19 +225,32 @@ class Watch {
   ChildProcess& child_;
   const client::Session& session_;
   Terminal& terminal_;
+  Broken& broken_;
   bool told_ = false;
   bool stopped_ = false;
 };
 
+// "a=7\nb=9": names have no control characters, and no token has a "=".
+std::string tokens_of(const RunOptions& options, const client::MultiLock& locks) {
+  std::string text;
+  for (const std::string& name : options.names) {
+    text += (text.empty() ? "" : "\n") + name + "=" + std::to_string(*locks.fence(name));
+  }
+  return text;
+}
+
 int run_command(Context& context,
                 client::Session& session,
                 const RunOptions& options,
-                const client::Grant& grant,
-                const SignalFd& signals) {
+                const client::MultiLock& locks,
+                const SignalFd& signals,
+                Broken& broken) {
+  const std::string& first = options.names.front();
   ChildOptions how;
   how.arguments = context.child_command();
-  how.environment = {{"GCOORD_LOCK_NAME", options.name},
-                     {"GCOORD_LOCK_TOKEN", std::to_string(grant.token)},
+  how.environment = {{"GCOORD_LOCK_NAME", first},
+                     {"GCOORD_LOCK_TOKEN", std::to_string(*locks.fence(first))},
+                     {"GCOORD_LOCK_TOKENS", tokens_of(options, locks)},
                      {"GCOORD_SESSION", std::to_string(session.id())}};
   how.group = true;
   how.foreground = Terminal::ours();
@@ -221,10 +262,10 @@ int run_command(Context& context,
   if (!child.ok()) {
     return context.fail(child.status());
   }
-  const bool lost = Watch(child.value(), session, terminal).until_end(signals);
+  const bool lost = Watch(child.value(), session, terminal, broken).until_end(signals);
   const int code = child.value().wait();
   if (lost) {
-    std::cerr << "gcoordctl: the lock on '" << options.name << "' was lost\n";
+    std::cerr << "gcoordctl: the lock on '" << first << "' was lost\n";
     return kLockLostExit;
   }
   return code;
@@ -234,6 +275,10 @@ int run(Context& context, const RunOptions& options) {
   if (context.child_command().empty()) {
     return context.fail(rpc::make_error(rpc::ErrorCode::OptionMissing,
                                         "the command, after --: lock run NAME -- CMD ARGUMENTS"));
+  }
+  if (options.names.empty()) {
+    return context.fail(
+        rpc::make_error(rpc::ErrorCode::OptionMissing, "NAME or --lock: which lock to hold"));
   }
   const auto ttl = context.duration("--ttl", options.ttl);
   client::AcquireOptions how;
@@ -254,23 +299,28 @@ int run(Context& context, const RunOptions& options) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = client->open_session({*ttl, {}});
+  const auto broken = std::make_shared<Broken>();
+  const auto on_lost = [broken](const client::LostLock&) {
+    broken->any.store(true);
+    broken->waker.wake();
+  };
+  auto session = client->open_session({.ttl = *ttl, .on_lost = on_lost});
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  const Waited waited = wait_for_grant(session.value(), options, how, signals);
+  Waited waited = wait_for_grant(session.value(), options, how, signals);
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
-    std::cerr << "gcoordctl: stopped waiting for '" << options.name << "'"
+    std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"
               << (closed.ok() ? "" : "; its place is given up when its session ends") << "\n";
     return 128 + waited.signal;
   }
   if (!waited.granted->ok()) {
     return context.fail(*client, waited.granted->status());
   }
-  const client::Grant grant = waited.granted->value();
-  const int code = run_command(context, session.value(), options, grant, signals);
-  const client::Status released = session.value().release(options.name, grant.token);
+  client::MultiLock& locks = waited.granted->value();
+  const int code = run_command(context, session.value(), options, locks, signals, *broken);
+  const client::Status released = locks.release();
   const client::Status closed = session.value().close();
   if (!released.ok() && !closed.ok()) {
     std::cerr << "gcoordctl: the lock could not be released; it ends with its session: "
@@ -284,14 +334,22 @@ int run(Context& context, const RunOptions& options) {
 void add_lock_run_command(CLI::App& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* app = lock.add_subcommand("run", "run a command while holding a lock");
-  app->add_option("NAME", options->name, "name of the lock")->required();
+  app->add_option("NAME", options->name, "name of the lock");
+  app->add_option("--lock", options->more, "one of several locks, all or none; may be repeated")
+      ->expected(1)
+      ->take_all()
+      ->type_name("NAME");
   app->footer("After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS");
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
   CLI::Option* wait =
       app->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
   app->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
-  app->callback([&context, options] {
+  app->callback([app, &context, options] {
+    if (app->count("NAME") != 0) {
+      options->names.push_back(options->name);
+    }
+    options->names.insert(options->names.end(), options->more.begin(), options->more.end());
     context.choose([options](Context& chosen) { return run(chosen, *options); });
   });
 }

@@ -47,10 +47,10 @@ std::size_t fitting(const std::string& text, std::size_t room) {
 
 }  // namespace
 
-void EventGate::pass(SessionEvent event) {
+void EventGate::pass(std::int32_t event) {
   const std::lock_guard lock{mutex_};
   if (callback_ != nullptr) {
-    callback_(user_, static_cast<std::int32_t>(event));
+    callback_(user_, event);
   }
 }
 
@@ -112,7 +112,14 @@ std::function<void(SessionEvent)> events_through(const std::shared_ptr<EventGate
   if (gate == nullptr) {
     return {};
   }
-  return [gate](SessionEvent event) { gate->pass(event); };
+  return [gate](SessionEvent event) { gate->pass(static_cast<std::int32_t>(event)); };
+}
+
+std::function<void(const LostLock&)> losses_through(const std::shared_ptr<EventGate>& gate) {
+  if (gate == nullptr) {
+    return {};
+  }
+  return [gate](const LostLock&) { gate->pass(GCOORD_LOCK_LOST); };
 }
 
 void shut(const std::shared_ptr<EventGate>& gate) {

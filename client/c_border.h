@@ -24,7 +24,8 @@ class EventGate {
  public:
   EventGate(gcoord_event_callback callback, void* user) : callback_(callback), user_(user) {}
 
-  void pass(SessionEvent event);
+  // One of GCOORD_JEOPARDY and its neighbours.
+  void pass(std::int32_t event);
   void shut();
 
  private:
@@ -67,6 +68,7 @@ Result<AcquireOptions> wait_of(std::int64_t wait_ms);
 // What a handle calls for the events of its session. Both may be empty.
 std::shared_ptr<EventGate> gate_of(gcoord_event_callback callback, void* user);
 std::function<void(SessionEvent)> events_through(const std::shared_ptr<EventGate>& gate);
+std::function<void(const LostLock&)> losses_through(const std::shared_ptr<EventGate>& gate);
 void shut(const std::shared_ptr<EventGate>& gate);
 
 Status caught(const std::exception& exception);

@@ -19,8 +19,9 @@ gcoord_status gcoord_session_open(gcoord_client* client,
       return given;
     }
     auto gate = gate_of(on_event, user);
-    auto opened = client->client.open_session(
-        {.ttl = std::chrono::milliseconds{ttl_ms}, .on_event = events_through(gate)});
+    auto opened = client->client.open_session({.ttl = std::chrono::milliseconds{ttl_ms},
+                                               .on_event = events_through(gate),
+                                               .on_lost = losses_through(gate)});
     if (!opened.ok()) {
       return opened.status();
     }

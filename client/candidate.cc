@@ -120,7 +120,9 @@ void Candidate::on_resigned(std::uint64_t token,
 }
 
 TimePoint Candidate::leader_until() const {
-  return office_->over(epoch()) ? TimePoint{} : session_->certain_until();
+  const std::uint64_t token = epoch();
+  const bool over = office_->over(token) || session_->lost(name_, token);
+  return over ? TimePoint{} : session_->certain_until();
 }
 
 }  // namespace gcoord::client

@@ -1,6 +1,7 @@
 #include "gcoord/client.h"
 
 #include "client/blocking.h"
+#include "client/break_lock.h"
 #include "client/calls.h"
 #include "client/client_impl.h"
 #include "client/election_calls.h"
@@ -297,6 +298,12 @@ Result<ElectionView> Client::candidates(std::string_view name) {
 Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch) {
   return await<Status>(*impl_->core(), [&](auto callback) {
     client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
+  });
+}
+
+Result<BrokenLock> Client::break_lock(std::string_view name, BreakOptions options) {
+  return await<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
+    client::break_lock(*impl_->core(), name, options, std::move(callback));
   });
 }
 

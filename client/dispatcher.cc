@@ -14,11 +14,13 @@ namespace {
 // A chain of hints longer than this is a circle; wait for the nodes to agree.
 constexpr std::uint32_t kRedirectsMax = 3;
 
-// A release that was sent again, under another number or under none, finds its work done: the first
-// one was executed.
+// A release, or a break, that was sent again, under another number or under none, finds its work
+// done: the first one was executed.
 bool released_before(const Operation& operation, rpc::ErrorCode code) {
-  const bool again = operation.renumbered || (operation.by_token() && operation.outcome_unknown);
-  return again && operation.slot.kind == rpc::RequestKind::LockRelease &&
+  const bool breaks = operation.slot.kind == rpc::RequestKind::LockBreak;
+  const bool by_token = operation.by_token() || breaks;
+  const bool again = operation.renumbered || (by_token && operation.outcome_unknown);
+  return again && (breaks || operation.slot.kind == rpc::RequestKind::LockRelease) &&
          (code == rpc::ErrorCode::LockNotHeld || code == rpc::ErrorCode::TokenStale ||
           code == rpc::ErrorCode::HolderOther);
 }
@@ -38,6 +40,12 @@ Status status_of(const rpc::ReplySlot& slot, std::span<const std::byte> payload)
   const std::string holder =
       "session " + std::to_string(slot.extra) + ", token " + std::to_string(slot.token);
   return failure(static_cast<rpc::ErrorCode>(slot.detail), names_holder ? holder : std::string{});
+}
+
+// Whether its answer may be that a hold was broken by force.
+bool may_tell_broken(rpc::RequestKind kind) {
+  return kind == rpc::RequestKind::LockRelease || kind == rpc::RequestKind::LockCheck ||
+         kind == rpc::RequestKind::KeepAlive;
 }
 
 std::uint32_t milliseconds_until(TimePoint moment, TimePoint now) {
@@ -115,7 +123,12 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
   operation.look_at = now + TimePoint{options_.request_timeout} / 3;
   ++operation.sent_count;
   ++statistics_.requests;
-  nodes_.ready(node)->send(slot_to_send(id, operation, now), rpc::bytes_of(operation.payload));
+  rpc::RequestSlot slot = slot_to_send(id, operation, now);
+  // Asked of this very node: while a cluster is renewed, another one may not know the flag.
+  if (may_tell_broken(slot.kind) && nodes_.has(node, rpc::Feature::LockForce)) {
+    slot.set(rpc::RequestFlag::TellBroken);
+  }
+  nodes_.ready(node)->send(slot, rpc::bytes_of(operation.payload));
   schedule(operation);
 }
 

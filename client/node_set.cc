@@ -47,6 +47,13 @@ Connection* NodeSet::ready(NodeId node) {
   return entry != nullptr && entry->phase == Phase::Ready ? entry->connection.get() : nullptr;
 }
 
+bool NodeSet::has(NodeId node, rpc::Feature feature) const {
+  return std::ranges::any_of(entries_, [&](const auto& entry) {
+    return entry->phase == Phase::Ready && entry->node == node &&
+           (entry->features & static_cast<std::uint64_t>(feature)) != 0;
+  });
+}
+
 NodeId NodeSet::any_ready() {
   for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
     const Entry& entry = *entries_[++turn_ % entries_.size()];
@@ -185,6 +192,7 @@ void NodeSet::on_welcome(Entry& entry,
   }
   entry.node = welcome.value().node;
   entry.phase = Phase::Ready;
+  entry.features = welcome.value().features;
   entry.attempt = 0;
   entry.failed = false;
   entry.failure.clear();

@@ -46,6 +46,9 @@ class NodeSet {
   // The connection of a node that is ready; nullptr otherwise.
   Connection* ready(NodeId node);
 
+  // Whether the node, which is ready, and this client both know of the feature.
+  bool has(NodeId node, rpc::Feature feature) const;
+
   // Some node that is ready, another one at each call; node 0 when there is none.
   NodeId any_ready();
 
@@ -105,6 +108,7 @@ class NodeSet {
     TimePoint retry_at{};
     TimePoint give_up_at{};
     std::uint32_t attempt = 0;
+    std::uint64_t features = 0;  // While it is ready.
     bool failed = false;
     std::string failure;
   };

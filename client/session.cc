@@ -40,11 +40,12 @@ Lock& Lock::operator=(Lock&& other) noexcept {
 }
 
 bool Lock::valid() const {
-  return session_ != nullptr && session_->alive();
+  return session_ != nullptr && session_->alive() && !session_->lost(name_, grant_.token);
 }
 
 TimePoint Lock::certain_until() const {
-  return session_ != nullptr ? session_->certain_until() : TimePoint{};
+  const bool held = session_ != nullptr && !session_->lost(name_, grant_.token);
+  return held ? session_->certain_until() : TimePoint{};
 }
 
 Status Lock::release() {

@@ -45,7 +45,7 @@ Grant grant_of(const rpc::ReplySlot& slot) {
 // Whether the options ask for more than a plain hold.
 bool beyond_plain(const AcquireOptions& options) {
   return options.holds_max != 0 || !options.note.empty() || options.shared || options.downgrade ||
-         options.permits_max != 0 || options.priority != 0;
+         options.permits_max != 0 || options.priority != 0 || options.delay.count() != 0;
 }
 
 rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
@@ -69,6 +69,7 @@ rpc::LockHold hold_of(std::string_view name, const AcquireOptions& options) {
     add(rpc::HoldFlag::Ranked);
     hold.permits = static_cast<std::uint8_t>(options.priority);
   }
+  hold.delay_ms = static_cast<std::uint16_t>(options.delay.count());
   hold.name = name;
   hold.note = options.note;
   return hold;
@@ -81,15 +82,19 @@ rpc::ErrorCode check_options(const Core& core,
   if (code == rpc::ErrorCode::None && options.wait != kForever) {
     code = rpc::check_wait(protocol_ms(options.wait));
   }
+  if (code == rpc::ErrorCode::None &&
+      (options.delay < milliseconds{0} || options.delay > milliseconds{rpc::kDelayMsMax})) {
+    code = rpc::ErrorCode::DelayTooLong;
+  }
   if (code == rpc::ErrorCode::None && beyond_plain(options)) {
     const bool limited = options.shared || options.permits_max == 0;
     const bool countable = limited && options.holds_max <= 0xffffu && options.permits <= 0xffu &&
                            options.permits_max <= 0xffffu && options.priority <= 0xffu &&
                            !(options.shared && options.holds_max != 0);
     code = countable ? rpc::check_hold(hold_of(name, options)) : rpc::ErrorCode::HoldInvalid;
-    const bool ranked = options.priority != 0;
-    const bool known =
-        core.has(rpc::Feature::LockHolds) && (!ranked || core.has(rpc::Feature::Elections));
+    const bool known = core.has(rpc::Feature::LockHolds) &&
+                       (options.priority == 0 || core.has(rpc::Feature::Elections)) &&
+                       (options.delay.count() == 0 || core.has(rpc::Feature::LockForce));
     if (code == rpc::ErrorCode::None && !known) {
       code = rpc::ErrorCode::FeatureMissing;
     }
@@ -143,7 +148,8 @@ void SessionImpl::open(const std::shared_ptr<Core>& core,
                          {.id = SessionId{answer.slot.extra},
                           .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
                           .opened_at = opened_at,
-                          .on_event = options.on_event}));
+                          .on_event = options.on_event,
+                          .on_lost = options.on_lost}));
       };
   core->submit(std::move(operation));
 }
@@ -155,6 +161,7 @@ std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& c
   record->ttl_ms = granted.ttl_ms;
   record->first_sequence = granted.first_sequence;
   record->on_event = granted.on_event;
+  record->on_lost = granted.on_lost;
   record->lease = make_lease(*core, *record, granted.opened_at);
   core->keeper().add(record);
   return std::make_shared<SessionImpl>(core, std::move(record));

@@ -35,6 +35,7 @@ class SessionImpl {
     std::uint64_t first_sequence = 1;
     TimePoint opened_at{};
     std::function<void(SessionEvent)> on_event;
+    std::function<void(const LostLock&)> on_lost;
   };
 
   static std::shared_ptr<SessionImpl> take_up(const std::shared_ptr<Core>& core,
@@ -76,6 +77,11 @@ class SessionImpl {
   const SessionRecord& record() const { return *record_; }
 
   bool alive() const;
+
+  // Whether the hold was broken by force, as far as it is known here.
+  bool lost(std::string_view name, std::uint64_t token) const {
+    return record_->lost.contains(name, token);
+  }
 
   // Of the client's clock; the past when nothing is certain.
   TimePoint certain_until() const;

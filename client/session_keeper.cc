@@ -1,6 +1,7 @@
 #include "client/session_keeper.h"
 
 #include "client/failure.h"
+#include "rpc/force_messages.h"
 #include "rpc/limits.h"
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
@@ -191,9 +192,12 @@ void SessionKeeper::on_acknowledged(NodeId node,
     return;
   }
   std::unordered_set<std::uint64_t> lost;
+  std::unordered_set<std::uint64_t> broken;
   for (const rpc::KeepAliveEntry& entry : entries.value()) {
     if (entry.state == rpc::KeepAliveState::Expired) {
       lost.insert(entry.session.value);
+    } else if (entry.state == rpc::KeepAliveState::Broken) {
+      broken.insert(entry.session.value);
     }
   }
   const TimePoint now = options_.clock->now();
@@ -209,7 +213,34 @@ void SessionKeeper::on_acknowledged(NodeId node,
     tell(session, now);
     session->lease->on_acknowledged(node, sent_at);
     tell(session, now);
+    if (broken.contains(session->id.value) && !session->ended.load(std::memory_order_relaxed)) {
+      ask_losses(node, session);
+    }
   }
+}
+
+// Which holds were broken; told once each. An answer that is lost comes with the next keep-alive.
+void SessionKeeper::ask_losses(NodeId node, const std::shared_ptr<SessionRecord>& session) {
+  auto operation = std::make_unique<Operation>();
+  operation->slot.kind = rpc::RequestKind::SessionLosses;
+  operation->slot.session = session->id.value;
+  operation->target = Target::OneNode;
+  operation->node = node;
+  operation->try_once = true;
+  operation->deadline = options_.clock->now() + TimePoint{options_.request_timeout};
+  operation->callback = [session](const Answer& answer) {
+    const auto losses = rpc::decode_losses(answer.payload);
+    if (!answer.status.ok() || !losses.ok()) {
+      return;
+    }
+    for (const rpc::LossEntry& loss : losses.value()) {
+      const bool news = session->lost.add(loss.name, loss.token.value);
+      if (news && session->on_lost && !session->ended.load(std::memory_order_relaxed)) {
+        session->on_lost({loss.name, loss.token.value, loss.shard.value, loss.broken_at.value});
+      }
+    }
+  };
+  dispatcher_.submit(std::move(operation));
 }
 
 void SessionKeeper::tell(const std::shared_ptr<SessionRecord>& session, TimePoint now) {

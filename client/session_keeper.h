@@ -52,6 +52,7 @@ class SessionKeeper {
   void send_part(NodeId node, TimePoint now, Sessions part, Answered answered = {});
   void on_acknowledged(NodeId node, TimePoint sent_at, const Sessions& part, const Answer& answer);
   void tell(const std::shared_ptr<SessionRecord>& session, TimePoint now);
+  void ask_losses(NodeId node, const std::shared_ptr<SessionRecord>& session);
   TimePoint interval() const;
 
   const ClientOptions& options_;

@@ -2,6 +2,7 @@
 // the client's own thread.
 #pragma once
 
+#include "client/lost_locks.h"
 #include "client/sequence_window.h"
 #include "client/session_lease.h"
 #include "common/ids.h"
@@ -25,6 +26,8 @@ struct SessionRecord {
   bool attached = false;  // Opened by another program, which numbers its requests.
   std::uint64_t first_sequence = 1;
   std::function<void(SessionEvent)> on_event;
+  std::function<void(const LostLock&)> on_lost;
+  LostLocks lost;
 
   // Relaxed: single values that stand for themselves; nothing is published through them.
   std::atomic<std::int64_t> certain_until_ns{0};

@@ -25,6 +25,7 @@ bool decides_release(const Status& status) {
     case rpc::ErrorCode::LockNotHeld:
     case rpc::ErrorCode::TokenStale:
     case rpc::ErrorCode::HolderOther:
+    case rpc::ErrorCode::HoldBroken:
     case rpc::ErrorCode::SessionExpired:
     case rpc::ErrorCode::SessionUnknown:
     case rpc::ErrorCode::SessionClosed:

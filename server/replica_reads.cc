@@ -34,6 +34,7 @@ rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
     case locks::TokenVerdict::Valid:
       return rpc::CheckVerdict::Valid;
     case locks::TokenVerdict::Stale:
+    case locks::TokenVerdict::Broken:
       return rpc::CheckVerdict::Stale;
     case locks::TokenVerdict::Free:
       return rpc::CheckVerdict::Free;

@@ -22,6 +22,7 @@
 #include "gcoord/lease.h"
 #include "gcoord/leases.h"
 #include "gcoord/ledger.h"
+#include "gcoord/multi_lock.h"
 #include "gcoord/options.h"
 #include "gcoord/reads.h"
 #include "gcoord/session.h"
@@ -103,6 +104,11 @@ class GCOORD_API Client {
   // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
   // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
   Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
+
+  // Takes a lock from its holders by force: the next in its queue has it. The former holder hears
+  // of it (SessionOptions::on_lost), and the log keeps who did it and why. For operators. GC6002
+  // when nobody holds it, GC6003 when the token is not (any more) the one it is held under.
+  Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
 
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.

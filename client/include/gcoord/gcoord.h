@@ -143,6 +143,17 @@ GCOORD_API gcoord_status gcoord_get(gcoord_client* client,
                                     gcoord_holder* holder,
                                     gcoord_error* error);
 
+// Takes a lock from its holders by force: token 0 means all, else the hold under it. The log keeps
+// who broke it and why; both are needed (GC6034). `broken`, which may be NULL, gets whose hold it
+// was, without times and waiters.
+GCOORD_API gcoord_status gcoord_lock_break(gcoord_client* client,
+                                           const char* name,
+                                           uint64_t token,
+                                           const char* who,
+                                           const char* reason,
+                                           gcoord_holder* broken,
+                                           gcoord_error* error);
+
 // Who leads in an election. GC6101 (NOT_FOUND) when nobody does.
 GCOORD_API gcoord_status gcoord_leader(gcoord_client* client,
                                        const char* name,
@@ -184,7 +195,9 @@ GCOORD_API gcoord_status gcoord_ask_transfer(gcoord_client* client,
 typedef struct gcoord_session gcoord_session;
 
 // They come in this order; nothing comes after EXPIRED. Never renumber.
-enum { GCOORD_JEOPARDY = 0, GCOORD_SAFE = 1, GCOORD_EXPIRED = 2 };
+// LOCK_LOST may come at any time before EXPIRED: the session lives, but an operator broke its hold
+// of a lock; gcoord_lock_valid tells of which.
+enum { GCOORD_JEOPARDY = 0, GCOORD_SAFE = 1, GCOORD_EXPIRED = 2, GCOORD_LOCK_LOST = 3 };
 
 typedef void (*gcoord_event_callback)(void* user, int32_t event);
 

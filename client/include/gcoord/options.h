@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gcoord/clock.h"
+#include "gcoord/types.h"
 
 #include <chrono>
 #include <cstdint>
@@ -71,6 +72,20 @@ struct SessionOptions {
 
   // Must return soon and must not call blocking functions of the library (they refuse there).
   std::function<void(SessionEvent)> on_event;
+
+  // The session lives, but an operator broke its hold of a lock (Client::break_lock): told once for
+  // each, with the next keep-alive. That Lock is not valid any more, and its release fails with
+  // GC6030. As on_event.
+  std::function<void(const LostLock&)> on_lost;
+};
+
+struct BreakOptions {
+  // The hold to break; 0: all that there are when the call begins.
+  std::uint64_t token = 0;
+
+  // For the audit: who breaks it, up to 128 bytes, and why, up to 512. Both are needed (GC6034).
+  std::string who;
+  std::string reason;
 };
 
 struct AttachOptions {
@@ -119,6 +134,12 @@ struct AcquireOptions {
   // Of a candidate that waits, shown to the leader: higher ones are preferred (CampaignOptions). 0:
   // none, which every node knows; others need Feature::Elections (GC4005). At most 255.
   std::uint32_t priority = 0;
+
+  // How long nobody has the lock after this holder failed, that is after its session ran out: for
+  // work that may still be on its way to what cannot look at tokens. Waiters wait on; who does not
+  // wait gets GC6031. Up to a minute (GC6032). A release, a close and a break pass the lock on at
+  // once. Not with `shared`.
+  std::chrono::milliseconds delay{0};
 };
 
 struct CampaignOptions {

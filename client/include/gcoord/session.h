@@ -26,9 +26,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gcoord::client {
 
+class MultiLock;
 class SessionImpl;
 
 // A held lock; released when it is destroyed.
@@ -95,6 +97,12 @@ class GCOORD_API Session {
   // have got.
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
+
+  // Several locks, all or none within the wait (gcoord/multi_lock.h). GC6035 for an empty list, a
+  // name that is in it twice, or more than 64; else as acquire().
+  Result<MultiLock> acquire_all(std::vector<std::string> names, AcquireOptions options = {});
+  Future<Result<MultiLock>> acquire_all_async(std::vector<std::string> names,
+                                              AcquireOptions options = {});
 
   // With a future: to wait for, to ask, or to co_await (gcoord/future.h).
   Future<Result<Lock>> acquire_async(std::string_view name, AcquireOptions options = {});

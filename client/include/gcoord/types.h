@@ -55,10 +55,27 @@ struct LockDescription {
   std::vector<Waiter> waiters;  // In queue order, when asked for.
 
   // Of get() only.
-  std::uint32_t hold_count = 1;   // How many releases the holder owes.
+  // How many releases the holder owes; 0: the holder failed, and nobody has the lock until the
+  // delay that it asked for is over.
+  std::uint32_t hold_count = 1;
   std::string note;               // What the holder left for others to read: any bytes.
   std::uint32_t permits_max = 0;  // Of a semaphore.
   std::vector<Holder> holders;    // Of a lock that is shared, oldest first; the first is above too.
+};
+
+// A hold that an operator broke.
+struct BrokenLock {
+  std::string name;
+  std::uint64_t session_id = 0;  // Whose it was; 0 when an earlier try broke it.
+  std::uint64_t token = 0;       // Of several, the oldest.
+};
+
+// A lock that a session lost although the session lives: somebody broke the hold.
+struct LostLock {
+  std::string name;
+  std::uint64_t token = 0;
+  std::uint32_t shard = 0;
+  std::uint64_t broken_index = 0;  // The entry of the shard's log that says who and why.
 };
 
 // Who leads in an election.

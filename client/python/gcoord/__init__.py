@@ -15,8 +15,8 @@ soon and call nothing that blocks (which fails there with GC4011).
 
 from .client import Client
 from .election import Election
-from .errors import (ElectionVacant, GcoordError, LockBusy, SessionExpired, StatusCode, Unreachable, WaitCancelled,
-                     WaitTimedOut)
+from .errors import (ElectionVacant, GcoordError, HoldBroken, LockBusy, SessionExpired, StatusCode, Unreachable,
+                     WaitCancelled, WaitTimedOut)
 from .lease import Lease
 from .session import Lock, Session
 from .types import Candidate, Holder, Line, SessionEvent, Verdict
@@ -25,6 +25,6 @@ from .watch import Batch, Event, EventKind, Watch
 __all__ = [
     "Batch", "Event", "EventKind", "Watch",
     "Candidate", "Client", "Election", "ElectionVacant", "GcoordError", "Holder", "Lease", "Line", "Lock", "LockBusy",
-    "Session", "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
+    "HoldBroken", "Session", "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
 ]
 __version__ = "0.1.0"

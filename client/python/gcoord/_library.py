@@ -75,6 +75,7 @@ _FUNCTIONS = {
     "gcoord_check_async": (c_int32, [_HANDLE, c_char_p, c_uint64, CheckCallback, c_void_p, _ERROR]),
     "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
     "gcoord_get": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_lock_break": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_candidates": (c_int32, [_HANDLE, c_char_p, CandidateCallback, c_void_p, _ERROR]),
     "gcoord_ask_transfer": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, _ERROR]),

@@ -89,6 +89,14 @@ class Client:
         """Who holds a lock; GC6016 when it is neither held nor waited for."""
         return self._holder("gcoord_get", name)
 
+    def break_lock(self, name: str, who: str, reason: str, token: int = 0) -> Holder:
+        """Takes a lock from its holders by force (token 0), or from the one under the token; returns whose it was. The log
+        keeps who did it and why."""
+        broken = lib.HolderFields()
+        lib.call("gcoord_lock_break", self._handle.pointer(), lib.text(name), token, lib.text(who), lib.text(reason),
+                 byref(broken))
+        return Holder(broken.session_id, broken.token, 0.0, 0)
+
     def leader(self, name: str) -> Holder:
         """Who leads in an election; ElectionVacant when nobody does."""
         return self._holder("gcoord_leader", name)

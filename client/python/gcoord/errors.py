@@ -56,6 +56,10 @@ class SessionExpired(GcoordError):
     """The session is lost, with all its locks."""
 
 
+class HoldBroken(GcoordError):
+    """An operator broke the hold of the lock by force."""
+
+
 class ElectionVacant(GcoordError):
     """Nobody leads: an answer, not a failure to find out."""
 
@@ -66,6 +70,7 @@ BY_NUMBER: Dict[int, Type[GcoordError]] = {
     6005: WaitTimedOut,
     6006: WaitCancelled,
     6007: SessionExpired,
+    6030: HoldBroken,
     6101: ElectionVacant,
 }
 

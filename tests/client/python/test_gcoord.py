@@ -47,6 +47,47 @@ class ClusterTest(unittest.TestCase):
         return caught.exception
 
 
+class BadInput(ClusterTest):
+    def test_each_mistake_has_its_number(self):
+        session = self.session()
+        held = session.acquire(self.name)
+        other = session.acquire(self.name + "/other")
+        for number, function, *arguments in [
+                (1101, session.try_acquire, ""),
+                (1102, session.try_acquire, "x" * 1025),
+                (1103, session.try_acquire, "\udcff"),
+                (1114, session.try_acquire, "a\n"),
+                (1106, session.acquire, self.name, 25 * 3600),
+                (1104, self.client.open_session, 0),
+                (1104, self.client.open_session, -5),
+                (1105, self.client.open_session, 25 * 3600),
+                (1101, self.client.check, "", 7),
+                (1103, self.client.check, "\udcff", 7),
+                (1107, self.client.check, self.name, 0),
+                (1101, self.client.get, ""),
+                (1101, self.client.break_lock, "", "ann", "it hangs"),
+                (6034, self.client.break_lock, self.name, "ann", ""),
+                (6002, self.client.break_lock, self.name + "/free", "ann", "it hangs"),
+                (6003, self.client.break_lock, self.name, "ann", "it hangs", held.fence + 1000)]:
+            with self.subTest(number=number, function=function.__name__):
+                self.assert_number(number, function, *arguments)
+        # A token of another name is worth nothing.
+        self.assertNotEqual(self.client.check(self.name, other.fence + 1000), Verdict.VALID)
+        self.assertEqual(self.client.check(self.name, held.fence), Verdict.VALID)
+
+    def test_a_broken_hold_has_a_number_of_its_own(self):
+        events: "queue.Queue[SessionEvent]" = queue.Queue()
+        session = self.session(ttl=1, on_event=events.put)
+        lock = session.acquire(self.name)
+        broken = self.client.break_lock(self.name, "ann@ops", "it hangs")
+        self.assertEqual((broken.session_id, broken.token), (session.id, lock.fence))
+        self.assert_number(6030, self.client.check, self.name, lock.fence)
+        self.assertEqual(events.get(timeout=PATIENCE), SessionEvent.LOCK_LOST)
+        self.assertFalse(lock.valid)
+        self.assertTrue(session.alive)
+        self.assertIsInstance(self.assert_number(6030, lock.release), gcoord.HoldBroken)
+
+
 class Locks(ClusterTest):
     def test_a_lock_is_held_in_its_block_and_its_token_rises(self):
         session = self.session()

@@ -1,0 +1,86 @@
+// gcoordctl bench queue: what a hand-over of one lock costs, by the length of its queue.
+#include "cli/command.h"
+#include "cli/lock_load.h"
+#include "cli/queue_load.h"
+#include "rpc/error_codes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+namespace gcoord::cli {
+
+namespace {
+
+struct QueueFlags {
+  std::uint32_t waiters = 1000;
+  std::uint32_t handovers = 1000;
+  std::string name = "bench/queue";
+};
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
+
+// Every release woke one waiter, the first in the queue, and nobody else.
+bool exact(const QueueFlags& flags, const QueueLoadResults& results) {
+  return results.out_of_order == 0 && results.grants == results.releases &&
+         results.waiters_left == flags.waiters - results.grants;
+}
+
+Json queue_json(const QueueFlags& flags, const QueueLoadResults& results) {
+  const std::vector<std::uint32_t>& us = results.handover_us;
+  const double sum = std::accumulate(us.begin(), us.end(), 0.0);
+  return {{"waiters", flags.waiters},
+          {"enqueue_s", rounded(results.enqueue_seconds)},
+          {"releases", std::to_string(results.releases)},
+          {"grants", std::to_string(results.grants)},
+          {"out_of_order", std::to_string(results.out_of_order)},
+          {"waiters_left", std::to_string(results.waiters_left)},
+          {"handover_mean_us", rounded(sum / static_cast<double>(us.size()))},
+          {"handover_p50_us", percentile(us, 50)},
+          {"handover_p99_us", percentile(us, 99)},
+          {"handover_max_us", percentile(us, 100)}};
+}
+
+int bench_queue(Context& context, const QueueFlags& flags) {
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto others = client->wait_for_all_nodes(std::chrono::milliseconds(1000));
+  static_cast<void>(others.ok());
+  QueueLoad load(*client,
+                 {.name = flags.name,
+                  .waiters = flags.waiters,
+                  .handovers = std::min(flags.handovers, flags.waiters)});
+  const auto results = load.run();
+  if (!results.ok()) {
+    return context.fail(*client, results.status());
+  }
+  context.output().print_facts(queue_json(flags, results.value()));
+  return static_cast<int>(exact(flags, results.value()) ? rpc::ExitCode::Ok
+                                                        : rpc::ExitCode::Negative);
+}
+
+}  // namespace
+
+void add_bench_queue_command(CLI::App& bench, Context& context) {
+  auto flags = std::make_shared<QueueFlags>();
+  CLI::App* queue = bench.add_subcommand(
+      "queue",
+      "hand one lock on along a queue; exit 1 unless each release woke the next waiter only");
+  queue->add_option("--waiters", flags->waiters, "length of the queue (default 1000)")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->type_name("N");
+  queue->add_option("--handovers", flags->handovers, "how often it is handed on (default 1000)")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->type_name("K");
+  queue->add_option("--name", flags->name, "of the lock (default bench/queue)");
+  queue->callback([&context, flags] {
+    context.choose([flags](Context& chosen) { return bench_queue(chosen, *flags); });
+  });
+}
+
+}  // namespace gcoord::cli

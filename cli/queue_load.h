@@ -1,0 +1,68 @@
+// One lock with a long queue, handed on from waiter to waiter, for `gcoordctl bench queue`.
+//
+// The waiters are acquires of sessions of this process, up to kWaitsPerSession each, so that one
+// program makes a queue of 100,000. Each waiter that is granted releases at once. What is measured:
+// from the call of a release to the callback of the next grant, one hand-over after another; and
+// whether each release woke one waiter, the one that came first. One thread; callbacks run on the
+// client's.
+#pragma once
+
+#include "gcoord/client.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gcoord::cli {
+
+// What the client library allows itself in one shard (rpc/limits.h: kOutstandingMax), less the
+// release that a grant brings.
+inline constexpr std::uint32_t kWaitsPerSession = 30;
+
+struct QueueLoadOptions {
+  std::string name;
+  std::uint32_t waiters = 1000;
+  std::uint32_t handovers = 1000;  // At most `waiters`.
+};
+
+struct QueueLoadResults {
+  double enqueue_seconds = 0;              // Until the leader knew all waiters.
+  std::uint64_t grants = 0;                // Callbacks of grants, of waiters.
+  std::uint64_t releases = 0;              // Each wakes one.
+  std::uint64_t out_of_order = 0;          // Grants that were not the first one's in the queue.
+  std::uint64_t waiters_left = 0;          // As the leader says afterwards.
+  std::vector<std::uint32_t> handover_us;  // Sorted.
+};
+
+class QueueLoad {
+ public:
+  QueueLoad(client::Client& client, QueueLoadOptions options)
+      : client_(client), options_(std::move(options)) {}
+
+  // Builds the queue, hands the lock on, and counts. The waiters that are left go with the
+  // sessions.
+  client::Result<QueueLoadResults> run();
+
+ private:
+  using Moment = std::chrono::steady_clock::time_point;
+
+  client::Status open_sessions();
+  client::Status enqueue();
+  void on_granted(std::uint32_t waiter, const client::Result<client::Grant>& grant);
+  void release(client::Session& session, std::uint64_t token);
+
+  client::Client& client_;
+  QueueLoadOptions options_;
+  std::vector<client::Session> sessions_;  // The first one is the first holder's.
+  QueueLoadResults results_;               // Of the client's thread while the lock goes round.
+  Moment released_at_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool ended_ = false;
+  client::Status failure_;
+};
+
+}  // namespace gcoord::cli

@@ -1,0 +1,62 @@
+#include "gcoord/multi_lock.h"
+
+#include "client/blocking.h"
+#include "client/failure.h"
+#include "client/future_of.h"
+#include "client/multi_acquire.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::client {
+
+std::optional<std::uint64_t> MultiLock::fence(std::string_view name) const {
+  const auto found = std::ranges::find(locks_, name, &Lock::name);
+  return found == locks_.end() ? std::nullopt : std::optional{found->fence()};
+}
+
+bool MultiLock::valid() const {
+  return !locks_.empty() &&
+         std::ranges::all_of(locks_, [](const Lock& lock) { return lock.valid(); });
+}
+
+Status MultiLock::release() {
+  Status first;
+  for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) {
+    Status released = lock->release();
+    first = first.ok() ? std::move(released) : std::move(first);
+  }
+  return first;
+}
+
+void MultiLock::detach() {
+  for (Lock& lock : locks_) {
+    lock.detach();
+  }
+}
+
+Result<MultiLock> Session::acquire_all(std::vector<std::string> names, AcquireOptions options) {
+  if (impl_->core().on_own_thread()) {
+    return failure(rpc::ErrorCode::BlockedCallback);
+  }
+  return acquire_all_async(std::move(names), options).get();
+}
+
+Future<Result<MultiLock>> Session::acquire_all_async(std::vector<std::string> names,
+                                                     AcquireOptions options) {
+  return future_of<Result<MultiLock>>(impl_->core(), [&](auto callback) {
+    const auto granted = [session = impl_, callback](const Result<MultiAcquire::Grants>& grants) {
+      if (!grants.ok()) {
+        return callback(grants.status());
+      }
+      std::vector<Lock> locks;
+      for (const auto& [name, grant] : grants.value()) {
+        locks.push_back(Lock{session, name, grant});
+      }
+      callback(MultiLock{std::move(locks)});
+    };
+    MultiAcquire::start(impl_, std::move(names), options, granted);
+  });
+}
+
+}  // namespace gcoord::client

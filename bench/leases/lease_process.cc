@@ -6,6 +6,7 @@
 #include "rpc/lock_messages.h"
 #include "rpc/session_messages.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>

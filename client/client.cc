@@ -144,6 +144,11 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   if (core_->on_own_thread()) {
     return failure(rpc::ErrorCode::BlockedCallback);
   }
+  const std::uint32_t shard_count = read_on_thread<ClusterView>(*core_, view_of).shard_count;
+  const auto nowhere = [shard_count](const Revision& each) { return each.shard >= shard_count; };
+  if (std::ranges::any_of(options.from, nowhere)) {
+    return failure(rpc::ErrorCode::WatchInvalid);
+  }
   const auto state = std::make_shared<WatchState>(std::move(options), std::move(callback));
   feed().add(state);
   Watch watch{state};

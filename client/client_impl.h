@@ -11,7 +11,7 @@
 
 namespace gcoord::client {
 
-class Client::Impl {
+class GCOORD_HIDDEN Client::Impl {
  public:
   explicit Impl(ClientOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
 

@@ -14,7 +14,7 @@
 
 namespace gcoord::client {
 
-class LeaderStream::Impl {
+class GCOORD_HIDDEN LeaderStream::Impl {
  public:
   // Asks the cluster: opens a watch, describes the lock.
   struct Doors {

@@ -29,12 +29,12 @@ enum class Feature : std::uint64_t {
   CheckBatch = 2,
   LeaderMap = 4,
   Snapshots = 8,
-  LockHolds = 16,  // LockAcquireHold, and RequestFlag::Details.
-  LockForce = 32,  // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
-  Elections = 64,  // Requests 72 to 75, and HoldFlag::Ranked.
-  Watches = 128,  // WatchOpen and its kin.
-  Sessions = 256,  // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
-  Deadlocks = 512,  // RequestFlag::Blocks, LockDeadlocks.
+  LockHolds = 16,        // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,        // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
+  Elections = 64,        // Requests 72 to 75, and HoldFlag::Ranked.
+  Watches = 128,         // WatchOpen and its kin.
+  Sessions = 256,        // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
+  Deadlocks = 512,       // RequestFlag::Blocks, LockDeadlocks.
   LedgerPruning = 2048,  // LedgerPrune.
 };
 

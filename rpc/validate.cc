@@ -147,14 +147,14 @@ ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
 ErrorCode check_flags(const RequestSlot& slot) {
   constexpr auto kKnown =
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
- static_cast<std::uint16_t>(RequestFlag::ByToken) |
- static_cast<std::uint16_t>(RequestFlag::Details) |
- static_cast<std::uint16_t>(RequestFlag::Quorum) |
- static_cast<std::uint16_t>(RequestFlag::TellBroken) |
- static_cast<std::uint16_t>(RequestFlag::Wait) |
- static_cast<std::uint16_t>(RequestFlag::Waiters) |
- static_cast<std::uint16_t>(RequestFlag::WatchQueue) |
- static_cast<std::uint16_t>(RequestFlag::WriteIndex));
+                                 static_cast<std::uint16_t>(RequestFlag::ByToken) |
+                                 static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Quorum) |
+                                 static_cast<std::uint16_t>(RequestFlag::TellBroken) |
+                                 static_cast<std::uint16_t>(RequestFlag::Wait) |
+                                 static_cast<std::uint16_t>(RequestFlag::Waiters) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchQueue) |
+                                 static_cast<std::uint16_t>(RequestFlag::WriteIndex));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;
 }
 

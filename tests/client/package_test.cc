@@ -161,8 +161,9 @@ TEST_F(InstalledPackage, TheSharedLibraryShowsItsInterfaceAndNothingElse) {
         testing::MatchesRegex(
             "(gcoord_[a-z_]+"
             "|((vtable|typeinfo|typeinfo name) for )?gcoord::client::"
-            "(Client|Clock|Election|Lease|Lock|Session|Status)(::.*)?"
-            "|gcoord::client::(boot_clock|blocked_in_callback)\\(\\))(\\[abi:cxx11\\].*)?"));
+            "(Client|Clock|Election|LeaderStream|Lease|Lock|MultiLock|Session|Status|Watch)(::.*)?"
+            "|gcoord::client::(boot_clock|blocked_in_callback)\\(\\)"
+            "|gcoord::client::event_name\\(.*\\))(\\[abi:cxx11\\].*)?"));
     EXPECT_THAT(symbol, testing::Not(testing::HasSubstr("Impl::")));
   }
   EXPECT_GT(symbol_count, 80);

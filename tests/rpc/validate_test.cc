@@ -44,7 +44,7 @@ TEST(Validate, EachBrokenRuleHasItsOwnNumber) {
   EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kWaitMsMax + 1; }), ErrorCode::WaitTooLong);
   EXPECT_EQ(after([](RequestSlot& s) { s.deadline_ms = kForeverMs; }), ErrorCode::None);
   EXPECT_EQ(after([](RequestSlot& s) { s.shard = 16; }), ErrorCode::ShardOutOfRange);
-  EXPECT_EQ(after([](RequestSlot& s) { s.flags = 0x80; }), ErrorCode::SlotInvalid);
+  EXPECT_EQ(after([](RequestSlot& s) { s.flags = 0x8000; }), ErrorCode::SlotInvalid);
   EXPECT_EQ(after([](RequestSlot& s) { s.kind = RequestKind{500}; }), ErrorCode::KindUnknown);
 }
 

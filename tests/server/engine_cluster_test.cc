@@ -104,22 +104,6 @@ TEST(EngineCluster, ReadsAreServedUnderTheLeaseWithoutAMessage) {
   EXPECT_EQ(cluster.count(leader, "gcoord_server_messages_out_total"), messages);
 }
 
-TEST(EngineCluster, R1AReadByRoundAsksAQuorumThoughTheLeaseIsValid) {
-  EngineCluster cluster(3, 1);
-  cluster.start_all();
-  cluster.run_until([&] { return cluster.all_led(); });
-  const std::uint32_t leader = cluster.leader_of(0);
-  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
-  const std::uint64_t messages = cluster.count(leader, "gcoord_server_messages_out_total");
-  constexpr std::uint64_t kCookie = 4711;
-  cluster.engine(leader).read_by_round(ShardId{0}, kCookie);
-  cluster.engine(leader).turn();
-  EXPECT_EQ(cluster.service(leader).reads.count(kCookie), 0u);
-  cluster.run_until([&] { return cluster.service(leader).reads.count(kCookie) == 1; });
-  EXPECT_TRUE(cluster.service(leader).reads.at(kCookie).ok());
-  EXPECT_GT(cluster.count(leader, "gcoord_server_messages_out_total"), messages);
-}
-
 TEST(EngineCluster, R2WhenTheLeaseIsOverAReadFallsBackToARound) {
   EngineCluster cluster(3, 1);
   cluster.start_all();

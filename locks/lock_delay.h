@@ -25,6 +25,11 @@ GCOORD_HD inline LockRow delayed_first(const SessionRecord& session) {
   return LockRow{session.phase == SessionPhase::Failed ? session.request_oldest.value : 0};
 }
 
+// The session's oldest request. A failed one has none: the locks that stay stand in that place.
+GCOORD_HD inline RequestRow first_request(const SessionRecord& session) {
+  return session.phase == SessionPhase::Failed ? RequestRow{} : session.request_oldest;
+}
+
 // Whether nobody has the lock because of its delay.
 GCOORD_HD inline bool is_delayed(const LockTables& tables, const LockRecord& lock) {
   return is_marked(lock) && !is_share(lock) && load_extra(tables, lock).hold_count == 0;

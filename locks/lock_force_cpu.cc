@@ -66,7 +66,8 @@ void LockCpu::follow_delays(SessionRow row, ShardId shard, Tick now) {
 void LockCpu::follow_restored(SessionRow row, Tick now) {
   const SessionRecord& session = tables_.sessions[row];
   follow_delays(row, session.shard, now);
-  if (session.phase == SessionPhase::Failed && session.hold_first.value == 0) {
+  const bool delays = delayed_first(session).value != 0;
+  if (delays && session.hold_first.value == 0) {
     clock_.on_delaying(row);
   }
   std::int32_t broken = 0;

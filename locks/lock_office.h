@@ -13,6 +13,7 @@
 #include "common/assert.h"
 #include "common/hd.h"
 #include "locks/lock_command.h"
+#include "locks/lock_delay.h"
 #include "locks/lock_extra.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
@@ -75,7 +76,7 @@ GCOORD_HD inline RequestRow find_waiter(const LockTables& tables,
   const SessionRow session_row = find_session(tables, shard, session);
   RequestRow row;
   if (session_row.value != 0) {
-    row = tables.sessions[session_row].request_oldest;
+    row = first_request(tables.sessions[session_row]);
   }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
@@ -103,6 +104,7 @@ GCOORD_HD inline void hand_over(const LockTables& tables,
     release_note(tables, extra.note_first);
     extra.note_first = note_of(waiter);
     extra.hold_count = 1;
+    extra.delay_ms = unpack_ask(waiter.token.value).delay_ms;
     store_extra(tables, lock, extra);
   }
   waiter.holder = SessionId{};  // What it kept is the lock's now.

@@ -398,6 +398,7 @@ void ReplicaReads::finish_list(const Group& group, std::uint64_t now_us) {
     return refuse(group, ErrorCode::Overloaded);
   }
   const locks::LockRow last = locks_.row_last();
+  row = min_id(row, last + 1);  // A cursor is the client's to choose.
   const locks::LockRow stop = min_id(last + 1, max_id(row, row + kListRowsLookedAt));
   rows_listed_ += stop - row;
   rpc::LockReadPage page;

@@ -1,5 +1,7 @@
 #include "server/session_views.h"
 
+#include "locks/lock_broken.h"
+#include "locks/lock_delay.h"
 #include "locks/lock_share.h"
 
 #include <algorithm>
@@ -47,10 +49,16 @@ void SessionViews::add_keys(locks::SessionRow row, std::vector<std::string>& key
   const locks::LockTables& tables = locks_.tables();
   locks::LockRow lock = tables.sessions[row].hold_first;
   while (lock.value != 0 && keys.size() < rpc::kSessionKeysMax) {
+    const locks::LockRow self = lock;
     const locks::LockRecord& record = tables.locks[lock];
-    const locks::LockRow named = locks::is_share(record) ? locks::head_of(record) : lock;
-    keys.push_back(locks_.held(named, [](ShardId) { return true; })->name);
     lock = record.hold_next;
+    if (is_broken(record)) {
+      continue;  // It holds it no more; who broke it is another question (SessionLosses).
+    }
+    const locks::LockRow named = locks::is_share(record) ? locks::head_of(record) : self;
+    if (const auto held = locks_.held(named, [](ShardId) { return true; })) {
+      keys.push_back(held->name);
+    }
   }
 }
 
@@ -71,7 +79,7 @@ std::uint64_t SessionViews::lock_count(SessionId session) const {
   for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
     const locks::SessionRecord& record = tables.sessions[each.row];
     count += record.hold_count;
-    locks::RequestRow row = record.request_oldest;
+    locks::RequestRow row = locks::first_request(record);
     for (; row.value != 0; row = tables.requests[row].next) {
       count += tables.requests[row].code == locks::LockCode::Waiting ? 1 : 0;
     }

@@ -1,5 +1,7 @@
 #include "server/watch_changes.h"
 
+#include "locks/lock_broken.h"
+#include "locks/lock_delay.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_share.h"
@@ -57,6 +59,9 @@ WatchChanges::Reached WatchChanges::look(const locks::LockCpu& locks,
   }
   reached.name = std::move(lock->name);
   reached.note = std::move(lock->note);
+  if (lock->hold_count == 0) {
+    return reached;  // Nobody's for its delay: its holder's end was told when it failed.
+  }
   for (const auto& holder : lock->holders) {
     reached.holds.push_back({holder.session, holder.token});
   }
@@ -82,10 +87,12 @@ void WatchChanges::reach_session(const locks::LockCpu& locks, ShardId shard, Ses
   }
   locks::LockRow held = tables.sessions[row].hold_first;
   for (std::uint32_t k = 0; k < locks::kReleasesPerCommandMax && held.value != 0; ++k) {
-    reach(locks, shard, name_of(tables, held));
+    if (!is_broken(tables.locks[held])) {  // Its lock has another holder, or none, since then.
+      reach(locks, shard, name_of(tables, held));
+    }
     held = tables.locks[held].hold_next;
   }
-  locks::RequestRow request = tables.sessions[row].request_oldest;
+  locks::RequestRow request = locks::first_request(tables.sessions[row]);
   for (; request.value != 0; request = tables.requests[request].next) {
     if (tables.requests[request].code == locks::LockCode::Waiting) {
       reach(locks, shard, name_of(tables, tables.requests[request].lock));

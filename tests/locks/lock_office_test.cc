@@ -126,6 +126,25 @@ TEST_F(LockOffice, E6ARetryOfATransferIsToldOfItAndDoesNotTakeFromTheNext) {
   EXPECT_EQ(transfer(1, 2, leads.token, 2).code, LockCode::SequenceReused);
 }
 
+// What a failed session keeps for its delay stood where its requests did, and was read as one.
+TEST_F(LockOffice, E6WhoFailedAndKeepsALockForItsDelayIsNoCandidate) {
+  const LockReply leads = shard_.acquire(1, 1, "chief");
+  shard_.wait(2, 1, "chief");
+  shard_.hold(3, 1, "kept", {.delay_ms = 1000});
+  shard_.expire(3);
+  EXPECT_EQ(transfer(1, 2, leads.token, 3).code, LockCode::TargetAbsent);
+  EXPECT_EQ(held().holder, SessionId{1});
+}
+
+// The delay is what the new holder asked for, not what the old one did.
+TEST_F(LockOffice, E6TheDelayIsThatOfWhoLeadsNow) {
+  const LockReply leads = shard_.acquire(1, 1, "chief");
+  shard_.hold(2, 1, "chief", {.delay_ms = 1000});
+  EXPECT_EQ(transfer(1, 2, leads.token, 2).code, LockCode::Transferred);
+  shard_.expire(2);
+  EXPECT_EQ(shard_.acquire(3, 1, "chief").code, LockCode::LockDelayed);
+}
+
 TEST_F(LockOffice, E6SharersHaveNoOffice) {
   const LockReply reads = shard_.hold(1, 1, "chief", {.flags = kHoldShared, .permits = 1});
   EXPECT_EQ(transfer(1, 2, reads.token, 2).code, LockCode::HoldConflict);

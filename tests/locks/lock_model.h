@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/name_hash.h"
+#include "common/random.h"
 #include "locks/lock_command.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_table.h"
@@ -222,11 +223,17 @@ class LockModel {
     return answer;
   }
 
+  // Mixed well: sums of small factors were equal now and then for commands that are not.
   static std::uint32_t arguments_of(const LockCommand& command) {
-    const auto kind = static_cast<std::uint64_t>(command.kind);
-    return static_cast<std::uint32_t>(command.name_hash.low * 31 + command.token.value * 7 +
-                                      kind * 3 + (command.flags & kAcquireWait) +
-                                      pack_ask(hold_ask(command)) * 13 + office_word(command) * 17);
+    std::uint64_t hash = static_cast<std::uint64_t>(command.kind);
+    for (const std::uint64_t word : {command.name_hash.low,
+                                     command.token.value,
+                                     std::uint64_t{command.flags} & kAcquireWait,
+                                     pack_ask(hold_ask(command)),
+                                     office_word(command)}) {
+      hash = mix64(hash ^ word);
+    }
+    return static_cast<std::uint32_t>(hash);
   }
 
   Answer carry_out(const LockCommand& command) {

@@ -18,7 +18,7 @@ void expect_same(const LockReply& reply,
                  const LockModel::Answer& answer,
                  const std::vector<LockEvent>& events,
                  const LockModel& model) {
-  RC_ASSERT(reply.code == answer.code);
+  RC_ASSERT(static_cast<int>(reply.code) == static_cast<int>(answer.code));
   RC_ASSERT(reply.token.value == answer.token);
   RC_ASSERT(reply.holder.value == answer.holder);
   RC_ASSERT(reply.more == answer.more);

@@ -50,11 +50,24 @@ class Routine {
 
 class FutureTest : public ClientTest {
  protected:
-  // Nothing of this kind is answered until let_go() answers all of it at once, by a fresh request.
+  // Nothing of this kind is ever answered.
   void hold_back(RequestKind kind) {
     cluster_.answer_with([kind](const FakeRequest& request) -> std::optional<FakeReply> {
       return request.slot.kind == kind ? std::nullopt : std::optional{friendly_reply(request)};
     });
+  }
+
+  // Nothing of this kind is answered before the promise is kept: a callback that is set until then
+  // runs on the client's thread, not on the test's.
+  std::promise<void> hold_until_kept(RequestKind kind) {
+    std::promise<void> kept;
+    cluster_.answer_with([kind, waiting = kept.get_future().share()](const FakeRequest& request) {
+      if (request.slot.kind == kind) {
+        waiting.wait();
+      }
+      return std::optional{friendly_reply(request)};
+    });
+    return kept;
   }
 };
 
@@ -101,19 +114,23 @@ TEST_F(FutureTest, ThatIsDroppedReleasesTheLockThatComesAfterwards) {
 }
 
 TEST_F(FutureTest, RefusesToWaitOnTheClientsOwnThread) {
+  std::promise<void> answers = hold_until_kept(RequestKind::LockAcquire);
   Client client = connect();
   Session session = open(client);
   std::promise<Status> told;
   session.acquire_async("name").then(
       [&](const Result<Lock>&) { told.set_value(session.acquire_async("other").get().status()); });
+  answers.set_value();
   EXPECT_EQ(told.get_future().get().detail(), 4011u);
 }
 
 TEST_F(FutureTest, CallsBackOnTheClientsThreadOrWhereItIsTold) {
+  std::promise<void> answers = hold_until_kept(RequestKind::LockCheck);
   Client client = connect();
   std::promise<bool> in_callback;
   client.check_async("name", 7).then(
       [&](const Result<Verdict>&) { in_callback.set_value(client.in_callback()); });
+  answers.set_value();
   EXPECT_TRUE(in_callback.get_future().get());
 
   std::promise<std::function<void()>> handed;

@@ -24,27 +24,6 @@ bool names_one(rpc::RequestKind kind) {
          kind == rpc::RequestKind::ElectCandidates;
 }
 
-rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
-  switch (verdict) {
-    case locks::TokenVerdict::Valid:
-      return rpc::CheckVerdict::Valid;
-    case locks::TokenVerdict::Stale:
-      return rpc::CheckVerdict::Stale;
-    case locks::TokenVerdict::Free:
-    case locks::TokenVerdict::Broken:
-      return rpc::CheckVerdict::Free;
-  }
-  return rpc::CheckVerdict::Free;
-}
-
-// What is said of a token to who does not know of broken holds.
-rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check) {
-  const locks::TokenVerdict verdict = tables.check(check);
-  const bool held = verdict == locks::TokenVerdict::Broken &&
-                    locks::find_lock(tables.tables(), check.shard, check.name_hash).value != 0;
-  return held ? rpc::CheckVerdict::Stale : to_wire(verdict);
-}
-
 }  // namespace
 
 std::string encode_cursor(locks::LockRow next) {

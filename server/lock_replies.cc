@@ -76,6 +76,22 @@ rpc::ErrorCode error_of(LockCode code) {
   return ErrorCode::SlotInvalid;
 }
 
+rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check) {
+  switch (tables.check(check)) {
+    case locks::TokenVerdict::Valid:
+      return rpc::CheckVerdict::Valid;
+    case locks::TokenVerdict::Stale:
+      return rpc::CheckVerdict::Stale;
+    case locks::TokenVerdict::Broken:
+      return locks::find_lock(tables.tables(), check.shard, check.name_hash).value != 0
+                 ? rpc::CheckVerdict::Stale
+                 : rpc::CheckVerdict::Free;
+    case locks::TokenVerdict::Free:
+      return rpc::CheckVerdict::Free;
+  }
+  return rpc::CheckVerdict::Free;
+}
+
 rpc::ReplySlot error_reply(const rpc::RequestSlot& request, ErrorCode error) {
   rpc::ReplySlot reply = rpc::reply_to(request);
   const auto* entry = rpc::find_error(static_cast<std::uint32_t>(error));

@@ -5,14 +5,21 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "locks/lock_cpu.h"
+#include "locks/lock_query.h"
 #include "locks/lock_reply.h"
 #include "rpc/error_codes.h"
+#include "rpc/lock_messages.h"
 #include "rpc/request.h"
 
 namespace gcoord::server {
 
 // The error that a lock code stands for; None for the codes that are successes.
 rpc::ErrorCode error_of(locks::LockCode code);
+
+// What is said of a token to a client that does not know of broken holds: whether the lock is held
+// under it, under another, or by nobody. On the thread that owns the tables.
+rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check);
 
 // A reply with the error's canonical code and number.
 rpc::ReplySlot error_reply(const rpc::RequestSlot& request, rpc::ErrorCode error);

@@ -29,19 +29,6 @@ bool by_leader(ReadConsistency consistency) {
   return consistency == ReadConsistency::Linearizable || consistency == ReadConsistency::Lease;
 }
 
-rpc::CheckVerdict to_wire(locks::TokenVerdict verdict) {
-  switch (verdict) {
-    case locks::TokenVerdict::Valid:
-      return rpc::CheckVerdict::Valid;
-    case locks::TokenVerdict::Stale:
-    case locks::TokenVerdict::Broken:
-      return rpc::CheckVerdict::Stale;
-    case locks::TokenVerdict::Free:
-      return rpc::CheckVerdict::Free;
-  }
-  return rpc::CheckVerdict::Free;
-}
-
 ErrorCode error_of(const Status& status) {
   return status.detail() != 0 && rpc::find_error(status.detail()) != nullptr
              ? static_cast<ErrorCode>(status.detail())
@@ -356,7 +343,7 @@ rpc::NameAnswer ReplicaReads::answer_for(const Group& group,
     return answer;
   }
   if (question == rpc::ReadQuestion::Verdict) {
-    answer.verdict = to_wire(locks_.check({shard, hash, name.token}));
+    answer.verdict = plain_verdict(locks_, {shard, hash, name.token});
     return answer;
   }
   const auto lock = locks_.get(shard, hash);

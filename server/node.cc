@@ -163,12 +163,6 @@ rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port)
   return welcome;
 }
 
-bool hears_majority(const NodeView& view) {
-  const auto live =
-      static_cast<std::size_t>(std::ranges::count_if(view.peers, &NodePeerView::live));
-  return live + 1 > (view.peers.size() + 1) / 2;
-}
-
 }  // namespace
 
 class Node::Impl {

@@ -5,6 +5,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace gcoord::server {
 
 void NodeLog::on_serving(const NodeOptions& options,
@@ -84,13 +86,19 @@ void NodeLog::look_at_peer(const NodePeerView& peer) {
   seen = {peer.link.state, peer.live, refused ? peer.link.last_error : seen.reason};
 }
 
+bool hears_majority(const NodeView& view) {
+  const auto live =
+      static_cast<std::size_t>(std::ranges::count_if(view.peers, &NodePeerView::live));
+  return live + 1 > (view.peers.size() + 1) / 2;
+}
+
 void NodeLog::on_look(const NodeView& view) {
   std::size_t live = 1;  // This node.
   for (const NodePeerView& peer : view.peers) {
     look_at_peer(peer);
     live += peer.live ? 1 : 0;
   }
-  const bool majority = live > (view.peers.size() + 1) / 2;
+  const bool majority = hears_majority(view);
   if (majority_ && !majority) {
     spdlog::warn("{} of {} nodes can be heard: no majority, so nothing can be decided",
                  live,

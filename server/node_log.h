@@ -15,6 +15,9 @@
 
 namespace gcoord::server {
 
+// Whether this node and the peers that it hears are more than half of all.
+bool hears_majority(const NodeView& view);
+
 class NodeLog {
  public:
   void on_serving(const NodeOptions& options,

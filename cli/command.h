@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -89,5 +90,33 @@ void add_quorum_commands(CLI::App& app, Context& context);
 void add_bench_commands(CLI::App& app, Context& context);
 void add_bench_queue_command(CLI::App& bench, Context& context);
 void add_completion_command(CLI::App& app, Context& context);
+
+// A verb of a group whose body runs with these options when the command line names it.
+template <typename Options>
+CLI::App* add_verb(CLI::App& group,
+                   Context& context,
+                   const std::shared_ptr<Options>& options,
+                   const std::string& verb,
+                   const std::string& help,
+                   int (*body)(Context&, const Options&)) {
+  CLI::App* app = group.add_subcommand(verb, help);
+  app->callback([&context, options, body] {
+    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
+  });
+  return app;
+}
+
+// The same of `elect`, with the name of the election.
+template <typename Options>
+CLI::App* add_elect_verb(CLI::App& elect,
+                         Context& context,
+                         const std::shared_ptr<Options>& options,
+                         const std::string& verb,
+                         const std::string& help,
+                         int (*body)(Context&, const Options&)) {
+  CLI::App* app = add_verb(elect, context, options, verb, help, body);
+  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
+  return app;
+}
 
 }  // namespace gcoord::cli

@@ -238,20 +238,6 @@ int resign(Context& context, const ElectOptions& options) {
   return 0;
 }
 
-CLI::App* add_verb(CLI::App& elect,
-                   Context& context,
-                   const std::shared_ptr<ElectOptions>& options,
-                   const std::string& verb,
-                   const std::string& help,
-                   int (*body)(Context&, const ElectOptions&)) {
-  CLI::App* app = elect.add_subcommand(verb, help);
-  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
-  app->callback([&context, options, body] {
-    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
-  });
-  return app;
-}
-
 }  // namespace
 
 void add_elect_commands(CLI::App& app, Context& context) {
@@ -259,12 +245,13 @@ void add_elect_commands(CLI::App& app, Context& context) {
   CLI::App* elect = app.add_subcommand("elect", "campaign in elections and ask who leads");
   elect->require_subcommand(1);
 
-  CLI::App* verb = add_verb(*elect,
-                            context,
-                            options,
-                            "campaign",
-                            "wait in line, then lead until a signal comes; exit 6 if it is lost",
-                            campaign);
+  CLI::App* verb =
+      add_elect_verb(*elect,
+                     context,
+                     options,
+                     "campaign",
+                     "wait in line, then lead until a signal comes; exit 6 if it is lost",
+                     campaign);
   verb->add_option("--ttl", options->ttl, "how long the office outlives this process (default 10s)")
       ->type_name("TIME");
   CLI::Option* wait =
@@ -289,14 +276,15 @@ void add_elect_commands(CLI::App& app, Context& context) {
                    "transfer (default 1s, 0: never)")
       ->type_name("TIME");
 
-  add_verb(*elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
+  add_elect_verb(
+      *elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
 
-  verb = add_verb(*elect,
-                  context,
-                  options,
-                  "resign",
-                  "hand over to the next in line; does nothing if the epoch is of the past",
-                  resign);
+  verb = add_elect_verb(*elect,
+                        context,
+                        options,
+                        "resign",
+                        "hand over to the next in line; does nothing if the epoch is of the past",
+                        resign);
   verb->add_option("--epoch", options->epoch, "epoch that the campaign printed")
       ->required()
       ->type_name("E");

@@ -204,37 +204,24 @@ int transfer(Context& context, const LineOptions& options) {
                      : context.fail(*client, leader.status());
 }
 
-CLI::App* add_verb(CLI::App& elect,
-                   Context& context,
-                   const std::shared_ptr<LineOptions>& options,
-                   const std::string& verb,
-                   const std::string& help,
-                   int (*body)(Context&, const LineOptions&)) {
-  CLI::App* app = elect.add_subcommand(verb, help);
-  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
-  app->callback([&context, options, body] {
-    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
-  });
-  return app;
-}
-
 }  // namespace
 
 void add_elect_line_commands(CLI::App& elect, Context& context) {
   auto options = std::make_shared<LineOptions>();
-  add_verb(elect,
-           context,
-           options,
-           "candidates",
-           "show the leader and who stands in line; exit 1 if nobody leads",
-           candidates);
+  add_elect_verb(elect,
+                 context,
+                 options,
+                 "candidates",
+                 "show the leader and who stands in line; exit 1 if nobody leads",
+                 candidates);
 
-  CLI::App* verb = add_verb(elect,
-                            context,
-                            options,
-                            "proclaim",
-                            "change what others read of the leader; exit 1 if it leads no more",
-                            proclaim);
+  CLI::App* verb =
+      add_elect_verb(elect,
+                     context,
+                     options,
+                     "proclaim",
+                     "change what others read of the leader; exit 1 if it leads no more",
+                     proclaim);
   verb->add_option("VALUE", options->value, "up to 512 bytes")->required();
   verb->add_option("--epoch", options->epoch, "epoch that the campaign printed")
       ->required()
@@ -243,12 +230,13 @@ void add_elect_line_commands(CLI::App& elect, Context& context) {
       ->required()
       ->type_name("S");
 
-  verb = add_verb(elect,
-                  context,
-                  options,
-                  "transfer",
-                  "make a candidate the leader; exit 6 if the leader does not hand over in time",
-                  transfer);
+  verb =
+      add_elect_verb(elect,
+                     context,
+                     options,
+                     "transfer",
+                     "make a candidate the leader; exit 6 if the leader does not hand over in time",
+                     transfer);
   verb->add_option("--to", options->to, "a candidate's session or value (elect candidates)")
       ->required()
       ->type_name("CANDIDATE");

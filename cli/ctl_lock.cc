@@ -409,19 +409,6 @@ int check(Context& context, const LockOptions& options) {
                       : context.fail(*client, verdict.status());
 }
 
-CLI::App* add_verb(CLI::App& lock,
-                   Context& context,
-                   const std::shared_ptr<LockOptions>& options,
-                   const std::string& verb,
-                   const std::string& help,
-                   int (*body)(Context&, const LockOptions&)) {
-  CLI::App* app = lock.add_subcommand(verb, help);
-  app->callback([&context, options, body] {
-    context.choose([options, body](Context& chosen) { return body(chosen, *options); });
-  });
-  return app;
-}
-
 void add_name(CLI::App& app, LockOptions& options) {
   app.add_option("NAME", options.name, "name of the lock")->required();
 }

@@ -209,19 +209,6 @@ struct Verbs {
   const char* close;
 };
 
-CLI::App* add_verb(CLI::App& group,
-                   Context& context,
-                   const std::shared_ptr<SessionFlags>& flags,
-                   const std::string& verb,
-                   const std::string& help,
-                   int (*body)(Context&, const SessionFlags&)) {
-  CLI::App* app = group.add_subcommand(verb, help);
-  app->callback([&context, flags, body] {
-    context.choose([flags, body](Context& chosen) { return body(chosen, *flags); });
-  });
-  return app;
-}
-
 void add_id(CLI::App& app, SessionFlags& flags) {
   app.add_option("ID", flags.id, "id of the session")->required();
 }

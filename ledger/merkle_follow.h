@@ -59,7 +59,7 @@ struct FollowScratch {
 };
 
 // What one block did. One writer; brought up to date when the block leaves.
-struct alignas(128) FollowCounts {
+struct FollowCounts {
   std::uint64_t passes = 0;  // Over all of its chunks.
   std::uint64_t chunks = 0;  // In which something was hashed.
   std::uint64_t leaves = 0;

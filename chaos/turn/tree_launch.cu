@@ -24,8 +24,8 @@ __global__ void fold_kernel(const __grid_constant__ ledger::MerkleFollower follo
 }  // namespace
 
 cudaError_t load_trees() {
-  return load_kernels({reinterpret_cast<const void*>(follow_kernel),
-                       reinterpret_cast<const void*>(fold_kernel)});
+  return load_kernels(
+      {reinterpret_cast<const void*>(follow_kernel), reinterpret_cast<const void*>(fold_kernel)});
 }
 
 cudaError_t launch_trees(const ledger::MerkleFollower& follower,

@@ -211,6 +211,9 @@ class Node::Impl {
         engine_->incarnation(),
         publication_,
         [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
+        [history = history_.worker().history()](std::span<const ShardId> shards) {
+          return history->heads(shards);
+        },
         [this] { asio::post(context_, [] {}); }));
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(

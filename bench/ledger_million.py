@@ -58,12 +58,13 @@ def checkpoints_written(cluster: Cluster) -> bool:
     return all(cluster.series(node).get("gcoord_ledger_checkpoint_writes_total", 0) > 0 for node in cluster.nodes)
 
 
-def measure(options: argparse.Namespace, directory: Path) -> dict:
+def measure(options: argparse.Namespace, directory: Path, result: dict) -> None:
     begin = time.monotonic()
     cluster = Cluster(options.bin, directory, options.shards, options.nodes,
                       extra=["--checkpoint-interval", options.checkpoint_interval])
     try:
-        result = {"checkpoint": watch(cluster, begin, options.limit), "restarts": []}
+        result["checkpoint"] = watch(cluster, begin, options.limit)
+        print(result["checkpoint"], file=sys.stderr)
         wait_for("a checkpoint of the services", lambda: checkpoints_written(cluster), options.limit)
         for _ in range(options.restarts):
             time.sleep(options.rest)
@@ -77,7 +78,6 @@ def measure(options: argparse.Namespace, directory: Path) -> dict:
             print(result["restarts"][-1], file=sys.stderr)
     finally:
         cluster.end(signal.SIGKILL)
-    return result
 
 
 def main() -> int:
@@ -93,10 +93,19 @@ def main() -> int:
     parser.add_argument("--directory", help="where the nodes keep their files, on a real disk")
     parser.add_argument("--results", help="directory where the result is kept, too")
     options = parser.parse_args()
+    result: dict = {"restarts": []}
+    ended = ""
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
-        result = measure(options, Path(directory))
+        try:
+            measure(options, Path(directory), result)
+        except SystemExit as why:
+            ended = str(why)
+            print(ended, file=sys.stderr)
     report("ledger-million", {"shards": options.shards, "nodes": options.nodes,
+                              "ended_early": ended,
                               "acknowledged": "on stable storage of a majority", **result}, options.results)
+    if ended:
+        return 1
     checkpoints = [result["checkpoint"], *result["restarts"]]
     quick = all(each["checkpoint_from_last_leader_s"] <= CHECKPOINT_AIM_S for each in checkpoints)
     return 0 if quick and all(each["answers_s"] <= RESTART_AIM_S for each in result["restarts"]) else 1

@@ -23,6 +23,11 @@ def free_ports(count: int) -> list:
     return ports
 
 
+def end_on_signals() -> None:
+    """So that nodes are ended with who started them."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
+
+
 class Cluster:
     """bin: where gcoordd and gcoordctl are; extra: more options of every node."""
 
@@ -36,6 +41,7 @@ class Cluster:
         self.peer = dict(zip(self.nodes, ports[1::3]))
         self.metrics = dict(zip(self.nodes, ports[2::3]))
         self.processes = {}
+        end_on_signals()
         for node in self.nodes:
             self.start(node)
 

@@ -208,11 +208,7 @@ class Node::Impl {
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
     GCOORD_TRY_STATUS(history_.settle());
     GCOORD_TRY_STATUS(history_.service().failure());
-    GCOORD_TRY_STATUS(ledger_->start(
-        engine_->incarnation(),
-        publication_,
-        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
-        [this] { asio::post(context_, [] {}); }));
+    GCOORD_TRY_STATUS(start_ledger());
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
@@ -283,6 +279,16 @@ class Node::Impl {
       history_.worker().forget(shard);
     }
     return Status{};
+  }
+
+  Status start_ledger() {
+    const auto history = history_.worker().history();
+    return ledger_->start(
+        engine_->incarnation(),
+        publication_,
+        [history](ShardId shard) { return history->reader(shard); },
+        [history](std::span<const ShardId> shards) { return history->heads(shards); },
+        [this] { asio::post(context_, [] {}); });
   }
 
   // Before a generation of the directory is begun for a repair (listen_probe.h).

@@ -18,7 +18,6 @@ using nlohmann::ordered_json;
 using server::kTurnNodes;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kShardCounts[] = {65'536, 1u << 20};
 constexpr std::uint32_t kBatches[] = {1, 4, 16};
 constexpr std::uint32_t kWarmMs = 200;
 constexpr std::uint32_t kMeasuredMs = 500;
@@ -220,16 +219,15 @@ ordered_json measure_setting(const Setting& setting,
 
 Result<ordered_json> measure_hashing(const TurnDevices& devices,
                                      const std::vector<HashPlan>& plans,
+                                     std::uint32_t shards,
                                      std::uint32_t runs) {
   ordered_json result = {
       {"record_bytes", ledger::kOneBlockRecordBytes},
       {"compressions", "one a leaf and two a node, all three replicas together"},
       {"trees", "stripes of turns to a multiprocessor : percent of them with turns"},
       {"settings", ordered_json::array()}};
-  for (const std::uint32_t shards : kShardCounts) {
-    for (const std::uint32_t batch : kBatches) {
-      result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
-    }
+  for (const std::uint32_t batch : kBatches) {
+    result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include "netcore/cuda_check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace gcoord::chaos {
@@ -23,6 +24,10 @@ std::uint32_t hash_blocks_for(const server::TurnShape& shape,
   const std::uint32_t beside = kStripesOfAll - std::min(shape.block_stripes, kStripesOfAll);
   const std::uint32_t blocks = turning * beside + (processors - turning) * kHashBlocks;
   return blocks / nodes;
+}
+
+void ask_for_queues() {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
 Result<std::uint32_t> processors_of(int device) {

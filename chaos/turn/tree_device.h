@@ -21,6 +21,12 @@ std::uint32_t hash_blocks_for(const server::TurnShape& shape,
                               std::uint32_t processors,
                               std::uint32_t nodes);
 
+// Asks CUDA for more queues to a device than the eight it makes by itself: three nodes, what hashes
+// for them and copies to them have nine streams, and a stream that shares a queue with a resident
+// kernel waits for its end. Before the process's first call of CUDA; what the environment says
+// already stays.
+void ask_for_queues();
+
 // Multiprocessors of a device.
 Result<std::uint32_t> processors_of(int device);
 

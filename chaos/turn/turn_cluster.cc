@@ -341,6 +341,7 @@ std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all) {
   std::uint64_t added = 0;
   for (std::uint32_t block = 0; block < follower.block_count; ++block) {
     shared->counts = follower.counts[block];
+    shared->hurried = 0;
     added += ledger::follow_pass(follower, cluster.counted_log(n), block, all, *shared);
     follower.counts[block] = shared->counts;
   }

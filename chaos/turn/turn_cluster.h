@@ -9,7 +9,7 @@
 #pragma once
 
 #include "chaos/turn/counted_log.h"
-#include "chaos/turn/counting_service.h"
+#include "chaos/turn/counting_node.h"
 #include "common/status.h"
 #include "ledger/merkle_follow.h"
 #include "netcore/gpu_channel.h"
@@ -24,8 +24,6 @@
 #include <vector>
 
 namespace gcoord::chaos {
-
-using CountingNode = server::TurnNode<CountingService>;
 
 struct TurnClusterOptions {
   server::TurnShape shape;

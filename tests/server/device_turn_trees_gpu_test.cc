@@ -28,6 +28,7 @@ constexpr std::uint32_t kShards = 3000;
 class DeviceTurnTreesGpu : public testing::Test {
  protected:
   void SetUp() override {
+    chaos::ask_for_queues();
     const auto count = netcore::gpu_count();
     if (!count.ok()) {
       GTEST_SKIP() << count.status().to_string();

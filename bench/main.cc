@@ -196,13 +196,13 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
         .add_option("--hash",
                     options.hash,
                     "commit rates with and without Merkle trees on every replica, alternating; "
-                    "W[:P],...: W stripes of a turn to a multiprocessor (5 to 8), on P percent "
-                    "of them, and hashing on the rest")
+                    "P,... percent of a device's multiprocessors that have turns, like 70; the "
+                    "others hash")
         ->check(CLI::Validator{[](std::string& text) {
                                  const auto plans = parse_hash_plans(text);
                                  return plans.ok() ? std::string{} : plans.status().message();
                                },
-                               "PLANS"});
+                               "PERCENT,..."});
   }
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")

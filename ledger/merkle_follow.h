@@ -34,15 +34,16 @@ inline constexpr std::uint64_t kNoTree = ~std::uint64_t{0};
 // Leaves that one pass takes of one shard; the rest is for the next one.
 inline constexpr std::uint32_t kFollowRunMax = 32;
 
-// Leaves that are worth a pass: four for every thread of a block on a device.
-inline constexpr std::uint32_t kFollowLeavesMin = 512;
+// Leaves that are worth a pass: sixteen for every thread of a block on a device. With 500 a
+// multiprocessor of an H200 does 63 M compressions a second, with 170 to 270 of them 36 to 48.
+inline constexpr std::uint32_t kFollowLeavesMin = 2048;
 
 // And those of one shard that are: its log may be full soon.
-inline constexpr std::uint32_t kFollowShardMin = 16;
+inline constexpr std::uint32_t kFollowShardMin = kFollowRunMax;
 
 // Nothing that is decided stays out of the trees longer than this and a pass: little of the second
 // that an entry may take to a signed checkpoint.
-inline constexpr std::uint64_t kFollowPatienceNs = 4'000'000;
+inline constexpr std::uint64_t kFollowPatienceNs = 10'000'000;
 
 // A pause of a block that found nothing to do.
 inline constexpr std::uint32_t kFollowPauseNs = 2'000;

@@ -120,6 +120,7 @@ Status TurnCluster::carve_trees(std::uint32_t n) {
         ledger::carve_follower(arena, shards, options_.tree_levels, options_.hash_blocks);
     node.view.trees.decided = arena.template column<std::uint64_t>(shards);
     node.hash_end = arena.template column<std::uint64_t>(1);
+    node.hash_taken = arena.template column<std::uint32_t>(1);
     return follower;
   };
   ByteCount sum;
@@ -251,6 +252,11 @@ Result<std::vector<std::uint32_t>> TurnCluster::samples(std::uint32_t n) {
   GCOORD_TRY(const auto timed, copy(n, node(n).service.timed, 1));
   const auto count = std::min<std::uint64_t>(timed.front().sampled, kTimedSamples);
   return copy(n, node(n).service.sample_ns, count);
+}
+
+Result<std::uint32_t> TurnCluster::blocks_begun(std::uint32_t n) {
+  GCOORD_TRY(const auto taken, copy<std::uint32_t>(n, nodes_[n]->hash_taken, 1));
+  return taken.front();
 }
 
 Result<std::vector<std::uint64_t>> TurnCluster::decided(std::uint32_t n) {

@@ -68,6 +68,11 @@ class TurnCluster {
 
   CountedLog counted_log(std::uint32_t n) const;
 
+  // Blocks that hash for a node and have begun: counted by themselves, on devices.
+  std::uint32_t* blocks_taken(std::uint32_t n) const { return nodes_[n]->hash_taken; }
+
+  Result<std::uint32_t> blocks_begun(std::uint32_t n);
+
   // The host's end of the node's client channel.
   netcore::GpuChannelDevice client(std::uint32_t n) const;
 
@@ -99,6 +104,7 @@ class TurnCluster {
     CountingNode view;
     ledger::MerkleFollower follower;
     std::uint64_t* hash_end = nullptr;
+    std::uint32_t* hash_taken = nullptr;
     std::unique_ptr<netcore::GpuChannel> channel[server::kTurnPeers];
     std::unique_ptr<netcore::GpuChannel> client_device;
     std::unique_ptr<netcore::GpuChannel> client_host;

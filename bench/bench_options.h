@@ -25,6 +25,9 @@ struct BenchOptions {
   std::uint32_t clients = 256;
   std::uint32_t names = 10'000'000;  // Of locks.
   std::uint32_t leases = 1'000'000;
+  std::uint32_t watches = 1'000'000;   // Of one name, at most.
+  std::string part = "all";            // Of a benchmark that has parts.
+  std::string node_cores;              // What nodes run on; empty: what the benchmark does.
   std::string skew = "uniform";        // Of names: uniform or zipf.
   std::string durability = "durable";  // Of the cluster: durable or memory.
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.

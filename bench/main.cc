@@ -161,6 +161,21 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   return 0;
 }
 
+void add_hash(CLI::App& command, BenchOptions& options) {
+  const CLI::Validator plans{[](std::string& text) {
+                               const auto parsed = parse_hash_plans(text);
+                               return parsed.ok() ? std::string{} : parsed.status().message();
+                             },
+                             "PERCENT,..."};
+  command
+      .add_option("--hash",
+                  options.hash,
+                  "commit rates with and without Merkle trees on every replica, alternating; "
+                  "P,... percent of a device's multiprocessors that have turns, like 70; the "
+                  "others hash")
+      ->check(plans);
+}
+
 void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
   BenchOptions& options = arguments.options;
   const bool is_locks = std::string_view{benchmark.name} == "locks";
@@ -195,19 +210,6 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
-  if (std::string_view{benchmark.name} == "turn") {
-    command
-        .add_option("--hash",
-                    options.hash,
-                    "commit rates with and without Merkle trees on every replica, alternating; "
-                    "W[:P],...: W stripes of a turn to a multiprocessor (5 to 8), on P percent "
-                    "of them, and hashing on the rest")
-        ->check(CLI::Validator{[](std::string& text) {
-                                 const auto plans = parse_hash_plans(text);
-                                 return plans.ok() ? std::string{} : plans.status().message();
-                               },
-                               "PLANS"});
-  }
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));
@@ -254,7 +256,11 @@ int main_of(int argc, char** argv) {
   arguments.options.directory = "build/bench";
   arguments.options.shards = 0;
   for (const Benchmark& benchmark : kBenchmarks) {
-    add_options(*app.add_subcommand(benchmark.name, benchmark.what), benchmark, arguments);
+    CLI::App& command = *app.add_subcommand(benchmark.name, benchmark.what);
+    add_options(command, benchmark, arguments);
+    if (std::string_view{benchmark.name} == "turn") {
+      add_hash(command, arguments.options);
+    }
   }
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// gcoordctl lock acquire | release | get | ls | check; break and run have files of their own.
+// gcoordctl lock acquire | release | get | ls | check; break, move and run have files of their own.
 #include "cli/command.h"
 #include "cli/duration.h"
 #include "cli/read_flags.h"
@@ -503,6 +503,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
   add_read_flags(*verb, options->read);
 
   add_lock_break_command(*lock, context);
+  add_lock_move_command(*lock, context);
   add_lock_run_command(*lock, context);
   add_lock_deadlocks_command(*lock, context);
 }

@@ -11,9 +11,12 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -151,9 +154,15 @@ class RocksHistoryStore final : public HistoryStore {
     return Status{};
   }
 
+  // Kind by kind: a table in memory takes keys that follow one another ten times faster than those
+  // that jump between heads and tiles, and a batch has them shard by shard.
   Status write(const HistoryBatch& batch) override {
     rocksdb::WriteBatch writes(batch.size_bytes() + 64 * batch.change_count());
-    for (std::size_t k = 0; k < batch.change_count(); ++k) {
+    std::vector<std::size_t> order(batch.change_count());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(
+        order, {}, [&batch](std::size_t k) { return batch.change(k).key.front(); });
+    for (const std::size_t k : order) {
       const HistoryBatch::Change change = batch.change(k);
       const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),
                                  change.value.size()};

@@ -107,6 +107,8 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void answer_pruning();
 
   // PublicationPort, on the thread.
+  std::uint64_t now_ms() const override { return options_.now_ms(); }
+
   void send(NodeId to, std::vector<std::byte> message) override;
   void propose(std::vector<std::byte> entry) override;
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) override;

@@ -42,6 +42,9 @@ class PublicationPort {
  public:
   virtual ~PublicationPort() = default;
 
+  // The time by now, of which advance() is told the beginning of its call: to measure by.
+  virtual std::uint64_t now_ms() const = 0;
+
   // May be lost.
   virtual void send(NodeId to, std::vector<std::byte> message) = 0;
 

@@ -127,6 +127,8 @@ class PublicationWorld {
     }
 
     // PublicationPort.
+    std::uint64_t now_ms() const override { return world_.now_ms(); }
+
     void send(NodeId to, Bytes message) override { world_.post(id_, to, std::move(message)); }
 
     void propose(Bytes entry) override { world_.propose(id_, std::move(entry)); }

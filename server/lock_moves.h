@@ -40,8 +40,8 @@ inline constexpr std::uint32_t kMoveResendMs = 100;
 inline constexpr std::uint32_t kMoveAnswerMs = 5000;
 
 // First byte of the messages of this header. Never renumber.
-inline constexpr std::byte kMoveInKind{96};
-inline constexpr std::byte kMovedInKind{97};
+inline constexpr std::byte kMoveInKind{112};
+inline constexpr std::byte kMovedInKind{113};
 
 struct LockMovesOptions {
   NodeId node;

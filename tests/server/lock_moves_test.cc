@@ -251,12 +251,14 @@ TEST_F(LockMovesTest, L19AMoveIsFinishedWhoeverDiesAtWhateverStep) {
       world_.turn();
       move(home(), other());
       world_.turns(step);
-      // Both leaders are gone at once, with what they had sent and proposed.
+      // Both leaders are gone at once, with what they had sent and proposed. One of them comes back
+      // from its state to lead the other shard, or a third node leads both.
       world_.lead(home(), NodeId{3});
       world_.lead(other(), NodeId{3});
       if (restarts) {
         world_.restart(1);
         world_.restart(2);
+        world_.lead(other(), NodeId{1});
       }
       world_.turns(60);
       const auto at_home =
@@ -332,6 +334,21 @@ TEST_F(LockMovesTest, L19WhoeverComesBeforeTheLockIsToldToComeAgain) {
   const auto early = wait(third, 1, 1);
   EXPECT_EQ(world_.leader(third).sink.take(early).slot.detail, number(ErrorCode::LockMoving));
   EXPECT_TRUE(rpc::is_passing(ErrorCode::LockMoving));
+}
+
+TEST_F(LockMovesTest, L19ABadRequestChangesNothingAndSaysWhy) {
+  LockBench& bench = world_.leader(home());
+  const rpc::RequestSlot slot = bench.slot(RequestKind::LockMove);
+  const auto refused = [&](std::span<const std::byte> payload) {
+    return bench.sink.take(bench.send(slot, payload)).slot.detail;
+  };
+  EXPECT_EQ(refused({}), number(ErrorCode::PayloadMalformed));
+  EXPECT_EQ(refused(rpc::encode_move({ShardId{4}, kName})), number(ErrorCode::ShardOutOfRange));
+  EXPECT_EQ(refused(rpc::encode_move({other(), ""})), number(ErrorCode::NameEmpty));
+  EXPECT_EQ(refused(rpc::encode_move({other(), std::string(1025, 'a')})),
+            number(ErrorCode::NameTooLong));
+  EXPECT_EQ(refused(rpc::encode_move({other(), "a\xff"})), number(ErrorCode::NameNotUtf8));
+  EXPECT_TRUE(bench.engine.proposals.empty());
 }
 
 TEST_F(LockMovesTest, L19ADeviceTurnRefuses) {

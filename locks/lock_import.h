@@ -86,6 +86,7 @@ GCOORD_HD inline bool adopt_import(const LockTables& tables,
     return false;
   }
   reply.code = tables.requests[row].code;
+  reply.replayed = true;  // Whoever looks on has been told of it.
   if (reply.code == LockCode::Waiting) {
     GCOORD_ASSERT(tables.requests[row].holder.value == 0);
     replace_waiter(tables, row, request_row);

@@ -121,7 +121,7 @@ class World {
 
   // The lock leaves for the next shard, one comes from there, or one has arrived.
   LockCommand move_of(ShardId shard, NameHash hash) {
-    const ShardId other{(shard.value + 1) % options_.shards};
+    const ShardId other{(shard.value + 1) % options_.shard_count};
     const std::uint32_t moves = cpu_.residence(shard, hash).value_or(NameResidence{}).move_number;
     const std::uint32_t kind = below(4);
     if (kind < 2) {

@@ -216,8 +216,10 @@ void Dispatcher::on_failure(std::uint64_t id,
 
 // A lock that is known to have moved is asked for where it is.
 void Dispatcher::locate(Operation& operation) const {
-  const bool named =
-      operation.name_hash != NameHash{} && operation.slot.kind != rpc::RequestKind::LockCancel;
+  // A cancel goes where its acquire went, and the past of a shard stays in that shard.
+  const bool named = operation.name_hash != NameHash{} &&
+                     operation.slot.kind != rpc::RequestKind::LockCancel &&
+                     operation.slot.kind != rpc::RequestKind::LockGetAt;
   if (moved_.empty() || !named || operation.slot.has(rpc::RequestFlag::Moved)) {
     return;
   }

@@ -11,10 +11,9 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <numeric>
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -158,10 +157,14 @@ class RocksHistoryStore final : public HistoryStore {
   // that jump between heads and tiles, and a batch has them shard by shard.
   Status write(const HistoryBatch& batch) override {
     rocksdb::WriteBatch writes(batch.size_bytes() + 64 * batch.change_count());
-    std::vector<std::size_t> order(batch.change_count());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(
-        order, {}, [&batch](std::size_t k) { return batch.change(k).key.front(); });
+    std::map<char, std::vector<std::size_t>> kinds;
+    for (std::size_t k = 0; k < batch.change_count(); ++k) {
+      kinds[batch.change(k).key.front()].push_back(k);
+    }
+    std::vector<std::size_t> order;
+    for (const auto& [kind, changes] : kinds) {
+      order.insert(order.end(), changes.begin(), changes.end());
+    }
     for (const std::size_t k : order) {
       const HistoryBatch::Change change = batch.change(k);
       const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),

@@ -53,6 +53,8 @@ Publication::Counters::Counters(MetricsRegistry& registry)
       signing(registry.gauge(plain("signing", "1 while this node signs, 0 while it refuses"))),
       waiting(registry.gauge(
           plain("waiting_shards", "Shards with entries that no head in the cluster log has"))),
+      first(registry.gauge(
+          plain("first", "Leaves of the cluster log below this one are not kept here any more"))),
       proposals_lost(registry.counter(
           plain("proposals_lost_total", "Times that the log of shard 0 took no entry of a round"))),
       proposals_repeated(registry.counter(plain(
@@ -69,10 +71,12 @@ Publication::Publication(PublicationOptions options,
       heads_(options_.shard_count),
       stale_(options_.stale_window != 0 ? options_.stale_window
                                         : StaleHeads::window_for(options_.shard_count)),
-      review_([this](ShardId shard) {
-        return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
-                                                                         : nullptr;
-      }),
+      review_(
+          [this](ShardId shard) {
+            return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
+                                                                             : nullptr;
+          },
+          [this](std::span<const ShardId> shards) { return known_heads(shards); }),
       hunt_(options_.self, options_.nodes, [this](ShardId shard) { return port_.tree(shard); }),
       batch_(std::uint64_t{options_.incarnation.value} << 32u),
       times_(metrics) {
@@ -172,6 +176,7 @@ void Publication::advance(std::uint64_t now_ms) {
     lead();
   }
   repeat();
+  counters_.first.set(static_cast<std::int64_t>(port_.cluster_log().first()));
   counters_.waiting.set(static_cast<std::int64_t>(heads_.changed_count()));
   if (heads_.changed_count() == 0 && !round_) {
     news_ms_ = 0;  // A round had it already.
@@ -301,6 +306,23 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
       break;
   }
   return true;
+}
+
+// Of shards that others name: what this node does not have, or has no tree of for now, is no head.
+Result<std::vector<ledger::ShardHead>> Publication::known_heads(std::span<const ShardId> shards) {
+  std::vector<ShardId> own;
+  for (const ShardId shard : shards) {
+    if (shard.value < options_.shard_count && !hunt_.holds(shard)) {
+      own.push_back(shard);
+    }
+  }
+  GCOORD_TRY(const std::vector<ledger::ShardHead> known, port_.heads(own));
+  std::vector<ledger::ShardHead> heads;
+  for (auto next = known.begin(); const ShardId shard : shards) {
+    const bool found = next != known.end() && next->shard == shard;
+    heads.push_back(found ? *next++ : ledger::ShardHead{.shard = shard, .size = 0, .root = {}});
+  }
+  return heads;
 }
 
 // Signs what is ordered, here, and compared; of a run of rounds the last one, or some.

@@ -148,6 +148,7 @@ class Publication {
     Gauge& published;
     Gauge& signing;
     Gauge& waiting;
+    Gauge& first;
     Counter& proposals_lost;
     Counter& proposals_repeated;
   };
@@ -175,6 +176,7 @@ class Publication {
   bool append(std::span<const ledger::ShardHead> leaves);
   void compare();
   bool compare_leaf(const ledger::ShardHead& head);
+  Result<std::vector<ledger::ShardHead>> known_heads(std::span<const ShardId> shards);
   void vouch();
   void refuse(const Status& why);
   void publish();
@@ -194,6 +196,8 @@ class Publication {
   void begin_round();
   void give_up_round();
   std::vector<ledger::ShardHead> collect();
+  std::vector<ShardId> changed_shards();
+  bool read_back(const ledger::ShardHead& head);
   bool is_held(ShardId shard);
   void settle_round();
   void drop_disputed();

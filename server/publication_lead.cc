@@ -17,6 +17,9 @@ constexpr std::uint64_t kProposeAgainMs = 2000;
 // have undecided, so that clients' entries there find room. A million heads are 24,000 entries, and
 // with 32 at once each 1,400 heads would wait for a sync.
 constexpr std::size_t kEntriesUnderWay = 512;
+// Heads of a round that are read again before they are published: some milliseconds of reading, as
+// the last tile of a tree is hashed anew.
+constexpr std::size_t kReadBackMax = 64;
 // A shard that no majority agreed on is left alone for so long.
 constexpr std::uint64_t kHoldMs = 1000;
 
@@ -76,13 +79,52 @@ void Publication::begin_round() {
   settle_round();
 }
 
-// The next changed shards, in turn, so that none waits for ever behind busy ones of lower numbers.
+// The heads of the next changed shards. The first of them are read again from where they are kept:
+// all, but for rounds in which very many shards have news.
 std::vector<ledger::ShardHead> Publication::collect() {
+  const std::vector<ShardId> shards = changed_shards();
+  auto known = port_.heads(shards);
+  if (!known.ok()) {
+    fail(known.status());
+    return {};
+  }
   std::vector<ledger::ShardHead> heads;
+  for (const ledger::ShardHead& head : known.value()) {
+    const std::uint64_t before = heads_.at(head.shard).size;
+    const bool again = head.size != 0 && head.size == before && heads_.refreshed(head.shard);
+    if (head.size <= before && !again) {
+      continue;
+    }
+    if (heads.size() >= kReadBackMax || read_back(head)) {
+      heads.push_back(head);
+    }
+  }
+  return heads;
+}
+
+// False: the head is not to be had again from the disk.
+bool Publication::read_back(const ledger::ShardHead& head) {
+  const auto tree = port_.tree(head.shard);
+  const Status status = tree == nullptr ? Status{} : server::read_back(*tree, head);
+  if (status.ok()) {
+    return true;
+  }
+  held_[head.shard] = {now_ms_ + kHoldMs, news_ms_};
+  // Damage does not pass, and only another publisher can publish the shard: somebody has to hear of
+  // it. Anything else may, as when the tree was taken back since its size was read.
+  if (status.code() == StatusCode::DataLoss) {
+    doubt({.node = options_.self, .shard = head.shard, .size = head.size});
+  }
+  return false;
+}
+
+// As many as a round takes, in turn, so that none waits for ever behind busy ones of lower numbers.
+std::vector<ShardId> Publication::changed_shards() {
+  std::vector<ShardId> shards;
   const std::uint32_t count = heads_.shard_count();
   std::uint32_t shard = heads_.next_changed(cursor_);
   bool wrapped = false;
-  while (heads.size() < options_.round_heads_max) {
+  while (shards.size() < options_.round_heads_max) {
     if (shard >= count) {
       if (wrapped || cursor_ == 0) {
         break;
@@ -94,28 +136,13 @@ std::vector<ledger::ShardHead> Publication::collect() {
     if (wrapped && shard >= cursor_) {
       break;
     }
-    const ShardId id{shard};
-    const bool waits = is_held(id);
-    const auto tree = waits || hunt_.holds(id) ? nullptr : port_.tree(id);
-    const std::uint64_t size = tree == nullptr ? 0 : tree->size();
-    const std::uint64_t known = heads_.at(id).size;
-    if (size > known || (size != 0 && size == known && heads_.refreshed(id))) {
-      const auto root = ledger::root_at(*tree, size);
-      if (root.ok()) {
-        heads.push_back({id, size, root.value()});
-      } else {
-        held_[id] = {now_ms_ + kHoldMs, news_ms_};
-        // Damage does not pass, and only another publisher can publish the shard: somebody has to
-        // hear of it. Anything else may, as when the tree was taken back since its size was read.
-        if (root.status().code() == StatusCode::DataLoss) {
-          doubt({.node = options_.self, .shard = id, .size = size});
-        }
-      }
+    if (!is_held(ShardId{shard}) && !hunt_.holds(ShardId{shard})) {
+      shards.push_back(ShardId{shard});
     }
     shard = heads_.next_changed(shard + 1);
   }
   cursor_ = shard >= count ? 0 : shard;
-  return heads;
+  return shards;
 }
 
 // Whether the shard is left alone for now. What it waited for counts for the round that has it.

@@ -321,9 +321,6 @@ class LockModel : public LockModelParts {
       return {LockCode::MoveNotPlain};
     }
     const std::uint64_t to = move_shard(command).value;
-    if (to == 0) {
-      return {LockCode::MoveRefused};
-    }
     have_keeper();
     names_[name] = {names_[name].number + 1, true, to};
     if (found != locks_.end()) {

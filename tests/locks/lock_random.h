@@ -122,7 +122,7 @@ class CommandSource {
     const std::string& name = kNames[random.name];
     const std::uint32_t number = model.moves_of(hash_name(name)) + (random.odd ? 0 : 1);
     if (random.kind < 45) {
-      return make_move_out(name, ShardId{random.odd ? 0u : 2u});
+      return make_move_out(name, ShardId{random.odd ? 3u : 2u});
     }
     if (random.kind == 47) {
       return make_move_done(hash_name(name), std::max(number, 2u) - 1);

@@ -224,6 +224,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
 
   add_lock_look_commands(*lock, context);
   add_lock_break_command(*lock, context);
+  add_lock_move_command(*lock, context);
   add_lock_run_command(*lock, context);
   add_lock_deadlocks_command(*lock, context);
 }

@@ -63,7 +63,8 @@ ShardId shard_of_name(const Core& core, std::string_view name) {
 OperationPtr name_operation(const Core& core, rpc::RequestKind kind, std::string_view name) {
   auto operation = std::make_unique<Operation>();
   operation->slot.kind = kind;
-  operation->slot.shard = shard_of_name(core, name).value;
+  operation->name_hash = hash_name(name);
+  operation->slot.shard = shard_of(operation->name_hash, core.shard_count()).value;
   operation->payload = name;
   operation->deadline = core.request_deadline();
   return operation;

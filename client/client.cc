@@ -9,6 +9,7 @@
 #include "client/future_of.h"
 #include "client/leader_stream.h"
 #include "client/ledger_prune.h"
+#include "client/move_lock.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
@@ -309,6 +310,12 @@ Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std
 Result<BrokenLock> Client::break_lock(std::string_view name, BreakOptions options) {
   return await<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
     client::break_lock(*impl_->core(), name, options, std::move(callback));
+  });
+}
+
+Status Client::move_lock(std::string_view name, std::uint32_t to_shard) {
+  return await<Status>(*impl_->core(), [&](auto callback) {
+    client::move_lock(*impl_->core(), name, to_shard, std::move(callback));
   });
 }
 

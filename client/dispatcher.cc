@@ -14,6 +14,9 @@ namespace {
 // A chain of hints longer than this is a circle; wait for the nodes to agree.
 constexpr std::uint32_t kRedirectsMax = 3;
 
+// A lock is moved home and on again while a request is under way, if at all; more is a circle.
+constexpr std::uint32_t kMovesMax = 8;
+
 // A release, or a break, that was sent again, under another number or under none, finds its work
 // done: the first one was executed.
 bool released_before(const Operation& operation, rpc::ErrorCode code) {
@@ -70,6 +73,7 @@ Dispatcher::Dispatcher(const ClientOptions& options, NodeSet& nodes, SessionLost
 
 void Dispatcher::submit(OperationPtr operation) {
   Operation& submitted = *operation;
+  locate(submitted);
   const std::uint64_t id = operations_.add(std::move(operation));
   begin(id, submitted);
 }
@@ -188,6 +192,9 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (code == rpc::ErrorCode::NotLeader) {
     return redirect(id, operation, NodeId{slot.leader}, std::move(status));
   }
+  if (code == rpc::ErrorCode::LockMoved && follows(operation, slot)) {
+    return follow(id, operation, ShardId{static_cast<std::uint32_t>(slot.extra)}, status);
+  }
   if (rpc::is_passing(code)) {
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
@@ -205,6 +212,49 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (code == rpc::ErrorCode::SessionExpired && session != nullptr) {
     on_session_lost_(session);
   }
+}
+
+// A lock that is known to have moved is asked for where it is.
+void Dispatcher::locate(Operation& operation) const {
+  // A cancel goes where its acquire went, and the past of a shard stays in that shard.
+  const bool named = operation.name_hash != NameHash{} &&
+                     operation.slot.kind != rpc::RequestKind::LockCancel &&
+                     operation.slot.kind != rpc::RequestKind::LockGetAt;
+  if (moved_.empty() || !named || operation.slot.has(rpc::RequestFlag::Moved)) {
+    return;
+  }
+  if (const auto shard = moved_.find(operation.name_hash)) {
+    operation.slot.shard = shard->value;
+    operation.slot.set(rpc::RequestFlag::Moved);
+  }
+}
+
+bool Dispatcher::follows(const Operation& operation, const rpc::ReplySlot& slot) const {
+  return operation.name_hash != NameHash{} && operation.target == Target::ShardLeader &&
+         operation.slot.kind != rpc::RequestKind::LockCancel && operation.moves < kMovesMax &&
+         slot.extra < nodes_.cluster()->shard_count && slot.extra != operation.slot.shard;
+}
+
+// Asks for the lock where it has gone, under a number of that shard: here nothing was done. A lock
+// is never further from the shard of its name than one move.
+void Dispatcher::follow(std::uint64_t id, Operation& operation, ShardId to, Status status) {
+  const bool home = to == shard_of(operation.name_hash, nodes_.cluster()->shard_count);
+  if (home) {
+    moved_.forget(operation.name_hash);
+    operation.slot.unset(rpc::RequestFlag::Moved);
+  } else {
+    moved_.learn(operation.name_hash, to);
+    operation.slot.set(rpc::RequestFlag::Moved);
+  }
+  const std::uint32_t from = std::exchange(operation.slot.shard, to.value);
+  const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
+  ++operation.moves;
+  ++statistics_.moves;
+  operation.last_failure = std::move(status);
+  if (operation.session != nullptr && sequence != 0) {
+    end_number(*operation.session, from, sequence);
+  }
+  begin(id, operation);
 }
 
 void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status) {

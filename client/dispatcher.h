@@ -11,6 +11,7 @@
 
 #include "client/backoff.h"
 #include "client/leader_cache.h"
+#include "client/moved_names.h"
 #include "client/node_set.h"
 #include "client/operation.h"
 
@@ -68,12 +69,17 @@ class Dispatcher {
                   Operation& operation,
                   const rpc::ReplySlot& slot,
                   Status status);
+  void locate(Operation& operation) const;
+  bool follows(const Operation& operation, const rpc::ReplySlot& slot) const;
+  void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
   void retry(std::uint64_t id, Operation& operation, Status status);
   void resume(std::uint64_t id, Operation& operation);
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
   void take_back(const Operation& acquire);
+  void take_back_moved(const Operation& cancel, const std::string& name);
+  void release_late(const Operation& cancel, const std::string& name, std::uint64_t token);
   void look_at_node(Operation& operation, TimePoint now);
   Status why_late(const Operation& operation) const;
   void complete(std::uint64_t id, const Answer& answer);
@@ -88,6 +94,7 @@ class Dispatcher {
   SessionLost on_session_lost_;
   OperationTable operations_;
   LeaderCache leaders_;
+  MovedNames moved_;
   Backoff backoff_;
   TimePoint next_event_ = kTimeNever;
   ClientStatistics statistics_;

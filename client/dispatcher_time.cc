@@ -69,6 +69,10 @@ void Dispatcher::take_back(const Operation& acquire) {
   auto cancel = std::make_unique<Operation>();
   cancel->slot.kind = rpc::RequestKind::LockCancel;
   cancel->slot.shard = acquire.slot.shard;
+  if (acquire.slot.has(rpc::RequestFlag::Moved)) {
+    cancel->slot.set(rpc::RequestFlag::Moved);
+  }
+  cancel->name_hash = acquire.name_hash;
   cancel->slot.session = acquire.slot.session;
   cancel->slot.sequence = acquire.slot.sequence;
   cancel->payload = acquire.name();
@@ -77,26 +81,67 @@ void Dispatcher::take_back(const Operation& acquire) {
   cancel->deadline = options_.clock->now() + std::chrono::milliseconds{acquire.session->ttl_ms};
   const auto session = acquire.session;
   const std::string name = cancel->payload;
-  const TimePoint deadline = cancel->deadline;
-  cancel->callback = [this, session, name, deadline](const Answer& answer) {
-    const bool granted =
-        answer.status.detail() == static_cast<std::uint32_t>(rpc::ErrorCode::AcquireGranted);
-    if (!granted || answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
-      return;  // Nothing came of it, or the lock was the session's before and stays so.
+  // What the callback needs of the operation that it is of.
+  Operation like;
+  like.slot = cancel->slot;
+  like.session = session;
+  like.name_hash = cancel->name_hash;
+  like.deadline = cancel->deadline;
+  cancel->callback = [this, like = std::move(like), name](const Answer& answer) {
+    const auto code = static_cast<rpc::ErrorCode>(answer.status.detail());
+    if (code == rpc::ErrorCode::LockMoved) {
+      moved_.learn(like.name_hash, ShardId{static_cast<std::uint32_t>(answer.slot.extra)});
+      return take_back_moved(like, name);
     }
-    auto release = std::make_unique<Operation>();
-    release->slot.kind = rpc::RequestKind::LockRelease;
-    release->slot.shard = answer.slot.shard;
-    release->slot.session = session->id.value;
-    release->slot.token = answer.slot.token;
-    release->payload = name;
-    release->session = session;
-    // The first of several holds is none that is held again.
-    release->counted = session->counts_holds.load(std::memory_order_relaxed);
-    release->deadline = deadline;
-    submit(std::move(release));
+    if (code == rpc::ErrorCode::AcquireGranted && !answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
+      release_late(like, name, answer.slot.token);
+    }  // Else nothing came of it, or the lock was the session's before and stays so.
   };
   submit(std::move(cancel));
+}
+
+void Dispatcher::release_late(const Operation& cancel,
+                              const std::string& name,
+                              std::uint64_t token) {
+  auto release = std::make_unique<Operation>();
+  release->slot.kind = rpc::RequestKind::LockRelease;
+  release->slot.shard = shard_of(cancel.name_hash, nodes_.cluster()->shard_count).value;
+  release->slot.session = cancel.slot.session;
+  release->slot.token = token;
+  release->name_hash = cancel.name_hash;
+  release->payload = name;
+  release->session = cancel.session;
+  // The first of several holds is none that is held again.
+  release->counted = cancel.session->counts_holds.load(std::memory_order_relaxed);
+  release->deadline = cancel.deadline;
+  submit(std::move(release));
+}
+
+// The wait went with its lock. Whoever asks for the lock there has the wait's place, and gives it
+// up when its own time is over, which is at once.
+void Dispatcher::take_back_moved(const Operation& cancel, const std::string& name) {
+  auto acquire = std::make_unique<Operation>();
+  acquire->slot.kind = rpc::RequestKind::LockAcquire;
+  acquire->slot.shard = shard_of(cancel.name_hash, nodes_.cluster()->shard_count).value;
+  acquire->slot.session = cancel.slot.session;
+  acquire->slot.ttl_ms = cancel.session->ttl_ms;
+  acquire->slot.set(rpc::RequestFlag::Wait);
+  acquire->name_hash = cancel.name_hash;
+  acquire->payload = name;
+  acquire->session = cancel.session;
+  acquire->wait_until = options_.clock->now();
+  acquire->deadline = cancel.deadline;
+  Operation like;
+  like.slot = cancel.slot;
+  like.session = cancel.session;
+  like.name_hash = cancel.name_hash;
+  like.deadline = cancel.deadline;
+  acquire->callback = [this, like = std::move(like), name](const Answer& answer) {
+    if (answer.status.ok() && !answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
+      release_late(like, name, answer.slot.token);
+    }
+  };
+  submit(std::move(acquire));
 }
 
 Status Dispatcher::why_late(const Operation& operation) const {

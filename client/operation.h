@@ -4,6 +4,7 @@
 #include "client/session_lease.h"
 #include "client/session_record.h"
 #include "common/ids.h"
+#include "common/name_hash.h"
 #include "gcoord/status.h"
 #include "rpc/request.h"
 
@@ -43,6 +44,7 @@ struct Operation {
   rpc::RequestSlot slot;
   std::string payload;
   std::function<void(const Answer&)> callback;
+  NameHash name_hash;  // Of what names one lock, whose shard slot.shard is; else 0.
   Target target = Target::ShardLeader;
   NodeId node;                  // Of OneNode.
   bool try_once = false;        // Is not sent again, whatever happens.
@@ -61,6 +63,7 @@ struct Operation {
   TimePoint retry_at{};
   std::uint32_t attempt = 0;
   std::uint32_t redirects = 0;   // In a row, without a back-off between.
+  std::uint32_t moves = 0;       // How often it was told that its lock has moved.
   std::uint32_t sent_count = 0;  // More than 0: a node may have executed it.
   bool renumbered = false;       // An earlier number's outcome is not known.
   bool counted = false;          // Twice is not the same as once: never renumbered.

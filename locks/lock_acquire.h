@@ -10,9 +10,11 @@
 #include "common/hd.h"
 #include "locks/lock_command.h"
 #include "locks/lock_extra.h"
+#include "locks/lock_import.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_queue.h"
 #include "locks/lock_reply.h"
+#include "locks/lock_residence.h"
 #include "locks/lock_share.h"
 #include "locks/lock_table.h"
 
@@ -137,6 +139,42 @@ GCOORD_HD inline void acquire_shared(const ApplyPoint& at,
   }
 }
 
+// The session takes a marked lock that nobody has, as it asks.
+GCOORD_HD inline void take_marked(const ApplyPoint& at,
+                                  const LockCommand& command,
+                                  LockRow lock_row,
+                                  SessionRow session_row,
+                                  LockReply& reply) {
+  const LockTables& tables = at.tables;
+  const HoldAsk ask = hold_ask(command);
+  reply.code = LockCode::Granted;
+  if ((ask.flags & kHoldShared) != 0) {
+    reply.token = next_token(tables, at.shard);
+    add_share(tables, lock_row, tables.locks.take(), {session_row, reply.token, at.index, ask});
+    return;
+  }
+  const LockRecord& lock = tables.locks[lock_row];
+  LockExtra extra = load_extra(tables, lock);
+  extra.note_first = store_note(tables, note_start(command), command.note_bytes);
+  extra.delay_ms = ask.delay_ms;
+  store_extra(tables, lock, extra);
+  grant(tables, lock_row, session_row, at.index);
+  reply.token = lock.token;
+}
+
+// Nobody has the lock, but its record stands: the name was moved.
+GCOORD_HD inline void acquire_kept(const ApplyPoint& at,
+                                   const LockCommand& command,
+                                   LockRow lock_row,
+                                   SessionRow session_row,
+                                   LockReply& reply) {
+  answer_kept(at.tables, lock_row, reply);
+  if (reply.code == LockCode::NotHeld && (command.hold_flags & kHoldDowngrade) == 0) {
+    take_from_keeper(at.tables, lock_row);
+    take_marked(at, command, lock_row, session_row, reply);
+  }
+}
+
 // The lock is held, and it is marked or the acquire asks for more than a plain hold.
 template <typename Point>
 GCOORD_HD_APART void acquire_held_apart(const Point& at,
@@ -146,7 +184,11 @@ GCOORD_HD_APART void acquire_held_apart(const Point& at,
                                         LockReply& reply) {
   const LockTables& tables = at.tables;
   const LockRecord& lock = tables.locks[lock_row];
-  if (is_marked(lock) && load_extra(tables, lock).share_count != 0) {
+  if (is_kept(tables, lock)) {
+    acquire_kept(at, command, lock_row, tables.requests[request_row].session_row, reply);
+  } else if (adopt_import(tables, command, lock_row, request_row, reply)) {
+    return;
+  } else if (is_marked(lock) && load_extra(tables, lock).share_count != 0) {
     acquire_shared(at, command, lock_row, request_row, reply);
   } else if (lock.holder == tables.requests[request_row].session_row) {
     acquire_own(at, hold_ask(command), lock_row, reply);
@@ -185,31 +227,17 @@ GCOORD_HD_APART void acquire_free_apart(const Point& at,
                                         const LockCommand& command,
                                         SessionRow session_row,
                                         LockReply& reply) {
-  const LockTables& tables = at.tables;
-  const HoldAsk ask = hold_ask(command);
-  if ((ask.flags & kHoldDowngrade) != 0) {
+  if ((command.hold_flags & kHoldDowngrade) != 0) {
     reply.code = LockCode::NotHeld;
     return;
   }
   const LockRow lock_row =
-      create_lock(tables,
+      create_lock(at.tables,
                   at.shard,
                   LockName{command.name_hash, command.name, command.name_bytes},
                   at.keys.lock_hash);
-  mark(tables, lock_row);
-  reply.code = LockCode::Granted;
-  if ((ask.flags & kHoldShared) != 0) {
-    reply.token = next_token(tables, at.shard);
-    add_share(tables, lock_row, tables.locks.take(), {session_row, reply.token, at.index, ask});
-    return;
-  }
-  const LockRecord& lock = tables.locks[lock_row];
-  LockExtra extra = load_extra(tables, lock);
-  extra.note_first = store_note(tables, note_start(command), command.note_bytes);
-  extra.delay_ms = ask.delay_ms;
-  store_extra(tables, lock, extra);
-  grant(tables, lock_row, session_row, at.index);
-  reply.token = lock.token;
+  mark(at.tables, lock_row);
+  take_marked(at, command, lock_row, session_row, reply);
 }
 
 // What a waiter asks for, once its reply is stored; and it takes what it will need.
@@ -262,6 +290,9 @@ GCOORD_HD_APART void release_apart(const Point& at,
                                    LockRow lock_row,
                                    LockReply& reply) {
   const LockTables& tables = at.tables;
+  if (answer_kept(tables, lock_row, reply)) {
+    return;
+  }
   const LockRecord& lock = tables.locks[lock_row];
   LockExtra extra = load_extra(tables, lock);
   const bool shared = extra.share_count != 0;

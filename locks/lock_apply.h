@@ -14,6 +14,7 @@
 #include "locks/lock_command.h"
 #include "locks/lock_delay_end.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_move.h"
 #include "locks/lock_office.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_requests.h"
@@ -171,6 +172,10 @@ GCOORD_HD constexpr bool registers(const LockCommand& command) {
 GCOORD_HD inline void apply_of_session(const ApplyPoint& at,
                                        const LockCommand& command,
                                        LockReply& reply) {
+  if (command.session == kKeeperSession) {
+    reply.code = LockCode::SessionUnknown;
+    return;
+  }
   SessionRow row = find_session(at.tables, at.shard, command.session, at.keys);
   const bool adds = row.value == 0 && registers(command);
   if (adds) {
@@ -209,6 +214,12 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
       return apply_break(at, command, reply);
     case LockCommandKind::EndDelay:
       return apply_end_delay(at, command, reply);
+    case LockCommandKind::MoveOut:
+      return apply_move_out(at, command, reply);
+    case LockCommandKind::MoveIn:
+      return apply_move_in(at, command, reply);
+    case LockCommandKind::MoveDone:
+      return apply_move_done(at, command, reply);
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;

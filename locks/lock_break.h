@@ -88,6 +88,9 @@ GCOORD_HD_APART void apply_break(const Point& at, const LockCommand& command, Lo
     reply.code = LockCode::NotHeld;
     return;
   }
+  if (answer_kept(tables, row, reply)) {
+    return;
+  }
   const LockRecord& lock = tables.locks[row];
   reply.token = lock.token;
   reply.holder = tables.sessions[lock.holder].session;

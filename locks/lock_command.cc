@@ -5,6 +5,8 @@
 #include "locks/byte_codec.h"
 #include "locks/lock_break_wait.h"
 #include "locks/lock_force_command.h"
+#include "locks/lock_move_command.h"
+#include "locks/lock_table.h"
 
 #include <string>
 
@@ -78,6 +80,12 @@ Status check_fields(const LockCommand& command) {
   }
   if (kind_has_sequence(command.kind) && command.sequence.value == 0) {
     return bad("sequence 0");
+  }
+  if (command.session == kKeeperSession) {
+    return bad("a session that is no client's");
+  }
+  if (is_imported(command.sequence)) {
+    return bad("a sequence that is no client's");
   }
   if (kind_acknowledges(command.kind)) {
     const bool in_order = command.acked_below.value > 0 && command.acked_below <= command.sequence;
@@ -298,6 +306,9 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (command.kind == LockCommandKind::BreakWait) {
     return encode_break_wait(command, out);
   }
+  if (is_move_kind(command.kind)) {
+    return encode_move(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -348,6 +359,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   }
   if (command.kind == LockCommandKind::BreakWait) {
     return decode_break_wait(bytes.subspan(1));
+  }
+  if (is_move_kind(command.kind)) {
+    return decode_move(command.kind, bytes.subspan(1));
   }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};

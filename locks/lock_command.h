@@ -15,6 +15,7 @@
 //   BreakLock        kind 1, flags 1, token 8, name bytes 2, bytes of who 1, name, who, reason
 //   EndDelay         kind 1, flags 1, name hash 16, token 8
 //   BreakWait        see lock_break_wait.h
+//   MoveOut, MoveIn, MoveDone  see lock_move_command.h
 //   Proclaim         as a release, and after the token the note
 //   Transfer         as a release, and after the token the session that is to hold the lock 8
 //
@@ -54,9 +55,12 @@ enum class LockCommandKind : std::uint8_t {
   BreakLock = 7,   // Ends holds of a lock, whoever has them.
   EndDelay = 8,    // The delay of a lock whose holder failed is over.
   BreakWait = 13,  // See lock_break_wait.h.
-  Unknown = 255,   // Never encoded: what a driver applies for an entry that does not decode.
-  Proclaim = 9,    // The holder changes its note.
-  Transfer = 10,   // The holder hands the lock over to one of those who wait for it.
+  MoveOut = 14,    // These three: see lock_move_command.h.
+  MoveIn = 15,
+  MoveDone = 16,
+  Unknown = 255,  // Never encoded: what a driver applies for an entry that does not decode.
+  Proclaim = 9,   // The holder changes its note.
+  Transfer = 10,  // The holder hands the lock over to one of those who wait for it.
 };
 
 // Bits of LockCommand::flags. Never renumber.
@@ -89,7 +93,8 @@ struct LockCommand {
   // behind the name's. Its token is the note's hash, so that whoever tells commands apart sees it.
   std::uint8_t hold_flags = 0;
   std::uint8_t hold_permits = 0;
-  std::uint16_t note_bytes = 0;  // Of BreakLock: who and, behind that, why; sequence is their hash.
+  // Of BreakLock: who and, behind that, why; of MoveIn: holder and waiters. sequence is their hash.
+  std::uint16_t note_bytes = 0;
   SessionId session;
   RequestSequence sequence;
   // Every sequence below it has been answered and its reply may be forgotten; 1 <= it <= sequence.

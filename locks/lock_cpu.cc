@@ -78,10 +78,12 @@ LockReply LockCpu::apply(
   reserve(demand_of(command));
   const bool breaks = command.kind == LockCommandKind::BreakLock;
   const auto targets = breaks ? break_targets(shard, command) : std::vector<BreakTarget>{};
+  const std::vector<SessionId> newcomers = sessions_to_come(shard, command);
   const LockReply reply = locks::apply(tables_, shard, index, command, events);
   unknown_command_count_ += reply.code == LockCode::UnknownCommand ? 1 : 0;
   follow_break(targets, shard, command);
   follow_force(command, reply, shard);
+  follow_newcomers(newcomers, shard, now);
   follow(reply, shard, now);
   return reply;
 }
@@ -181,8 +183,10 @@ Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tic
   install_snapshot(tables_, shard, snapshot);
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
-    register_with_clock(row, now);
-    follow_restored(row, now);
+    if (is_timed(row)) {
+      register_with_clock(row, now);
+      follow_restored(row, now);
+    }
   }
   return {};
 }
@@ -190,7 +194,9 @@ Status LockCpu::deserialize(ShardId shard, std::span<const std::byte> bytes, Tic
 void LockCpu::drop(ShardId shard) {
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
-    clock_.on_removed(row, false);
+    if (is_timed(row)) {
+      clock_.on_removed(row, false);
+    }
   }
   delays_.drop(shard);
   drop_shard(tables_, shard);
@@ -200,7 +206,9 @@ void LockCpu::on_became_leader(ShardId shard, Tick now, std::uint64_t election_t
   led_[shard.value / kWordBits] |= std::uint64_t{1} << (shard.value % kWordBits);
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
-    clock_.on_led(row, now, election_ticks);
+    if (is_timed(row)) {
+      clock_.on_led(row, now, election_ticks);
+    }
   }
   delays_.on_led(shard);
 }
@@ -209,7 +217,9 @@ void LockCpu::on_lost_leadership(ShardId shard) {
   led_[shard.value / kWordBits] &= ~(std::uint64_t{1} << (shard.value % kWordBits));
   SessionRow row = tables_.shard(shard).session_first;
   for (; row.value != 0; row = tables_.sessions[row].shard_next) {
-    clock_.on_not_led(row);
+    if (is_timed(row)) {
+      clock_.on_not_led(row);
+    }
   }
   delays_.on_not_led(shard);
 }

@@ -23,6 +23,7 @@
 #include "locks/lock_demand.h"
 #include "locks/lock_query.h"
 #include "locks/lock_reply.h"
+#include "locks/lock_residence.h"
 #include "locks/lock_table.h"
 #include "locks/mapped_column.h"
 #include "locks/session_clock.h"
@@ -109,6 +110,23 @@ struct QueuedWaiter {
   std::string note;  // What it will leave with the lock.
 };
 
+struct NameResidence {
+  Residence residence = Residence::Native;
+  std::uint32_t move_number = 0;
+  ShardId away_to;         // Of one that is away,
+  bool departing = false;  // and may not have arrived.
+};
+
+// A lock that was taken out of a shard, as it has to come into another one (lock_move_command.h).
+struct DepartedLock {
+  std::string text;  // The name and right behind it holder and waiters, as a MoveIn has them.
+  std::uint16_t name_bytes = 0;
+  ShardId to;
+  std::uint32_t number = 0;
+  FencingToken token;
+  std::uint64_t token_last = 0;
+};
+
 class LockCpu {
  public:
   explicit LockCpu(const LockOptions& options);
@@ -147,7 +165,7 @@ class LockCpu {
   template <typename Wanted>
   std::optional<HeldLock> held(LockRow row, Wanted wanted) const {
     const LockRecord& lock = tables_.locks[row];
-    const bool held = lock.holder.value != 0 && !is_share(lock);
+    const bool held = lock.holder.value != 0 && !is_share(lock) && !is_kept(tables_, lock);
     return held && wanted(lock.shard) ? std::optional{describe(row)} : std::nullopt;
   }
 
@@ -157,6 +175,12 @@ class LockCpu {
                                     std::uint32_t first_place,
                                     std::size_t limit) const;
   bool registered(ShardId shard, SessionId session) const;
+
+  // What this shard knows of a name that was moved: nothing of one that never was.
+  std::optional<NameResidence> residence(ShardId shard, NameHash name) const;
+
+  // Locks that are away from the shard and may not have arrived where they were sent.
+  std::vector<DepartedLock> departed(ShardId shard) const;
 
   // What the session lost by force, in all its shards.
   std::vector<LostLock> losses(SessionId session) const;
@@ -221,6 +245,15 @@ class LockCpu {
   void follow_delays(SessionRow row, ShardId shard, Tick now);
   void follow_restored(SessionRow row, Tick now);
   void follow_force(const LockCommand& command, const LockReply& reply, ShardId shard);
+  // What a moved lock brings along: sessions that it registers.
+  std::vector<SessionId> sessions_to_come(ShardId shard, const LockCommand& command) const;
+  void follow_newcomers(const std::vector<SessionId>& sessions, ShardId shard, Tick now);
+
+  // Whether a session's time runs: not that of a shard's keeper.
+  bool is_timed(SessionRow row) const {
+    return tables_.sessions[row].phase != SessionPhase::Keeper;
+  }
+
   void register_with_clock(SessionRow row, Tick now);
   bool leads(ShardId shard) const;
   bool remembers(ShardId shard, const LockCommand& command) const;

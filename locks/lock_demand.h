@@ -7,6 +7,8 @@
 
 #include "common/hd.h"
 #include "locks/lock_command.h"
+#include "locks/lock_extra.h"
+#include "locks/lock_move_command.h"
 #include "locks/lock_names.h"
 #include "locks/lock_reply.h"
 
@@ -34,6 +36,25 @@ struct LockDemand {
     return *this;
   }
 };
+
+// The shard's keeper and a marked record; and what a lock leaves to be sent, or brings along.
+GCOORD_HD inline LockDemand demand_of_move(const LockCommand& command) {
+  LockDemand demand;
+  demand.locks = 1;
+  demand.sessions = 1;
+  demand.name_blocks = 1 + name_block_count(command.name_bytes);
+  if (command.kind == LockCommandKind::MoveOut) {
+    demand.name_blocks += 1 + kMoveWaitersMax;
+    demand.events = kMoveWaitersMax;
+    return demand;
+  }
+  const std::uint32_t moved = moved_count(command);
+  demand.sessions += moved;
+  demand.requests = moved;
+  demand.events = 1;
+  demand.waits = moved;
+  return demand;
+}
 
 GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
   LockDemand demand;
@@ -83,6 +104,11 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
     case LockCommandKind::EndDelay:
       demand.events = 1;
       break;
+    case LockCommandKind::MoveOut:
+    case LockCommandKind::MoveIn:
+      demand = demand_of_move(command);
+      break;
+    case LockCommandKind::MoveDone:
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
       break;

@@ -23,6 +23,13 @@
 
 namespace gcoord::locks {
 
+// Where the lock of a name is that was moved (lock_move.h). Never renumber: they are in snapshots.
+enum class Residence : std::uint8_t {
+  Native = 0,  // The name was never moved, as far as this shard knows.
+  Here = 1,    // It was moved to this shard.
+  Away = 2,    // It was moved away from it.
+};
+
 struct LockExtra {
   NameBlockRow name_first;
   std::uint32_t hold_count = 1;  // Of the holder; 0: it failed, and the lock stays (lock_delay.h).
@@ -33,6 +40,10 @@ struct LockExtra {
   std::uint32_t permits_limit = 0;  // While it is held together; 0: by readers.
   std::uint32_t permits_used = 0;
   std::uint32_t delay_ms = 0;  // What the holder asked for; see HoldAsk.
+  Residence residence = Residence::Native;
+  std::uint32_t move_number = 0;  // Of the name's newest move that this shard took part in.
+  ShardId away_to;                // Where it was moved to, of one that is away.
+  NameBlockRow export_first;      // Of one that is away, until it has arrived (lock_move.h).
 };
 
 GCOORD_HD inline NameBlockRow extra_row(const LockRecord& lock) {
@@ -46,12 +57,19 @@ GCOORD_HD inline LockExtra load_extra(const LockTables& tables, const LockRecord
   extra.name_first = NameBlockRow{block.next};
   extra.hold_count = block.words[0] & 0xffffu;
   extra.delay_ms = block.words[0] >> 16;
+  extra.share_count = block.words[4] & 0xffu;
+  extra.residence = static_cast<Residence>(block.words[4] >> 8);
+  extra.permits_limit = block.words[5] & 0xffffu;
+  extra.permits_used = block.words[5] >> 16;
+  extra.move_number = block.words[6];
+  if (extra.residence == Residence::Away) {
+    extra.export_first = NameBlockRow{block.words[1]};
+    extra.away_to = ShardId{block.words[2]};
+    return extra;
+  }
   extra.note_first = NameBlockRow{block.words[1]};
   extra.share_first = LockRow{block.words[2]};
   extra.share_last = LockRow{block.words[3]};
-  extra.share_count = block.words[4];
-  extra.permits_limit = block.words[5];
-  extra.permits_used = block.words[6];
   return extra;
 }
 
@@ -61,12 +79,14 @@ GCOORD_HD inline void store_extra(const LockTables& tables,
   NameBlock block;
   block.next = extra.name_first.value;
   block.words[0] = extra.hold_count | extra.delay_ms << 16;
-  block.words[1] = extra.note_first.value;
-  block.words[2] = extra.share_first.value;
+  const bool away = extra.residence == Residence::Away;
+  GCOORD_ASSERT(extra.share_count <= kHoldersMax);
+  block.words[1] = away ? extra.export_first.value : extra.note_first.value;
+  block.words[2] = away ? extra.away_to.value : extra.share_first.value;
   block.words[3] = extra.share_last.value;
-  block.words[4] = extra.share_count;
-  block.words[5] = extra.permits_limit;
-  block.words[6] = extra.permits_used;
+  block.words[4] = extra.share_count | static_cast<std::uint32_t>(extra.residence) << 8;
+  block.words[5] = extra.permits_limit | extra.permits_used << 16;
+  block.words[6] = extra.move_number;
   tables.name_blocks[extra_row(lock)] = block;
 }
 
@@ -90,12 +110,28 @@ GCOORD_HD inline void release_note(const LockTables& tables, NameBlockRow first)
   }
 }
 
+// Waiters that a lock takes along when it is moved to another shard. Sixteen times what one session
+// may have in a shard; 12 bytes each in the log.
+inline constexpr std::uint32_t kMoveWaitersMax = 1024;
+
+// Gives back what a lock that is away left to be sent: a block for the lock, one for each waiter.
+GCOORD_HD inline void release_export(const LockTables& tables, NameBlockRow first) {
+  NameBlockRow row = first;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = 0; i <= kMoveWaitersMax && row.value != 0; ++i) {
+    const std::uint32_t next = tables.name_blocks[row].next;
+    tables.name_blocks.give_back(row);
+    row = NameBlockRow{next == NameBlock::kEnd ? 0 : next};
+  }
+}
+
 // Gives back what the mark took; the lock is plain then.
 template <typename Tables>
 GCOORD_HD_APART void unmark(const Tables& tables, LockRow row) {
   LockRecord& lock = tables.locks[row];
   const LockExtra extra = load_extra(tables, lock);
   release_note(tables, extra.note_first);
+  release_export(tables, extra.export_first);
   tables.name_blocks.give_back(extra_row(lock));
   lock.name_first = extra.name_first;
 }

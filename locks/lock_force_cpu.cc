@@ -11,7 +11,7 @@ namespace gcoord::locks {
 
 std::vector<LockCpu::BreakTarget> LockCpu::break_targets(ShardId shard,
                                                          const LockCommand& command) const {
-  const LockRow row = find_lock(tables_, shard, command.name_hash);
+  const LockRow row = find_held(tables_, shard, command.name_hash);
   if (row.value == 0) {
     return {};
   }

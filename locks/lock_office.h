@@ -34,6 +34,9 @@ GCOORD_HD inline bool holds_alone(const LockTables& tables,
     reply.code = LockCode::NotHeld;
     return false;
   }
+  if (answer_kept(tables, lock_row, reply)) {
+    return false;
+  }
   const LockRecord& lock = tables.locks[lock_row];
   const bool shared = is_marked(lock) && load_extra(tables, lock).share_count != 0;
   const LockRow own = shared ? find_share(tables, lock_row, command.session) : LockRow{};

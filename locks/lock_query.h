@@ -59,6 +59,9 @@ GCOORD_HD inline TokenVerdict check_token(const LockTables& tables, const TokenC
     return unless_broken(tables, request, TokenVerdict::Free);
   }
   const LockRecord& lock = tables.locks[row];
+  if (is_kept(tables, lock)) {
+    return unless_broken(tables, request, TokenVerdict::Free);
+  }
   if (is_share_token(tables, lock, request.token)) {
     return TokenVerdict::Valid;
   }

@@ -67,7 +67,7 @@ HeldLock LockCpu::describe(LockRow row) const {
 }
 
 std::optional<HeldLock> LockCpu::get(ShardId shard, NameHash name) const {
-  const LockRow row = find_lock(tables_, shard, name);
+  const LockRow row = find_held(tables_, shard, name);
   if (row.value == 0) {
     return std::nullopt;
   }
@@ -79,7 +79,7 @@ std::vector<QueuedWaiter> LockCpu::waiters(ShardId shard,
                                            std::uint32_t first_place,
                                            std::size_t limit) const {
   std::vector<QueuedWaiter> found;
-  const LockRow lock = find_lock(tables_, shard, name);
+  const LockRow lock = find_held(tables_, shard, name);
   RequestRow row = lock.value == 0 ? RequestRow{} : tables_.locks[lock].queue_first;
   for (std::uint32_t place = 0; row.value != 0 && found.size() < limit; ++place) {
     const RequestRecord& waiter = tables_.requests[row];

@@ -73,6 +73,14 @@ enum class LockCode : std::uint8_t {
   Proclaimed = 50,    // The note is the holder's now; token is the one that it has.
   Transferred = 51,   // token is the new one, and holder the session that holds the lock by it.
   TargetAbsent = 52,  // The session does not wait to hold the lock alone; no change.
+  // Names that were moved to another shard (lock_move.h).
+  Moved = 70,         // To whatever concerns the name, and as the end of a wait: token says where.
+  MovedOut = 71,      // To MoveOut: it is on its way; token is the number of the move.
+  MovedIn = 72,       // To MoveIn.
+  MoveSealed = 73,    // To MoveDone.
+  MoveRefused = 74,   // To these: what stands here does not go with it; no change.
+  MoveNotPlain = 75,  // To MoveOut: it is held by more than a plain hold, or by one who ended.
+  MoveCrowded = 76,   // To MoveOut: more wait than one command moves.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps

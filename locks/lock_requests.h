@@ -102,7 +102,9 @@ GCOORD_HD inline bool forget_oldest(const LockTables& tables, SessionRow session
   for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
     const RequestRecord& request = tables.requests[row];
     if (request.code != LockCode::Waiting) {
-      session.forgotten_below = max_id(session.forgotten_below, request.sequence + 1);
+      if (!is_imported(request.sequence)) {
+        session.forgotten_below = max_id(session.forgotten_below, request.sequence + 1);
+      }
       unlink_request(tables, row);
       tables.requests.give_back(row);
       return true;

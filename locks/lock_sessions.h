@@ -32,19 +32,30 @@ GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row, std
   tables.session_index.insert(hash, row.value);
 }
 
+// Registers a session that is not yet. `hash` is that of the index.
+GCOORD_HD inline SessionRow enter_session(const LockTables& tables,
+                                          ShardId shard,
+                                          SessionId id,
+                                          std::uint32_t ttl_ms,
+                                          std::uint32_t hash) {
+  const SessionRow row = tables.sessions.take();
+  SessionRecord& session = tables.sessions[row];
+  ++tables.shard(shard).serial_last;
+  session.session = id;
+  session.shard = shard;
+  session.serial = tables.shard(shard).serial_last;
+  session.ttl_ms = ttl_ms;
+  link_session(tables, row, hash);
+  return row;
+}
+
 GCOORD_HD inline SessionRow register_session(const LockTables& tables,
                                              ShardId shard,
                                              const LockCommand& command,
                                              const LockKeys& keys,
                                              LockReply& reply) {
-  const SessionRow row = tables.sessions.take();
-  SessionRecord& session = tables.sessions[row];
-  ++tables.shard(shard).serial_last;
-  session.session = command.session;
-  session.shard = shard;
-  session.serial = tables.shard(shard).serial_last;
-  session.ttl_ms = command.ttl_ms;
-  link_session(tables, row, keys.session_hash);
+  const SessionRow row =
+      enter_session(tables, shard, command.session, command.ttl_ms, keys.session_hash);
   reply.change = RegistrationChange::Added;
   reply.changed_row = row;
   return row;

@@ -23,6 +23,7 @@
 #include "locks/lock_broken.h"
 #include "locks/lock_extra.h"
 #include "locks/lock_queue.h"
+#include "locks/lock_residence.h"
 #include "locks/lock_table.h"
 
 #include <cstdint>
@@ -222,7 +223,7 @@ GCOORD_HD inline bool let_in(const LockTables& tables,
   return true;
 }
 
-// Lets in who may come in, in the order of the queue; a lock that nobody has goes.
+// Lets in who may come in, in the order of the queue; a lock that nobody has goes, or is kept.
 GCOORD_HD inline void wake(const LockTables& tables,
                            LockRow row,
                            LogIndex index,
@@ -234,7 +235,7 @@ GCOORD_HD inline void wake(const LockTables& tables,
     }
   }
   if (tables.locks[row].holder.value == 0) {
-    remove_lock(tables, row);
+    leave_free(tables, row);
   }
 }
 

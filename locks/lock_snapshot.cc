@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <unordered_map>
 
@@ -33,7 +34,7 @@ bool beyond_plain(const RequestRecord& request) {
 }
 
 bool beyond_plain(const LockTables& tables, const SessionRecord& session) {
-  if (session.phase == SessionPhase::Failed) {
+  if (session.phase == SessionPhase::Failed || session.phase == SessionPhase::Keeper) {
     return true;
   }
   for (LockRow row = session.hold_first; row.value != 0; row = tables.locks[row].hold_next) {
@@ -58,6 +59,7 @@ class ShardWriter {
   void write() {
     each_session([this](const SessionRecord& session) {
       holds_ = holds_ || beyond_plain(tables_, session);
+      moves_ = moves_ || session.phase == SessionPhase::Keeper;
     });
     write_header();
     std::uint32_t session_place = 0;
@@ -89,7 +91,9 @@ class ShardWriter {
 
   void write_header() {
     writer_.integer(kLockSnapshotMagic);
-    writer_.integer(holds_ ? kLockSnapshotVersionHolds : kLockSnapshotVersion);
+    writer_.integer(moves_   ? kLockSnapshotVersionMoves
+                    : holds_ ? kLockSnapshotVersionHolds
+                             : kLockSnapshotVersion);
     writer_.integer(shard_.token_last);
     writer_.integer(shard_.state_hash);
     writer_.integer(shard_.serial_last);
@@ -181,12 +185,41 @@ class ShardWriter {
     writer_.integer(static_cast<std::uint8_t>(share_permits(share)));
     if (oldest) {
       writer_.integer(static_cast<std::uint16_t>(load_extra(tables_, lock).permits_limit));
+      write_residence(lock);
+    }
+  }
+
+  void write_residence(const LockRecord& lock) {
+    if (!moves_) {
+      return;
+    }
+    const LockExtra extra = is_marked(lock) ? load_extra(tables_, lock) : LockExtra{};
+    writer_.integer(static_cast<std::uint8_t>(extra.residence));
+    if (extra.residence != Residence::Native) {
+      writer_.integer(extra.move_number);
+    }
+    if (extra.residence == Residence::Away) {
+      writer_.integer(extra.away_to.value);
+      write_export(extra.export_first);
+    }
+  }
+
+  void write_export(NameBlockRow first) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = first.value; row != 0 && row != NameBlock::kEnd;
+         row = tables_.name_blocks[NameBlockRow{row}].next) {
+      rows.push_back(row);
+    }
+    writer_.integer(static_cast<std::uint32_t>(rows.size()));
+    for (const std::uint32_t row : rows) {
+      writer_.bytes(tables_.name_blocks[NameBlockRow{row}].words, NameBlock::kBytes);
     }
   }
 
   void write_extra(const LockRecord& lock) {
     if (!is_marked(lock)) {
-      return write_kind(SnapshotHold::Plain);
+      write_kind(SnapshotHold::Plain);
+      return write_residence(lock);
     }
     const LockExtra extra = load_extra(tables_, lock);
     write_kind(extra.hold_count == 0 ? SnapshotHold::Delayed
@@ -197,12 +230,14 @@ class ShardWriter {
     if (extra.delay_ms != 0) {
       writer_.integer(static_cast<std::uint16_t>(extra.delay_ms));
     }
+    write_residence(lock);
   }
 
   const LockTables& tables_;
   const LockShardRow& shard_;
   ByteWriter writer_;
   bool holds_ = false;                                      // Something goes beyond plain holds.
+  bool moves_ = false;                                      // Names were moved.
   std::unordered_map<std::uint32_t, RequestPlace> places_;  // Of waiters, by request row.
 };
 
@@ -331,6 +366,10 @@ class HoldInstaller {
       extra.hold_count = source.hold_count;
       extra.note_first = install_text(tables_, source.note);
       extra.delay_ms = source.delay_ms;
+      extra.residence = source.residence;
+      extra.move_number = source.move_number;
+      extra.away_to = source.away_to;
+      extra.export_first = install_export(source.exported);
       store_extra(tables_, tables_.locks[row], extra);
     }
     for (std::uint32_t i = 0; i < source.waiter_count; ++i) {
@@ -339,53 +378,25 @@ class HoldInstaller {
     return row;
   }
 
+  // Last block first, so that each can name its follower.
+  NameBlockRow install_export(std::string_view blocks) {
+    NameBlockRow first;
+    for (std::size_t end = blocks.size(); end >= NameBlock::kBytes; end -= NameBlock::kBytes) {
+      const NameBlockRow row = tables_.name_blocks.take();
+      NameBlock& block = tables_.name_blocks[row];
+      block.next = first.value != 0 ? first.value : NameBlock::kEnd;
+      std::memcpy(block.words, blocks.data() + end - NameBlock::kBytes, NameBlock::kBytes);
+      first = row;
+    }
+    return first;
+  }
+
   const LockTables& tables_;
   ShardId shard_id_;
   const LockSnapshot& snapshot_;
   const std::vector<RequestRow>& request_rows_;
   LooseShares shares_;
 };
-
-// Forgets a lock that nobody holds any more, with its queue.
-void drop_lock(const LockTables& tables, LockRow row) {
-  LockRecord& lock = tables.locks[row];
-  *tables.waiter_count -= lock.waiter_count;
-  lock.waiter_count = 0;
-  remove_lock(tables, row);
-}
-
-// Gives back one session with all that hangs on it; queues of the shard are going as a whole.
-void drop_session(const LockTables& tables, SessionRow session_row) {
-  SessionRecord& session = tables.sessions[session_row];
-  for (LockRow row = session.hold_first; row.value != 0; row = session.hold_first) {
-    if (is_broken(tables.locks[row])) {
-      drop_broken(tables, row);
-      continue;
-    }
-    if (!is_share(tables.locks[row])) {
-      unlink_holder(tables, row);
-      drop_lock(tables, row);
-      continue;
-    }
-    const LockRow head = head_of(tables.locks[row]);
-    drop_share(tables, row);
-    if (tables.locks[head].holder.value == 0) {
-      drop_lock(tables, head);
-    }
-  }
-  for (LockRow row = delayed_first(session); row.value != 0; row = delayed_first(session)) {
-    unlink_delayed(tables, row);
-    drop_lock(tables, row);
-  }
-  for (RequestRow row = session.request_oldest; row.value != 0; row = session.request_oldest) {
-    if (tables.requests[row].code == LockCode::Waiting) {
-      release_kept(tables, tables.requests[row]);
-    }
-    unlink_request(tables, row);
-    tables.requests.give_back(row);
-  }
-  remove_session(tables, session_row);
-}
 
 }  // namespace
 
@@ -402,6 +413,7 @@ LockDemand demand_of(const LockSnapshot& snapshot) {
     demand.name_blocks += lock.hold == SnapshotHold::Share ? 0 : blocks(lock.name);
     const bool plain = lock.hold == SnapshotHold::Plain || lock.hold == SnapshotHold::Broken;
     demand.name_blocks += plain ? 0 : 1 + blocks(lock.note);
+    demand.name_blocks += static_cast<std::uint32_t>(lock.exported.size() / NameBlock::kBytes);
   }
   for (const LockSnapshot::Request& request : snapshot.requests) {
     demand.name_blocks += blocks(request.note);
@@ -438,15 +450,6 @@ void install_snapshot(const LockTables& tables, ShardId shard_id, const LockSnap
     }
   }
   holds.attach_shares();
-}
-
-void drop_shard(const LockTables& tables, ShardId shard_id) {
-  LockShardRow& shard = tables.shard(shard_id);
-  for (SessionRow row = shard.session_first; row.value != 0; row = shard.session_first) {
-    drop_session(tables, row);
-  }
-  GCOORD_ASSERT(shard.lock_count == 0);
-  shard = LockShardRow{};
 }
 
 }  // namespace gcoord::locks

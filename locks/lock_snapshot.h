@@ -23,8 +23,16 @@
 //             remembers a hold of that name and token that was broken at that index. The locks in
 //             their delay (Delayed) of a failed session follow its others, newest first.
 //
-// Every other shard is still written as version 1, which older releases read too; they refuse a
-// version 2 with DATA_LOSS. Both are read here.
+// A shard from or to which a name was moved (lock_residence.h) is written as version 3, which adds
+// to version 2, right behind what that adds to a lock, unless it is Broken or a Share:
+//
+//   lock      residence 1; if the name was moved: its newest move's number 4; if it is Away: to 4,
+//             blocks 4, and of each block of what is to be sent its 28 bytes
+//
+// Records that nobody holds are the keeper's, which is a session like the others.
+//
+// Every other shard is still written as version 1 or 2, which older releases read too; they refuse
+// a later one with DATA_LOSS. All are read here.
 //
 // Reading trusts nothing: it checks every count against the bytes that are there and every link and
 // invariant of the tables before it changes anything. Cost and memory are proportional to the
@@ -33,6 +41,7 @@
 
 #include "common/status.h"
 #include "locks/lock_demand.h"
+#include "locks/lock_extra.h"
 #include "locks/lock_table.h"
 
 #include <cstddef>
@@ -46,6 +55,7 @@ namespace gcoord::locks {
 inline constexpr std::uint32_t kLockSnapshotMagic = 0x534b4c47;  // "GLKS" in memory order.
 inline constexpr std::uint16_t kLockSnapshotVersion = 1;         // Of plain shards.
 inline constexpr std::uint16_t kLockSnapshotVersionHolds = 2;    // Of others.
+inline constexpr std::uint16_t kLockSnapshotVersionMoves = 3;    // Where names were moved.
 
 // What a lock's entry in a version 2 is. Never renumber.
 enum class SnapshotHold : std::uint8_t {
@@ -95,6 +105,11 @@ struct LockSnapshot {
     std::uint8_t permits = 0;
     std::uint16_t permits_limit = 0;
     std::uint16_t delay_ms = 0;
+    Residence residence = Residence::Native;
+    std::uint32_t move_number = 0;
+    ShardId away_to;
+    std::string_view exported;  // Blocks, NameBlock::kBytes each.
+    bool kept = false;          // It is the keeper's.
 
     bool delays() const { return hold == SnapshotHold::Delaying || hold == SnapshotHold::Delayed; }
 

@@ -3,6 +3,7 @@
 #include "locks/lock_snapshot.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -19,9 +20,10 @@ bool code_storable(LockCode code, std::uint16_t version) {
   const bool beyond_plain = (code >= LockCode::HeldAgain && code <= LockCode::LimitDiffers) ||
                             code == LockCode::HoldBroken || code == LockCode::LockDelayed ||
                             code == LockCode::Deadlock ||
-                            (code >= LockCode::Proclaimed && code <= LockCode::TargetAbsent);
+                            (code >= LockCode::Proclaimed && code <= LockCode::TargetAbsent) ||
+                            (code == LockCode::Moved && version == kLockSnapshotVersionMoves);
   return (code > LockCode::None && code < LockCode::NotWaiting) ||
-         (version == kLockSnapshotVersionHolds && beyond_plain);
+         (version >= kLockSnapshotVersionHolds && beyond_plain);
 }
 
 // Reads the parts in their order and checks each on its own; the first fault ends it. Vectors grow
@@ -37,7 +39,7 @@ class Parser {
     }
     for (const LockSnapshot::Session& session : snapshot_.sessions) {
       for (std::uint32_t i = 0; i < session.hold_count; ++i) {
-        GCOORD_TRY_STATUS(read_lock());
+        GCOORD_TRY_STATUS(read_lock(session.phase == SessionPhase::Keeper));
       }
     }
     return reader_.rest_bytes() == 0 ? Status{} : lost("trailing bytes");
@@ -102,11 +104,15 @@ class Parser {
     if (session.request_count > kSessionRequestsMax) {
       return lost("too many requests");
     }
+    const bool keeps = session.phase == SessionPhase::Keeper;
+    if (keeps != (session.session == kKeeperSession) || (keeps && !moves())) {
+      return lost("impossible keeper");
+    }
     if (session.phase == SessionPhase::Live) {
       return {};
     }
-    const bool ends =
-        session.phase == SessionPhase::Dying || (session.phase == SessionPhase::Failed && holds());
+    const bool ends = session.phase == SessionPhase::Dying || keeps ||
+                      (session.phase == SessionPhase::Failed && holds());
     // What it held may have been broken by force meanwhile.
     const bool dying_well = ends && session.request_count == 0;
     return dying_well ? Status{} : lost("impossible session phase");
@@ -138,7 +144,9 @@ class Parser {
     return {};
   }
 
-  bool holds() const { return snapshot_.version == kLockSnapshotVersionHolds; }
+  bool holds() const { return snapshot_.version == kLockSnapshotVersionHolds || moves(); }
+
+  bool moves() const { return snapshot_.version == kLockSnapshotVersionMoves; }
 
   Status read_note(std::string_view& note) {
     note = reader_.text(reader_.integer<std::uint16_t>());
@@ -183,8 +191,45 @@ class Parser {
     return reader_.ok() && sound && queue ? Status{} : lost("impossible hold");
   }
 
-  Status read_lock() {
+  // What is said of a name that was moved.
+  Status read_residence(LockSnapshot::Lock& lock) {
+    const bool native = lock.hold == SnapshotHold::Plain || lock.hold == SnapshotHold::Share ||
+                        lock.hold == SnapshotHold::Broken;
+    if (lock.hold == SnapshotHold::Share || lock.hold == SnapshotHold::Broken || !moves()) {
+      return lock.kept ? lost("nothing that a keeper keeps") : Status{};
+    }
+    lock.residence = static_cast<Residence>(reader_.integer<std::uint8_t>());
+    if (lock.residence > Residence::Away || (native && lock.residence != Residence::Native)) {
+      return lost("impossible residence");
+    }
+    const bool away = lock.residence == Residence::Away;
+    if (lock.residence != Residence::Native) {
+      lock.move_number = reader_.integer<std::uint32_t>();
+    }
+    if (away) {
+      lock.away_to = ShardId{reader_.integer<std::uint32_t>()};
+      GCOORD_TRY_STATUS(read_export(lock));
+    }
+    const bool plain = lock.hold == SnapshotHold::Marked && lock.hold_count == 1 &&
+                       lock.note.empty() && lock.waiter_count == 0;
+    const bool sound = (lock.residence == Residence::Native) == (lock.move_number == 0) &&
+                       (!lock.kept || (plain && lock.residence != Residence::Native)) &&
+                       (!away || lock.kept);
+    return reader_.ok() && sound ? Status{} : lost("impossible residence");
+  }
+
+  Status read_export(LockSnapshot::Lock& lock) {
+    const auto blocks = reader_.integer<std::uint32_t>();
+    if (blocks > kMoveWaitersMax + 1) {
+      return lost("a moved lock with too many waiters");
+    }
+    lock.exported = reader_.text(std::size_t{blocks} * NameBlock::kBytes);
+    return reader_.ok() ? Status{} : lost("truncated move");
+  }
+
+  Status read_lock(bool kept) {
     LockSnapshot::Lock lock;
+    lock.kept = kept;
     lock.token = FencingToken{reader_.integer<std::uint64_t>()};
     lock.granted_at = LogIndex{reader_.integer<std::uint64_t>()};
     lock.waiter_count = reader_.integer<std::uint32_t>();
@@ -196,12 +241,13 @@ class Parser {
     if (!check_name(lock.name).ok()) {
       return lost("bad name");
     }
-    if (lock.token.value == 0 || lock.token.value > snapshot_.token_last) {
+    if ((lock.token.value == 0 && !kept) || lock.token.value > snapshot_.token_last) {
       return lost("token never granted");
     }
     if (holds()) {
       GCOORD_TRY_STATUS(read_extra(lock));
     }
+    GCOORD_TRY_STATUS(read_residence(lock));
     lock.name_hash = hash_name(lock.name);
     snapshot_.locks.push_back(lock);
     for (std::uint32_t i = 0; i < lock.waiter_count; ++i) {
@@ -227,9 +273,9 @@ class Parser {
     if (snapshot_.requests[place].code != LockCode::Waiting) {
       return lost("request in a queue does not wait");
     }
-    // Queues are in log order, and one entry of the log queues one request.
+    // Queues are in log order; one entry of the log queues one request, or all that a lock brings.
     const bool first = snapshot_.waiters.size() == snapshot_.locks.back().waiter_first;
-    if (!first && snapshot_.requests[place].enqueued_at <=
+    if (!first && snapshot_.requests[place].enqueued_at <
                       snapshot_.requests[snapshot_.waiters.back()].enqueued_at) {
       return lost("queue out of order");
     }
@@ -348,8 +394,12 @@ Status check_whole(const LockSnapshot& snapshot) {
                                   [](const auto& session) { return session.session.value; })) {
     return lost("session twice");
   }
-  if (!keys_unique<std::uint64_t>(snapshot.locks,
-                                  [](const auto& lock) { return lock.token.value; })) {
+  // What was moved here brought its token along, which another name may have been granted here.
+  std::vector<LockSnapshot::Lock> natives;
+  std::ranges::copy_if(snapshot.locks, std::back_inserter(natives), [](const auto& lock) {
+    return lock.residence == Residence::Native;
+  });
+  if (!keys_unique<std::uint64_t>(natives, [](const auto& lock) { return lock.token.value; })) {
     return lost("token twice");
   }
   GCOORD_TRY_STATUS(check_names(snapshot));

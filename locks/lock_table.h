@@ -34,6 +34,14 @@ using NameBlockRow = StrongId<struct NameBlockRowTag, std::uint32_t>;
 // RIFL (Lee et al., SOSP 2015), and the bound of every loop over them. A power of two.
 inline constexpr std::uint32_t kSessionRequestsMax = 64;
 
+// Sequences from here on are no client's: waits that a moved lock brought along have them until
+// their sessions ask again (lock_move.h).
+inline constexpr std::uint64_t kImportedSequence = std::uint64_t{1} << 63;
+
+GCOORD_HD constexpr bool is_imported(RequestSequence sequence) {
+  return sequence.value >= kImportedSequence;
+}
+
 // How far a sequence may run ahead of acked_below. Only sanity: a wait of months keeps acked_below
 // low while the session works on, and a span of 2^31 never stops it.
 inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
@@ -62,7 +70,12 @@ enum class SessionPhase : std::uint8_t {
   Dying = 1,  // Its end was decided; its locks are released over several commands.
   // The same of one whose time ran out: of its locks, those with a delay stay (lock_delay.h).
   Failed = 2,
+  // No client's: what keeps the records of moved names that nobody holds (lock_residence.h).
+  Keeper = 3,
 };
+
+// The id of a shard's keeper. No command may speak for it.
+inline constexpr SessionId kKeeperSession{~std::uint64_t{0}};
 
 // A session's registration in one shard. Two sectors of a device's memory.
 struct alignas(16) SessionRecord {

@@ -46,6 +46,7 @@ bool is_passing(ErrorCode code) {
     case ErrorCode::ShuttingDown:
     case ErrorCode::NotReady:
     case ErrorCode::QuorumUnavailable:
+    case ErrorCode::LockMoving:
       return true;
     default:
       return false;

@@ -141,6 +141,13 @@ enum class ErrorCode : std::uint32_t {
 
   Deadlock = 6040,
 
+  LockMoved = 6050,
+  LockMoving = 6051,
+  MoveUnsupported = 6052,
+  MoveNotPlain = 6053,
+  MoveCrowded = 6054,
+  MoveNotHome = 6055,
+
   ElectionVacant = 6101,
   OfficeLost = 6110,
   CandidateAbsent = 6111,

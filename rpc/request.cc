@@ -26,6 +26,7 @@ constexpr KindName kKindNames[] = {
     {RequestKind::LockList, "lock_list"},
     {RequestKind::LockAcquireHold, "lock_acquire_hold"},
     {RequestKind::LockDeadlocks, "lock_deadlocks"},
+    {RequestKind::LockMove, "lock_move"},
     {RequestKind::LockBreak, "lock_break"},
     {RequestKind::SessionLosses, "session_losses"},
     {RequestKind::NodeStatus, "node_status"},

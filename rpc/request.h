@@ -55,6 +55,8 @@ enum class RequestKind : std::uint16_t {
   ElectAsk = 75,         // token; payload: a Nomination: whoever leads is asked to transfer.
   // Reply payload: JSON of the deadlocks that this node found. Feature::Deadlocks.
   LockDeadlocks = 96,
+  // Payload: LockMove. Reply, when the lock has arrived: extra = its shard. Feature::LockMoves.
+  LockMove = 97,
   // Payload: LedgerPrune. Reply payload: LedgerPruned, when it is durable. Feature::LedgerPruning.
   LedgerPrune = 104,
   // Feature::Sessions, all of them.
@@ -88,6 +90,9 @@ enum class RequestFlag : std::uint16_t {
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,
+  // What names one lock: the client was told with ErrorCode::LockMoved that it is in this shard,
+  // which is not that of the name's hash. Feature::LockMoves.
+  Moved = 4096,
   // LockAcquire, LockAcquireHold, LockRelease: say at which log index it was decided.
   // Feature::Sessions.
   WriteIndex = 64,
@@ -137,6 +142,10 @@ struct RequestSlot {
   void set(RequestFlag flag) {
     flags = static_cast<std::uint16_t>(flags | static_cast<std::uint16_t>(flag));
   }
+
+  void unset(RequestFlag flag) {
+    flags = static_cast<std::uint16_t>(flags & ~static_cast<std::uint16_t>(flag));
+  }
 };
 
 static_assert(sizeof(RequestSlot) == kSlotBytes);
@@ -150,8 +159,10 @@ struct ReplySlot {
   std::uint64_t request_id = 0;  // As asked.
   std::uint64_t token = 0;       // Granted; or the present holder's when the lock is busy.
   std::uint64_t epoch = 0;       // Term of the leader that answered.
-  std::uint64_t extra = 0;       // By kind: session id, CheckVerdict, the present holder's session.
-  std::uint32_t ttl_ms = 0;      // Left to the session as the answering leader sees it.
+  // By kind: session id, CheckVerdict, the present holder's session; with ErrorCode::LockMoved the
+  // shard where the lock is.
+  std::uint64_t extra = 0;
+  std::uint32_t ttl_ms = 0;  // Left to the session as the answering leader sees it.
   std::uint32_t leader = 0;  // Node id where to ask instead, with ErrorCode::NotLeader; 0: unknown.
   std::uint32_t shard = 0;   // As asked.
   std::uint32_t reserved = 0;  // Zero.

@@ -4,6 +4,7 @@
 #include "rpc/election_messages.h"
 #include "rpc/force_messages.h"
 #include "rpc/lock_messages.h"
+#include "rpc/move_messages.h"
 #include "rpc/past_messages.h"
 
 namespace gcoord::rpc {
@@ -25,7 +26,9 @@ ErrorCode check_sequence(const RequestSlot& slot) {
   if (slot.acked_below == 0 || slot.acked_below > slot.sequence) {
     return ErrorCode::AckedAboveSequence;
   }
-  const bool near = slot.sequence - slot.acked_below <= kSequenceAheadMax;
+  // The upper half is the shard's own, for waits that it receives with a lock.
+  const bool near =
+      slot.sequence - slot.acked_below <= kSequenceAheadMax && slot.sequence >> 63 == 0;
   return near ? ErrorCode::None : ErrorCode::SequenceTooFar;
 }
 
@@ -129,6 +132,15 @@ ErrorCode check_break_request(const RequestSlot& slot, std::span<const std::byte
   return slot.token == 0 ? ErrorCode::TokenZero : ErrorCode::None;
 }
 
+ErrorCode check_move(std::span<const std::byte> payload, const RequestLimits& limits) {
+  const auto move = decode_move(payload);
+  if (!move.ok()) {
+    return ErrorCode::PayloadMalformed;
+  }
+  return move.value().to.value < limits.shard_count ? check_name(move.value().name)
+                                                    : ErrorCode::ShardOutOfRange;
+}
+
 ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
 }
@@ -155,6 +167,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
       static_cast<std::uint16_t>(static_cast<std::uint16_t>(RequestFlag::Blocks) |
                                  static_cast<std::uint16_t>(RequestFlag::ByToken) |
                                  static_cast<std::uint16_t>(RequestFlag::Details) |
+                                 static_cast<std::uint16_t>(RequestFlag::Moved) |
                                  static_cast<std::uint16_t>(RequestFlag::Quorum) |
                                  static_cast<std::uint16_t>(RequestFlag::TellBroken) |
                                  static_cast<std::uint16_t>(RequestFlag::Wait) |
@@ -195,6 +208,8 @@ ErrorCode check_kind(const RequestSlot& slot,
       return check_nomination(slot, payload, false);
     case RequestKind::ElectAsk:
       return check_nomination(slot, payload, true);
+    case RequestKind::LockMove:
+      return check_move(payload, limits);
     case RequestKind::Hello:
     case RequestKind::KeepAlive:
     case RequestKind::LockCheckBatch:

@@ -111,7 +111,8 @@ void LockReads::start_list(Group group, Tick now) {
 void LockReads::start_single(ConnectionId connection,
                              const rpc::RequestSlot& request,
                              std::span<const std::byte> payload) {
-  const ShardId shard = shard_of_name(rpc::text_of(payload));
+  const bool moved = request.has(rpc::RequestFlag::Moved);
+  const ShardId shard = moved ? ShardId{request.shard} : shard_of_name(rpc::text_of(payload));
   if (!doors_.leads(shard)) {
     doors_.answer(connection, not_leader_reply(request, doors_.leader_hint(shard)), {});
     return;
@@ -207,6 +208,8 @@ void LockReads::finish(const Group& group, Tick now) {
   if (names_one(kind) && group.shards.empty()) {
     doors_.answer(
         group.connection, engine_refusal(group.request, group.failure, group.leader_hint), {});
+  } else if (names_one(kind) && answer_moved(group, ShardId{*group.shards.begin()})) {
+    return;
   } else if (kind == rpc::RequestKind::LockCheck) {
     finish_check(group, ShardId{*group.shards.begin()});
   } else if (kind == rpc::RequestKind::LockGet) {
@@ -218,6 +221,20 @@ void LockReads::finish(const Group& group, Tick now) {
   } else {
     finish_list(group, now);
   }
+}
+
+// If the lock is not here, or has not come here yet.
+bool LockReads::answer_moved(const Group& group, ShardId shard) {
+  const auto residence = locks_.residence(shard, hash_name(rpc::text_of(group.payload)));
+  if (residence.has_value() && residence->residence == locks::Residence::Away) {
+    doors_.answer(group.connection, moved_reply(group.request, residence->away_to), {});
+    return true;
+  }
+  if (!residence.has_value() && group.request.has(rpc::RequestFlag::Moved)) {
+    refuse(group, rpc::ErrorCode::LockMoving);
+    return true;
+  }
+  return false;
 }
 
 void LockReads::finish_check(const Group& group, ShardId shard) {
@@ -285,7 +302,9 @@ void LockReads::finish_batch(const Group& group) {
   for (const rpc::TokenCheck& check : checks.value()) {
     const NameHash name = hash_name(check.name);
     const ShardId shard = shard_of(name, options_.shard_count);
-    verdicts.push_back(group.shards.contains(shard.value)
+    const auto residence = locks_.residence(shard, name);
+    const bool away = residence.has_value() && residence->residence == locks::Residence::Away;
+    verdicts.push_back(group.shards.contains(shard.value) && !away
                            ? plain_verdict(locks_, {shard, name, check.token})
                            : rpc::CheckVerdict::NotLeader);
   }

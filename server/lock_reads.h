@@ -111,6 +111,7 @@ class LockReads {
                                         const rpc::ListQuery& query,
                                         locks::LockRow row) const;
   void finish(const Group& group, Tick now);
+  bool answer_moved(const Group& group, ShardId shard);
   void finish_check(const Group& group, ShardId shard);
   void finish_get(const Group& group, ShardId shard, Tick now);
   void finish_candidates(const Group& group, ShardId shard, Tick now);

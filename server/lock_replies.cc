@@ -7,6 +7,48 @@ namespace gcoord::server {
 using locks::LockCode;
 using rpc::ErrorCode;
 
+namespace {
+
+// Of the codes of locks/lock_move.h. What is no answer to a client never gets here.
+rpc::ErrorCode error_of_move(LockCode code) {
+  switch (code) {
+    case LockCode::Moved:
+      return ErrorCode::LockMoved;
+    case LockCode::MoveNotPlain:
+      return ErrorCode::MoveNotPlain;
+    case LockCode::MoveCrowded:
+      return ErrorCode::MoveCrowded;
+    default:
+      return ErrorCode::SlotInvalid;
+  }
+}
+
+// Of the codes that are about a session or its numbers.
+rpc::ErrorCode error_of_session(LockCode code) {
+  switch (code) {
+    case LockCode::SessionUnknown:
+      return ErrorCode::SessionUnknown;
+    case LockCode::SessionExpired:
+      return ErrorCode::SessionExpired;
+    case LockCode::SessionClosed:
+      return ErrorCode::SessionClosed;
+    case LockCode::SequenceStale:
+      return ErrorCode::SequenceAcknowledged;
+    case LockCode::SequenceForgotten:
+      return ErrorCode::SequenceForgotten;
+    case LockCode::SequenceAhead:
+      return ErrorCode::SequenceTooFar;
+    case LockCode::SequenceReused:
+      return ErrorCode::SequenceReused;
+    case LockCode::WindowFull:
+      return ErrorCode::SessionWindowFull;
+    default:
+      return ErrorCode::SlotInvalid;
+  }
+}
+
+}  // namespace
+
 rpc::ErrorCode error_of(LockCode code) {
   switch (code) {
     case LockCode::Granted:
@@ -40,21 +82,14 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::NotWaiting:
       return ErrorCode::WaitUnknown;
     case LockCode::SessionUnknown:
-      return ErrorCode::SessionUnknown;
     case LockCode::SessionExpired:
-      return ErrorCode::SessionExpired;
     case LockCode::SessionClosed:
-      return ErrorCode::SessionClosed;
     case LockCode::SequenceStale:
-      return ErrorCode::SequenceAcknowledged;
     case LockCode::SequenceForgotten:
-      return ErrorCode::SequenceForgotten;
     case LockCode::SequenceAhead:
-      return ErrorCode::SequenceTooFar;
     case LockCode::SequenceReused:
-      return ErrorCode::SequenceReused;
     case LockCode::WindowFull:
-      return ErrorCode::SessionWindowFull;
+      return error_of_session(code);
     case LockCode::HoldLimit:
       return ErrorCode::HoldsExhausted;
     case LockCode::HoldConflict:
@@ -67,6 +102,14 @@ rpc::ErrorCode error_of(LockCode code) {
       return ErrorCode::HoldBroken;
     case LockCode::LockDelayed:
       return ErrorCode::LockDelayed;
+    case LockCode::Moved:
+    case LockCode::MoveNotPlain:
+    case LockCode::MoveCrowded:
+    case LockCode::MovedOut:
+    case LockCode::MovedIn:
+    case LockCode::MoveSealed:
+    case LockCode::MoveRefused:
+      return error_of_move(code);
     case LockCode::None:
     case LockCode::SerialStale:
     case LockCode::DelayOver:
@@ -125,6 +168,12 @@ rpc::ReplySlot not_leader_reply(const rpc::RequestSlot& request, NodeId leader) 
   return reply;
 }
 
+rpc::ReplySlot moved_reply(const rpc::RequestSlot& request, ShardId to) {
+  rpc::ReplySlot reply = error_reply(request, ErrorCode::LockMoved);
+  reply.extra = to.value;
+  return reply;
+}
+
 rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request,
                               const Status& status,
                               NodeId leader) {
@@ -179,6 +228,9 @@ rpc::ReplySlot decision_reply(const rpc::RequestSlot& request,
   reply.ttl_ms = context.ttl_ms;
   reply.token = decision.token.value;
   reply.extra = decision.holder.value;
+  if (decision.code == LockCode::Moved) {
+    return moved_reply(request, ShardId{static_cast<std::uint32_t>(decision.token.value)});
+  }
   set_flags(decision.code, reply);
   return reply;
 }
@@ -198,6 +250,7 @@ rpc::ReplySlot cancel_reply(const rpc::RequestSlot& request,
       set_flags(decision.code, reply);
       return reply;
     }
+    case LockCode::Moved:
     case LockCode::SequenceAhead:
     case LockCode::SequenceReused:
     case LockCode::UnknownCommand:

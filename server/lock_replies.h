@@ -31,6 +31,9 @@ rpc::ReplySlot error_reply(const rpc::RequestSlot& request, rpc::ErrorCode error
 // "Ask there": NotLeader with the hint, or NoLeader when no leader is known.
 rpc::ReplySlot not_leader_reply(const rpc::RequestSlot& request, NodeId leader);
 
+// "The lock is in that shard now."
+rpc::ReplySlot moved_reply(const rpc::RequestSlot& request, ShardId to);
+
 // Why a proposal or read did not happen, as the engine says it (server/service.h).
 rpc::ReplySlot engine_refusal(const rpc::RequestSlot& request, const Status& status, NodeId leader);
 

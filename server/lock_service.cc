@@ -117,6 +117,10 @@ LockService::LockService(const LockServiceOptions& options,
                  waits_,
                  metrics,
                  deadlock_doors()),
+      moves_({options.node, options.limits.shard_count, options.tick_ms},
+             locks_,
+             metrics,
+             move_doors()),
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(options.limits.shard_count);
@@ -209,6 +213,8 @@ void LockService::dispatch(ConnectionId connection,
       return on_release(connection, request, text);
     case RequestKind::LockBreak:
       return on_break(connection, request, payload);
+    case RequestKind::LockMove:
+      return on_move(connection, request, payload);
     case RequestKind::SessionLosses:
       return on_losses(connection, request);
     case RequestKind::LockCancel:
@@ -262,30 +268,6 @@ void LockService::dispatch(ConnectionId connection,
   send_error(connection, request, ErrorCode::KindUnknown);
 }
 
-void LockService::on_shard_range(ConnectionId connection,
-                                 const rpc::RequestSlot& request,
-                                 std::span<const std::byte> payload) {
-  const auto decoded = rpc::decode_shard_range(payload);
-  const std::uint32_t shard_count = options_.limits.shard_count;
-  if (!decoded.ok() || decoded.value().first.value >= shard_count) {
-    return send_error(connection,
-                      request,
-                      decoded.ok() ? ErrorCode::ShardOutOfRange : ErrorCode::PayloadMalformed);
-  }
-  rpc::ShardRange range = decoded.value();
-  range.count = std::min(range.count, shard_count - range.first.value);
-  if (request.kind == RequestKind::ShardList) {
-    const std::string json = reports_->shard_list(range);
-    return send(connection, rpc::reply_to(request), rpc::bytes_of(json));
-  }
-  rpc::LeaderMap map{range.first, {}};
-  map.leaders.reserve(range.count);
-  for (std::uint32_t offset = 0; offset < range.count; ++offset) {
-    map.leaders.push_back(engine_->view(range.first + offset).leader);
-  }
-  send(connection, rpc::reply_to(request), rpc::encode_leader_map(map));
-}
-
 void LockService::propose(ShardId shard,
                           const locks::LockCommand& command,
                           const Pending& pending) {
@@ -296,7 +278,9 @@ void LockService::propose(ShardId shard,
 }
 
 RecordHeader LockService::record_header(const Pending& pending) const {
-  const bool asked = pending.kind == PendingKind::Request || pending.kind == PendingKind::Close;
+  const bool moved = pending.kind == PendingKind::Move && pending.connection != ConnectionId{};
+  const bool asked =
+      pending.kind == PendingKind::Request || pending.kind == PendingKind::Close || moved;
   return {RecordKind::LockCommand,
           asked ? replies_.origin(pending.connection) : RecordOrigin::System,
           options_.wall_ms ? options_.wall_ms() : 0};
@@ -308,6 +292,10 @@ void LockService::submit(ConnectionId connection,
                          const locks::LockCommand& command) {
   if (!leads(shard)) {
     return send(connection, not_leader_reply(request, engine_->view(shard).leader));
+  }
+  if (command.kind != locks::LockCommandKind::CancelWait &&
+      not_come_yet(request, shard, command.name_hash)) {
+    return send_error(connection, request, ErrorCode::LockMoving);
   }
   const ErrorCode error = error_of_limit(locks_.would_exceed(shard, command));
   if (error != ErrorCode::None) {
@@ -335,7 +323,7 @@ void LockService::on_acquire(ConnectionId connection,
                                                           name,
                                                           acquire.wait_ms != 0,
                                                           acquire.ttl_ms});
-  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, command.name_hash), command);
 }
 
 void LockService::on_acquire_hold(ConnectionId connection,
@@ -360,7 +348,7 @@ void LockService::on_acquire_hold(ConnectionId connection,
                                         .limit = hold.limit,
                                         .delay_ms = hold.delay_ms},
                                 .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
-  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, command.name_hash), command);
 }
 
 void LockService::on_release(ConnectionId connection,
@@ -374,7 +362,7 @@ void LockService::on_release(ConnectionId connection,
                                                           hash,
                                                           release.token,
                                                           release.by_token});
-  submit(connection, request, shard_of(hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, hash), command);
 }
 
 void LockService::on_cancel(ConnectionId connection,
@@ -383,7 +371,7 @@ void LockService::on_cancel(ConnectionId connection,
   const rpc::Caller caller = rpc::caller_of(request);
   const locks::LockCommand command =
       locks::make_cancel_wait(caller.session, caller.sequence, false);
-  submit(connection, request, shard_of(hash_name(name), options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, hash_name(name)), command);
 }
 
 // Whether a majority of the nodes has admitted this life of the node, and so remembers its number.

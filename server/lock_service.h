@@ -21,6 +21,7 @@
 #include "server/apply_tap.h"
 #include "server/deadlock_watch.h"
 #include "server/election_asks.h"
+#include "server/lock_moves.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -200,6 +201,14 @@ class LockService final : public Service {
                        const rpc::RequestSlot& request,
                        std::span<const std::byte> payload);
 
+  // Moved locks (lock_service_moves.cc). The shard where the request says that its lock is.
+  ShardId place_of(const rpc::RequestSlot& request, NameHash name) const;
+  bool not_come_yet(const rpc::RequestSlot& request, ShardId shard, NameHash name) const;
+  void on_move(ConnectionId connection,
+               const rpc::RequestSlot& request,
+               std::span<const std::byte> payload);
+  LockMoves::Doors move_doors();
+
   // Proposes the command of a client for the shard of its name, or refuses it at once.
   void submit(ConnectionId connection,
               const rpc::RequestSlot& request,
@@ -249,6 +258,7 @@ class LockService final : public Service {
   SessionQuota quota_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;
+  LockMoves moves_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
   std::uint64_t close_last_ = 0;
   std::vector<std::uint64_t> led_;  // A bit per shard.

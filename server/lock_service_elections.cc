@@ -33,7 +33,7 @@ void LockService::on_proclaim(ConnectionId connection,
   GCOORD_ASSERT(said.ok());  // check_request() did the same.
   const locks::LockCommand command =
       locks::make_proclaim(holder_of(request, said.value().name), said.value().value);
-  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, command.name_hash), command);
 }
 
 void LockService::on_transfer(ConnectionId connection,
@@ -46,7 +46,7 @@ void LockService::on_transfer(ConnectionId connection,
   GCOORD_ASSERT(named.ok());
   const locks::LockCommand command =
       locks::make_transfer(holder_of(request, named.value().name), named.value().target);
-  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, command.name_hash), command);
 }
 
 // From the applied state, which may be of the past: the ask decides nothing, and names its term.
@@ -56,12 +56,16 @@ void LockService::on_election_ask(ConnectionId connection,
   const auto named = rpc::decode_nomination(payload);
   GCOORD_ASSERT(named.ok());
   const NameHash name = hash_name(named.value().name);
-  const ShardId shard = shard_of(name, options_.limits.shard_count);
+  const ShardId shard = place_of(request, name);
   if (!leads(shard)) {
     return send(connection, not_leader_reply(request, engine_->view(shard).leader));
   }
   const locks::LockTables& tables = locks_.tables();
-  const locks::LockRow row = locks::find_lock(tables, shard, name);
+  const auto residence = locks_.residence(shard, name);
+  if (residence.has_value() && residence->residence == locks::Residence::Away) {
+    return send(connection, moved_reply(request, residence->away_to));
+  }
+  const locks::LockRow row = locks::find_held(tables, shard, name);
   if (row.value == 0) {
     return send_error(connection, request, ErrorCode::ElectionVacant);
   }

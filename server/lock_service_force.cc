@@ -34,7 +34,7 @@ void LockService::on_break(ConnectionId connection,
                               .name_bytes = static_cast<std::uint16_t>(wanted.name.size()),
                               .who_bytes = static_cast<std::uint8_t>(wanted.who.size()),
                               .text = text});
-  submit(connection, request, shard_of(command.name_hash, options_.limits.shard_count), command);
+  submit(connection, request, place_of(request, command.name_hash), command);
 }
 
 // Of what this node has applied, leader or not: what was lost stays lost.

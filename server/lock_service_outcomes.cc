@@ -73,6 +73,8 @@ void LockService::answer(const Pending& pending,
       return answer_request(pending, entry, decision);
     case PendingKind::Close:
       return finish_close(pending.group, ErrorCode::None, NodeId{});
+    case PendingKind::Move:
+      return moves_.on_decided(pending.group, decision);
     case PendingKind::TimedOut:
     case PendingKind::Broken:
     case PendingKind::Expiry:
@@ -192,6 +194,8 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
                                  now_ + 1);
     case PendingKind::Expiry:
       return expiry_.on_refused(pending.expiry, now_);
+    case PendingKind::Move:
+      return moves_.on_refused(pending.group, status, leader_hint);
     case PendingKind::Broken:
       return;  // The circle is found again if it is still there.
     case PendingKind::Delay:
@@ -247,9 +251,11 @@ void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, No
   if (leading) {
     locks_.on_became_leader(shard, now_, options_.election_ticks);
     expiry_.on_led();
+    moves_.on_role(shard, true);
     return;
   }
   locks_.on_lost_leadership(shard);
+  moves_.on_role(shard, false);
   for (const Wait& wait : waits_.take_shard(shard)) {
     end_wait(wait, not_leader_reply(wait.request, leader));
   }
@@ -297,6 +303,8 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     }
   } else if (DeadlockWatch::is_ours(message)) {
     deadlocks_.on_peer_message(from, message);
+  } else if (LockMoves::is_ours(message)) {
+    moves_.on_peer_message(from, message);
   } else if (message.empty() || message.front() != kClientAddressKind) {
     expiry_.on_peer_message(from, message, now_);
   } else if (const auto address = decode_client_address(message); address && address_sink_) {
@@ -328,6 +336,7 @@ void LockService::on_tick() {
     expiry_.on_tick(now_);
     deadlocks_.on_tick(now_, now_us_);
     end_due_delays();
+    moves_.on_tick(now_);
     replica_reads_.on_tick(now_us_);
     session_views_.on_tick();
   }
@@ -337,7 +346,8 @@ void LockService::on_tick() {
 std::uint64_t LockService::until_next_deadline_ms() const {
   const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
   const Tick next =
-      min_id(min_id(timed, deadlocks_.next_deadline()), locks_.delays().next_deadline());
+      min_id(min_id(timed, min_id(deadlocks_.next_deadline(), moves_.next_deadline())),
+             locks_.delays().next_deadline());
   if (replica_reads_.waiting()) {
     return options_.tick_ms;
   }

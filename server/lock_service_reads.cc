@@ -1,6 +1,8 @@
 // Reads of replicas in the lock service: between the engine's confirmations and who waits for them.
 #include "server/lock_service.h"
 
+#include <algorithm>
+
 namespace gcoord::server {
 
 // Where the shard's applied state stands: what this service was told, or the engine's word for a
@@ -72,6 +74,31 @@ void LockService::on_read_of_replicas(const Pending& pending,
       break;
   }
   GCOORD_ASSERT(false);
+}
+
+void LockService::on_shard_range(ConnectionId connection,
+                                 const rpc::RequestSlot& request,
+                                 std::span<const std::byte> payload) {
+  const auto decoded = rpc::decode_shard_range(payload);
+  const std::uint32_t shard_count = options_.limits.shard_count;
+  if (!decoded.ok() || decoded.value().first.value >= shard_count) {
+    return send_error(
+        connection,
+        request,
+        decoded.ok() ? rpc::ErrorCode::ShardOutOfRange : rpc::ErrorCode::PayloadMalformed);
+  }
+  rpc::ShardRange range = decoded.value();
+  range.count = std::min(range.count, shard_count - range.first.value);
+  if (request.kind == rpc::RequestKind::ShardList) {
+    const std::string json = reports_->shard_list(range);
+    return send(connection, rpc::reply_to(request), rpc::bytes_of(json));
+  }
+  rpc::LeaderMap map{range.first, {}};
+  map.leaders.reserve(range.count);
+  for (std::uint32_t offset = 0; offset < range.count; ++offset) {
+    map.leaders.push_back(engine_->view(range.first + offset).leader);
+  }
+  send(connection, rpc::reply_to(request), rpc::encode_leader_map(map));
 }
 
 }  // namespace gcoord::server

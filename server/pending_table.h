@@ -27,6 +27,7 @@ enum class PendingKind : std::uint8_t {
   Delay,        // An EndDelay of the leader; (request.shard, request.token) name the lock.
   ReplicaRead,  // A read of group `group` of replica_reads.h.
   AgeQuestion,  // Another node's question, number `group` of replica_ages.h.
+  Move,         // A MoveIn or MoveDone, number `group` of lock_moves.h.
   SessionLook,  // A look at a session: `request` and `connection` say which.
 };
 

@@ -5,6 +5,7 @@
 #include "locks/lock_command.h"
 #include "locks/lock_entry.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_move_command.h"
 #include "server/log_record.h"
 
 #include <algorithm>
@@ -46,6 +47,12 @@ std::string name_of(LockCommandKind kind) {
       return "proclaim";
     case LockCommandKind::Transfer:
       return "transfer";
+    case LockCommandKind::MoveOut:
+      return "move_out";
+    case LockCommandKind::MoveIn:
+      return "move_in";
+    case LockCommandKind::MoveDone:
+      return "move_done";
     case LockCommandKind::Unknown:
       break;
   }
@@ -104,7 +111,26 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
   add_number(facts, "token", command.token.value);
 }
 
+// A lock on its way between shards.
+void add_move(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind != LockCommandKind::MoveDone) {
+    facts.emplace_back("name", std::string{command.name, command.name_bytes});
+    const bool out = command.kind == LockCommandKind::MoveOut;
+    facts.emplace_back(out ? "to_shard" : "from_shard",
+                       std::to_string(locks::move_shard(command).value));
+  }
+  facts.emplace_back("name_hash", hex(command.name_hash));
+  add_number(facts, "move", locks::move_number(command));
+  add_number(facts, "token", command.token.value);
+  if (command.kind == LockCommandKind::MoveIn) {
+    facts.emplace_back("sessions", std::to_string(locks::moved_count(command)));
+  }
+}
+
 void add_command(RecordFacts& facts, const LockCommand& command) {
+  if (locks::is_move_kind(command.kind)) {
+    return add_move(facts, command);
+  }
   if (command.kind == LockCommandKind::BreakLock || command.kind == LockCommandKind::EndDelay) {
     return add_force(facts, command);
   }

@@ -315,7 +315,26 @@ void ReplicaReads::settle(const Group& group, Part& part, std::uint64_t now_us) 
   }
 }
 
+// A replica of the shard that a lock has left knows nothing of it; it says so for all that it was
+// asked of that shard.
+void ReplicaReads::refuse_moved(Group& group) const {
+  if (group.request.kind != rpc::RequestKind::LockRead) {
+    return;
+  }
+  const auto read = rpc::decode_lock_read(group.payload);
+  GCOORD_ASSERT(read.ok());
+  for (const auto& each : read.value().names) {
+    const NameHash hash = hash_name(each.name);
+    const ShardId shard = shard_of(hash, shard_count_);
+    const auto residence = locks_.residence(shard, hash);
+    if (residence.has_value() && residence->residence == locks::Residence::Away) {
+      group.parts.at(shard.value).answer.error = ErrorCode::LockMoved;
+    }
+  }
+}
+
 void ReplicaReads::finish(Group& group, std::uint64_t now_us) {
+  refuse_moved(group);
   for (auto& [shard, part] : group.parts) {
     if (part.answer.error == ErrorCode::None) {
       settle(group, part, now_us);

@@ -111,6 +111,7 @@ class ReplicaReads {
   void give_up(std::uint64_t id, std::uint64_t now_us);
   void stop_waiting(std::uint64_t id, const Group& group);
   void settle(const Group& group, Part& part, std::uint64_t now_us) const;
+  void refuse_moved(Group& group) const;
   void finish(Group& group, std::uint64_t now_us);
   void finish_read(const Group& group);
   void finish_list(const Group& group, std::uint64_t now_us);

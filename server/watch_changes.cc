@@ -35,7 +35,7 @@ bool ends_wait(LockCommandKind kind) {
 // Whether the lock that the command names is the only one that it reaches.
 bool reaches_name(LockCommandKind kind) {
   return locks::concerns_lock(kind) || kind == LockCommandKind::BreakLock ||
-         kind == LockCommandKind::EndDelay;
+         kind == LockCommandKind::EndDelay || kind == LockCommandKind::MoveIn;
 }
 
 bool ends_session(LockCommandKind kind) {
@@ -151,6 +151,9 @@ std::vector<WatchEvent> WatchChanges::after(const locks::LockCpu& locks,
       }
     }
     for (const Hold& hold : now.holds) {
+      if (command.kind == LockCommandKind::MoveIn && hold.token == command.token) {
+        continue;  // It is held as before, in another shard.
+      }
       if (!holds(old.holds, hold.token)) {
         events.push_back({WatchEventKind::Granted, name, hold.token, hold.session, now.note});
       } else if (now.note != old.note) {

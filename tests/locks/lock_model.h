@@ -5,8 +5,11 @@
 #include "common/name_hash.h"
 #include "common/random.h"
 #include "locks/lock_command.h"
+#include "locks/lock_extra.h"
+#include "locks/lock_move_command.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_table.h"
+#include "tests/locks/lock_model_parts.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,22 +20,8 @@
 
 namespace gcoord::locks {
 
-class LockModel {
+class LockModel : public LockModelParts {
  public:
-  struct Answer {
-    LockCode code = LockCode::None;
-    std::uint64_t token = 0;
-    std::uint64_t holder = 0;
-    bool more = false;
-  };
-
-  struct Ended {
-    LockCode code = LockCode::None;
-    std::uint64_t session = 0;
-    std::uint64_t sequence = 0;
-    std::uint64_t token = 0;
-  };
-
   // Entries have the indexes 1, 2, 3.
   Answer apply(const LockCommand& command) {
     ended.clear();
@@ -72,6 +61,12 @@ class LockModel {
         return break_lock(command);
       case LockCommandKind::EndDelay:
         return end_delay(command);
+      case LockCommandKind::MoveOut:
+        return move_out(command);
+      case LockCommandKind::MoveIn:
+        return move_in(command);
+      case LockCommandKind::MoveDone:
+        return move_done(command);
       default:
         return {LockCode::UnknownCommand};
     }
@@ -105,6 +100,14 @@ class LockModel {
     return 0;
   }
 
+  // The newest move of the name that this shard, which is shard 0, took part in.
+  std::uint32_t moves_of(NameHash name) const {
+    const auto found = names_.find(key(name));
+    return found == names_.end() ? 0 : found->second.number;
+  }
+
+  std::uint64_t token_last() const { return token_last_; }
+
   bool alive(std::uint64_t session) const {
     const auto found = sessions_.find(session);
     return found != sessions_.end() && !found->second.dying;
@@ -113,74 +116,6 @@ class LockModel {
   std::vector<Ended> ended;  // Waits that the last command ended, in order.
 
  private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;
-
-  struct Request {
-    std::uint64_t sequence = 0;
-    std::uint32_t arguments = 0;
-    Answer answer;
-  };
-
-  // A lock that is held, or what stays of a hold that was broken.
-  struct Hold {
-    Key name;
-    std::uint64_t broken_token = 0;
-
-    friend bool operator==(const Hold&, const Hold&) = default;
-  };
-
-  struct Session {
-    std::uint32_t serial = 0;
-    std::uint64_t acked_below = 1;
-    std::uint64_t forgotten_below = 1;
-    bool dying = false;
-    bool failed = false;
-    std::vector<Request> requests;  // By the time of their latest answer.
-    std::vector<Hold> holds;        // Newest last.
-    std::vector<Key> delayed;       // Locks that stay for their delay.
-  };
-
-  struct Holder {
-    std::uint64_t session = 0;
-    std::uint64_t token = 0;
-    std::uint32_t permits = 0;  // 0: alone.
-  };
-
-  struct Waiter {
-    std::uint64_t session = 0;
-    std::uint64_t sequence = 0;
-    HoldAsk ask;
-    std::uint64_t index = 0;
-  };
-
-  struct Lock {
-    std::vector<Holder> holders;  // By their tokens.
-    std::uint32_t limit = 0;
-    std::uint32_t hold_count = 1;
-    std::deque<Waiter> queue;
-    bool marked = false;
-    std::uint32_t delay_ms = 0;
-    bool delayed = false;  // The holder failed.
-
-    bool shared() const { return !holders.empty() && holders[0].permits != 0; }
-
-    Holder* of(std::uint64_t session) {
-      const auto found = std::find_if(holders.begin(), holders.end(), [session](const Holder& h) {
-        return h.session == session;
-      });
-      return found == holders.end() ? nullptr : &*found;
-    }
-
-    bool fits(const HoldAsk& ask) const {
-      std::uint32_t used = 0;
-      for (const Holder& holder : holders) {
-        used += holder.permits;
-      }
-      return holders.empty() || (shared() && limit == ask.limit && holders.size() < kHoldersMax &&
-                                 (ask.limit == 0 || used + ask.permits <= ask.limit));
-    }
-  };
-
   static Key key(NameHash name) { return {name.low, name.high}; }
 
   Answer request(const LockCommand& command) {
@@ -275,7 +210,9 @@ class LockModel {
     if (oldest == session.requests.end()) {
       return false;
     }
-    session.forgotten_below = std::max(session.forgotten_below, oldest->sequence + 1);
+    if (oldest->sequence < kImportedSequence) {
+      session.forgotten_below = std::max(session.forgotten_below, oldest->sequence + 1);
+    }
     session.requests.erase(oldest);
     return true;
   }
@@ -286,14 +223,18 @@ class LockModel {
     const bool downgrades = (ask.flags & kHoldDowngrade) != 0;
     const std::uint64_t session = command.session.value;
     const Key name = key(command.name_hash);
+    const bool noted = command.note_bytes != 0;
     if (!locks_.contains(name)) {
-      if (downgrades) {
-        return {LockCode::NotHeld};
+      if (is_away(name) || downgrades) {
+        return free_answer(name);
       }
-      locks_[name].marked = command_asks(command);
-      return grant(name, session, ask);
+      locks_[name].marked = command_asks(command) || names_.contains(name);
+      return grant(name, session, ask, noted);
     }
     Lock& lock = locks_[name];
+    if (const Answer adopted = adopt(command, lock); adopted.code != LockCode::None) {
+      return adopted;
+    }
     Holder* own = lock.of(session);
     if (own != nullptr && !lock.shared()) {
       return acquire_own(name, ask);
@@ -316,8 +257,135 @@ class LockModel {
       return {code, lock.holders[0].token, lock.holders[0].session};
     }
     lock.marked = lock.marked || command_asks(command);
-    lock.queue.push_back({session, command.sequence.value, ask, index_});
+    lock.queue.push_back({session, command.sequence.value, ask, index_, noted});
     return {LockCode::Waiting};
+  }
+
+  bool is_away(Key name) const {
+    const auto found = names_.find(name);
+    return found != names_.end() && found->second.away;
+  }
+
+  // What is said of a name that nobody holds here.
+  Answer free_answer(Key name) const {
+    return is_away(name) ? Answer{LockCode::Moved, names_.at(name).to} : Answer{LockCode::NotHeld};
+  }
+
+  static std::uint32_t import_arguments(Key name) { return static_cast<std::uint32_t>(name.first); }
+
+  // The request takes over what a wait that came with the lock has become.
+  Answer adopt(const LockCommand& command, Lock& lock) {
+    const Key name = key(command.name_hash);
+    if (!names_.contains(name) || (command.flags & kAcquireWait) == 0) {
+      return {};
+    }
+    const std::uint64_t id = command.session.value;
+    std::vector<Request>& requests = sessions_[id].requests;
+    for (auto request = requests.begin(); request != requests.end(); ++request) {
+      const auto waiter =
+          std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& each) {
+            return each.session == id && each.sequence == request->sequence;
+          });
+      const bool granted = request->answer.code == LockCode::Granted && !lock.shared() &&
+                           request->arguments == import_arguments(name) &&
+                           lock.holders[0].session == id &&
+                           lock.holders[0].token == request->answer.token;
+      if (request->sequence < kImportedSequence || (waiter == lock.queue.end() && !granted)) {
+        continue;
+      }
+      const Answer answer = request->answer;
+      requests.erase(request);
+      if (granted) {
+        return answer;
+      }
+      waiter->sequence = command.sequence.value;
+      waiter->ask = hold_ask(command);
+      waiter->noted = command.note_bytes != 0;
+      return {LockCode::Waiting};
+    }
+    return {};
+  }
+
+  void have_keeper() {
+    serial_last_ += keeper_ ? 0 : 1;
+    keeper_ = true;
+  }
+
+  Answer move_out(const LockCommand& command) {
+    const Key name = key(command.name_hash);
+    const auto found = locks_.find(name);
+    if (found == locks_.end() && is_away(name)) {
+      return free_answer(name);
+    }
+    if (found != locks_.end() && !plain(found->second)) {
+      return {LockCode::MoveNotPlain};
+    }
+    const std::uint64_t to = move_shard(command).value;
+    have_keeper();
+    names_[name] = {names_[name].number + 1, true, to};
+    if (found != locks_.end()) {
+      const Lock lock = found->second;
+      for (const Waiter& waiter : lock.queue) {
+        end_wait(waiter.session, waiter.sequence, {LockCode::Moved, to});
+      }
+      std::erase(sessions_[lock.holders[0].session].holds, Hold{name});
+      locks_.erase(name);
+    }
+    return {LockCode::MovedOut, names_[name].number};
+  }
+
+  bool plain(const Lock& lock) const {
+    const bool waits = std::ranges::all_of(lock.queue, [](const Waiter& waiter) {
+      return pack_ask(waiter.ask) == 0 && !waiter.noted;
+    });
+    return !lock.shared() && lock.hold_count == 1 && !lock.noted && lock.delay_ms == 0 &&
+           !lock.delayed && alive(lock.holders[0].session) && waits;
+  }
+
+  // The session that came with a lock, if it can hold anything here.
+  Session* receive(const MovedSession& moved) {
+    const std::uint64_t id = moved.session.value;
+    if (!sessions_.contains(id)) {
+      sessions_[id].serial = ++serial_last_;
+    }
+    return sessions_[id].dying ? nullptr : &sessions_[id];
+  }
+
+  Answer move_in(const LockCommand& command) {
+    const Key name = key(command.name_hash);
+    if (locks_.contains(name) || names_.contains(name)) {
+      if (moves_of(command.name_hash) >= move_number(command)) {
+        return {LockCode::MovedIn};
+      }
+      if (!is_away(name)) {
+        return {LockCode::MoveRefused};
+      }
+    }
+    have_keeper();
+    token_last_ = std::max(token_last_, moved_token_last(command));
+    names_[name] = {move_number(command), false, 0};
+    Lock& lock = locks_[name];
+    lock.marked = true;
+    for (std::uint32_t i = 0; i < moved_count(command); ++i) {
+      const MovedSession moved = moved_session(command, i);
+      Session* session = receive(moved);
+      const std::uint64_t id = moved.session.value;
+      if (session != nullptr && i == 0) {
+        lock.holders.push_back({id, command.token.value, 0});
+        session->holds.push_back({name});
+      } else if (session != nullptr && make_room(*session)) {
+        const std::uint64_t sequence = kImportedSequence | index_ << 11 | i;
+        session->requests.push_back({sequence, import_arguments(name), {LockCode::Waiting}});
+        lock.queue.push_back({id, sequence, {}, index_, false});
+      }
+    }
+    wake(name);
+    return {LockCode::MovedIn};
+  }
+
+  Answer move_done(const LockCommand& command) const {
+    const bool known = moves_of(command.name_hash) >= move_number(command);
+    return {known ? LockCode::MoveSealed : LockCode::MoveRefused};
   }
 
   Answer acquire_own(Key name, const HoldAsk& ask) {
@@ -331,6 +399,7 @@ class LockModel {
       lock.holders[0].permits = 1;
       lock.limit = 0;
       lock.delay_ms = 0;
+      lock.noted = false;
       // The hold counts as the session's newest.
       std::vector<Hold>& holds = sessions_[lock.holders[0].session].holds;
       std::erase(holds, Hold{name});
@@ -369,7 +438,7 @@ class LockModel {
     const Key name = key(command.name_hash);
     const auto found = locks_.find(name);
     if (found == locks_.end()) {
-      return {LockCode::NotHeld};
+      return free_answer(name);
     }
     Lock& lock = found->second;
     const std::vector<Holder> before = lock.holders;
@@ -428,12 +497,13 @@ class LockModel {
     lock.hold_count = 1;
     lock.delay_ms = 0;
     lock.delayed = false;
+    lock.noted = false;
   }
 
   Answer release_held(const LockCommand& command) {
     const auto found = locks_.find(key(command.name_hash));
     if (found == locks_.end()) {
-      return {LockCode::NotHeld};
+      return free_answer(key(command.name_hash));
     }
     Lock& lock = found->second;
     const Holder* own = lock.of(command.session.value);
@@ -454,7 +524,7 @@ class LockModel {
   Answer change_office(const LockCommand& command) {
     const Key name = key(command.name_hash);
     if (!locks_.contains(name)) {
-      return {LockCode::NotHeld};
+      return free_answer(name);
     }
     Lock& lock = locks_[name];
     const Holder* own = lock.of(command.session.value);
@@ -469,6 +539,7 @@ class LockModel {
     }
     if (command.kind == LockCommandKind::Proclaim) {
       lock.marked = true;
+      lock.noted = command.note_bytes != 0;
       return {LockCode::Proclaimed, own->token};
     }
     return transfer(name, office_word(command));
@@ -487,17 +558,18 @@ class LockModel {
     lock.queue.erase(waiter);
     std::erase(sessions_[lock.holders[0].session].holds, Hold{name});
     lock.holders.clear();
-    const Answer granted = grant(name, next.session, next.ask);
+    const Answer granted = grant(name, next.session, next.ask, next.noted);
     end_wait(next.session, next.sequence, granted);
     return {LockCode::Transferred, granted.token, target};
   }
 
-  Answer grant(Key name, std::uint64_t session, const HoldAsk& ask) {
+  Answer grant(Key name, std::uint64_t session, const HoldAsk& ask, bool noted = false) {
     Lock& lock = locks_[name];
     if (lock.holders.empty()) {
       lock.limit = ask.limit;
       let_go(lock);
       lock.delay_ms = ask.delay_ms;
+      lock.noted = noted;
     }
     const std::uint32_t permits = (ask.flags & kHoldShared) != 0 ? ask.permits : 0;
     lock.holders.push_back({session, ++token_last_, permits});
@@ -523,7 +595,7 @@ class LockModel {
         break;
       }
       lock.queue.pop_front();
-      end_wait(next.session, next.sequence, grant(name, next.session, next.ask));
+      end_wait(next.session, next.sequence, grant(name, next.session, next.ask, next.noted));
     }
     if (lock.holders.empty()) {
       locks_.erase(name);
@@ -634,6 +706,8 @@ class LockModel {
 
   std::map<Key, Lock> locks_;
   std::map<std::uint64_t, Session> sessions_;
+  std::map<Key, Name> names_;
+  bool keeper_ = false;
   std::uint64_t token_last_ = 0;
   std::uint64_t index_ = 0;
   std::uint32_t serial_last_ = 0;

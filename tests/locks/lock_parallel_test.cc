@@ -5,6 +5,7 @@
 
 #include "common/random.h"
 #include "locks/lock_cuda.h"
+#include "locks/lock_move_command.h"
 #include "tests/locks/lock_host_device.h"
 #include "tests/locks/lock_parallel_drive.h"
 #include "tests/locks/orderly_world.h"
@@ -98,8 +99,11 @@ class World {
     if (kind < 92) {
       return make_cancel_wait(session, sequence, below(2) == 0);
     }
-    if (kind < 94) {
+    if (kind < 93) {
       return make_register_session(session, 2000);
+    }
+    if (kind < 94) {
+      return move_of(shard, hash);
     }
     if (kind < 97) {
       return make_expire_session(session, 1 + below(cpu_.shard(shard).serial_last + 1));
@@ -113,6 +117,34 @@ class World {
     LockCommand unknown;
     unknown.kind = below(2) == 0 ? LockCommandKind::Unknown : LockCommandKind::Noop;
     return unknown;
+  }
+
+  // The lock leaves for the next shard, one comes from there, or one has arrived.
+  LockCommand move_of(ShardId shard, NameHash hash) {
+    const ShardId other{(shard.value + 1) % options_.shard_count};
+    const std::uint32_t moves = cpu_.residence(shard, hash).value_or(NameResidence{}).move_number;
+    const std::uint32_t kind = below(4);
+    if (kind < 2) {
+      return make_move_out(name_, other);
+    }
+    if (kind == 2) {
+      return make_move_done(hash, moves + 1 - below(moves + 1));
+    }
+    const auto name_bytes = static_cast<std::uint16_t>(name_.size());
+    const std::uint32_t sessions = below(5);
+    for (std::uint32_t i = 0; i < sessions; ++i) {
+      name_ += static_cast<char>(1 + below(7));
+      name_.append(7, '\0');
+      name_ += static_cast<char>(100);
+      name_.append(3, '\0');
+    }
+    const std::uint64_t granted = cpu_.shard(shard).token_last + 1;
+    return make_move_in({.from = other,
+                         .number = moves + 1 - (moves == 0 ? 0 : below(2)),
+                         .token = FencingToken{sessions == 0 ? 0 : granted},
+                         .token_last = granted + 1,
+                         .name_bytes = name_bytes,
+                         .text = name_});
   }
 
   // A break, or the end of a delay.

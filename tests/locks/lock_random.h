@@ -4,6 +4,7 @@
 #pragma once
 
 #include "locks/lock_break_wait.h"
+#include "locks/lock_move_command.h"
 #include "tests/locks/lock_model.h"
 
 #include <rapidcheck.h>
@@ -34,7 +35,7 @@ inline rc::Gen<RandomCommand> random_command() {
   using rc::gen::inRange;
   using rc::gen::set;
   return rc::gen::build<RandomCommand>(
-      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 43)),
+      set(&RandomCommand::kind, inRange<std::uint8_t>(0, 48)),
       set(&RandomCommand::session,
           rc::gen::weightedElement<std::uint8_t>({{5, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}})),
       set(&RandomCommand::name, inRange<std::uint8_t>(0, 5)),
@@ -79,6 +80,9 @@ class CommandSource {
                                                                    : 0)},
            .by_token = random.kind == 25});
     }
+    if (random.kind >= 43) {
+      return move_of(random, model);
+    }
     if (random.kind >= 38) {
       return office_of(random, sequence, model);
     }
@@ -113,6 +117,31 @@ class CommandSource {
   }
 
  private:
+  // The lock goes, comes with a session or two, or has arrived; or an older move comes late.
+  LockCommand move_of(const RandomCommand& random, const LockModel& model) {
+    const std::string& name = kNames[random.name];
+    const std::uint32_t number = model.moves_of(hash_name(name)) + (random.odd ? 0 : 1);
+    if (random.kind < 45) {
+      return make_move_out(name, ShardId{random.odd ? 3u : 2u});
+    }
+    if (random.kind == 47) {
+      return make_move_done(hash_name(name), std::max(number, 2u) - 1);
+    }
+    text_ = name;
+    const std::uint64_t granted = model.token_last() + 2;
+    for (std::uint8_t i = 0; random.flag && i <= random.sequence % 4; ++i) {
+      const std::uint64_t session = (random.session + i) % 6 + 1;
+      text_ += std::string{static_cast<char>(session)} + std::string(7, '\0');
+      text_ += std::string{static_cast<char>(100)} + std::string(3, '\0');
+    }
+    return make_move_in({.from = ShardId{2},
+                         .number = std::max(number, 1u),
+                         .token = FencingToken{random.flag ? granted : 0},
+                         .token_last = granted + 1,
+                         .name_bytes = static_cast<std::uint16_t>(name.size()),
+                         .text = text_});
+  }
+
   // The holder changes its note or hands over, to a session that may wait or not; or another tries.
   LockCommand office_of(const RandomCommand& random,
                         std::uint64_t sequence,
@@ -199,6 +228,7 @@ class CommandSource {
                                                             kNames[3] + "ann\xc3\xbc",
                                                             kNames[4] + "joe?"};
   std::array<std::uint64_t, 8> sequence_last_{};
+  std::string text_;  // Of the newest lock that came.
 };
 
 }  // namespace gcoord::locks

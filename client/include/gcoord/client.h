@@ -110,6 +110,13 @@ class GCOORD_API Client {
   // when nobody holds it, GC6003 when the token is not (any more) the one it is held under.
   Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
 
+  // Moves the lock of a name to another shard while it is held and waited for, and comes back when
+  // it has arrived: the holder keeps its hold and token, the queue its order. Whoever uses the lock
+  // is told once where it is, by a library that knows of it. Plain holds and waits only, at most
+  // 1,024 of these. Asked again it goes on with a move that was begun. For operators. Errors:
+  // GC6053, GC6054, GC6052 on nodes whose turn runs on a device, GC1112 for no shard.
+  Status move_lock(std::string_view name, std::uint32_t to_shard);
+
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
   Result<LockPage> list(const ListOptions& options);

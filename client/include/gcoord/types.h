@@ -146,6 +146,7 @@ struct ClientStatistics {
   std::uint64_t frames = 0;      // Frames sent; requests / frames is the mean batch.
   std::uint64_t retries = 0;     // Sent again after a back-off.
   std::uint64_t redirects = 0;   // Sent again to the leader a node named.
+  std::uint64_t moves = 0;       // Sent again to the shard where a lock was moved to.
   std::uint64_t reconnects = 0;  // Connections lost after they were up.
 };
 

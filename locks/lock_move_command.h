@@ -1,0 +1,94 @@
+// The commands that move the lock of a name between shards, and their encoding.
+//
+//   MoveOut   kind 1, flags 1, to 4, name
+//   MoveIn    kind 1, flags 1, number 4, from 4, token 8, token_last 8, name bytes 2, name, and
+//   then
+//             session 8, ttl_ms 4 of the holder, if the token is not 0, and of those who wait, in
+//             the order of the queue
+//   MoveDone  kind 1, flags 1, number 4, name hash 16
+//
+// A part of encode() and decode() (lock_command.h), with their contract. No session numbers these
+// commands: the number of a move makes each happen once (lock_move.h). The struct and what reads it
+// are host and device; encoding is host only. Thread-safe.
+#pragma once
+
+#include "common/hd.h"
+#include "common/status.h"
+#include "locks/lock_command.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::locks {
+
+GCOORD_HD constexpr bool is_move_kind(LockCommandKind kind) {
+  return kind == LockCommandKind::MoveOut || kind == LockCommandKind::MoveIn ||
+         kind == LockCommandKind::MoveDone;
+}
+
+// A session that a lock brings along.
+struct MovedSession {
+  SessionId session;
+  std::uint32_t ttl_ms = 0;
+};
+
+inline constexpr std::uint32_t kMovedSessionBytes = 12;
+
+// Of a MoveOut: where to. Of a MoveIn: where from.
+GCOORD_HD constexpr ShardId move_shard(const LockCommand& command) {
+  return ShardId{command.ttl_ms};
+}
+
+// Of a MoveIn and a MoveDone: which move of its name it is, from 1.
+GCOORD_HD constexpr std::uint32_t move_number(const LockCommand& command) {
+  return command.serial;
+}
+
+// Of a MoveIn: the newest token of the shard that the lock comes from.
+GCOORD_HD constexpr std::uint64_t moved_token_last(const LockCommand& command) {
+  return command.acked_below.value;
+}
+
+// Of a MoveIn: holder and waiters.
+GCOORD_HD constexpr std::uint32_t moved_count(const LockCommand& command) {
+  return command.note_bytes / kMovedSessionBytes;
+}
+
+GCOORD_HD inline MovedSession moved_session(const LockCommand& command, std::uint32_t i) {
+  const char* bytes = note_start(command) + std::size_t{i} * kMovedSessionBytes;
+  MovedSession moved;
+  for (std::uint32_t k = 0; k < 8; ++k) {
+    moved.session.value |= std::uint64_t{static_cast<unsigned char>(bytes[k])} << (8 * k);
+  }
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    moved.ttl_ms |= std::uint32_t{static_cast<unsigned char>(bytes[8 + k])} << (8 * k);
+  }
+  return moved;
+}
+
+// The name satisfies check_name() and outlives the command.
+LockCommand make_move_out(std::string_view name, ShardId to);
+
+// `text` is the name and right behind it the sessions as encoded; it outlives the command.
+struct MoveInFields {
+  ShardId from;
+  std::uint32_t number = 0;
+  FencingToken token;  // 0: nobody holds the lock, and nobody waits.
+  std::uint64_t token_last = 0;
+  std::uint16_t name_bytes = 0;
+  std::string_view text;
+};
+
+LockCommand make_move_in(const MoveInFields& fields);
+LockCommand make_move_done(NameHash name_hash, std::uint32_t number);
+
+// Asserts what decode_move() would reject.
+std::size_t encode_move(const LockCommand& command, std::vector<std::byte>& out);
+
+// `bytes` is what follows the kind.
+Result<LockCommand> decode_move(LockCommandKind kind, std::span<const std::byte> bytes);
+
+}  // namespace gcoord::locks

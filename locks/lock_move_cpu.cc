@@ -1,0 +1,100 @@
+// What LockCpu knows of names that were moved, and keeps beside its tables when locks come.
+#include "locks/lock_cpu.h"
+#include "locks/lock_move.h"
+#include "locks/lock_names.h"
+#include "locks/lock_residence.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gcoord::locks {
+namespace {
+
+// As a MoveIn has it.
+void append_session(const MovedSession& moved, std::string& text) {
+  for (std::uint32_t k = 0; k < 8; ++k) {
+    text.push_back(static_cast<char>(moved.session.value >> (8 * k)));
+  }
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    text.push_back(static_cast<char>(moved.ttl_ms >> (8 * k)));
+  }
+}
+
+DepartedLock describe_departed(const LockTables& tables,
+                               const LockRecord& lock,
+                               const LockExtra& extra) {
+  std::array<char, kNameBytesMax> name{};
+  const std::uint32_t bytes = load_name(tables, name_of(tables, lock), name.data());
+  NameBlock block = tables.name_blocks[extra.export_first];
+  const MoveExport head = load_export(block);
+  DepartedLock departed{.text = std::string(name.data(), bytes),
+                        .name_bytes = static_cast<std::uint16_t>(bytes),
+                        .to = extra.away_to,
+                        .number = extra.move_number,
+                        .token = head.token,
+                        .token_last = head.token_last};
+  if (head.token.value != 0) {
+    append_session(head.holder, departed.text);
+  }
+  while (block.next != NameBlock::kEnd) {
+    block = tables.name_blocks[NameBlockRow{block.next}];
+    append_session(moved_of(block), departed.text);
+  }
+  return departed;
+}
+
+}  // namespace
+
+std::vector<SessionId> LockCpu::sessions_to_come(ShardId shard, const LockCommand& command) const {
+  std::vector<SessionId> sessions;
+  if (command.kind == LockCommandKind::MoveIn) {
+    for (std::uint32_t i = 0; i < moved_count(command); ++i) {
+      const SessionId session = moved_session(command, i).session;
+      const bool met = std::ranges::find(sessions, session) != sessions.end();
+      if (!met && !registered(shard, session)) {
+        sessions.push_back(session);
+      }
+    }
+  }
+  return sessions;
+}
+
+void LockCpu::follow_newcomers(const std::vector<SessionId>& sessions, ShardId shard, Tick now) {
+  for (const SessionId session : sessions) {
+    const SessionRow row = find_session(tables_, shard, session);
+    if (row.value != 0) {
+      register_with_clock(row, now);
+    }
+  }
+}
+
+std::optional<NameResidence> LockCpu::residence(ShardId shard, NameHash name) const {
+  const LockRow row = find_lock(tables_, shard, name);
+  if (row.value == 0 || !is_marked(tables_.locks[row])) {
+    return std::nullopt;
+  }
+  const LockExtra extra = load_extra(tables_, tables_.locks[row]);
+  if (extra.residence == Residence::Native) {
+    return std::nullopt;
+  }
+  return NameResidence{.residence = extra.residence,
+                       .move_number = extra.move_number,
+                       .away_to = extra.away_to,
+                       .departing = extra.export_first.value != 0};
+}
+
+std::vector<DepartedLock> LockCpu::departed(ShardId shard) const {
+  std::vector<DepartedLock> found;
+  const SessionRow keeper = find_session(tables_, shard, kKeeperSession);
+  LockRow row = keeper.value == 0 ? LockRow{} : tables_.sessions[keeper].hold_first;
+  for (; row.value != 0; row = tables_.locks[row].hold_next) {
+    const LockRecord& lock = tables_.locks[row];
+    const LockExtra extra = load_extra(tables_, lock);
+    if (extra.export_first.value != 0) {
+      found.push_back(describe_departed(tables_, lock, extra));
+    }
+  }
+  return found;
+}
+
+}  // namespace gcoord::locks

@@ -1,0 +1,378 @@
+// Locks that move between shards of three nodes: who sends what, who goes on when one is gone, and
+// what clients are told.
+#include "server/lock_moves.h"
+
+#include "locks/lock_residence.h"
+#include "rpc/move_messages.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+using rpc::RequestKind;
+
+constexpr const char* kName = "jobs/moved";
+
+std::uint32_t number(ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+// Three lock services with one log for each of four shards. A turn delivers what was sent, and
+// decides what was proposed, in the order of the nodes.
+class ThreeNodes {
+ public:
+  ThreeNodes() {
+    for (std::uint32_t node = 1; node <= 3; ++node) {
+      nodes_.push_back(
+          std::make_unique<LockBench>(std::vector{NodeId{1}, NodeId{2}, NodeId{3}}, NodeId{node}));
+    }
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      lead(ShardId{shard}, NodeId{1});
+    }
+  }
+
+  LockBench& node(std::uint32_t id) { return *nodes_[id - 1]; }
+
+  LockBench& leader(ShardId shard) { return node(leaders_[shard.value].value); }
+
+  // The node leads the shard from now on; what the one before proposed is lost.
+  void lead(ShardId shard, NodeId id) {
+    for (std::uint32_t each = 1; each <= 3; ++each) {
+      FakeEngine& engine = node(each).engine;
+      engine.leaders[shard.value] = id;
+      if (NodeId{each} != id && engine.led.contains(shard.value)) {
+        refuse_proposals(node(each), shard, id);
+        engine.follow(*node(each).service, shard, id);
+      }
+    }
+    leaders_[shard.value] = id;
+    if (!node(id.value).engine.led.contains(shard.value)) {
+      node(id.value).engine.lead(*node(id.value).service, shard);
+    }
+  }
+
+  void turn(bool deliver = true) {
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      node(id).pass_ms(10);
+    }
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      const auto messages = std::exchange(node(id).engine.messages, {});
+      for (const auto& [to, bytes] : messages) {
+        if (deliver && LockMoves::is_ours(bytes)) {
+          node(to.value).service->on_peer_message(NodeId{id}, bytes);
+        }
+      }
+    }
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      decide(id);
+    }
+    expect_one_place();
+  }
+
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) {
+      turn();
+    }
+  }
+
+  // Whoever takes the node's place has the state of its shards, and nothing else.
+  void restart(std::uint32_t id) {
+    auto fresh =
+        std::make_unique<LockBench>(std::vector{NodeId{1}, NodeId{2}, NodeId{3}}, NodeId{id});
+    fresh->pass_ms(node(id).now_us / 1000 - 1000);
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      std::vector<std::byte> state;
+      node(id).service->serialize(ShardId{shard}, state);
+      EXPECT_TRUE(fresh->service->install(ShardId{shard}, state).ok());
+      fresh->engine.leaders[shard] = leaders_[shard];
+    }
+    nodes_[id - 1] = std::move(fresh);
+  }
+
+  // Decides what was asked and returns the answer.
+  KeptReply answered(ShardId shard, std::uint64_t id) {
+    turn();
+    return leader(shard).sink.take(id);
+  }
+
+  static ShardId home() { return LockBench::shard_of_name(kName); }
+
+  static ShardId other() { return ShardId{(home().value + 1) % 4}; }
+
+  bool holds(ShardId shard) {
+    return leader(shard).service->locks().get(shard, hash_name(kName)).has_value();
+  }
+
+ private:
+  void refuse_proposals(LockBench& bench, ShardId shard, NodeId hint) {
+    std::deque<FakeEngine::Proposal> kept;
+    for (FakeEngine::Proposal& proposal : std::exchange(bench.engine.proposals, {})) {
+      if (proposal.shard != shard) {
+        kept.push_back(std::move(proposal));
+      } else {
+        const Status lost{StatusCode::FailedPrecondition, "not the leader"};
+        bench.service->on_proposal_failed(proposal.cookie, lost, hint);
+      }
+    }
+    bench.engine.proposals = std::move(kept);
+  }
+
+  void decide(std::uint32_t proposer) {
+    for (const auto& proposal : std::exchange(node(proposer).engine.proposals, {})) {
+      const LogIndex index{++index_[proposal.shard.value]};
+      for (std::uint32_t id = 1; id <= 3; ++id) {
+        AppliedEntry entry;
+        entry.shard = proposal.shard;
+        entry.index = index;
+        entry.term = Term{1};
+        entry.payload = proposal.command;
+        entry.cookie = id == proposer ? proposal.cookie : 0;
+        entry.leader = id == proposer;
+        node(id).service->apply(entry);
+      }
+    }
+  }
+
+  // Nobody may be granted the lock in two shards, at no turn.
+  void expect_one_place() { EXPECT_FALSE(holds(home()) && holds(other())); }
+
+  std::vector<std::unique_ptr<LockBench>> nodes_;
+  std::array<NodeId, 4> leaders_{};
+  std::array<std::uint64_t, 4> index_{};
+};
+
+class LockMovesTest : public testing::Test {
+ protected:
+  void SetUp() override { world_.lead(other(), NodeId{2}); }
+
+  static ShardId home() { return ThreeNodes::home(); }
+
+  static ShardId other() { return ThreeNodes::other(); }
+
+  rpc::RequestSlot named(rpc::RequestSlot slot, ShardId shard) const {
+    slot.shard = shard.value;
+    if (shard != home()) {
+      slot.set(rpc::RequestFlag::Moved);
+    }
+    return slot;
+  }
+
+  std::uint64_t wait(ShardId shard, std::uint64_t session, std::uint64_t sequence) {
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
+    acquire.wait_ms = rpc::kForeverMs;
+    acquire.ttl_ms = 60'000;
+    return world_.leader(shard).send(named(rpc::to_slot(acquire), shard), std::string_view{kName});
+  }
+
+  std::uint64_t release(ShardId shard,
+                        std::uint64_t session,
+                        std::uint64_t sequence,
+                        std::uint64_t token) {
+    rpc::LockRelease release;
+    release.caller = {SessionId{session}, RequestSequence{sequence}, RequestSequence{1}};
+    release.token = FencingToken{token};
+    return world_.leader(shard).send(named(rpc::to_slot(release), shard), std::string_view{kName});
+  }
+
+  std::uint64_t move(ShardId from, ShardId to) {
+    const rpc::RequestSlot slot = world_.leader(from).slot(RequestKind::LockMove);
+    return world_.leader(from).send(named(slot, from), rpc::encode_move({to, kName}));
+  }
+
+  std::vector<std::uint64_t> queue(ShardId shard) {
+    std::vector<std::uint64_t> sessions;
+    for (const auto& waiter :
+         world_.leader(shard).service->locks().waiters(shard, hash_name(kName), 0, 2000)) {
+      sessions.push_back(waiter.session.value);
+    }
+    return sessions;
+  }
+
+  std::uint64_t token_at(ShardId shard) {
+    const auto lock = world_.leader(shard).service->locks().get(shard, hash_name(kName));
+    return lock.has_value() ? lock->token.value : 0;
+  }
+
+  ThreeNodes world_;
+};
+
+TEST_F(LockMovesTest, L19AHeldLockWith100WaitersMovesOverThreeNodes) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  std::vector<std::uint64_t> asked;
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t session = 2; session <= 101; ++session) {
+    asked.push_back(wait(home(), session, 1));
+    expected.push_back(session);
+  }
+  const auto moved = move(home(), other());
+  world_.turns(8);
+  const KeptReply done = world_.leader(home()).sink.take(moved);
+  EXPECT_EQ(done.slot.code, StatusCode::Ok);
+  EXPECT_EQ(done.slot.extra, other().value);
+  EXPECT_EQ(token_at(other()), held);
+  EXPECT_EQ(queue(other()), expected);
+  // Each is told once where to go, asks there, and is answered in the order of the queue.
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const KeptReply told = world_.leader(home()).sink.take(asked[i]);
+    EXPECT_EQ(told.slot.detail, number(ErrorCode::LockMoved));
+    EXPECT_EQ(told.slot.extra, other().value);
+    asked[i] = wait(other(), expected[i], 1);
+  }
+  world_.turn();
+  EXPECT_EQ(queue(other()), expected);
+  std::uint64_t token = held;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto gone = release(other(), i + 1, 2, token);
+    EXPECT_EQ(world_.answered(other(), gone).slot.code, StatusCode::Ok);
+    const KeptReply granted = world_.leader(other()).sink.take(asked[i]);
+    EXPECT_EQ(granted.slot.code, StatusCode::Ok);
+    EXPECT_GT(granted.slot.token, token);
+    token = granted.slot.token;
+  }
+}
+
+TEST_F(LockMovesTest, L19AMoveIsFinishedWhoeverDiesAtWhateverStep) {
+  for (int step = 0; step < 9; ++step) {
+    for (const bool restarts : {false, true}) {
+      ThreeNodes fresh;
+      std::swap(world_, fresh);
+      world_.lead(other(), NodeId{2});
+      const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+      wait(home(), 2, 1);
+      wait(home(), 3, 1);
+      world_.turn();
+      move(home(), other());
+      world_.turns(step);
+      // Both leaders are gone at once, with what they had sent and proposed. One of them comes back
+      // from its state to lead the other shard, or a third node leads both.
+      world_.lead(home(), NodeId{3});
+      world_.lead(other(), NodeId{3});
+      if (restarts) {
+        world_.restart(1);
+        world_.restart(2);
+        world_.lead(other(), NodeId{1});
+      }
+      world_.turns(60);
+      const auto at_home =
+          world_.leader(home()).service->locks().residence(home(), hash_name(kName));
+      if (!at_home.has_value()) {
+        EXPECT_LE(step, 1) << "the move was never decided, so the lock is where it was";
+        EXPECT_EQ(token_at(home()), held);
+        continue;
+      }
+      EXPECT_EQ(at_home->residence, locks::Residence::Away);
+      EXPECT_FALSE(at_home->departing) << "step " << step;
+      EXPECT_EQ(token_at(other()), held);
+      EXPECT_EQ(queue(other()), (std::vector<std::uint64_t>{2, 3}));
+    }
+  }
+}
+
+TEST_F(LockMovesTest, L19LostAndRepeatedMessagesChangeNothing) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  for (int i = 0; i < 60; ++i) {
+    world_.turn(false);
+  }
+  EXPECT_FALSE(world_.holds(home()));
+  EXPECT_FALSE(world_.holds(other()));
+  world_.turns(40);
+  EXPECT_EQ(token_at(other()), held);
+  const auto gone = world_.answered(other(), release(other(), 1, 1, held));
+  EXPECT_EQ(gone.slot.code, StatusCode::Ok);
+  world_.turns(40);
+  EXPECT_FALSE(world_.holds(other())) << "what came late brought nothing back";
+}
+
+TEST_F(LockMovesTest, L19ALockMovesBackAndOnlyThroughItsHome) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  world_.turns(8);
+  const ShardId third{(home().value + 2) % 4};
+  EXPECT_EQ(world_.answered(other(), move(other(), third)).slot.detail,
+            number(ErrorCode::MoveNotHome));
+  const auto back = move(other(), home());
+  world_.turns(8);
+  EXPECT_EQ(world_.leader(other()).sink.take(back).slot.code, StatusCode::Ok);
+  EXPECT_EQ(token_at(home()), held);
+  const auto stale = world_.answered(other(), wait(other(), 2, 1));
+  EXPECT_EQ(stale.slot.detail, number(ErrorCode::LockMoved));
+  EXPECT_EQ(stale.slot.extra, home().value);
+  const auto again = move(home(), home());
+  EXPECT_EQ(world_.leader(home()).sink.take(again).slot.code, StatusCode::Ok);
+  EXPECT_EQ(token_at(home()), held);
+}
+
+TEST_F(LockMovesTest, L19WhatIsReadOfAMovedLockIsReadWhereItIs) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  world_.turns(8);
+  const auto read = [&](ShardId shard, RequestKind kind) {
+    rpc::RequestSlot slot = world_.leader(shard).slot(kind);
+    slot.token = held;
+    const auto id = world_.leader(shard).send(named(slot, shard), std::string_view{kName});
+    world_.leader(shard).engine.confirm_reads(*world_.leader(shard).service);
+    return world_.leader(shard).sink.take(id).slot;
+  };
+  EXPECT_EQ(read(home(), RequestKind::LockCheck).extra, other().value);
+  EXPECT_EQ(read(home(), RequestKind::LockGet).detail, number(ErrorCode::LockMoved));
+  EXPECT_EQ(read(other(), RequestKind::LockCheck).extra,
+            static_cast<std::uint64_t>(rpc::CheckVerdict::Valid));
+  EXPECT_EQ(read(other(), RequestKind::LockGet).code, StatusCode::Ok);
+}
+
+TEST_F(LockMovesTest, L19WhoeverComesBeforeTheLockIsToldToComeAgain) {
+  const ShardId third{(home().value + 2) % 4};
+  const auto early = wait(third, 1, 1);
+  EXPECT_EQ(world_.leader(third).sink.take(early).slot.detail, number(ErrorCode::LockMoving));
+  EXPECT_TRUE(rpc::is_passing(ErrorCode::LockMoving));
+}
+
+TEST_F(LockMovesTest, L19ABadRequestChangesNothingAndSaysWhy) {
+  LockBench& bench = world_.leader(home());
+  const rpc::RequestSlot slot = bench.slot(RequestKind::LockMove);
+  const auto refused = [&](std::span<const std::byte> payload) {
+    return bench.sink.take(bench.send(slot, payload)).slot.detail;
+  };
+  EXPECT_EQ(refused({}), number(ErrorCode::PayloadMalformed));
+  EXPECT_EQ(refused(rpc::encode_move({ShardId{4}, kName})), number(ErrorCode::ShardOutOfRange));
+  EXPECT_EQ(refused(rpc::encode_move({other(), ""})), number(ErrorCode::NameEmpty));
+  EXPECT_EQ(refused(rpc::encode_move({other(), std::string(1025, 'a')})),
+            number(ErrorCode::NameTooLong));
+  EXPECT_EQ(refused(rpc::encode_move({other(), "a\xff"})), number(ErrorCode::NameNotUtf8));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+TEST_F(LockMovesTest, L19ADeviceTurnRefuses) {
+  world_.leader(home()).engine.holds = false;
+  const auto id = move(home(), other());
+  EXPECT_EQ(world_.leader(home()).sink.take(id).slot.detail, number(ErrorCode::MoveUnsupported));
+}
+
+TEST_F(LockMovesTest, L19WhatIsNoMessageOfAMoveIsDroppedAndCounted) {
+  LockBench& bench = world_.node(2);
+  const Counter& dropped =
+      bench.metrics.counter({"gcoord_server_lock_move_messages_dropped_total", "", "", ""});
+  const std::uint64_t before = dropped.value();
+  for (const std::byte kind : {kMoveInKind, kMovedInKind}) {
+    for (std::size_t bytes : {0u, 3u, 11u, 200u}) {
+      std::vector<std::byte> message(bytes + 1, std::byte{0xff});
+      message[0] = kind;
+      bench.service->on_peer_message(NodeId{1}, message);
+    }
+  }
+  world_.turns(2);
+  EXPECT_EQ(dropped.value(), before + 8);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -225,7 +225,8 @@ TEST_F(ThreeNodesTest, S9ThousandsThatEndTogetherAreAskedAboutOnceAndGoneInAFewT
     ticks_of_ends += ended > 0 ? 1 : 0;
   }
   EXPECT_EQ(ended, kSessions);
-  EXPECT_LE(ticks_of_ends, static_cast<int>(kSessions / kExpiriesPerTickMax) + 2);
+  // A pass of the harness is a tick long; a node makes as many as it likes.
+  EXPECT_LE(ticks_of_ends, static_cast<int>(kSessions / kExpiriesPerPassMax) + 2);
   const auto asked =
       leader_.metrics.counter({"gcoord_server_session_questions_total", "", "", ""}).value();
   EXPECT_EQ(asked, kSessions);

@@ -59,31 +59,6 @@ bool SessionExpiry::dying(const locks::ExpiryProposal& due) const {
   return row.value != 0 && tables.sessions[row].phase != locks::SessionPhase::Live;
 }
 
-// Whoever is due first, and who is due next to it in its shard, where younger sessions come before
-// older ones; then the next shard.
-void SessionExpiry::collect_due(Tick now) {
-  // Neighbours that are looked at, due or not: a shard may have very many sessions.
-  constexpr std::uint32_t kLooks = 2 * kExpiriesOfShardMax;
-  const auto& sessions = locks_.tables().sessions;
-  const locks::SessionColumns clock = locks_.clock().columns();
-  due_.clear();
-  while (due_.size() < kExpiriesPerPassMax) {
-    locks::ExpiryProposal first;
-    if (locks_.clock().expired(now, {&first, 1}) == 0) {
-      return;
-    }
-    due_.push_back(first);
-    const std::size_t most = std::min(due_.size() + kExpiriesOfShardMax - 1, kExpiriesPerPassMax);
-    locks::SessionRow row = sessions[first.row].shard_previous;
-    for (std::uint32_t k = 0; k < kLooks && row.value != 0 && due_.size() < most; ++k) {
-      if (locks::is_due(clock, row, now)) {
-        due_.push_back(locks::take_due(clock, row));
-      }
-      row = sessions[row].shard_previous;
-    }
-  }
-}
-
 void SessionExpiry::on_pass(Tick now) {
   if (now < next_deadline()) {
     return;
@@ -93,7 +68,8 @@ void SessionExpiry::on_pass(Tick now) {
     return;
   }
   const std::size_t proposed_before = under_way_;
-  collect_due(now);
+  due_.resize(kExpiriesPerPassMax);
+  due_.resize(locks_.clock().expired(now, due_));
   for (const locks::ExpiryProposal& due : due_) {
     const bool leading = leads_(due.shard) && engine_->view(due.shard).lease;
     const Tick ask_at = first_question(due, now);

@@ -13,8 +13,7 @@
 //
 // Very many that end together share the log with everybody else's requests. So a pass takes a part
 // of them, the next pass the next part, and none is taken while kExpiriesUnderWayMax are not
-// decided: a request waits for one part, not for all. A part is made of few shards, because entries
-// of one shard travel and are stored together (docs/adr/0048). One thread.
+// decided: a request waits for one part, not for all (docs/adr/0048). One thread.
 #pragma once
 
 #include "common/metrics.h"
@@ -37,9 +36,6 @@ inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 // Expiries that are asked about or in the log and not decided: so many parts that the next ones are
 // under way while the disk writes the first.
 inline constexpr std::size_t kExpiriesUnderWayMax = 4 * kExpiriesPerPassMax;
-
-// Of one shard in a part: what one message of its leader carries (kMessageEntries, engine_turn.cc).
-inline constexpr std::size_t kExpiriesOfShardMax = 31;
 
 // Of them in one message.
 inline constexpr std::size_t kCasesPerMessageMax = 1024;
@@ -108,7 +104,6 @@ class SessionExpiry {
 
   static_assert(sizeof(Case) == 24);
 
-  void collect_due(Tick now);
   void propose(const locks::ExpiryProposal& due);
   void settle_one();
   bool full(Tick now);

@@ -4,8 +4,8 @@
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
 //    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches",
 //    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
-//    "waiters", "sessions", "connections", "uptime_ms", "wal": {"submitted",
-//    "durable"}, "checkpoint": {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes",
+//    "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
+//    "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint": {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes",
 //    "disk_bytes", "pruned", "keep"}, "entry_bytes", "publication": {"publishes", and if
 //    not "reason", else "publisher", "round", "ordered", "size", "signed", "published", "root",
 //    "age_ms", "signers", "first", "key", "refusal", "alarms": [{"node", "shard", "index",

@@ -33,6 +33,7 @@ struct BenchOptions {
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
   std::string turn = "host";           // Of the cluster's nodes: host or resident.
   std::uint32_t tick_ms = 10;          // Of the cluster's nodes.
+  std::string hash;                    // Of turn: see turn/turn_hash.h; empty: nothing is hashed.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

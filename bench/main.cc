@@ -18,6 +18,7 @@
 #include "bench/scale.h"
 #include "bench/step.h"
 #include "bench/sweeps.h"
+#include "bench/turn/hash_plan.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
 #include "bench/watch.h"
@@ -194,6 +195,19 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "turn") {
+    command
+        .add_option("--hash",
+                    options.hash,
+                    "commit rates with and without Merkle trees on every replica, alternating; "
+                    "W[:P],...: W stripes of a turn to a multiprocessor (5 to 8), on P percent "
+                    "of them, and hashing on the rest")
+        ->check(CLI::Validator{[](std::string& text) {
+                                 const auto plans = parse_hash_plans(text);
+                                 return plans.ok() ? std::string{} : plans.status().message();
+                               },
+                               "PLANS"});
+  }
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));

@@ -176,6 +176,38 @@ void add_hash(CLI::App& command, BenchOptions& options) {
       ->check(plans);
 }
 
+// How much of what a benchmark is about.
+void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) {
+  if (name == "elections") {
+    command.add_option("--names", options.names, "elections, at most a million (default)")
+        ->check(CLI::Range(3000, 1'000'000));
+  }
+  if (name == "etcd-leases") {
+    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
+        ->check(CLI::Range(1000, 10'000'000));
+  }
+  if (name == "leases") {
+    command.add_option("--leases", options.leases, "live leases")
+        ->check(CLI::Range(100, 10'000'000));
+    command
+        .add_option("--part",
+                    options.part,
+                    "what is measured: all (default), steady (renewals, and all that end together) "
+                    "or failover")
+        ->check(CLI::IsMember({"all", "steady", "failover"}));
+  }
+  if (name == "watch") {
+    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
+        ->check(CLI::Range(1, 1'000'000));
+  }
+  if (name == "locks") {
+    command.add_option("--names", options.names, "lock names")
+        ->check(CLI::Range(1000, 100'000'000));
+    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
+        ->check(CLI::IsMember({"uniform", "zipf"}));
+  }
+}
+
 void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
   BenchOptions& options = arguments.options;
   const bool is_locks = std::string_view{benchmark.name} == "locks";
@@ -210,34 +242,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
-  if (std::string_view{benchmark.name} == "elections") {
-    command.add_option("--names", options.names, "elections, at most a million (default)")
-        ->check(CLI::Range(3000, 1'000'000));
-  }
-  if (std::string_view{benchmark.name} == "etcd-leases") {
-    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
-        ->check(CLI::Range(1000, 10'000'000));
-  }
-  if (std::string_view{benchmark.name} == "leases") {
-    command.add_option("--leases", options.leases, "live leases")
-        ->check(CLI::Range(100, 10'000'000));
-    command
-        .add_option("--part",
-                    options.part,
-                    "what is measured: all (default), steady (renewals, and all that end together) "
-                    "or failover")
-        ->check(CLI::IsMember({"all", "steady", "failover"}));
-  }
-  if (std::string_view{benchmark.name} == "watch") {
-    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
-        ->check(CLI::Range(1, 1'000'000));
-  }
-  if (is_locks) {
-    command.add_option("--names", options.names, "lock names")
-        ->check(CLI::Range(1000, 100'000'000));
-    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
-        ->check(CLI::IsMember({"uniform", "zipf"}));
-  }
+  add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",
       options.node_cores,

@@ -57,6 +57,9 @@ class Context {
 
   int fail(const Status& status) const { return output_.fail(status); }
 
+  // Prints the failure; exit_code() says what to return.
+  void refuse(const Status& status) { exit_code_ = fail(status); }
+
   // A time that the user gave; prints the error when it cannot be read.
   std::optional<std::chrono::milliseconds> duration(const std::string& flag,
                                                     const std::string& text);

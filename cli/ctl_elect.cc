@@ -4,6 +4,7 @@
 // epoch when it is elected, and leads until a signal ends it, which resigns, or until its session
 // is lost: then it exits with 6, before a node could elect another. A shell that wants to know
 // looks at the exit code, or asks `elect leader`.
+#include "cli/check_flags.h"
 #include "cli/command.h"
 #include "cli/lock_flags.h"
 #include "cli/wake_sources.h"
@@ -29,6 +30,7 @@ struct ElectOptions {
   std::string name;
   std::string ttl = "10s";
   WaitFlags wait;
+  CheckFlags checks;
   bool once = false;
   std::uint64_t epoch = 0;
   std::uint64_t session = 0;
@@ -150,15 +152,20 @@ std::optional<client::CampaignOptions> campaign_of(Context& context, const Elect
 int campaign(Context& context, const ElectOptions& options) {
   const auto ttl = context.duration("--ttl", options.ttl);
   const auto how = campaign_of(context, options);
-  if (!ttl.has_value() || !how.has_value()) {
+  auto health = health_of(context, options.checks);
+  if (!ttl.has_value() || !how.has_value() || !health.has_value()) {
     return context.exit_code();
+  }
+  if (options.once && !options.checks.checks.empty()) {
+    return context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid,
+                                        "--check with --once: nobody would be left to run it"));
   }
   const SignalFd signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto opened = client->open_session({*ttl, {}});
+  auto opened = client->open_session({.ttl = *ttl, .health = *std::move(health)});
   if (!opened.ok()) {
     return context.fail(*client, opened.status());
   }
@@ -251,6 +258,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_option("--ttl", options->ttl, "how long the office outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*verb, options->wait);
+  add_check_flags(*verb, options->checks);
   verb->add_flag(
       "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
 
@@ -258,7 +266,8 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_option("--value", options->value, "what others read of this candidate, and of its term")
       ->type_name("TEXT");
   verb->add_option("--priority", options->priority, "0 to 255; higher is preferred (default 0)")
-      ->check(CLI::Range(0, 255));
+      ->check(CLI::Range(0u, 255u))
+      ->type_name("N");
   verb->add_option("--hysteresis",
                    options->hysteresis,
                    "as leader, hand over to a candidate of higher priority that stood in line so "

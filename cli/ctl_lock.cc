@@ -19,6 +19,7 @@ struct LockOptions {
   WaitFlags wait;
   std::uint64_t token = 0;
   std::uint64_t session = 0;
+  std::uint64_t sequence = 0;  // 0: one above all that were used before.
   std::string note;
   std::uint32_t holds_max = 0;
   bool shared = false;
@@ -40,10 +41,10 @@ client::Result<client::Session> session_for(client::Client& client,
   attach.session_id = options.session;
   attach.ttl = ttl;
   attach.keep_alive = true;
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
   attach.first_sequence =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                     std::chrono::system_clock::now().time_since_epoch())
-                                     .count());
+      options.sequence != 0 ? options.sequence : static_cast<std::uint64_t>(now_us);
   return client.attach_session(attach);
 }
 
@@ -196,8 +197,16 @@ void add_lock_commands(CLI::App& app, Context& context) {
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
   add_wait_flags(*verb, options->wait);
-  verb->add_option("--session", options->session, "in the session of an earlier acquire")
-      ->type_name("S");
+  CLI::Option* session =
+      verb->add_option("--session", options->session, "in the session of an earlier acquire")
+          ->type_name("S");
+  verb->add_option("--sequence",
+                   options->sequence,
+                   "number of this request in --session: run again with the same one, it is "
+                   "executed once; GC6011 when it was used for another")
+      ->needs(session)
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   verb->add_flag("--keep-waiting",
                  options->keep_waiting,
                  "with --session: also when sessions wait for each other in a circle, because what "

@@ -12,6 +12,7 @@
 // foreground group from its first instruction, as under a shell. When it is stopped (Ctrl-Z) this
 // program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
 // first "--" is the command, byte for byte.
+#include "cli/check_flags.h"
 #include "cli/command.h"
 #include "cli/lock_flags.h"
 #include "cli/wake_sources.h"
@@ -42,6 +43,7 @@ struct RunOptions {
   std::vector<std::string> names;
   std::string ttl = "10s";
   WaitFlags wait;
+  CheckFlags checks;
 };
 
 constexpr int kLockLostExit = static_cast<int>(rpc::ExitCode::Conflict);
@@ -282,7 +284,8 @@ int run(Context& context, const RunOptions& options) {
   }
   const auto ttl = context.duration("--ttl", options.ttl);
   const auto wait = wait_of(context, options.wait);
-  if (!ttl.has_value() || !wait.has_value()) {
+  auto health = health_of(context, options.checks);
+  if (!ttl.has_value() || !wait.has_value() || !health.has_value()) {
     return context.exit_code();
   }
   const client::AcquireOptions how{.wait = *wait};
@@ -296,7 +299,8 @@ int run(Context& context, const RunOptions& options) {
     broken->any.store(true);
     broken->waker.wake();
   };
-  auto session = client->open_session({.ttl = *ttl, .on_lost = on_lost});
+  auto session =
+      client->open_session({.ttl = *ttl, .on_lost = on_lost, .health = *std::move(health)});
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
@@ -335,6 +339,7 @@ void add_lock_run_command(CLI::App& lock, Context& context) {
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*app, options->wait);
+  add_check_flags(*app, options->checks);
   app->callback([app, &context, options] {
     if (app->count("NAME") != 0) {
       options->names.push_back(options->name);

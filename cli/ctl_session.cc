@@ -3,6 +3,7 @@
 //
 // A session that is opened so is registered at once and outlives this process for its TTL: what
 // other systems call a lease. Locks are taken in it with `lock acquire --session`.
+#include "cli/check_flags.h"
 #include "cli/command.h"
 #include "cli/wake_sources.h"
 #include "rpc/error_codes.h"
@@ -30,6 +31,7 @@ struct SessionFlags {
   bool idle = false;
   std::string below;
   std::uint32_t limit = 1000;
+  CheckFlags checks;
 };
 
 Json session_json(const client::SessionDescription& described) {
@@ -42,21 +44,110 @@ Json session_json(const client::SessionDescription& described) {
           {"locks", described.lock_count}};
 }
 
+// A session that is bound to checks lives with this process, which runs them.
+struct Bound {
+  client::SessionHealth health;
+  std::shared_ptr<Waker> waker = std::make_shared<Waker>();
+
+  std::function<void(client::SessionEvent)> on_event() const {
+    return [waker = waker](client::SessionEvent event) {
+      if (event == client::SessionEvent::Expired) {
+        waker->wake();
+      }
+    };
+  }
+};
+
+// Until a signal comes, true, or the session is lost.
+bool stand_by(const client::Session& session, const SignalFd& signals, const Bound& bound) {
+  while (session.alive()) {
+    wait_readable({signals.fd(), bound.waker->fd()}, std::chrono::seconds{1});
+    if (signals.take() != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int report_lost(Context& context, const client::Session& session) {
+  const auto why =
+      session.healthy() ? rpc::ErrorCode::SessionExpired : rpc::ErrorCode::SessionUnhealthy;
+  return context.fail(rpc::make_error(why, "session " + std::to_string(session.id())));
+}
+
+void print_opened(Context& context, const client::Session& session) {
+  context.output().print_facts(
+      {{"session", std::to_string(session.id())}, {"ttl_ms", session.ttl().count()}});
+  std::cout.flush();
+}
+
 int open(Context& context, const SessionFlags& flags) {
   const auto ttl = context.duration("--ttl", flags.ttl);
-  if (!ttl.has_value()) {
+  auto health = health_of(context, flags.checks);
+  if (!ttl.has_value() || !health.has_value()) {
     return context.exit_code();
+  }
+  std::optional<SignalFd> signals;  // Before any thread starts.
+  if (!health->checks.empty()) {
+    signals.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP});
   }
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = client->grant_session({.ttl = *ttl, .session_id = flags.id, .on_event = {}});
+  const Bound bound{*std::move(health)};
+  auto session = client->grant_session(
+      {.ttl = *ttl, .session_id = flags.id, .on_event = bound.on_event(), .health = bound.health});
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  context.output().print_facts({{"session", std::to_string(session.value().id())},
-                                {"ttl_ms", session.value().ttl().count()}});
+  print_opened(context, session.value());
+  if (!signals.has_value()) {
+    session.value().detach();
+    return 0;
+  }
+  if (!stand_by(session.value(), *signals, bound)) {
+    return report_lost(context, session.value());
+  }
+  const client::Status closed = session.value().close();
+  return closed.ok() ? 0 : context.fail(*client, closed);
+}
+
+// Keeps another program's session alive as long as its checks pass; a signal leaves it its TTL.
+int keep_bound(Context& context, const SessionFlags& flags) {
+  auto health = health_of(context, flags.checks);
+  if (!health.has_value()) {
+    return context.exit_code();
+  }
+  const SignalFd signals{SIGINT, SIGTERM, SIGHUP};
+  auto client = context.connect();
+  if (!client.has_value()) {
+    return context.exit_code();
+  }
+  const auto described = client->session(flags.id);
+  if (!described.ok() || !described.value().alive) {
+    return described.ok() ? context.fail(rpc::make_error(rpc::ErrorCode::SessionUnknown,
+                                                         "session " + std::to_string(flags.id)))
+                          : context.fail(*client, described.status());
+  }
+  const Bound bound{*std::move(health)};
+  auto session = client->attach_session({.session_id = flags.id,
+                                         .ttl = described.value().ttl,
+                                         .keep_alive = true,
+                                         .on_event = bound.on_event(),
+                                         .health = bound.health});
+  if (!session.ok()) {
+    return context.fail(*client, session.status());
+  }
+  // An attached session is certain to live only after a first keep-alive.
+  if (const client::Status renewed = session.value().renew(); !renewed.ok()) {
+    session.value().detach();
+    return context.fail(*client, renewed);
+  }
+  print_opened(context, session.value());
+  if (!stand_by(session.value(), signals, bound)) {
+    return report_lost(context, session.value());
+  }
   session.value().detach();
   return 0;
 }
@@ -70,6 +161,9 @@ int print_renewed(Context& context, const client::SessionDescription& described)
 }
 
 int keep_alive(Context& context, const SessionFlags& flags) {
+  if (!flags.checks.checks.empty() && !flags.once) {
+    return keep_bound(context, flags);
+  }
   const SignalFd signals{SIGINT, SIGTERM, SIGHUP};
   auto client = context.connect();
   if (!client.has_value()) {
@@ -232,6 +326,11 @@ void add_group(CLI::App& app, Context& context, const Verbs& verbs) {
       *group, context, flags, verbs.open, "register a session that lives for its TTL", open);
   verb->add_option("--ttl", flags->ttl, "how long it lives unless renewed (default 10s)")
       ->type_name("TIME");
+  add_check_flags(*verb, flags->checks);
+  add_check_close_flag(*verb, flags->checks);
+  verb->footer(
+      "With --check it stays, keeps the session alive while the checks pass, and closes it\n"
+      "when a signal comes. Exit code 1 when the session was lost.");
   verb->add_option("--id", flags->id, "an id of your choice below 2^48; one that lives is GC6301")
       ->type_name("ID");
   verb = add_verb(*group,
@@ -241,6 +340,8 @@ void add_group(CLI::App& app, Context& context, const Verbs& verbs) {
                   "renew it until a signal comes or it is gone; prints TTL 0 for one that is gone",
                   keep_alive);
   add_id(*verb, *flags);
+  add_check_flags(*verb, flags->checks);
+  add_check_close_flag(*verb, flags->checks);
   verb->add_flag("--once", flags->once, "renew it once");
   verb = add_verb(*group,
                   context,

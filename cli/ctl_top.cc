@@ -7,10 +7,9 @@
 #include "cli/ctl_top.h"
 
 #include "cli/heat.h"
+#include "cli/screen.h"
 #include "cli/wake_sources.h"
 #include "rpc/error_codes.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,6 +19,8 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 
 namespace gcoord::cli {
@@ -30,7 +31,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNodesTimeout{1000};
 constexpr std::size_t kNames = 10;
-constexpr const char* kClearScreen = "\x1b[H\x1b[2J";
 
 struct TopFlags {
   std::string interval = "2s";
@@ -81,26 +81,35 @@ class Top {
     return watch;
   }
 
-  // One view of what was since the last.
-  void show(bool redraw) {
+  // One view of what was since the last, on the screen if there is one.
+  void show(const Screen* screen) {
     const std::vector<NodeLook> nodes = look_at_nodes();
     const Heat::Look heat = heat_.take(kNames);
-    if (context_.output().format() == Format::JsonLines) {
+    if (screen == nullptr) {
       print_json(nodes, heat);
-    } else {
-      std::cout << (redraw ? kClearScreen : "");
-      print_nodes(nodes, heat);
-      std::cout << "\n";
-      print_names(heat);
-      std::cout << (redraw ? "" : "\n");
+      std::cout.flush();
+      return;
     }
-    std::cout.flush();
+    // A table is printed; here it is drawn.
+    std::ostringstream text;
+    std::streambuf* const stdout_was = std::cout.rdbuf(text.rdbuf());
+    print_nodes(nodes, heat);
+    std::cout << "\n";
+    print_names(heat);
+    std::cout.rdbuf(stdout_was);
+    screen->show(text.str());
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(interval_).count(); }
+  // Between the last two looks: a node that does not answer makes one longer than it was to be.
+  double seconds() const { return seconds_; }
+
+  double interval_seconds() const { return std::chrono::duration<double>(interval_).count(); }
 
   std::vector<NodeLook> look_at_nodes() {
+    const auto now = std::chrono::steady_clock::now();
+    seconds_ = std::max(std::chrono::duration<double>(now - looked_at_).count(), 0.001);
+    looked_at_ = now;
     std::vector<NodeLook> looks;
     for (const client::NodeView& node : client_.cluster().nodes) {
       NodeLook look{.node = node, .told = {}};
@@ -124,8 +133,12 @@ class Top {
         {},
         {},
         {}};
-    table.caption = "grants/s " + rate_text(static_cast<double>(heat.grants) / seconds()) +
-                    ", expiries/s " + rate_text(static_cast<double>(heat.expiries) / seconds());
+    const auto answered =
+        std::ranges::count_if(nodes, [](const NodeLook& look) { return look.told.is_object(); });
+    table.caption = std::to_string(answered) + " of " + std::to_string(nodes.size()) +
+                    " nodes answer; " + rate_text(static_cast<double>(heat.grants) / seconds()) +
+                    " grants/s, " + rate_text(static_cast<double>(heat.expiries) / seconds()) +
+                    " expiries/s; every " + rate_text(interval_seconds()) + " s, Ctrl-C ends it\n";
     for (const NodeLook& look : nodes) {
       table.rows.push_back({std::to_string(look.node.node_id),
                             look.node.address,
@@ -134,13 +147,20 @@ class Top {
                             text_of(look, "waiters"),
                             text_of(look, "sessions"),
                             text_of(look, "connections"),
-                            rate_text(look.entries_per_s)});
+                            look.told.is_object() ? rate_text(look.entries_per_s) : "-"});
+      if (!look.told.is_object()) {
+        table.notes.push_back("node " + std::to_string(look.node.node_id) + " does not answer" +
+                              (look.node.last_error.empty() ? "" : ": " + look.node.last_error));
+      }
     }
     context_.output().print({}, table);
   }
 
   void print_names(const Heat::Look& heat) const {
     Table table{{"GRANTS/S", "WAITS/S", "NAME"}, {}, {}, {}};
+    if (heat.hottest.empty()) {
+      table.notes.push_back("no name has changed since the last look");
+    }
     for (const Heat::Name& name : heat.hottest) {
       table.rows.push_back({rate_text(static_cast<double>(name.grants) / seconds()),
                             rate_text(static_cast<double>(name.waits) / seconds()),
@@ -173,6 +193,8 @@ class Top {
   client::Client& client_;
   milliseconds interval_;
   Heat heat_;
+  std::chrono::steady_clock::time_point looked_at_{};
+  double seconds_ = 0;
   std::map<std::uint32_t, std::uint64_t> entries_;  // By node, at the last look.
 };
 
@@ -197,9 +219,14 @@ int top(Context& context, const TopFlags& flags) {
   if (!watch.ok()) {
     return context.fail(*client, watch.status());
   }
-  const bool redraw = ::isatty(STDOUT_FILENO) != 0 && !flags.once;
+  const bool json = context.output().format() == Format::JsonLines;
+  std::optional<Screen> screen;
+  if (!json) {
+    screen.emplace(!flags.once);
+    screen->wait("connected; the first look takes an interval");
+  }
   while (!wait_readable({signals.fd()}, *interval)) {
-    view.show(redraw);
+    view.show(screen.has_value() ? &*screen : nullptr);
     if (flags.once) {
       return 0;
     }

@@ -69,6 +69,65 @@ void read_environment(CLI::App& app) {
   }
 }
 
+// Whether the word behind an option that stands before a verb is its value: all have one, unless
+// they ask for help or bring it along.
+bool takes_next(const std::string& option) {
+  const bool joined = option.find('=') != std::string::npos ||
+                      (!option.starts_with("--") && option.size() > 2);  // -ojson
+  return !joined && option != "-h" && option != "--help";
+}
+
+// Ids, tokens and counts have no sign; the parser would take -1 for the highest number of all.
+void refuse_signs(CLI::App& app) {
+  const CLI::Validator unsigned_number(
+      [](const std::string& text) {
+        return text.starts_with('-') ? text + " is below zero" : std::string{};
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool number = type == "T" || type == "S" || type == "E" || type == "ID" ||
+                        type.starts_with("N") || type.starts_with("UINT");
+    if (number && !type.starts_with("NAME")) {
+      option->check(unsigned_number);
+    }
+  }
+  for (CLI::App* each : app.get_subcommands({})) {
+    refuse_signs(*each);
+  }
+}
+
+// The verb is missing, or there is none of that name: which there are.
+Status no_such_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* group = &app;
+  std::string unknown;
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string& word = arguments[at];
+    if (word.starts_with('-')) {
+      at += takes_next(word) ? 1 : 0;
+      continue;
+    }
+    const auto verbs = group->get_subcommands({});
+    const auto next = std::ranges::find_if(
+        verbs, [&word](const CLI::App* each) { return each->check_name(word); });
+    if (next != verbs.end()) {
+      group = *next;
+    } else {
+      unknown = word;
+      break;
+    }
+  }
+  std::string verbs;
+  for (const CLI::App* each : group->get_subcommands({})) {
+    verbs += (verbs.empty() ? "" : ", ") + each->get_name();
+  }
+  return unknown.empty()
+             ? rpc::make_error(rpc::ErrorCode::OptionMissing,
+                               "a verb of " + group->get_name() + ": " + verbs)
+             : rpc::make_error(rpc::ErrorCode::CommandUnknown,
+                               "'" + unknown + "'; " + group->get_name() + " has " + verbs);
+}
+
 bool wants_json(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (arguments[i] == "-o" || arguments[i] == "--output") {
@@ -79,8 +138,7 @@ bool wants_json(const std::vector<std::string>& arguments) {
   return variable != nullptr && std::string_view{variable} == "json";
 }
 
-// Whether the first two words that are neither options nor their values are `lock run`. An option
-// that stands before a verb has a value, unless it asks for help.
+// Whether the first two words that are neither options nor their values are `lock run`.
 bool names_lock_run(std::span<const std::string> words) {
   std::string verbs;
   int count = 0;
@@ -91,10 +149,7 @@ bool names_lock_run(std::span<const std::string> words) {
       ++count;
       continue;
     }
-    const bool joined = word.find('=') != std::string::npos ||
-                        (!word.starts_with("--") && word.size() > 2);  // -ojson
-    const bool alone = word == "-h" || word == "--help";
-    i += joined || alone ? 0 : 1;
+    i += takes_next(word) ? 1 : 0;
   }
   return verbs == " lock run";
 }
@@ -134,6 +189,7 @@ int main_of(std::vector<std::string> arguments) {
   add_completion_command(app, context);
   fall_through(app);
   read_environment(app);
+  refuse_signs(app);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(reversed);
@@ -141,6 +197,9 @@ int main_of(std::vector<std::string> arguments) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     const Output output(wants_json(arguments) ? Format::JsonLines : Format::Tables);
+    if (std::string_view{error.what()} == "A subcommand is required") {
+      return output.fail(no_such_verb(app, arguments));
+    }
     return output.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, error.what()));
   }
   return context.run();

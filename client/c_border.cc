@@ -49,14 +49,14 @@ std::size_t fitting(const std::string& text, std::size_t room) {
 
 void EventGate::pass(std::int32_t event) {
   const std::lock_guard lock{mutex_};
-  if (callback_ != nullptr) {
+  if (open_ && callback_ != nullptr) {
     callback_(user_, event);
   }
 }
 
 void EventGate::shut() {
   const std::lock_guard lock{mutex_};
-  callback_ = nullptr;
+  open_ = false;
 }
 
 void BorrowedClock::notify_moves(std::function<void()> wake) {

@@ -6,6 +6,8 @@
 
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
+#include "gcoord/gcoord_locks.h"
+#include "gcoord/gcoord_reads.h"
 
 #include <cstdint>
 #include <exception>
@@ -14,7 +16,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gcoord::client {
 
@@ -24,12 +28,23 @@ class EventGate {
  public:
   EventGate(gcoord_event_callback callback, void* user) : callback_(callback), user_(user) {}
 
-  // One of GCOORD_JEOPARDY and its neighbours.
+  // One of GCOORD_JEOPARDY and its neighbours; nothing when there is no callback for them.
   void pass(std::int32_t event);
+
+  // The same for other callbacks of the same handle: call(user).
+  template <typename Call>
+  void pass_to(Call call) {
+    const std::lock_guard lock{mutex_};
+    if (open_) {
+      call(user_);
+    }
+  }
+
   void shut();
 
  private:
   std::recursive_mutex mutex_;
+  bool open_ = true;
   gcoord_event_callback callback_;
   void* user_;
 };
@@ -65,6 +80,10 @@ Status required(std::initializer_list<Argument> arguments);
 // A wait of AcquireOptions; GC1001 for what is neither a time nor GCOORD_FOREVER.
 Result<AcquireOptions> wait_of(std::int64_t wait_ms);
 
+// How to acquire; without options, as AcquireOptions says. GC1001 for what cannot be meant. The
+// note is a view of the caller's.
+Result<AcquireOptions> acquire_options_of(const gcoord_acquire_options* given);
+
 // What a handle calls for the events of its session. Both may be empty.
 std::shared_ptr<EventGate> gate_of(gcoord_event_callback callback, void* user);
 std::function<void(SessionEvent)> events_through(const std::shared_ptr<EventGate>& gate);
@@ -93,6 +112,17 @@ Status give(Result<T> made, Handle** handle) {
   return {};
 }
 
+// What hands an outcome to a C callback: a new handle that is the callee's, or the error.
+template <typename Handle, typename T>
+auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user) {
+  return [callback, user](Result<T> made) {
+    gcoord_error why{};
+    Handle* handle = nullptr;
+    const gcoord_status status = guarded(&why, [&] { return give(std::move(made), &handle); });
+    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
+  };
+}
+
 }  // namespace gcoord::client
 
 struct gcoord_client {
@@ -107,6 +137,22 @@ struct gcoord_session {
 
 struct gcoord_lock {
   gcoord::client::Lock lock;
+};
+
+struct gcoord_multi_lock {
+  gcoord::client::MultiLock locks;
+};
+
+struct gcoord_description {
+  gcoord::client::LockDescription lock;
+};
+
+struct gcoord_page {
+  std::vector<gcoord_description> locks;
+  std::string next_cursor;
+  bool complete = true;
+  std::uint32_t node_id = 0;
+  std::vector<gcoord::client::Freshness> shards;
 };
 
 struct gcoord_lease {

@@ -64,6 +64,25 @@ gcoord_status gcoord_election_stand_async(gcoord_election* election,
   });
 }
 
+gcoord_status gcoord_election_stand(gcoord_election* election,
+                                    const gcoord_campaign_options* options,
+                                    gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{election, "election"}, {options, "options"}});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto how = campaign_of(*options);
+    return how.ok() ? election->election.campaign(how.value()) : how.status();
+  });
+}
+
+void gcoord_election_detach(gcoord_election* election) {
+  if (election != nullptr) {
+    election->election.detach();
+  }
+}
+
 gcoord_status gcoord_election_proclaim(gcoord_election* election,
                                        const char* value,
                                        size_t value_bytes,

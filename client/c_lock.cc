@@ -36,12 +36,8 @@ gcoord_status gcoord_lock_acquire_async(gcoord_session* session,
     if (!given.ok() || !how.ok()) {
       return given.ok() ? how.status() : given;
     }
-    session->session.acquire_async(name, how.value()).then([callback, user](Result<Lock> lock) {
-      gcoord_error why{};
-      gcoord_lock* handle = nullptr;
-      const gcoord_status status = guarded(&why, [&] { return give(std::move(lock), &handle); });
-      callback(user, handle, status == GCOORD_OK ? nullptr : &why);
-    });
+    session->session.acquire_async(name, how.value())
+        .then(giving_to<gcoord_lock, Lock>(callback, user));
     return {};
   });
 }

@@ -223,8 +223,11 @@ Future<Result<Lease>> Client::take_lease_async(std::string_view name, LeaseOptio
       };
       opening.value()->acquire(held, how, granted);
     };
-    SessionImpl::open(
-        impl_->core(), {.ttl = options.ttl, .on_event = std::move(options.on_event)}, opened);
+    SessionImpl::open(impl_->core(),
+                      {.ttl = options.ttl,
+                       .on_event = std::move(options.on_event),
+                       .health = std::move(options.health)},
+                      opened);
   });
 }
 
@@ -255,6 +258,18 @@ void Client::check_async(std::string_view name, std::uint64_t token, CheckCallba
 Result<std::vector<Verdict>> Client::check_batch(std::span<const TokenCheck> checks) {
   return await<Result<std::vector<Verdict>>>(*impl_->core(), [&](auto callback) {
     client::check_batch(*impl_->core(), checks, std::move(callback));
+  });
+}
+
+Future<Result<std::vector<Verdict>>> Client::check_batch_async(std::span<const TokenCheck> checks) {
+  return future_of<Result<std::vector<Verdict>>>(*impl_->core(), [&](auto callback) {
+    client::check_batch(*impl_->core(), checks, std::move(callback));
+  });
+}
+
+Future<Result<LockDescription>> Client::get_async(std::string_view name, bool waiters) {
+  return future_of<Result<LockDescription>>(*impl_->core(), [&](auto callback) {
+    client::get(*impl_->core(), name, waiters, std::move(callback));
   });
 }
 
@@ -301,6 +316,20 @@ Result<ElectionView> Client::candidates(std::string_view name) {
   });
 }
 
+Future<Result<ElectionView>> Client::candidates_async(std::string_view name) {
+  return future_of<Result<ElectionView>>(*impl_->core(), [&](auto callback) {
+    client::candidates(*impl_->core(), name, std::move(callback));
+  });
+}
+
+Future<Status> Client::ask_transfer_async(std::string_view name,
+                                          std::uint64_t session_id,
+                                          std::uint64_t epoch) {
+  return future_of<Status>(*impl_->core(), [&](auto callback) {
+    client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
+  });
+}
+
 Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch) {
   return await<Status>(*impl_->core(), [&](auto callback) {
     client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
@@ -316,6 +345,12 @@ Result<BrokenLock> Client::break_lock(std::string_view name, BreakOptions option
 Status Client::move_lock(std::string_view name, std::uint32_t to_shard) {
   return await<Status>(*impl_->core(), [&](auto callback) {
     client::move_lock(*impl_->core(), name, to_shard, std::move(callback));
+  });
+}
+
+Future<Result<BrokenLock>> Client::break_lock_async(std::string_view name, BreakOptions options) {
+  return future_of<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
+    client::break_lock(*impl_->core(), name, options, std::move(callback));
   });
 }
 

@@ -2,6 +2,7 @@
 #include "client/blocking.h"
 #include "client/client_impl.h"
 #include "client/failure.h"
+#include "client/future_of.h"
 #include "client/past_reads.h"
 #include "client/replica_reads.h"
 
@@ -10,10 +11,7 @@
 namespace gcoord::client {
 namespace {
 
-Result<ReadOutcome> outcome_of(Core& core, ReadRequest request) {
-  return await<Result<ReadOutcome>>(
-      core, [&](auto callback) { read_locks(core, std::move(request), std::move(callback)); });
-}
+using LocksReading = BatchReading<std::optional<LockDescription>>;
 
 ReadRequest rows_request(std::span<const std::string> names, const ReadOptions& options) {
   ReadRequest request{rpc::ReadQuestion::Row, {}, options};
@@ -24,60 +22,119 @@ ReadRequest rows_request(std::span<const std::string> names, const ReadOptions& 
   return request;
 }
 
+ReadRequest row_request(std::string_view name, const ReadOptions& options) {
+  return {rpc::ReadQuestion::Row, {{std::string{name}, 0}}, options};
+}
+
+ReadRequest verdicts_request(std::span<const TokenCheck> checks, const ReadOptions& options) {
+  return {rpc::ReadQuestion::Verdict, {checks.begin(), checks.end()}, options};
+}
+
+ReadRequest verdict_request(std::string_view name,
+                            std::uint64_t token,
+                            const ReadOptions& options) {
+  return {rpc::ReadQuestion::Verdict, {{std::string{name}, token}}, options};
+}
+
+// What each kind of read makes of its outcome.
+
 std::optional<LockDescription> lock_of(const rpc::NameAnswer& answer) {
   return answer.present ? std::optional{description_of(answer.row)} : std::nullopt;
 }
 
-}  // namespace
-
-Result<LockReading> Client::read(std::string_view name, const ReadOptions& options) {
-  const std::string names[] = {std::string{name}};
-  auto outcome = outcome_of(*impl_->core(), rows_request(names, options));
-  if (!outcome.ok()) {
-    return outcome.status();
-  }
-  return LockReading{lock_of(outcome.value().answers.front()), outcome.value().shards.front()};
+LockReading lock_reading(const ReadOutcome& outcome) {
+  return {lock_of(outcome.answers.front()), outcome.shards.front()};
 }
 
-Result<VerdictReading> Client::read_check(std::string_view name,
-                                          std::uint64_t token,
-                                          const ReadOptions& options) {
-  auto outcome = outcome_of(*impl_->core(),
-                            {rpc::ReadQuestion::Verdict, {{std::string{name}, token}}, options});
-  if (!outcome.ok()) {
-    return outcome.status();
-  }
-  return VerdictReading{static_cast<Verdict>(outcome.value().answers.front().verdict),
-                        outcome.value().shards.front()};
+VerdictReading verdict_reading(const ReadOutcome& outcome) {
+  return {static_cast<Verdict>(outcome.answers.front().verdict), outcome.shards.front()};
 }
 
-Result<BatchReading<std::optional<LockDescription>>> Client::read_batch(
-    std::span<const std::string> names, const ReadOptions& options) {
-  auto outcome = outcome_of(*impl_->core(), rows_request(names, options));
-  if (!outcome.ok()) {
-    return outcome.status();
-  }
-  BatchReading<std::optional<LockDescription>> reading{{}, std::move(outcome.value().shards)};
-  reading.answers.reserve(names.size());
-  for (const rpc::NameAnswer& each : outcome.value().answers) {
+LocksReading locks_reading(const ReadOutcome& outcome) {
+  LocksReading reading{{}, outcome.shards};
+  reading.answers.reserve(outcome.answers.size());
+  for (const rpc::NameAnswer& each : outcome.answers) {
     reading.answers.push_back(lock_of(each));
   }
   return reading;
 }
 
-Result<BatchReading<Verdict>> Client::read_check_batch(std::span<const TokenCheck> checks,
-                                                       const ReadOptions& options) {
-  auto outcome = outcome_of(*impl_->core(),
-                            {rpc::ReadQuestion::Verdict, {checks.begin(), checks.end()}, options});
-  if (!outcome.ok()) {
-    return outcome.status();
-  }
-  BatchReading<Verdict> reading{{}, std::move(outcome.value().shards)};
-  reading.answers.reserve(checks.size());
-  for (const rpc::NameAnswer& each : outcome.value().answers) {
+BatchReading<Verdict> verdicts_reading(const ReadOutcome& outcome) {
+  BatchReading<Verdict> reading{{}, outcome.shards};
+  reading.answers.reserve(outcome.answers.size());
+  for (const rpc::NameAnswer& each : outcome.answers) {
     reading.answers.push_back(static_cast<Verdict>(each.verdict));
   }
   return reading;
+}
+
+// The blocking form and the future form of a read.
+
+template <typename Reading>
+Result<Reading> in_time(Core& core, ReadRequest request, Reading (*reading)(const ReadOutcome&)) {
+  const auto outcome = await<Result<ReadOutcome>>(
+      core, [&](auto callback) { read_locks(core, std::move(request), std::move(callback)); });
+  return outcome.ok() ? Result<Reading>{reading(outcome.value())}
+                      : Result<Reading>{outcome.status()};
+}
+
+template <typename Reading>
+Future<Result<Reading>> in_future(Core& core,
+                                  ReadRequest request,
+                                  Reading (*reading)(const ReadOutcome&)) {
+  return future_of<Result<Reading>>(core, [&](auto callback) {
+    const auto answered = [callback, reading](const Result<ReadOutcome>& outcome) {
+      callback(outcome.ok() ? Result<Reading>{reading(outcome.value())}
+                            : Result<Reading>{outcome.status()});
+    };
+    read_locks(core, std::move(request), answered);
+  });
+}
+
+}  // namespace
+
+Result<LockReading> Client::read(std::string_view name, const ReadOptions& options) {
+  return in_time<LockReading>(*impl_->core(), row_request(name, options), lock_reading);
+}
+
+Future<Result<LockReading>> Client::read_async(std::string_view name, const ReadOptions& options) {
+  return in_future<LockReading>(*impl_->core(), row_request(name, options), lock_reading);
+}
+
+Result<VerdictReading> Client::read_check(std::string_view name,
+                                          std::uint64_t token,
+                                          const ReadOptions& options) {
+  return in_time<VerdictReading>(
+      *impl_->core(), verdict_request(name, token, options), verdict_reading);
+}
+
+Future<Result<VerdictReading>> Client::read_check_async(std::string_view name,
+                                                        std::uint64_t token,
+                                                        const ReadOptions& options) {
+  return in_future<VerdictReading>(
+      *impl_->core(), verdict_request(name, token, options), verdict_reading);
+}
+
+Result<LocksReading> Client::read_batch(std::span<const std::string> names,
+                                        const ReadOptions& options) {
+  return in_time<LocksReading>(*impl_->core(), rows_request(names, options), locks_reading);
+}
+
+Future<Result<LocksReading>> Client::read_batch_async(std::span<const std::string> names,
+                                                      const ReadOptions& options) {
+  return in_future<LocksReading>(*impl_->core(), rows_request(names, options), locks_reading);
+}
+
+Result<BatchReading<Verdict>> Client::read_check_batch(std::span<const TokenCheck> checks,
+                                                       const ReadOptions& options) {
+  return in_time<BatchReading<Verdict>>(
+      *impl_->core(), verdicts_request(checks, options), verdicts_reading);
+}
+
+Future<Result<BatchReading<Verdict>>> Client::read_check_batch_async(
+    std::span<const TokenCheck> checks, const ReadOptions& options) {
+  return in_future<BatchReading<Verdict>>(
+      *impl_->core(), verdicts_request(checks, options), verdicts_reading);
 }
 
 Result<LockReading> Client::read_at(std::string_view name,

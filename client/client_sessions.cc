@@ -2,6 +2,7 @@
 #include "client/blocking.h"
 #include "client/client_impl.h"
 #include "client/failure.h"
+#include "client/future_of.h"
 #include "client/session_views.h"
 
 #include <charconv>
@@ -38,9 +39,31 @@ Result<Session> Client::grant_session(GrantOptions options) {
   return Session{std::move(granted).value()};
 }
 
+Future<Result<Session>> Client::grant_session_async(GrantOptions options) {
+  return future_of<Result<Session>>(*impl_->core(), [&](auto callback) {
+    const auto granted = [callback](const Result<std::shared_ptr<SessionImpl>>& session) {
+      callback(session.ok() ? Result<Session>{Session{session.value()}}
+                            : Result<Session>{session.status()});
+    };
+    client::grant_session(impl_->core(), std::move(options), granted);
+  });
+}
+
 Result<SessionDescription> Client::session(std::uint64_t session_id) {
   return await<Result<SessionDescription>>(*impl_->core(), [&](auto callback) {
     show_session(*impl_->core(), SessionId{session_id}, std::move(callback));
+  });
+}
+
+Future<Result<SessionDescription>> Client::session_async(std::uint64_t session_id) {
+  return future_of<Result<SessionDescription>>(*impl_->core(), [&](auto callback) {
+    show_session(*impl_->core(), SessionId{session_id}, std::move(callback));
+  });
+}
+
+Future<Result<SessionDescription>> Client::keep_alive_once_async(std::uint64_t session_id) {
+  return future_of<Result<SessionDescription>>(*impl_->core(), [&](auto callback) {
+    client::keep_alive_once(*impl_->core(), SessionId{session_id}, std::move(callback));
   });
 }
 

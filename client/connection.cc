@@ -1,47 +1,18 @@
 #include "client/connection.h"
 
+#include "client/host_port.h"
 #include "common/assert.h"
 
 #include <asio/connect.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace gcoord::client {
-namespace {
-
-struct HostPort {
-  std::string host;
-  std::string port;
-};
-
-// "host:port" or "[v6]:port"; an empty port when it is neither.
-HostPort split(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) {
-    return {address, ""};
-  }
-  std::string host = address.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return {std::move(host), address.substr(colon + 1)};
-}
-
-// 0 when it is no port.
-std::uint16_t port_number(const std::string& text) {
-  std::uint16_t port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  return error == std::errc{} && stop == end ? port : std::uint16_t{0};
-}
-
-}  // namespace
 
 void Connection::connect(const std::string& address, Events events) {
   events_ = std::move(events);
   last_received_ = clock_.now();
-  const HostPort target = split(address);
+  const HostPort target = split_host_port(address);
   const std::uint16_t port = port_number(target.port);
   if (port == 0) {
     return close("not of the form HOST:PORT");

@@ -99,6 +99,11 @@ void Core::stop() {
 void Core::begin_stop() {
   stopping_ = true;
   alarms_.clear();
+  for (const LastCall& call : std::exchange(last_calls_, {})) {
+    if (const auto owner = call.owner.lock()) {
+      call.command();
+    }
+  }
   dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
   end_waits();
   drain_timer_.expires_after(kDrainTime);
@@ -212,6 +217,14 @@ void Core::call_at(TimePoint moment, std::function<void()> command) {
   if (!stopping_) {
     alarms_.push_back({moment, std::move(command)});
   }
+}
+
+void Core::call_at_stop(const std::weak_ptr<void>& owner, std::function<void()> command) {
+  if (stopping_) {
+    return command();
+  }
+  std::erase_if(last_calls_, [](const LastCall& call) { return call.owner.expired(); });
+  last_calls_.push_back({owner, std::move(command)});
 }
 
 // What a command orders for later is looked at the next time.

@@ -63,6 +63,10 @@ class Core : public std::enable_shared_from_this<Core> {
   // before. On the client's thread only.
   void call_at(TimePoint moment, std::function<void()> command);
 
+  // Runs the command once, when the client ends, or now if it is ending; not when its owner is gone
+  // by then. On the client's thread only.
+  void call_at_stop(const std::weak_ptr<void>& owner, std::function<void()> command);
+
   bool on_own_thread() const { return std::this_thread::get_id() == thread_id_.load(); }
 
   std::thread::id thread_id() const { return thread_id_.load(); }
@@ -92,6 +96,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   SessionKeeper& keeper() { return keeper_; }
 
+  asio::io_context& context() { return context_; }
+
  private:
   struct ReadyWait {
     WaitFor what{};
@@ -102,6 +108,11 @@ class Core : public std::enable_shared_from_this<Core> {
 
   struct Alarm {
     TimePoint moment{};
+    std::function<void()> command;
+  };
+
+  struct LastCall {
+    std::weak_ptr<void> owner;
     std::function<void()> command;
   };
 
@@ -128,6 +139,7 @@ class Core : public std::enable_shared_from_this<Core> {
   asio::steady_timer drain_timer_{context_};
   std::vector<ReadyWait> waits_;
   std::vector<Alarm> alarms_;
+  std::vector<LastCall> last_calls_;
   bool stopping_ = false;
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_{};

@@ -1,6 +1,8 @@
 #include "gcoord/lease.h"
 
 #include "client/failure.h"
+#include "client/future_of.h"
+#include "client/session_impl.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,14 +23,31 @@ std::chrono::milliseconds Lease::remaining() const {
   return valid() ? session_->remaining() : std::chrono::milliseconds{0};
 }
 
-Status Lease::release() {
-  Status released = lock_.release();
+namespace {
+
+// One node that has closed the session says nothing of the name, whose leader may be another. Nor
+// does a session that an earlier try has closed.
+Status given_back(Status released) {
   const auto detail = static_cast<rpc::ErrorCode>(released.detail());
-  // One node that has closed the session says nothing of the name, whose leader may be another. Nor
-  // does a session that an earlier try of this call has closed.
-  static_cast<void>(session_->close());
   const bool over = decides_release(released) && detail != rpc::ErrorCode::SessionClosed;
   return over ? Status{} : std::move(released);
+}
+
+}  // namespace
+
+Status Lease::release() {
+  Status released = lock_.release();
+  static_cast<void>(session_->close());
+  return given_back(std::move(released));
+}
+
+Future<Status> Lease::release_async() {
+  const auto session = session_->impl_;
+  return future_of<Status>(session->core(), [&](auto callback) {
+    lock_.release_async().then([session, callback](const Status& released) {
+      session->close([callback, released](const Status&) { callback(given_back(released)); });
+    });
+  });
 }
 
 void Lease::detach() {

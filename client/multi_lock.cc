@@ -6,6 +6,8 @@
 #include "client/multi_acquire.h"
 
 #include <algorithm>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace gcoord::client {
@@ -27,6 +29,42 @@ Status MultiLock::release() {
     first = first.ok() ? std::move(released) : std::move(first);
   }
   return first;
+}
+
+Future<Status> MultiLock::release_async() {
+  struct Round {
+    explicit Round(std::thread::id thread) : state(std::make_shared<FutureState<Status>>(thread)) {}
+
+    std::shared_ptr<FutureState<Status>> state;
+    std::mutex mutex;  // Releases that have nothing to ask are answered on the caller's thread.
+    std::size_t outstanding = 1;  // One for the loop itself.
+    Status first;
+  };
+
+  const auto held = std::ranges::find_if(
+      locks_, [](const Lock& lock) { return lock.client_thread() != std::thread::id{}; });
+  const auto round =
+      std::make_shared<Round>(held == locks_.end() ? std::thread::id{} : held->client_thread());
+  const auto answered = [round](Status status) {
+    bool last = false;
+    {
+      const std::lock_guard lock{round->mutex};
+      round->first = round->first.ok() ? std::move(status) : std::move(round->first);
+      last = --round->outstanding == 0;
+    }
+    if (last) {
+      round->state->set(round->first);
+    }
+  };
+  for (auto lock = locks_.rbegin(); lock != locks_.rend(); ++lock) {
+    {
+      const std::lock_guard counted{round->mutex};
+      ++round->outstanding;
+    }
+    lock->release_async().then(answered);
+  }
+  answered({});
+  return Future<Status>{round->state};
 }
 
 void MultiLock::detach() {

@@ -166,7 +166,7 @@ void NodeSet::on_reply(Entry& entry,
 void NodeSet::on_welcome(Entry& entry,
                          const rpc::ReplySlot& slot,
                          std::span<const std::byte> payload) {
-  if (slot.code != StatusCode::Ok) {
+  if (slot.code != gcoord::StatusCode::Ok) {
     return entry.connection->close(refusal(slot, payload));
   }
   const auto welcome = rpc::decode_welcome(payload);

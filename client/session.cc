@@ -78,6 +78,10 @@ Future<Status> Lock::release_async() {
   });
 }
 
+std::thread::id Lock::client_thread() const {
+  return session_ != nullptr ? session_->core().thread_id() : std::thread::id{};
+}
+
 void Lock::detach() {
   session_.reset();
 }
@@ -109,6 +113,10 @@ Result<Lock> Session::acquire(std::string_view name, AcquireOptions options) {
 
 Result<Lock> Session::try_acquire(std::string_view name) {
   return acquire(name, {.wait = milliseconds{0}});
+}
+
+Future<Result<Lock>> Session::try_acquire_async(std::string_view name) {
+  return acquire_async(name, {.wait = milliseconds{0}});
 }
 
 Future<Result<Lock>> Session::acquire_async(std::string_view name, AcquireOptions options) {
@@ -166,6 +174,20 @@ bool Session::alive() const {
 
 Status Session::renew() {
   return await<Status>(impl_->core(), [&](auto callback) { impl_->renew(std::move(callback)); });
+}
+
+Future<Status> Session::renew_async() {
+  return future_of<Status>(impl_->core(),
+                           [&](auto callback) { impl_->renew(std::move(callback)); });
+}
+
+Future<Status> Session::close_async() {
+  return future_of<Status>(impl_->core(),
+                           [&](auto callback) { impl_->close(std::move(callback)); });
+}
+
+bool Session::healthy() const {
+  return !impl_->record().withheld.load(std::memory_order_relaxed);
 }
 
 Status Session::close() {

@@ -1,6 +1,8 @@
 #include "client/session_impl.h"
 
 #include "client/failure.h"
+#include "client/health_target.h"
+#include "client/session_checks.h"
 #include "rpc/validate.h"
 
 #include <algorithm>
@@ -127,30 +129,50 @@ void learn_index(Core& core, const Answer& answer) {
 void SessionImpl::open(const std::shared_ptr<Core>& core,
                        SessionOptions options,
                        Callback<Result<std::shared_ptr<SessionImpl>>> callback) {
-  const std::uint32_t ttl_ms = protocol_ms(options.ttl);
-  if (const auto code = check_ttl(ttl_ms); code != rpc::ErrorCode::None) {
+  if (const auto code = check_ttl(protocol_ms(options.ttl)); code != rpc::ErrorCode::None) {
     return refuse(*core, std::move(callback), failure(code));
   }
+  if (options.health.checks.empty()) {
+    return open_checked(core, std::move(options), nullptr, std::move(callback));
+  }
+  SessionHealth health = std::move(options.health);
+  check_first(core,
+              std::move(health),
+              [core, options = std::move(options), callback = std::move(callback)](
+                  const Result<std::shared_ptr<SessionChecks>>& checks) {
+                if (!checks.ok()) {
+                  return refuse(*core, callback, checks.status());
+                }
+                open_checked(core, options, checks.value(), callback);
+              });
+}
+
+void SessionImpl::open_checked(const std::shared_ptr<Core>& core,
+                               SessionOptions options,
+                               const std::shared_ptr<SessionChecks>& checks,
+                               Callback<Result<std::shared_ptr<SessionImpl>>> callback) {
+  const std::uint32_t ttl_ms = protocol_ms(options.ttl);
   auto operation = std::make_unique<Operation>();
   operation->slot.kind = rpc::RequestKind::OpenSession;
   operation->slot.ttl_ms = ttl_ms;
   operation->target = Target::AnyNode;
   operation->deadline = core->request_deadline();
   const TimePoint opened_at = core->clock().now();
-  operation->callback =
-      [core, options = std::move(options), callback, opened_at, ttl_ms](const Answer& answer) {
-        if (!answer.status.ok()) {
-          return callback(answer.status);
-        }
-        // A node may grant less than was asked for, never more.
-        const std::uint32_t granted_ms = answer.slot.ttl_ms;
-        callback(take_up(core,
-                         {.id = SessionId{answer.slot.extra},
-                          .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
-                          .opened_at = opened_at,
-                          .on_event = options.on_event,
-                          .on_lost = options.on_lost}));
-      };
+  operation->callback = [core, options = std::move(options), checks, callback, opened_at, ttl_ms](
+                            const Answer& answer) {
+    if (!answer.status.ok()) {
+      return callback(answer.status);
+    }
+    // A node may grant less than was asked for, never more.
+    const std::uint32_t granted_ms = answer.slot.ttl_ms;
+    callback(take_up(core,
+                     {.id = SessionId{answer.slot.extra},
+                      .ttl_ms = granted_ms != 0 ? std::min(ttl_ms, granted_ms) : ttl_ms,
+                      .opened_at = opened_at,
+                      .on_event = options.on_event,
+                      .on_lost = options.on_lost,
+                      .checks = checks}));
+  };
   core->submit(std::move(operation));
 }
 
@@ -164,6 +186,9 @@ std::shared_ptr<SessionImpl> SessionImpl::take_up(const std::shared_ptr<Core>& c
   record->on_lost = granted.on_lost;
   record->lease = make_lease(*core, *record, granted.opened_at);
   core->keeper().add(record);
+  if (granted.checks != nullptr) {
+    granted.checks->bind(record);
+  }
   return std::make_shared<SessionImpl>(core, std::move(record));
 }
 
@@ -191,17 +216,27 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
   if (const auto code = check_ttl(record->ttl_ms); code != rpc::ErrorCode::None) {
     return failure(code);
   }
+  if (Status sound = check_health(options.health); !sound.ok()) {
+    return sound;
+  }
+  if (!options.health.checks.empty() && !options.keep_alive) {
+    return failure(rpc::ErrorCode::CheckInvalid, "the session is not kept alive from here");
+  }
   if (options.keep_alive) {
-    const bool posted = core->post([core, record, attached_at = core->clock().now()] {
-      const TimePoint ttl = milliseconds{record->ttl_ms};
-      record->lease = std::make_unique<SessionLease>(SessionLeaseOptions{
-          .ttl = ttl,
-          .margin = lease_margin(ttl, core->options()),
-          .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
-          .opened_at = attached_at,
-          .attached = true});
-      core->keeper().add(record);
-    });
+    const bool posted = core->post(
+        [core, record, health = std::move(options.health), attached_at = core->clock().now()] {
+          const TimePoint ttl = milliseconds{record->ttl_ms};
+          record->lease = std::make_unique<SessionLease>(SessionLeaseOptions{
+              .ttl = ttl,
+              .margin = lease_margin(ttl, core->options()),
+              .node_count = std::max<std::size_t>(core->nodes().cluster()->nodes.size(), 1),
+              .opened_at = attached_at,
+              .attached = true});
+          core->keeper().add(record);
+          if (!health.checks.empty()) {
+            std::make_shared<SessionChecks>(*core, health)->bind(record);
+          }
+        });
     if (!posted) {
       return failure(rpc::ErrorCode::ClientClosed);
     }
@@ -212,7 +247,11 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
 void SessionImpl::acquire(std::string_view name,
                           AcquireOptions options,
                           Session::GrantCallback callback) {
-  const rpc::ErrorCode code = check_options(*core_, name, options);
+  rpc::ErrorCode code = check_options(*core_, name, options);
+  if (code == rpc::ErrorCode::None && record_->withheld.load(std::memory_order_relaxed) &&
+      alive()) {
+    code = rpc::ErrorCode::SessionUnhealthy;
+  }
   if (code != rpc::ErrorCode::None) {
     return refuse<Result<Grant>>(*core_, std::move(callback), failure(code));
   }
@@ -283,6 +322,11 @@ void SessionImpl::renew(Session::StatusCallback callback) {
   if (!core_->post(command)) {
     callback(failure(rpc::ErrorCode::ClientClosed));
   }
+}
+
+void SessionImpl::end_unhealthy(Core& core, const std::shared_ptr<SessionRecord>& session) {
+  core.keeper().lose(session);
+  send_close(core, *session, {}, {});
 }
 
 void SessionImpl::close(Session::StatusCallback callback) {

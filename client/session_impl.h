@@ -36,6 +36,7 @@ class SessionImpl {
     TimePoint opened_at{};
     std::function<void(SessionEvent)> on_event;
     std::function<void(const LostLock&)> on_lost;
+    std::shared_ptr<SessionChecks> checks;  // Those that it is bound to, if any.
   };
 
   static std::shared_ptr<SessionImpl> take_up(const std::shared_ptr<Core>& core,
@@ -65,6 +66,10 @@ class SessionImpl {
   // Ok once a majority of the nodes acknowledged a keep-alive that was sent after this call.
   void renew(Session::StatusCallback callback);
 
+  // Ends a session whose health checks failed: its program is told before the nodes are. On the
+  // client's thread only.
+  static void end_unhealthy(Core& core, const std::shared_ptr<SessionRecord>& session);
+
   // Once; later calls succeed without doing anything. The callback may be empty.
   void close(Session::StatusCallback callback);
   void detach();
@@ -88,6 +93,10 @@ class SessionImpl {
   TimePoint remaining() const;
 
  private:
+  static void open_checked(const std::shared_ptr<Core>& core,
+                           SessionOptions options,
+                           const std::shared_ptr<SessionChecks>& checks,
+                           Callback<Result<std::shared_ptr<SessionImpl>>> callback);
   void change_office(OperationPtr operation, std::uint64_t token, Session::StatusCallback callback);
   static void send_close(Core& core,
                          const SessionRecord& session,

@@ -1,6 +1,7 @@
 #include "client/session_keeper.h"
 
 #include "client/failure.h"
+#include "client/session_checks.h"
 #include "rpc/force_messages.h"
 #include "rpc/limits.h"
 #include "rpc/lock_messages.h"
@@ -52,6 +53,9 @@ void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, rpc::Erro
 }
 
 void SessionKeeper::forget(const std::shared_ptr<SessionRecord>& session) {
+  if (session->checks != nullptr) {
+    session->checks->stop();
+  }
   const std::size_t place = session->keeper_place;
   if (place < sessions_.size() && sessions_[place] == session) {
     sessions_.back()->keeper_place = place;
@@ -117,16 +121,26 @@ void SessionKeeper::send_all(TimePoint now) {
 }
 
 void SessionKeeper::send(NodeId node, TimePoint now) {
-  for (std::size_t start = 0; start < sessions_.size(); start += rpc::kKeepAliveSessionsMax) {
-    const std::size_t count =
-        std::min<std::size_t>(rpc::kKeepAliveSessionsMax, sessions_.size() - start);
-    const auto first = sessions_.begin() + static_cast<std::ptrdiff_t>(start);
-    send_part(node, now, Sessions(first, first + static_cast<std::ptrdiff_t>(count)));
+  Sessions part;
+  for (const auto& session : sessions_) {
+    if (!session->withheld.load(std::memory_order_relaxed)) {
+      part.push_back(session);
+    }
+    if (part.size() == rpc::kKeepAliveSessionsMax) {
+      send_part(node, now, std::exchange(part, {}));
+    }
+  }
+  if (!part.empty()) {
+    send_part(node, now, std::move(part));
   }
 }
 
 void SessionKeeper::renew(const std::shared_ptr<SessionRecord>& session,
                           std::function<void(Status)> callback) {
+  if (session->withheld.load(std::memory_order_relaxed)) {
+    return callback(failure(rpc::ErrorCode::SessionUnhealthy));
+  }
+
   struct Count {
     std::size_t outstanding = 1;  // One for the loop itself.
     std::size_t acknowledged = 0;

@@ -36,6 +36,9 @@ class SessionKeeper {
   // Stops renewing it; it lives on for its TTL.
   void forget(const std::shared_ptr<SessionRecord>& session);
 
+  // Keep-alives go out with the next look at what is due.
+  void send_soon() { next_send_ = TimePoint{}; }
+
   void on_ready(NodeId node);
   void advance(TimePoint now);
   TimePoint next_event() const;

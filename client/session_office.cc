@@ -1,6 +1,7 @@
 // What the holder of a lock changes by its token: its value, and who holds it.
 #include "client/blocking.h"
 #include "client/failure.h"
+#include "client/future_of.h"
 #include "client/session_impl.h"
 #include "rpc/election_messages.h"
 #include "rpc/lock_messages.h"
@@ -77,6 +78,22 @@ void SessionImpl::transfer(std::string_view name,
 Status Session::proclaim(std::string_view name, std::uint64_t token, std::string_view value) {
   return await<Status>(impl_->core(), [&](auto callback) {
     impl_->proclaim(name, token, value, std::move(callback));
+  });
+}
+
+Future<Status> Session::proclaim_async(std::string_view name,
+                                       std::uint64_t token,
+                                       std::string_view value) {
+  return future_of<Status>(impl_->core(), [&](auto callback) {
+    impl_->proclaim(name, token, value, std::move(callback));
+  });
+}
+
+Future<Status> Session::transfer_async(std::string_view name,
+                                       std::uint64_t token,
+                                       std::uint64_t session_id) {
+  return future_of<Status>(impl_->core(), [&](auto callback) {
+    impl_->transfer(name, token, SessionId{session_id}, std::move(callback));
   });
 }
 

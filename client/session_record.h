@@ -20,6 +20,8 @@
 
 namespace gcoord::client {
 
+class SessionChecks;
+
 struct SessionRecord {
   SessionId id;
   std::uint32_t ttl_ms = 0;
@@ -34,6 +36,9 @@ struct SessionRecord {
   std::atomic<std::int64_t> certain_until_ns{0};
   std::atomic<bool> ended{false};  // Lost or closed: nothing may be started in it.
 
+  // A health check of it fails: it is not kept alive and takes on nothing.
+  std::atomic<bool> withheld{false};
+
   // Somebody here holds a lock several times: a release may be one of many.
   std::atomic<bool> counts_holds{false};
 
@@ -42,6 +47,8 @@ struct SessionRecord {
   std::unique_ptr<SessionLease> lease;  // None when it is not kept alive from here.
   std::size_t operation_count = 0;      // In the OperationTable.
   std::size_t keeper_place = 0;         // Among the sessions that SessionKeeper keeps, if it does.
+
+  std::shared_ptr<SessionChecks> checks;  // Those that it is bound to, if any.
 
   struct ShardWindow {
     SequenceWindow numbers;

@@ -1,6 +1,7 @@
 #include "client/session_views.h"
 
 #include "client/failure.h"
+#include "client/session_checks.h"
 #include "rpc/lease_messages.h"
 #include "rpc/session_messages.h"
 #include "rpc/validate.h"
@@ -133,6 +134,7 @@ using Granted = Callback<Result<std::shared_ptr<SessionImpl>>>;
 
 void grant_chosen(const std::shared_ptr<Core>& core,
                   const GrantOptions& options,
+                  const std::shared_ptr<SessionChecks>& checks,
                   const Granted& callback) {
   const SessionId session{options.session_id};
   const TimePoint asked_at = core->clock().now();
@@ -145,7 +147,9 @@ void grant_chosen(const std::shared_ptr<Core>& core,
                                    .ttl_ms = static_cast<std::uint32_t>(options.ttl.count()),
                                    .first_sequence = SessionImpl::sequence_of_now(),
                                    .opened_at = asked_at,
-                                   .on_event = options.on_event}));
+                                   .on_event = options.on_event,
+                                   .on_lost = options.on_lost,
+                                   .checks = checks}));
   });
 }
 
@@ -156,7 +160,14 @@ void grant_session(const std::shared_ptr<Core>& core, GrantOptions options, Gran
     return refuse(*core, std::move(callback), failure(code));
   }
   if (options.session_id != 0) {
-    return grant_chosen(core, options, callback);
+    SessionHealth health = std::move(options.health);
+    return check_first(core,
+                       std::move(health),
+                       [core, options = std::move(options), callback](
+                           const Result<std::shared_ptr<SessionChecks>>& checks) {
+                         return checks.ok() ? grant_chosen(core, options, checks.value(), callback)
+                                            : refuse(*core, callback, checks.status());
+                       });
   }
   const auto opened =
       [core, options, callback](const Result<std::shared_ptr<SessionImpl>>& opening) {
@@ -173,7 +184,12 @@ void grant_session(const std::shared_ptr<Core>& core, GrantOptions options, Gran
               callback(session);
             });
       };
-  SessionImpl::open(core, {.ttl = options.ttl, .on_event = options.on_event}, opened);
+  SessionImpl::open(core,
+                    {.ttl = options.ttl,
+                     .on_event = options.on_event,
+                     .on_lost = options.on_lost,
+                     .health = std::move(options.health)},
+                    opened);
 }
 
 void show_session(Core& core, SessionId session, Callback<Result<SessionDescription>> callback) {

@@ -216,5 +216,41 @@ TEST_F(FutureTest, EndsWithItsClient) {
   EXPECT_EQ(verdict->get().status().detail(), 4010u);
 }
 
+TEST_F(FutureTest, EveryCallThatBlocksHasAFormThatDoesNot) {
+  Client client = connect();
+  Session session = open(client);
+  EXPECT_TRUE(session.renew_async().get().ok());
+  auto lock = session.try_acquire_async("one").get();
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(client.check_async("one", 7).get().value(), Verdict::Valid);
+  EXPECT_EQ(client.get_async("").get().status().detail(), 1101u);
+  EXPECT_EQ(client.check_batch_async({}).get().value().size(), 0u);
+  EXPECT_EQ(client.candidates_async("").get().status().detail(), 1101u);
+  EXPECT_EQ(client.ask_transfer_async("", 1).get().detail(), 1101u);
+  EXPECT_EQ(client.break_lock_async("", {.who = "ann", .reason = "x"}).get().status().detail(),
+            1101u);
+  EXPECT_EQ(client.session_async(0).get().status().detail(), 1108u);
+  EXPECT_EQ(client.grant_session_async({.ttl = 0ms}).get().status().detail(), 1104u);
+  EXPECT_EQ(session.proclaim_async("chief", 0, "x").get().detail(), 1107u);
+  EXPECT_EQ(session.transfer_async("chief", 7, 0).get().detail(), 1108u);
+  EXPECT_TRUE(session.close_async().get().ok());
+}
+
+TEST_F(FutureTest, SeveralLocksAndALeaseAreGivenBackWithoutWaiting) {
+  Client client = connect();
+  Session session = open(client);
+  auto locks = session.acquire_all({"one", "two"}).value();
+  EXPECT_TRUE(locks.release_async().get().ok());
+  EXPECT_FALSE(locks.valid());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 2u);
+  EXPECT_TRUE(locks.release_async().get().ok()) << "nothing is left to give back";
+  auto lease = client.take_lease("three").value();
+  EXPECT_TRUE(lease.renew_async().get().ok());
+  EXPECT_TRUE(lease.release_async().get().ok());
+  EXPECT_FALSE(lease.valid());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 3u);
+  EXPECT_FALSE(cluster_.requests(RequestKind::CloseSession).empty());
+}
+
 }  // namespace
 }  // namespace gcoord::client

@@ -115,7 +115,8 @@ TEST_F(InstalledPackage, ItsExamplesAreBuiltWithCMakeAndRunAgainstThreeNodes) {
                            "lease_with_events",
                            "lock_from_c",
                            "lock_with_fence",
-                           "pipelined_names"}) {
+                           "pipelined_names",
+                           "sessions_from_c"}) {
     const Finished finished = run(quoted(build / name));
     EXPECT_EQ(finished.code, 0) << name << ": " << finished.out;
     EXPECT_FALSE(finished.out.empty()) << name << " says what it has done";
@@ -163,6 +164,7 @@ TEST_F(InstalledPackage, TheSharedLibraryShowsItsInterfaceAndNothingElse) {
             "|((vtable|typeinfo|typeinfo name) for )?gcoord::client::"
             "(Client|Clock|Election|LeaderStream|Lease|Lock|MultiLock|Session|Status|Watch)(::.*)?"
             "|gcoord::client::(boot_clock|blocked_in_callback)\\(\\)"
+            "|gcoord::client::parse_health_check\\(.*\\)"
             "|gcoord::client::event_name\\(.*\\))(\\[abi:cxx11\\].*)?"));
     EXPECT_THAT(symbol, testing::Not(testing::HasSubstr("Impl::")));
   }
@@ -211,10 +213,12 @@ TEST_F(InstalledPackage, PipInstallsThePythonPackageWithoutANetwork) {
   const Finished installed = run(quoted(environment / "bin/pip") +
                                  " install --no-index --disable-pip-version-check " + quoted(copy));
   ASSERT_EQ(installed.code, 0) << installed.out;
-  const Finished finished = run("cd / && LD_LIBRARY_PATH=" + quoted(library()) + " " +
-                                quoted(environment / "bin/python") + " " +
-                                quoted(kSource / "client/examples/lock_with_fence.py"));
-  EXPECT_EQ(finished.code, 0) << finished.out;
+  for (const char* example : {"lock_with_fence.py", "several_locks.py"}) {
+    const Finished finished = run("cd / && LD_LIBRARY_PATH=" + quoted(library()) + " " +
+                                  quoted(environment / "bin/python") + " " +
+                                  quoted(kSource / "client/examples" / example));
+    EXPECT_EQ(finished.code, 0) << example << ": " << finished.out;
+  }
 }
 
 }  // namespace

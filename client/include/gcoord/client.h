@@ -19,6 +19,7 @@
 #include "gcoord/api.h"
 #include "gcoord/election.h"
 #include "gcoord/future.h"
+#include "gcoord/health.h"
 #include "gcoord/lease.h"
 #include "gcoord/leases.h"
 #include "gcoord/ledger.h"
@@ -79,9 +80,11 @@ class GCOORD_API Client {
 
   // Many checks in few messages; verdicts come in the order asked. Each is linearizable by itself.
   Result<std::vector<Verdict>> check_batch(std::span<const TokenCheck> checks);
+  Future<Result<std::vector<Verdict>>> check_batch_async(std::span<const TokenCheck> checks);
 
   // GC6016 (NOT_FOUND) when the lock is neither held nor waited for.
   Result<LockDescription> get(std::string_view name, bool waiters = false);
+  Future<Result<LockDescription>> get_async(std::string_view name, bool waiters = false);
 
   // Who leads in the election of this name, linearizably. GC6101 (NOT_FOUND) when nobody does,
   // which is an answer; GC5001 and GC4009 say that it could not be found out.
@@ -98,17 +101,22 @@ class GCOORD_API Client {
 
   // The same with the line of candidates.
   Result<ElectionView> candidates(std::string_view name);
+  Future<Result<ElectionView>> candidates_async(std::string_view name);
 
   // Asks whoever leads to hand over to this candidate, and waits for nothing: a leader that looks
   // at its line (CampaignOptions::review) does so with its next look. The ask stands for a few
   // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
   // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
   Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
+  Future<Status> ask_transfer_async(std::string_view name,
+                                    std::uint64_t session_id,
+                                    std::uint64_t epoch = 0);
 
   // Takes a lock from its holders by force: the next in its queue has it. The former holder hears
   // of it (SessionOptions::on_lost), and the log keeps who did it and why. For operators. GC6002
   // when nobody holds it, GC6003 when the token is not (any more) the one it is held under.
   Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
+  Future<Result<BrokenLock>> break_lock_async(std::string_view name, BreakOptions options);
 
   // Moves the lock of a name to another shard while it is held and waited for, and comes back when
   // it has arrived: the holder keeps its hold and token, the queue its order. Whoever uses the lock
@@ -132,6 +140,14 @@ class GCOORD_API Client {
       std::span<const std::string> names, const ReadOptions& options);
   Result<BatchReading<Verdict>> read_check_batch(std::span<const TokenCheck> checks,
                                                  const ReadOptions& options);
+  Future<Result<LockReading>> read_async(std::string_view name, const ReadOptions& options);
+  Future<Result<VerdictReading>> read_check_async(std::string_view name,
+                                                  std::uint64_t token,
+                                                  const ReadOptions& options);
+  Future<Result<BatchReading<std::optional<LockDescription>>>> read_batch_async(
+      std::span<const std::string> names, const ReadOptions& options);
+  Future<Result<BatchReading<Verdict>>> read_check_batch_async(std::span<const TokenCheck> checks,
+                                                               const ReadOptions& options);
 
   // A lock as it was when its shard's log had come to an index, which earlier readings and locks
   // name (Freshness::index, LockDescription::acquired_index). What was left of its holder's time is
@@ -152,13 +168,16 @@ class GCOORD_API Client {
   // A session that is registered at once, under an id of the caller's choice if wanted
   // (gcoord/leases.h).
   Result<Session> grant_session(GrantOptions options);
+  Future<Result<Session>> grant_session_async(GrantOptions options);
 
   // What the cluster knows of a session, its locks' names too. One that is gone is an answer.
   Result<SessionDescription> session(std::uint64_t session_id);
+  Future<Result<SessionDescription>> session_async(std::uint64_t session_id);
 
   // Renews any session once, whoever opened it. Of one that is gone: SessionDescription::alive is
   // false.
   Result<SessionDescription> keep_alive_once(std::uint64_t session_id);
+  Future<Result<SessionDescription>> keep_alive_once_async(std::uint64_t session_id);
 
   // Sessions page by page and node by node.
   Result<SessionsPage> list_sessions(const SessionListOptions& options);

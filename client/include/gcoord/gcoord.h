@@ -351,6 +351,14 @@ GCOORD_API gcoord_status gcoord_election_stand_async(gcoord_election* election,
                                                      void* user,
                                                      gcoord_error* error);
 
+// The same, waiting.
+GCOORD_API gcoord_status gcoord_election_stand(gcoord_election* election,
+                                               const gcoord_campaign_options* options,
+                                               gcoord_error* error);
+
+// Leaves the office to live with its session; resigns nothing.
+GCOORD_API void gcoord_election_detach(gcoord_election* election);
+
 // Changes what others read of the leader. GC6110 when it does not lead.
 GCOORD_API gcoord_status gcoord_election_proclaim(gcoord_election* election,
                                                   const char* value,

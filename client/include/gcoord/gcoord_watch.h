@@ -86,6 +86,35 @@ GCOORD_API size_t gcoord_batch_size(const gcoord_batch* batch);
 GCOORD_API gcoord_watch_event gcoord_batch_event(const gcoord_batch* batch, size_t index);
 GCOORD_API void gcoord_batch_free(gcoord_batch* batch);
 
+// ---- who leads, one after the other (LeaderStream) ----
+
+typedef struct gcoord_leader_stream gcoord_leader_stream;
+
+typedef struct gcoord_office {
+  uint64_t session_id;
+  uint64_t epoch;
+  const char* value;  // value_bytes of any bytes; lives until the next call of next, or free.
+  size_t value_bytes;
+} gcoord_office;
+
+// The present leader first, if there is one. Never the same epoch twice, never an earlier one.
+GCOORD_API gcoord_status gcoord_observe(gcoord_client* client,
+                                        const char* name,
+                                        gcoord_leader_stream** stream,
+                                        gcoord_error* error);
+
+// The next leader. With an epoch of 0, and success, when there is none within the time. One thread
+// at a time; errors as of gcoord_watch_next.
+GCOORD_API gcoord_status gcoord_leader_stream_next(gcoord_leader_stream* stream,
+                                                   int64_t timeout_ms,
+                                                   gcoord_office* office,
+                                                   gcoord_error* error);
+
+// next returns GC6207. From any thread.
+GCOORD_API void gcoord_leader_stream_close(gcoord_leader_stream* stream);
+// When no thread is in next.
+GCOORD_API void gcoord_leader_stream_free(gcoord_leader_stream* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,6 +35,9 @@ struct LeaseOptions {
 
   // Jeopardy, Safe, Expired, on the client's own thread; see SessionOptions::on_event.
   std::function<void(SessionEvent)> on_event;
+
+  // As SessionOptions::health.
+  SessionHealth health{};
 };
 
 // Made by Client::take_lease. Given back when it is destroyed.
@@ -68,9 +71,14 @@ class GCOORD_API Lease {
   // Asks the nodes now; Ok once a majority has answered. The library does so by itself as well.
   Status renew() { return session_->renew(); }
 
+  Future<Status> renew_async() { return session_->renew_async(); }
+
   // Gives it back and ends its session. Ok when the name was free for others after that, also when
   // this lease had been lost before.
   Status release();
+
+  // The same without waiting; this object does not hold the lease any more.
+  Future<Status> release_async();
 
   // Leaves it to live for the rest of its TTL.
   void detach();

@@ -21,6 +21,8 @@ struct GrantOptions {
   // whose first answer was lost meets itself and says GC6301 too.
   std::uint64_t session_id = 0;
   std::function<void(SessionEvent)> on_event;
+  std::function<void(const LostLock&)> on_lost{};  // As SessionOptions::on_lost.
+  SessionHealth health{};                          // As SessionOptions::health.
 };
 
 struct SessionDescription {

@@ -41,6 +41,9 @@ class GCOORD_API MultiLock {
   // are given back nevertheless.
   Status release();
 
+  // The same without waiting; this object does not hold the locks any more.
+  Future<Status> release_async();
+
   // Leaves them held; they live with their session.
   void detach();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gcoord/clock.h"
+#include "gcoord/health.h"
 #include "gcoord/types.h"
 
 #include <chrono>
@@ -77,6 +78,9 @@ struct SessionOptions {
   // each, with the next keep-alive. That Lock is not valid any more, and its release fails with
   // GC6030. As on_event.
   std::function<void(const LostLock&)> on_lost;
+
+  // Checks that it is bound to; none by default.
+  SessionHealth health{};
 };
 
 struct BreakOptions {
@@ -101,6 +105,10 @@ struct AttachOptions {
   // Whether to keep the session alive from here too. A tool that only releases a lock does not.
   bool keep_alive = false;
   std::function<void(SessionEvent)> on_event;
+
+  // Of a session that is kept alive from here (else GC6352). They are not run before the call
+  // returns: the session is there already.
+  SessionHealth health{};
 };
 
 struct AcquireOptions {

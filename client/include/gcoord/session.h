@@ -26,10 +26,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace gcoord::client {
 
+class Lease;
 class MultiLock;
 class SessionImpl;
 
@@ -75,7 +77,11 @@ class GCOORD_API Lock {
  private:
   friend class Session;
   friend class Client;
+  friend class MultiLock;
   Lock(std::shared_ptr<SessionImpl> session, std::string name, Grant grant);
+
+  // Where its futures must not be waited for; no thread at all once it is given back.
+  std::thread::id client_thread() const;
 
   std::shared_ptr<SessionImpl> session_;
   std::string name_;
@@ -97,6 +103,7 @@ class GCOORD_API Session {
   // have got.
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
+  Future<Result<Lock>> try_acquire_async(std::string_view name);
 
   // Several locks, all or none within the wait (gcoord/multi_lock.h). GC6035 for an empty list, a
   // name that is in it twice, or more than 64; else as acquire().
@@ -121,6 +128,10 @@ class GCOORD_API Session {
   // not hear of it: ask the leader instead (Client::ask_transfer).
   Status proclaim(std::string_view name, std::uint64_t token, std::string_view value);
   Status transfer(std::string_view name, std::uint64_t token, std::uint64_t session_id);
+  Future<Status> proclaim_async(std::string_view name, std::uint64_t token, std::string_view value);
+  Future<Status> transfer_async(std::string_view name,
+                                std::uint64_t token,
+                                std::uint64_t session_id);
 
   // This session's candidacy in the election of this name. Asks nobody. The name of an election is
   // a name of a lock: who holds one leads in the other.
@@ -139,6 +150,7 @@ class GCOORD_API Session {
   // Keeps it alive now, and returns when a majority of the nodes has acknowledged that: the session
   // lives for a whole TTL from the call on, whatever becomes of this program.
   Status renew();
+  Future<Status> renew_async();
 
   // False once the lease has run out by the local clock, even before the event was delivered.
   bool alive() const;
@@ -146,12 +158,17 @@ class GCOORD_API Session {
   // Ends the session at every node that can be reached; its locks go to their next waiters. Nodes
   // that cannot be reached end it when its TTL runs out.
   Status close();
+  Future<Status> close_async();
+
+  // False while one of its health checks fails (gcoord/health.h); true of one that has none.
+  bool healthy() const;
 
   // Stops keeping it alive but leaves it and its locks to live for the rest of their TTL.
   void detach();
 
  private:
   friend class Client;
+  friend class Lease;
   explicit Session(std::shared_ptr<SessionImpl> impl);
 
   std::shared_ptr<SessionImpl> impl_;

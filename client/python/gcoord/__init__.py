@@ -15,16 +15,23 @@ soon and call nothing that blocks (which fails there with GC4011).
 
 from .client import Client
 from .election import Election
-from .errors import (ElectionVacant, GcoordError, HoldBroken, LockBusy, SessionExpired, StatusCode, Unreachable,
-                     WaitCancelled, WaitTimedOut)
+from .errors import (CheckFailing, Deadlock, ElectionVacant, GcoordError, HoldBroken, LockBusy, SessionExpired,
+                     SessionUnhealthy, StatusCode, Unreachable, WaitCancelled, WaitTimedOut)
 from .lease import Lease
+from .multi_lock import MultiLock
+from .observe import LeaderStream
 from .session import Lock, Session
-from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .types import (BatchReading, Candidate, CheckReport, Consistency, Freshness, HealthCheck, Holder, Line,
+                    LockDescription, LockPage, LockReading, LostLock, Office, Position, ReadPage, SessionDescription,
+                    SessionEvent, SessionFilter, SessionsPage, Sharer, UnhealthyAction, Verdict, VerdictReading, Waiter)
 from .watch import Batch, Event, EventKind, Watch
 
 __all__ = [
-    "Batch", "Event", "EventKind", "Watch",
-    "Candidate", "Client", "Election", "ElectionVacant", "GcoordError", "Holder", "Lease", "Line", "Lock", "LockBusy",
-    "HoldBroken", "Session", "SessionEvent", "SessionExpired", "StatusCode", "Unreachable", "Verdict", "WaitCancelled", "WaitTimedOut",
+    "Batch", "BatchReading", "Candidate", "CheckFailing", "CheckReport", "Client", "Consistency", "Deadlock", "Election",
+    "ElectionVacant", "Event", "EventKind", "Freshness", "GcoordError", "HealthCheck", "HoldBroken", "Holder",
+    "LeaderStream", "Lease", "Line", "Lock", "LockBusy", "LockDescription", "LockPage", "LockReading", "LostLock",
+    "MultiLock", "Office", "Position", "ReadPage", "Session", "SessionDescription", "SessionEvent", "SessionExpired",
+    "SessionFilter", "SessionUnhealthy", "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable",
+    "Verdict", "VerdictReading", "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
 ]
 __version__ = "0.1.0"

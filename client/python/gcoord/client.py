@@ -10,8 +10,12 @@ from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple,
 from . import _library as lib
 from ._handle import Handle, wait_for
 from .lease import Lease, take_async
-from .session import EventCallback, Session
-from .types import Candidate, Holder, Line, SessionEvent, Verdict
+from .looks import Looks
+from .observe import LeaderStream
+from ._session_library import Listeners
+from .session import EventCallback, LostCallback, ReportCallback, Session
+from .sessions import Sessions
+from .types import Candidate, HealthCheck, Holder, Line, SessionEvent, UnhealthyAction, Verdict
 from .watch import Watch
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
@@ -24,7 +28,7 @@ def _close_all() -> None:
         client.close()
 
 
-class Client:
+class Client(Looks, Sessions):
     """Connections to all nodes. Leaving its `with` block closes it, and the sessions that are open."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], *, connect_timeout: float = 3.0,
@@ -52,8 +56,33 @@ class Client:
         self._handle = Handle(handle.value or 0, "gcoord_client_free")
         _open.add(self)
 
-    def open_session(self, ttl: float = 10.0, on_event: Optional[EventCallback] = None) -> Session:
-        return Session(self, self._handle.pointer(), ttl, on_event)
+    def _pointer(self) -> int:
+        return self._handle.pointer()
+
+    def open_session(self, ttl: float = 10.0, on_event: Optional[EventCallback] = None, *,
+                     on_lost: Optional[LostCallback] = None, checks: Sequence[HealthCheck] = (),
+                     on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                     on_report: Optional[ReportCallback] = None) -> Session:
+        """checks: what the session is bound to, run by this process; each must pass once first (GC6350)."""
+        return Session(self, "gcoord_session_open_as", (self._pointer(),), ttl, 0,
+                       Listeners(on_event, on_lost, on_report), checks, on_unhealthy)
+
+    def grant_session(self, ttl: float = 10.0, session_id: int = 0, on_event: Optional[EventCallback] = None, *,
+                      on_lost: Optional[LostCallback] = None, checks: Sequence[HealthCheck] = (),
+                      on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                      on_report: Optional[ReportCallback] = None) -> Session:
+        """A session that is registered at once, under an id of the caller's choice if wanted (GC6301 when it lives)."""
+        return Session(self, "gcoord_session_grant", (self._pointer(),), ttl, session_id,
+                       Listeners(on_event, on_lost, on_report), checks, on_unhealthy)
+
+    def attach_session(self, session_id: int, ttl: float = 10.0, first_sequence: int = 1, keep_alive: bool = False,
+                       on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
+                       on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                       on_report: Optional[ReportCallback] = None) -> Session:
+        """Speaks for a session that another program opened. Its acquires are numbered from first_sequence on, which
+        must be above all that were used before."""
+        return Session(self, "gcoord_session_attach", (self._pointer(), keep_alive, first_sequence), ttl, session_id,
+                       Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
                    on_event: Optional[EventCallback] = None) -> Lease:
@@ -84,10 +113,6 @@ class Client:
         verdicts = (c_int32 * len(asked))()
         lib.call("gcoord_check_batch", self._handle.pointer(), names, tokens, len(asked), verdicts)
         return [Verdict(verdict) for verdict in verdicts]
-
-    def get(self, name: str) -> Holder:
-        """Who holds a lock; GC6016 when it is neither held nor waited for."""
-        return self._holder("gcoord_get", name)
 
     def break_lock(self, name: str, who: str, reason: str, token: int = 0) -> Holder:
         """Takes a lock from its holders by force (token 0), or from the one under the token; returns whose it was. The log
@@ -124,6 +149,10 @@ class Client:
         found = lib.HolderFields()
         lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
         return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
+    def observe(self, name: str) -> LeaderStream:
+        """Who leads in an election from now on, the present leader first."""
+        return LeaderStream(self, self._pointer(), name)
 
     def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
               waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None) -> Watch:

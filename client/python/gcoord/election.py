@@ -72,6 +72,10 @@ class Election:
         """Hands over to one of the line; GC6111 when no such candidate waits: then it leads on."""
         lib.call("gcoord_election_transfer", self._handle.pointer(), session_id)
 
+    def detach(self) -> None:
+        """Leaves the office to live with its session; resigns nothing."""
+        lib.library().gcoord_election_detach(self._handle.pointer())
+
     def resign(self) -> None:
         """Hands over to the next in line; does nothing when it leads no more."""
         lib.call("gcoord_election_resign", self._handle.pointer())

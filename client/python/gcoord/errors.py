@@ -60,6 +60,18 @@ class HoldBroken(GcoordError):
     """An operator broke the hold of the lock by force."""
 
 
+class Deadlock(GcoordError):
+    """The wait was one of a circle of waits; the message names the circle."""
+
+
+class CheckFailing(GcoordError):
+    """A health check failed before the session that it is bound to began."""
+
+
+class SessionUnhealthy(GcoordError):
+    """A health check of the session fails, so it takes on nothing."""
+
+
 class ElectionVacant(GcoordError):
     """Nobody leads: an answer, not a failure to find out."""
 
@@ -71,7 +83,10 @@ BY_NUMBER: Dict[int, Type[GcoordError]] = {
     6006: WaitCancelled,
     6007: SessionExpired,
     6030: HoldBroken,
+    6040: Deadlock,
     6101: ElectionVacant,
+    6350: CheckFailing,
+    6351: SessionUnhealthy,
 }
 
 

@@ -1,16 +1,20 @@
 """Sessions and the locks that they hold."""
 
 from concurrent.futures import Future
-from ctypes import byref, c_void_p
+from ctypes import byref, c_char_p, c_void_p
 from types import TracebackType
-from typing import Callable, Optional, Type
+from typing import Any, Callable, Iterable, Optional, Sequence, Type
 
 from . import _library as lib
 from ._handle import Handle, wait_for
+from ._session_library import Listeners, options_of
 from .election import Election
-from .types import SessionEvent
+from .multi_lock import MultiLock, acquire_fields
+from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
 
 EventCallback = Callable[[SessionEvent], None]
+LostCallback = Callable[[LostLock], None]
+ReportCallback = Callable[[CheckReport], None]
 
 
 class Lock:
@@ -39,6 +43,11 @@ class Lock:
         return lib.library().gcoord_lock_already_held(self._handle.pointer())
 
     @property
+    def held_again(self) -> bool:
+        """The session held it before, and owes one release more now (holds_max)."""
+        return lib.library().gcoord_lock_held_again(self._handle.pointer())
+
+    @property
     def valid(self) -> bool:
         """False once released, or when the session's lease has run out by the local clock."""
         return lib.library().gcoord_lock_valid(self._handle.pointer())
@@ -59,15 +68,18 @@ class Lock:
 
 
 class Session:
-    """Holds locks until it is closed or lost. Made by Client.open_session."""
+    """Holds locks until it is closed or lost. Made by Client.open_session, grant_session and attach_session."""
 
-    def __init__(self, client: object, client_pointer: int, ttl: float, on_event: Optional[EventCallback]) -> None:
+    def __init__(self, client: object, make: str, arguments: Sequence[Any], ttl: float, session_id: int,
+                 listeners: Listeners, checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> None:
+        """make: the function of the library; arguments: the client before its options, and what stands behind them."""
         self._client = client  # Lives at least as long as what it serves.
-        self._event = lib.expect(lambda event: on_event(SessionEvent(event))) if on_event else 0
+        self._event = lib.expect(listeners)
         handle = c_void_p()
-        callback = lib.on_event if on_event else lib.EventCallback()
+        pointer, *behind = arguments
         try:
-            lib.call("gcoord_session_open", client_pointer, lib.milliseconds(ttl), callback, self._event, byref(handle))
+            options = options_of(ttl, session_id, self._event, listeners, checks, on_unhealthy)
+            lib.call(make, pointer, byref(options), *behind, byref(handle))
         except BaseException:
             lib.forget(self._event)
             raise
@@ -90,19 +102,51 @@ class Session:
     def alive(self) -> bool:
         return lib.library().gcoord_session_alive(self._handle.pointer())
 
-    def acquire(self, name: str, wait: Optional[float] = None) -> Lock:
-        """wait None: until granted or the session ends; 0: not at all (LockBusy); else WaitTimedOut after it."""
-        return wait_for(self.acquire_async(name, wait), lambda late: late._handle.free())
+    @property
+    def healthy(self) -> bool:
+        """False while one of its health checks fails."""
+        return lib.library().gcoord_session_healthy(self._handle.pointer())
 
-    def try_acquire(self, name: str) -> Lock:
-        return self.acquire(name, wait=0)
+    def acquire(self, name: str, wait: Optional[float] = None, **how: Any) -> Lock:
+        """wait None: until granted or the session ends; 0: not at all (LockBusy); else WaitTimedOut after it.
 
-    def acquire_async(self, name: str, wait: Optional[float] = None) -> "Future[Lock]":
+        Further options by the names of AcquireOptions: note (bytes), holds_max, shared, permits, permits_max,
+        detect_deadlock, downgrade, priority, and delay (seconds).
+        """
+        return wait_for(self.acquire_async(name, wait, **how), lambda late: late._handle.free())
+
+    def try_acquire(self, name: str, **how: Any) -> Lock:
+        return self.acquire(name, wait=0, **how)
+
+    def acquire_async(self, name: str, wait: Optional[float] = None, **how: Any) -> "Future[Lock]":
         """With asyncio: await asyncio.wrap_future(session.acquire_async(...))."""
         future: "Future[Lock]" = Future()
-        lib.start("gcoord_lock_acquire_async", future, lambda handle: Lock(self, handle),
-                  (self._handle.pointer(), lib.text(name), lib.wait_of(wait)), lib.on_handle)
+        lib.start("gcoord_lock_acquire_as_async", future, lambda handle: Lock(self, handle),
+                  (self._handle.pointer(), lib.text(name), byref(acquire_fields(wait, **how))), lib.on_handle)
         return future
+
+    def acquire_all(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> MultiLock:
+        """Several locks, all or none within the wait; options as of acquire."""
+        return wait_for(self.acquire_all_async(names, wait, **how), lambda late: late._handle.free())
+
+    def acquire_all_async(self, names: Iterable[str], wait: Optional[float] = None, **how: Any) -> "Future[MultiLock]":
+        future: "Future[MultiLock]" = Future()
+        asked = [lib.text(name) for name in names]
+        lib.start("gcoord_lock_acquire_all_async", future, lambda handle: MultiLock(self, handle),
+                  (self._handle.pointer(), (c_char_p * len(asked))(*asked), len(asked),
+                   byref(acquire_fields(wait, **how))), lib.on_handle)
+        return future
+
+    def release(self, name: str, token: int) -> None:
+        """By token, for a lock that has no object here."""
+        lib.call("gcoord_session_release", self._handle.pointer(), lib.text(name), token)
+
+    def proclaim(self, name: str, epoch: int, value: bytes) -> None:
+        """What the leader of an election may do by its epoch, where there is no Election for it."""
+        lib.call("gcoord_session_proclaim", self._handle.pointer(), lib.text(name), epoch, value, len(value))
+
+    def transfer(self, name: str, epoch: int, session_id: int) -> None:
+        lib.call("gcoord_session_transfer", self._handle.pointer(), lib.text(name), epoch, session_id)
 
     def election(self, name: str) -> Election:
         """This session's candidacy in the election of this name, which is the name of a lock."""

@@ -2,6 +2,7 @@
 
 import enum
 from dataclasses import dataclass
+from typing import Optional
 
 
 class Verdict(enum.IntEnum):
@@ -53,3 +54,191 @@ class Line:
     leader: Candidate
     epoch: int
     candidates: "list[Candidate]"
+
+
+# ---- locks, looked at ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """One who waits for a lock, in queue order."""
+
+    session_id: int
+    sequence: int
+    waited: float
+
+
+@dataclass(frozen=True)
+class Sharer:
+    """One of those who share a lock."""
+
+    session_id: int
+    token: int
+    acquired_index: int
+    permits: int
+
+
+@dataclass(frozen=True)
+class LockDescription:
+    """A lock that is held or waited for."""
+
+    name: str
+    shard: int
+    holder_session: int  # 0: nobody; the lock is only waited for.
+    token: int
+    acquired_index: int
+    ttl_left: float
+    waiter_count: int
+    waiters: "list[Waiter]"  # When they were asked for.
+    hold_count: int  # Releases that are owed; 0: nobody has it until a lock-delay is over.
+    permits_max: int
+    note: bytes
+    holders: "list[Sharer]"  # Of a lock that is shared, oldest first.
+
+    @property
+    def session_id(self) -> int:
+        return self.holder_session
+
+
+@dataclass(frozen=True)
+class LockPage:
+    """Locks of one node after the other; `next_cursor` is empty after the last page. A page may be empty before that."""
+
+    locks: "list[LockDescription]"
+    next_cursor: str
+    complete: bool  # False: a node, or the leader of a shard, could not be asked.
+
+
+# ---- reads that say how fresh they must be ---------------------------------------------------------------------------
+
+
+class Consistency(enum.IntEnum):
+    """As gcoord/reads.h says."""
+
+    LINEARIZABLE = 1
+    LEASE = 2
+    SERIALIZABLE = 3
+    BOUNDED = 4
+    MONOTONIC = 5
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in one shard's log."""
+
+    shard: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """An answer shows everything up to `index`, and what was acknowledged more than `age` seconds ago (None: not known)."""
+
+    shard: int
+    index: int
+    age: Optional[float]
+
+
+@dataclass(frozen=True)
+class LockReading:
+    lock: Optional[LockDescription]  # None: it is neither held nor waited for.
+    at: Freshness
+
+
+@dataclass(frozen=True)
+class VerdictReading:
+    verdict: Verdict
+    at: Freshness
+
+
+@dataclass(frozen=True)
+class BatchReading:
+    """Answers in the order asked; shards are those of the names, each once."""
+
+    answers: "list"
+    shards: "list[Freshness]"
+
+
+@dataclass(frozen=True)
+class ReadPage:
+    """A page of what one node holds; its cursor means nothing to others."""
+
+    page: LockPage
+    node_id: int
+    shards: "list[Freshness]"
+
+
+# ---- sessions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LostLock:
+    """A lock that an operator took from a session that lives."""
+
+    name: str
+    token: int
+
+
+class UnhealthyAction(enum.IntEnum):
+    """What becomes of a session whose health check fails: it is not kept alive any more, or ended at once."""
+
+    STARVE = 1
+    CLOSE = 2
+
+
+@dataclass(frozen=True)
+class HealthCheck:
+    """`what`: "tcp:HOST:PORT", "http://HOST:PORT/PATH" or "command:LINE". Times are seconds."""
+
+    what: str
+    interval: float = 10.0
+    timeout: float = 5.0
+    failures: int = 3  # In a row, before the session is unhealthy.
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a run of a check found: which of the session's, and what that makes of the session."""
+
+    check: int
+    passing: bool
+    failures_in_row: int
+    session_healthy: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class SessionDescription:
+    """What the cluster knows of a session; one that is gone is not alive, which is an answer."""
+
+    session_id: int
+    alive: bool
+    granted: bool
+    ttl: float
+    remaining: float  # Below 0: it is gone.
+    shard_count: int
+    lock_count: int
+    keys: "list[str]"  # Names of its locks; of Client.session only.
+
+
+class SessionFilter(enum.IntEnum):
+    ALL = 0
+    HOLDING = 1
+    IDLE = 2
+
+
+@dataclass(frozen=True)
+class SessionsPage:
+    sessions: "list[SessionDescription]"
+    count: int
+    next_cursor: str  # Empty: no more.
+    complete: bool
+
+
+@dataclass(frozen=True)
+class Office:
+    """A term of a leader, as Client.observe tells of it."""
+
+    session_id: int
+    epoch: int
+    value: bytes

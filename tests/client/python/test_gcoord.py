@@ -5,6 +5,7 @@ import gc
 import os
 import queue
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -168,6 +169,213 @@ class Locks(ClusterTest):
         self.session().acquire(self.name, wait=PATIENCE).release()
 
 
+class MoreThanPlain(ClusterTest):
+    def test_L6_a_lock_is_held_as_often_as_it_is_allowed(self):
+        session = self.session()
+        first = session.acquire(self.name, holds_max=2)
+        again = session.acquire(self.name, holds_max=2)
+        self.assertEqual((again.held_again, again.fence), (True, first.fence))
+        self.assert_number(6022, session.acquire, self.name, holds_max=2)
+        self.assertEqual(self.client.get(self.name).hold_count, 2)
+        again.release()
+        with self.assertRaises(gcoord.LockBusy):
+            self.session().try_acquire(self.name)
+        first.release()
+        self.session().try_acquire(self.name).release()
+
+    def test_L7_readers_share_a_lock_and_a_writer_has_it_alone(self):
+        one, other = self.session(), self.session()
+        with one.acquire(self.name, shared=True) as first, other.acquire(self.name, shared=True) as second:
+            holders = self.client.get(self.name).holders
+            self.assertEqual([(each.session_id, each.token) for each in holders],
+                             [(one.id, first.fence), (other.id, second.fence)])
+            with self.assertRaises(gcoord.LockBusy):
+                self.session().try_acquire(self.name)
+        with one.acquire(self.name) as alone:
+            with one.acquire(self.name, shared=True, downgrade=True) as reader:
+                self.assertEqual(reader.fence, alone.fence)
+                other.try_acquire(self.name, shared=True).release()
+                alone.detach()
+
+    def test_L8_permits(self):
+        with self.session().acquire(self.name, shared=True, permits=2, permits_max=3):
+            self.assert_number(6001, self.session().try_acquire, self.name, shared=True, permits=2, permits_max=3)
+            self.session().try_acquire(self.name, shared=True, permits=1, permits_max=3).release()
+            self.assert_number(6027, self.session().try_acquire, self.name, shared=True, permits_max=4)
+
+    def test_L9_several_locks_all_or_none(self):
+        session, names = self.session(), [self.name + "/b", self.name + "/a"]
+        with session.acquire_all(names, wait=PATIENCE) as locks:
+            self.assertTrue(locks.valid)
+            self.assertEqual(set(locks.fences), set(names))
+            self.assertEqual(self.client.check(names[0], locks.fence(names[0])), Verdict.VALID)
+            self.assertIsNone(locks.fence("another"))
+        self.assertFalse(locks.valid)
+        with self.session().acquire(names[0]):
+            with self.assertRaises(gcoord.LockBusy):
+                session.acquire_all(names, wait=0)
+            self.session().try_acquire(names[1]).release()
+        self.assert_number(6035, session.acquire_all, [])
+        self.assert_number(6035, session.acquire_all, [names[0], names[0]])
+
+    def test_L14_L15_a_lock_delay_begins_with_a_failure_and_not_with_a_break(self):
+        events: "queue.Queue[gcoord.LostLock]" = queue.Queue()
+        lock = self.session(ttl=1, on_lost=events.put).acquire(self.name, delay=60)
+        self.client.break_lock(self.name, "ann", "it hangs")
+        self.assertEqual(events.get(timeout=PATIENCE), gcoord.LostLock(self.name, lock.fence))
+        failing = self.session(ttl=0.5)
+        failing.acquire(self.name, delay=60).detach()
+        failing.detach()
+        self.assert_number(6031, self._refused_when_delayed)
+
+    def _refused_when_delayed(self) -> None:
+        other = self.session()
+        while True:
+            try:
+                other.try_acquire(self.name).release()
+            except gcoord.LockBusy:
+                continue  # Its session lives yet.
+            return
+
+    def test_L20_a_note_is_read_by_others_and_the_line_is_seen(self):
+        with self.session().acquire(self.name, note=b"where\0\xff") as lock:
+            waiting = self.session()
+            coming = waiting.acquire_async(self.name)
+            while self.client.get(self.name).waiter_count == 0:
+                pass
+            found = self.client.get(self.name, waiters=True)
+            self.assertEqual((found.note, found.token, found.name), (b"where\0\xff", lock.fence, self.name))
+            self.assertEqual([each.session_id for each in found.waiters], [waiting.id])
+            listed = [each for each in self.client.list(self.name).locks if each.name == self.name]
+            self.assertEqual([each.token for each in listed], [lock.fence])
+        coming.result(PATIENCE).release()
+        self.assert_number(6024, self.session().acquire, self.name, note=b"x" * 513)
+
+
+class Reads(ClusterTest):
+    def test_R3_R4_R5_a_read_is_as_fresh_as_asked(self):
+        with self.session().acquire(self.name) as lock:
+            for consistency in gcoord.Consistency:
+                # Bounded and serializable ones may be of a moment ago.
+                how = {"max_staleness": PATIENCE} if consistency is gcoord.Consistency.BOUNDED else {}
+                reading = self.client.read(self.name, consistency, **how)
+                if consistency not in (gcoord.Consistency.BOUNDED, gcoord.Consistency.SERIALIZABLE):
+                    self.assertEqual(reading.lock.token, lock.fence)
+            mine = self.client.read_check(self.name, lock.fence, gcoord.Consistency.MONOTONIC)
+            self.assertEqual(mine.verdict, Verdict.VALID)
+            self.assertIn(mine.at.shard, [place.shard for place in self.client.positions()])
+            # Another program goes on from there.
+            with gcoord.Client(ENDPOINTS) as other:
+                seen = other.read(self.name, gcoord.Consistency.MONOTONIC, after=self.client.positions())
+                self.assertEqual(seen.lock.token, lock.fence)
+        self.assert_number(1001, self.client.read, self.name, 9)
+        self.assert_number(1001, self.client.read, self.name, gcoord.Consistency.BOUNDED, max_staleness=-1)
+
+    def test_R7_many_names_in_one_call(self):
+        session, names = self.session(), [f"{self.name}/{number}" for number in range(50)]
+        tokens = {name: session.acquire_async(name) for name in names[:49]}
+        locks = {name: coming.result(PATIENCE) for name, coming in tokens.items()}
+        read = self.client.read_batch(names, gcoord.Consistency.LINEARIZABLE)
+        self.assertEqual([each.token for each in read.answers[:49]], [locks[name].fence for name in names[:49]])
+        self.assertIsNone(read.answers[49])
+        self.assertGreater(len(read.shards), 1)
+        checked = self.client.read_check_batch([(name, lock.fence) for name, lock in locks.items()])
+        self.assertEqual(set(checked.answers), {Verdict.VALID})
+        found, page = [], self.client.read_list(self.name, limit=20)
+        while True:
+            found += page.page.locks
+            if not page.page.next_cursor:
+                break
+            page = self.client.read_list(self.name, page.page.next_cursor, 20, node_id=page.node_id)
+        self.assertLessEqual(len(found), 49)
+        self.assert_number(1110, self.client.list, cursor="zz")
+
+
+class Sessions(ClusterTest):
+    def test_S1_S4_S5_a_session_is_granted_shown_and_revoked(self):
+        with self.client.grant_session(ttl=60) as session:
+            lock = session.acquire(self.name)
+            shown = self.client.session(session.id)
+            self.assertEqual((shown.alive, shown.granted, shown.ttl, shown.keys), (True, True, 60, [self.name]))
+            self.assert_number(6301, self._grant_the_same)
+            lock.release()
+        self.assertFalse(self.client.session(session.id).alive)
+        self.assert_number(6302, self.client.grant_session, session_id=2**48)
+
+    def _grant_the_same(self) -> None:
+        with self.client.grant_session(session_id=4711):
+            self.client.grant_session(session_id=4711)
+
+    def test_S2_S6_a_session_is_renewed_and_listed(self):
+        with self.client.grant_session(ttl=60) as session:
+            self.assertTrue(self.client.keep_alive_once(session.id).alive)
+            self.assertLess(self.client.keep_alive_once(12345).remaining, 0)
+            found, page = [], self.client.list_sessions(limit=100)
+            while True:
+                found += page.sessions
+                if not page.next_cursor:
+                    break
+                page = self.client.list_sessions(page.next_cursor, limit=100)
+            self.assertIn(session.id, [each.session_id for each in found])
+
+    def test_a_session_is_attached_to_and_a_lock_is_released_by_its_token(self):
+        session = self.session()
+        lock = session.acquire(self.name)
+        attached = self.client.attach_session(session.id, ttl=60, first_sequence=10**6)
+        attached.release(self.name, lock.fence)
+        self.assert_number(6002, attached.release, self.name, lock.fence)
+        attached.detach()
+
+    def test_S11_a_session_is_bound_to_checks(self):
+        self.assertIsInstance(
+            self.assert_number(6350, self.session, checks=[gcoord.HealthCheck("command:exit 3")]), gcoord.CheckFailing)
+        for what in ("command:", "https://localhost/", "tcp:here", "ping"):
+            self.assert_number(6352, self.session, checks=[gcoord.HealthCheck(what)])
+        self.assert_number(6352, self.session, checks=[gcoord.HealthCheck("command:true", interval=0)])
+        self.assert_number(6352, self.session, checks=[gcoord.HealthCheck("command:true", failures=0)])
+        host, port = ENDPOINTS.split(",")[0].rsplit(":", 1)
+        reports: "queue.Queue[gcoord.CheckReport]" = queue.Queue()
+        events: "queue.Queue[SessionEvent]" = queue.Queue()
+        folder = tempfile.mkdtemp()
+        self.addCleanup(os.rmdir, folder)
+        flag = os.path.join(folder, "healthy")
+        with open(flag, "w"):
+            pass
+        session = self.session(
+            checks=[gcoord.HealthCheck(f"tcp:{host}:{port}"),
+                    gcoord.HealthCheck(f"command:test -e {flag}", interval=0.1, failures=2)],
+            on_unhealthy=gcoord.UnhealthyAction.CLOSE, on_report=reports.put, on_event=events.put)
+        lock = session.acquire(self.name)
+        self.assertTrue(session.healthy)
+        os.remove(flag)
+        first, second = reports.get(timeout=PATIENCE), reports.get(timeout=PATIENCE)
+        self.assertEqual((first.check, first.passing, first.session_healthy), (1, False, True))
+        self.assertEqual((second.failures_in_row, second.session_healthy), (2, False))
+        self.assertEqual(second.evidence, "exit code 1")
+        self.assertEqual([events.get(timeout=PATIENCE) for _ in range(2)], [SessionEvent.JEOPARDY, SessionEvent.EXPIRED])
+        self.assertFalse(lock.valid)
+        self.session().acquire(self.name, wait=PATIENCE).release()
+
+
+class Observers(ClusterTest):
+    def test_E4_leaders_are_told_one_after_the_other(self):
+        first, second = self.session().election(self.name), self.session().election(self.name)
+        first.campaign(value=b"a")
+        with self.client.observe(self.name) as stream:
+            office = stream.next(PATIENCE)
+            self.assertEqual((office.epoch, office.value), (first.epoch, b"a"))
+            self.assertIsNone(stream.next(0))
+            waiting = second.campaign_async(value=b"b")
+            while self.client.leader(self.name).waiter_count == 0:
+                pass
+            first.resign()
+            waiting.result(PATIENCE)
+            office = next(iter(stream))
+            self.assertEqual((office.epoch, office.value), (second.epoch, b"b"))
+        second.detach()
+        self.assertFalse(second.is_leader())
+
+
 class Events(ClusterTest):
     def test_L16_S10_jeopardy_and_expired_are_told_in_order_and_the_lock_is_not_valid(self):
         told: "queue.Queue[SessionEvent]" = queue.Queue()
@@ -285,7 +493,7 @@ class Elections(ClusterTest):
             self.assertFalse(election.is_leader())
 
 
-class BadInput(ClusterTest):
+class BadArguments(ClusterTest):
     def test_names(self):
         session = self.session()
         for name, number in (("", 1101), ("x" * 1025, 1102), (b"\xff".decode("utf-8", "surrogateescape"), 1103),

@@ -1,0 +1,186 @@
+// Sessions with options: opened, granted, attached to, and bound to health checks, for C.
+#include "client/c_border.h"
+#include "client/failure.h"
+#include "gcoord/gcoord_sessions.h"
+
+#include <utility>
+
+using namespace gcoord::client;
+
+namespace {
+
+using gcoord::rpc::ErrorCode;
+using std::chrono::milliseconds;
+
+static_assert(GCOORD_STARVE == static_cast<int>(UnhealthyAction::Starve));
+static_assert(GCOORD_CLOSE == static_cast<int>(UnhealthyAction::Close));
+
+Result<HealthCheck> check_of(const gcoord_health_check& given) {
+  if (given.what == nullptr) {
+    return failure(ErrorCode::OptionMissing, "what");
+  }
+  auto check = parse_health_check(given.what);
+  if (check.ok() && given.interval_ms != 0) {
+    check.value().interval = milliseconds{given.interval_ms};
+  }
+  if (check.ok() && given.timeout_ms != 0) {
+    check.value().timeout = milliseconds{given.timeout_ms};
+  }
+  if (check.ok() && given.failures != 0) {
+    check.value().failures = given.failures;
+  }
+  return check;
+}
+
+void tell_report(const std::shared_ptr<EventGate>& gate,
+                 gcoord_report_callback callback,
+                 const CheckReport& report) {
+  const gcoord_check_report told{report.check,
+                                 report.passing,
+                                 report.failures_in_row,
+                                 report.session_healthy,
+                                 report.evidence.c_str()};
+  gate->pass_to([callback, &told](void* user) { callback(user, &told); });
+}
+
+Result<SessionHealth> health_of(const gcoord_session_options& given,
+                                const std::shared_ptr<EventGate>& gate) {
+  SessionHealth health;
+  for (size_t index = 0; given.checks != nullptr && index < given.check_count; ++index) {
+    auto check = check_of(given.checks[index]);
+    if (!check.ok()) {
+      return check.status();
+    }
+    health.checks.push_back(std::move(check).value());
+  }
+  const bool known = given.on_unhealthy == GCOORD_STARVE || given.on_unhealthy == GCOORD_CLOSE;
+  if (!known) {
+    return failure(ErrorCode::OptionInvalid, "on_unhealthy");
+  }
+  health.on_unhealthy = static_cast<UnhealthyAction>(given.on_unhealthy);
+  if (given.on_report != nullptr) {
+    health.on_report = [gate, callback = given.on_report](const CheckReport& report) {
+      tell_report(gate, callback, report);
+    };
+  }
+  return health;
+}
+
+std::function<void(const LostLock&)> losses_of(const gcoord_session_options& given,
+                                               const std::shared_ptr<EventGate>& gate) {
+  if (given.on_lost == nullptr) {
+    return losses_through(gate);
+  }
+  return [gate, callback = given.on_lost](const LostLock& lost) {
+    gate->pass_to([&](void* user) { callback(user, lost.name.c_str(), lost.token); });
+  };
+}
+
+// What the three ways of coming by a session share: make(health, gate) -> Result<Session>.
+template <typename Make>
+gcoord_status with_options(gcoord_client* client,
+                           const gcoord_session_options* options,
+                           gcoord_session** session,
+                           gcoord_error* error,
+                           Make make) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{client, "client"}, {options, "options"}, {session, "session"}});
+    if (!given.ok()) {
+      return given;
+    }
+    if (options->struct_bytes < sizeof *options) {
+      return failure(ErrorCode::OptionInvalid, "struct_bytes");
+    }
+    const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+    auto health = health_of(*options, gate);
+    if (!health.ok()) {
+      return health.status();
+    }
+    auto made = make(std::move(health).value(), gate);
+    if (made.ok()) {
+      *session = new gcoord_session{std::move(made).value(), gate};
+    }
+    return made.status();
+  });
+}
+
+}  // namespace
+
+void gcoord_session_options_init(gcoord_session_options* options) {
+  if (options == nullptr) {
+    return;
+  }
+  static const SessionOptions defaults;
+  *options = gcoord_session_options{};
+  options->struct_bytes = sizeof *options;
+  options->ttl_ms = defaults.ttl.count();
+  options->on_unhealthy = GCOORD_STARVE;
+}
+
+gcoord_status gcoord_session_open_as(gcoord_client* client,
+                                     const gcoord_session_options* options,
+                                     gcoord_session** session,
+                                     gcoord_error* error) {
+  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
+    return client->client.open_session({.ttl = milliseconds{options->ttl_ms},
+                                        .on_event = events_through(gate),
+                                        .on_lost = losses_of(*options, gate),
+                                        .health = std::move(health)});
+  });
+}
+
+gcoord_status gcoord_session_grant(gcoord_client* client,
+                                   const gcoord_session_options* options,
+                                   gcoord_session** session,
+                                   gcoord_error* error) {
+  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
+    return client->client.grant_session({.ttl = milliseconds{options->ttl_ms},
+                                         .session_id = options->session_id,
+                                         .on_event = events_through(gate),
+                                         .on_lost = losses_of(*options, gate),
+                                         .health = std::move(health)});
+  });
+}
+
+gcoord_status gcoord_session_attach(gcoord_client* client,
+                                    const gcoord_session_options* options,
+                                    bool keep_alive,
+                                    uint64_t first_sequence,
+                                    gcoord_session** session,
+                                    gcoord_error* error) {
+  return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
+    return client->client.attach_session({.session_id = options->session_id,
+                                          .ttl = milliseconds{options->ttl_ms},
+                                          .first_sequence = first_sequence,
+                                          .keep_alive = keep_alive,
+                                          .on_event = events_through(gate),
+                                          .health = std::move(health)});
+  });
+}
+
+bool gcoord_session_healthy(const gcoord_session* session) {
+  return session != nullptr && session->session.healthy();
+}
+
+gcoord_status gcoord_session_proclaim(gcoord_session* session,
+                                      const char* name,
+                                      uint64_t epoch,
+                                      const char* value,
+                                      size_t value_bytes,
+                                      gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{session, "session"}, {name, "name"}, {value, "value"}});
+    return given.ok() ? session->session.proclaim(name, epoch, {value, value_bytes}) : given;
+  });
+}
+
+gcoord_status gcoord_session_transfer(gcoord_session* session,
+                                      const char* name,
+                                      uint64_t epoch,
+                                      uint64_t session_id,
+                                      gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    Status given = required({{session, "session"}, {name, "name"}});
+    return given.ok() ? session->session.transfer(name, epoch, session_id) : given;
+  });
+}

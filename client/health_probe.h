@@ -1,0 +1,43 @@
+// One run of one health check: a command, a connection, or a GET.
+//
+// On the client's thread only, and never waiting there. Breaking a run off, which dropping it does,
+// closes its socket and kills its command with all that it started. Who starts it watches the time.
+#pragma once
+
+#include "client/asio.h"
+#include "gcoord/health.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace gcoord::client {
+
+class HealthProbe {
+ public:
+  // What it found, once; not inside start_probe(), and not after the run was broken off.
+  using Found = std::function<void(bool passed, std::string evidence)>;
+
+  HealthProbe() = default;
+  virtual ~HealthProbe() = default;
+  HealthProbe(const HealthProbe&) = delete;
+  HealthProbe& operator=(const HealthProbe&) = delete;
+
+  // Nothing is found after this.
+  virtual void stop() = 0;
+};
+
+// The check is one that check_health() allows.
+std::shared_ptr<HealthProbe> start_probe(asio::io_context& context,
+                                         const HealthCheck& check,
+                                         HealthProbe::Found found);
+
+// The kinds.
+std::shared_ptr<HealthProbe> start_command_probe(asio::io_context& context,
+                                                 const HealthCheck& check,
+                                                 HealthProbe::Found found);
+std::shared_ptr<HealthProbe> start_network_probe(asio::io_context& context,
+                                                 const HealthCheck& check,
+                                                 HealthProbe::Found found);
+
+}  // namespace gcoord::client

@@ -1,0 +1,81 @@
+// Health checks that a session may be bound to; none unless a program asks for them.
+//
+// The checks of a session are run by the client that keeps it alive, in its own process, and by
+// nobody else: what one node or another program thinks of this machine ends no session. Each runs
+// once before the session is opened, and all must pass (GC6350); after that every `interval`. One
+// that fails `failures` times in a row makes the session unhealthy, and one success in time makes
+// it healthy again. What that means, UnhealthyAction says.
+//
+// Checks are run on the client's own thread, which waits for none of them. Commands are started by
+// fork: a program whose memory is very large pays for that. Plain values; no thread rules.
+#pragma once
+
+#include "gcoord/api.h"
+#include "gcoord/status.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gcoord::client {
+
+// Of one session.
+inline constexpr std::size_t kHealthChecksMax = 16;
+
+enum class CheckKind : std::uint8_t {
+  Command = 1,  // A line for /bin/sh -c; passes when it exits with 0. Its output goes nowhere.
+  Tcp = 2,      // "host:port"; passes when a connection is made.
+  Http = 3,     // "http://host[:port][/path]"; passes when a GET is answered with 200 to 299.
+};
+
+struct HealthCheck {
+  CheckKind kind{};
+  std::string target;
+
+  // From the begin of one run to that of the next, unless that takes longer. 100 ms to a day.
+  std::chrono::milliseconds interval{10'000};
+
+  // A run that takes longer has failed; a command is killed with all that it started. 1 ms to a
+  // minute.
+  std::chrono::milliseconds timeout{5'000};
+
+  // In a row; 1 to 1000.
+  std::uint32_t failures = 3;
+};
+
+// "tcp:HOST:PORT", "http://HOST:PORT/PATH" or "command:LINE", with the default times. GC6352 for
+// anything else; https is not spoken.
+GCOORD_API Result<HealthCheck> parse_health_check(std::string_view text);
+
+enum class UnhealthyAction : std::uint8_t {
+  // It is not kept alive any more, and takes on nothing (GC6351). Jeopardy and Expired come as when
+  // no node is heard; its locks pass on after the TTL, with their lock-delay. Healthy again before
+  // that, it is kept alive again, and nothing was lost: Safe.
+  Starve = 1,
+
+  // It is ended at once: Jeopardy, Expired, and then its locks pass on, without a lock-delay.
+  Close = 2,
+};
+
+// What a run of a check found; told when that changes something, and of every failure.
+struct CheckReport {
+  std::size_t check = 0;  // Which of SessionHealth::checks.
+  bool passing = false;
+  std::uint32_t failures_in_row = 0;
+  bool session_healthy = true;  // By all checks, from now on.
+  std::string evidence;         // "exit code 2", "Connection refused", "HTTP status 503".
+};
+
+struct SessionHealth {
+  std::vector<HealthCheck> checks;
+  UnhealthyAction on_unhealthy = UnhealthyAction::Starve;
+
+  // On the client's own thread: returns soon, and calls nothing that blocks.
+  std::function<void(const CheckReport&)> on_report;
+};
+
+}  // namespace gcoord::client

@@ -1,0 +1,95 @@
+"""Several locks of one session, all or none; and the options that every acquire takes."""
+
+import ctypes
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from types import TracebackType
+from typing import Dict, Optional, Type
+
+from . import _library as lib
+from ._handle import Handle
+
+
+class AcquireFields(ctypes.Structure):
+    _fields_ = [
+        ("struct_bytes", c_size_t), ("wait_ms", c_int64), ("note", c_char_p), ("note_bytes", c_size_t),
+        ("holds_max", c_uint32), ("shared", c_bool), ("permits", c_uint32), ("permits_max", c_uint32),
+        ("detect_deadlock", c_bool), ("downgrade", c_bool), ("priority", c_uint32), ("delay_ms", c_int64),
+    ]
+
+
+_HANDLE = c_void_p
+_ERROR = POINTER(lib.Error)
+
+# Before the library is loaded, which is at the first call.
+lib._FUNCTIONS.update({
+    "gcoord_acquire_options_init": (None, [POINTER(AcquireFields)]),
+    "gcoord_lock_acquire_as_async": (
+        c_int32, [_HANDLE, c_char_p, POINTER(AcquireFields), lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_held_again": (c_bool, [_HANDLE]),
+    "gcoord_lock_acquire_all_async": (
+        c_int32, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(AcquireFields), lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_multi_lock_free": (None, [_HANDLE]),
+    "gcoord_multi_lock_release": (c_int32, [_HANDLE, _ERROR]),
+    "gcoord_multi_lock_detach": (None, [_HANDLE]),
+    "gcoord_multi_lock_valid": (c_bool, [_HANDLE]),
+    "gcoord_multi_lock_size": (c_size_t, [_HANDLE]),
+    "gcoord_multi_lock_name": (c_char_p, [_HANDLE, c_size_t]),
+    "gcoord_multi_lock_fence": (c_uint64, [_HANDLE, c_size_t]),
+})
+
+
+def acquire_fields(wait: Optional[float], *, note: bytes = b"", holds_max: int = 0, shared: bool = False,
+                   permits: int = 1, permits_max: int = 0, detect_deadlock: bool = False, downgrade: bool = False,
+                   priority: int = 0, delay: float = 0) -> AcquireFields:
+    """The options of an acquire (gcoord/options.h, AcquireOptions), by their names there."""
+    fields = AcquireFields()
+    lib.library().gcoord_acquire_options_init(byref(fields))
+    fields.wait_ms = lib.wait_of(wait)
+    fields.note, fields.note_bytes = note, len(note)
+    fields.holds_max, fields.shared, fields.permits, fields.permits_max = holds_max, shared, permits, permits_max
+    fields.detect_deadlock, fields.downgrade, fields.priority = detect_deadlock, downgrade, priority
+    fields.delay_ms = lib.milliseconds(delay)
+    return fields
+
+
+class MultiLock:
+    """Held locks, each with a token of its own. Leaving its `with` block releases all; so does losing the object, without
+    waiting for the answers. Made by Session.acquire_all."""
+
+    def __init__(self, session: object, handle: int) -> None:
+        self._session = session  # Lives at least as long as its locks, or they would end with it.
+        self._handle = Handle(handle, "gcoord_multi_lock_free")
+
+    @property
+    def fences(self) -> Dict[str, int]:
+        """The fencing token of each name, in the order in which they were taken."""
+        library, pointer = lib.library(), self._handle.pointer()
+        return {library.gcoord_multi_lock_name(pointer, k).decode("utf-8", "surrogateescape"):
+                library.gcoord_multi_lock_fence(pointer, k) for k in range(library.gcoord_multi_lock_size(pointer))}
+
+    def fence(self, name: str) -> Optional[int]:
+        """The fencing token of a name; None for a name that is not one of them."""
+        return self.fences.get(name)
+
+    @property
+    def valid(self) -> bool:
+        """Whether all of them are held."""
+        return lib.library().gcoord_multi_lock_valid(self._handle.pointer())
+
+    def release(self) -> None:
+        """Gives all of them back; raises the first failure, when all have been given back."""
+        lib.call("gcoord_multi_lock_release", self._handle.pointer())
+
+    def detach(self) -> None:
+        """Leaves them held; they live with their session."""
+        lib.library().gcoord_multi_lock_detach(self._handle.pointer())
+
+    def __enter__(self) -> "MultiLock":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.release()
+        else:
+            self._handle.free()

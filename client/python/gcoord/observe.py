@@ -1,0 +1,69 @@
+"""Who leads in an election, one after the other."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from types import TracebackType
+from typing import Iterator, Optional, Type
+
+from . import _library as lib
+from ._handle import Handle
+from .types import Office
+
+
+class _Office(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("epoch", c_uint64), ("value", c_void_p), ("value_bytes", c_size_t)]
+
+
+# Before the library is loaded, which is at the first call.
+lib._FUNCTIONS.update({
+    "gcoord_observe": (c_int32, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(lib.Error)]),
+    "gcoord_leader_stream_next": (c_int32, [c_void_p, c_int64, POINTER(_Office), POINTER(lib.Error)]),
+    "gcoord_leader_stream_close": (None, [c_void_p]),
+    "gcoord_leader_stream_free": (None, [c_void_p]),
+})
+
+
+class LeaderStream:
+    """Leaders as they come, the present one first; never the same epoch twice, never an earlier one. An iterator that
+    ends with close(). Made by Client.observe; leaving its `with` block ends it."""
+
+    def __init__(self, client: object, pointer: int, name: str) -> None:
+        self._client = client  # Lives at least as long as what it serves.
+        self._closed = False
+        handle = c_void_p()
+        lib.call("gcoord_observe", pointer, lib.text(name), byref(handle))
+        self._handle = Handle(handle.value or 0, "gcoord_leader_stream_free")
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Office]:
+        """The next leader; None when there is none in time. Without a timeout it waits until there is one."""
+        told = _Office()
+        lib.call("gcoord_leader_stream_next", self._handle.pointer(), lib.wait_of(timeout), byref(told))
+        if told.epoch == 0:
+            return None
+        value = ctypes.string_at(told.value, told.value_bytes) if told.value_bytes else b""
+        return Office(told.session_id, told.epoch, value)
+
+    def close(self) -> None:
+        """A next() that waits raises GC6207; an iteration ends. From any thread."""
+        self._closed = True
+        lib.library().gcoord_leader_stream_close(self._handle.pointer())
+
+    def __iter__(self) -> Iterator[Office]:
+        return self
+
+    def __next__(self) -> Office:
+        try:
+            office = self.next()
+        except Exception:
+            if self._closed:
+                raise StopIteration from None
+            raise
+        assert office is not None
+        return office
+
+    def __enter__(self) -> "LeaderStream":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()

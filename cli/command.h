@@ -76,6 +76,7 @@ class Context {
 void add_status_commands(CLI::App& app, Context& context);
 void add_shard_commands(CLI::App& app, Context& context);
 void add_lock_commands(CLI::App& app, Context& context);
+void add_lock_look_commands(CLI::App& lock, Context& context);
 void add_lock_break_command(CLI::App& lock, Context& context);
 void add_lock_run_command(CLI::App& lock, Context& context);
 void add_lock_deadlocks_command(CLI::App& lock, Context& context);

@@ -3,7 +3,6 @@
 #include "cli/lock_load.h"
 #include "rpc/error_codes.h"
 
-#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -19,10 +18,6 @@ struct BenchOptions {
   std::string ttl = "10s";
   std::string history;
 };
-
-double rounded(double value) {
-  return std::round(value * 1000) / 1000;
-}
 
 double ms(std::uint32_t us) {
   return us / 1000.0;

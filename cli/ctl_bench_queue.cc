@@ -5,7 +5,6 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <numeric>
 
@@ -18,10 +17,6 @@ struct QueueFlags {
   std::uint32_t handovers = 1000;
   std::string name = "bench/queue";
 };
-
-double rounded(double value) {
-  return std::round(value * 1000) / 1000;
-}
 
 // Every release woke one waiter, the first in the queue, and nobody else.
 bool exact(const QueueFlags& flags, const QueueLoadResults& results) {

@@ -5,6 +5,7 @@
 // is lost: then it exits with 6, before a node could elect another. A shell that wants to know
 // looks at the exit code, or asks `elect leader`.
 #include "cli/command.h"
+#include "cli/lock_flags.h"
 #include "cli/wake_sources.h"
 #include "rpc/error_codes.h"
 
@@ -27,8 +28,7 @@ using std::chrono::milliseconds;
 struct ElectOptions {
   std::string name;
   std::string ttl = "10s";
-  std::string wait;
-  bool try_only = false;
+  WaitFlags wait;
   bool once = false;
   std::uint64_t epoch = 0;
   std::uint64_t session = 0;
@@ -125,15 +125,11 @@ int hold_office(Context& context,
 
 std::optional<client::CampaignOptions> campaign_of(Context& context, const ElectOptions& options) {
   client::CampaignOptions how;
-  if (options.try_only) {
-    how.wait = milliseconds(0);
-  } else if (!options.wait.empty()) {
-    const auto wait = context.duration("--wait", options.wait);
-    if (!wait.has_value()) {
-      return std::nullopt;
-    }
-    how.wait = *wait;
+  const auto wait = wait_of(context, options.wait);
+  if (!wait.has_value()) {
+    return std::nullopt;
   }
+  how.wait = *wait;
   how.value = options.value;
   how.priority = options.priority;
   const auto review = context.duration("--review", options.review);
@@ -254,9 +250,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
                      campaign);
   verb->add_option("--ttl", options->ttl, "how long the office outlives this process (default 10s)")
       ->type_name("TIME");
-  CLI::Option* wait =
-      verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
-  verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  add_wait_flags(*verb, options->wait);
   verb->add_flag(
       "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
 

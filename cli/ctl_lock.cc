@@ -1,14 +1,10 @@
-// gcoordctl lock acquire | release | get | ls | check; break and run have files of their own.
+// gcoordctl lock acquire | release; the other verbs have files of their own.
 #include "cli/command.h"
-#include "cli/duration.h"
+#include "cli/lock_flags.h"
 #include "cli/read_flags.h"
-#include "common/utf8.h"
-#include "rpc/error_codes.h"
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace gcoord::cli {
@@ -20,9 +16,7 @@ struct LockOptions {
   std::vector<std::string> names;  // Of acquire.
   std::string delay;
   std::string ttl = "10s";
-  std::string wait;
-  bool try_only = false;
-  bool waiters = false;
+  WaitFlags wait;
   std::uint64_t token = 0;
   std::uint64_t session = 0;
   std::string note;
@@ -32,61 +26,7 @@ struct LockOptions {
   bool keep_waiting = false;
   std::uint32_t permits = 1;
   std::uint32_t permits_max = 0;
-  std::string prefix;
-  std::uint32_t limit = 1000;
-  ReadFlags read;
 };
-
-Json lock_json(const client::LockDescription& lock) {
-  Json waiters = Json::array();
-  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
-    const client::Waiter& waiter = lock.waiters[place];
-    waiters.push_back({{"position", place + 1},
-                       {"session", std::to_string(waiter.session_id)},
-                       {"sequence", std::to_string(waiter.sequence)},
-                       {"waited_ms", waiter.waited.count()}});
-  }
-  return {{"name", lock.name},
-          {"shard", lock.shard},
-          {"session", std::to_string(lock.holder_session)},
-          {"token", std::to_string(lock.token)},
-          {"acquired_index", std::to_string(lock.acquired_index)},
-          {"ttl_ms", lock.ttl_left.count()},
-          {"waiter_count", lock.waiter_count},
-          {"waiters", waiters}};
-}
-
-std::string hexadecimal(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value >> 4];
-    text += kDigits[value & 15];
-  }
-  return text;
-}
-
-// The same, and what only one lock is asked for. A note that is no text is shown as hexadecimal.
-Json details_json(const client::LockDescription& lock) {
-  Json json = lock_json(lock);
-  json["holds"] = lock.hold_count;
-  json["delayed"] = lock.hold_count == 0;
-  json["permits_max"] = lock.permits_max;
-  json["holders"] = Json::array();
-  for (const client::Holder& holder : lock.holders) {
-    json["holders"].push_back({{"session", std::to_string(holder.session_id)},
-                               {"token", std::to_string(holder.token)},
-                               {"acquired_index", std::to_string(holder.acquired_index)},
-                               {"permits", holder.permits}});
-  }
-  if (utf8_well_formed(lock.note)) {
-    json["note"] = lock.note;
-  } else {
-    json["note_hex"] = hexadecimal(lock.note);
-  }
-  return json;
-}
 
 // A session of its own, or one that an earlier acquire left, which then goes on under numbers above
 // all that it has used.
@@ -126,15 +66,11 @@ std::optional<client::AcquireOptions> acquire_options(Context& context,
   how.detect_deadlock = options.session != 0 && !options.keep_waiting;
   how.permits = options.permits;
   how.permits_max = options.permits_max;
-  if (options.try_only) {
-    how.wait = std::chrono::milliseconds(0);
-  } else if (!options.wait.empty()) {
-    const auto wait = context.duration("--wait", options.wait);
-    if (!wait.has_value()) {
-      return std::nullopt;
-    }
-    how.wait = *wait;
+  const auto wait = wait_of(context, options.wait);
+  if (!wait.has_value()) {
+    return std::nullopt;
   }
+  how.wait = *wait;
   if (!options.delay.empty()) {
     const auto delay = context.duration("--lock-delay", options.delay);
     if (!delay.has_value()) {
@@ -226,199 +162,6 @@ int release(Context& context, const LockOptions& options) {
   return 0;
 }
 
-// A lock within the freshness that the flags ask for.
-int read_lock(Context& context, client::Client& client, const LockOptions& options) {
-  const auto how = read_options(context, options.read);
-  if (!how.has_value()) {
-    return static_cast<int>(rpc::ExitCode::Usage);
-  }
-  const auto reading = client.read(options.name, *how);
-  if (!reading.ok()) {
-    return context.fail(client, reading.status());
-  }
-  const bool held = reading.value().lock.has_value();
-  Json json = held ? details_json(*reading.value().lock) : Json{{"name", options.name}};
-  json["held"] = held;
-  add_freshness(json, reading.value().at);
-  context.output().print_facts(json);
-  return static_cast<int>(held ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
-}
-
-int get(Context& context, const LockOptions& options) {
-  auto client = context.connect();
-  if (!client.has_value()) {
-    return context.exit_code();
-  }
-  if (!options.read.plain()) {
-    return read_lock(context, *client, options);
-  }
-  const auto lock = client->get(options.name, options.waiters);
-  if (!lock.ok()) {
-    return context.fail(*client, lock.status());
-  }
-  context.output().print_facts(details_json(lock.value()));
-  return 0;
-}
-
-// All pages, up to the limit. Nodes list in an order that means nothing, so the names are sorted.
-struct Listed {
-  std::vector<client::LockDescription> locks;
-  bool cut = false;      // The limit came first.
-  bool answered = true;  // By every node, for every shard.
-};
-
-client::Result<Listed> list_all(client::Client& client, const LockOptions& options) {
-  Listed listed;
-  client::ListOptions query{options.prefix, "", 0, options.waiters};
-  query.quorum = options.read.consistency == "linearizable";
-  do {
-    query.limit = std::min<std::uint32_t>(
-        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
-    auto page = client.list(query);
-    if (!page.ok()) {
-      return page.status();
-    }
-    std::ranges::move(page.value().locks, std::back_inserter(listed.locks));
-    query.cursor = page.value().next_cursor;
-    listed.answered = listed.answered && page.value().complete;
-  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
-  listed.cut = !query.cursor.empty();
-  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
-  return listed;
-}
-
-// The holder, at position 0, and behind it everybody who waits.
-void add_queue(const client::LockDescription& lock, Table& table) {
-  table.rows.push_back(
-      {lock.name, "0", std::to_string(lock.holder_session), "", std::to_string(lock.token)});
-  for (std::size_t place = 0; place < lock.waiters.size(); ++place) {
-    const client::Waiter& waiter = lock.waiters[place];
-    table.rows.push_back({lock.name,
-                          std::to_string(place + 1),
-                          std::to_string(waiter.session_id),
-                          std::to_string(waiter.waited.count()),
-                          ""});
-  }
-}
-
-// All pages of one node, within the freshness that the flags ask for.
-client::Result<Listed> read_all(client::Client& client,
-                                const LockOptions& options,
-                                client::ReadOptions how) {
-  Listed listed;
-  client::ListOptions query{options.prefix, "", 0, false};
-  do {
-    query.limit = std::min<std::uint32_t>(
-        500, options.limit - static_cast<std::uint32_t>(listed.locks.size()));
-    auto page = client.read_list(query, how);
-    if (!page.ok()) {
-      return page.status();
-    }
-    how.node_id = page.value().node_id;
-    std::ranges::move(page.value().page.locks, std::back_inserter(listed.locks));
-    query.cursor = page.value().page.next_cursor;
-  } while (!query.cursor.empty() && listed.locks.size() < options.limit);
-  listed.cut = !query.cursor.empty();
-  std::ranges::sort(listed.locks, {}, &client::LockDescription::name);
-  return listed;
-}
-
-// Every node shows all locks if it may be a replica; where the leader must answer, all are asked.
-client::Result<Listed> list_as_asked(client::Client& client,
-                                     const LockOptions& options,
-                                     const client::ReadOptions& how) {
-  const bool by_leader = how.consistency == client::Consistency::Lease ||
-                         how.consistency == client::Consistency::Linearizable;
-  return by_leader ? list_all(client, options) : read_all(client, options, how);
-}
-
-int list(Context& context, const LockOptions& options) {
-  const auto how = read_options(context, options.read);
-  if (!how.has_value()) {
-    return static_cast<int>(rpc::ExitCode::Usage);
-  }
-  auto client = context.connect();
-  if (!client.has_value()) {
-    return context.exit_code();
-  }
-  const auto listed = list_as_asked(*client, options, *how);
-  if (!listed.ok()) {
-    return context.fail(*client, listed.status());
-  }
-  Json locks = Json::array();
-  Table table{{"NAME", "TOKEN", "SESSION", "TTL_MS", "WAITERS", "SHARD"}, {}, ""};
-  if (options.waiters) {
-    table = {{"NAME", "POSITION", "SESSION", "WAITED_MS", "TOKEN"}, {}, ""};
-  }
-  for (const client::LockDescription& lock : listed.value().locks) {
-    locks.push_back(lock_json(lock));
-    if (options.waiters) {
-      add_queue(lock, table);
-      continue;
-    }
-    table.rows.push_back({lock.name,
-                          std::to_string(lock.token),
-                          std::to_string(lock.holder_session),
-                          std::to_string(lock.ttl_left.count()),
-                          std::to_string(lock.waiter_count),
-                          std::to_string(lock.shard)});
-  }
-  if (!listed.value().answered) {
-    std::cerr
-        << "gcoordctl: locks may be missing: a node or the leader of a shard did not answer\n";
-  }
-  const bool complete = listed.value().answered && !listed.value().cut;
-  context.output().print({{"locks", locks}, {"complete", complete}}, table);
-  return 0;
-}
-
-int print_verdict(Context& context,
-                  const LockOptions& options,
-                  client::Verdict verdict,
-                  const client::Freshness* at) {
-  const bool valid = verdict == client::Verdict::Valid;
-  const char* text = valid ? "VALID" : verdict == client::Verdict::Stale ? "STALE" : "FREE";
-  Json json = {{"name", options.name},
-               {"token", std::to_string(options.token)},
-               {"verdict", text},
-               {"valid", valid}};
-  if (at != nullptr) {
-    add_freshness(json, *at);
-  }
-  context.output().print_facts(json);
-  return static_cast<int>(valid ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
-}
-
-int check(Context& context, const LockOptions& options) {
-  auto client = context.connect();
-  if (!client.has_value()) {
-    return context.exit_code();
-  }
-  if (!options.read.plain()) {
-    const auto how = read_options(context, options.read);
-    if (!how.has_value()) {
-      return static_cast<int>(rpc::ExitCode::Usage);
-    }
-    const auto reading = client->read_check(options.name, options.token, *how);
-    return reading.ok()
-               ? print_verdict(context, options, reading.value().verdict, &reading.value().at)
-               : context.fail(*client, reading.status());
-  }
-  const auto verdict = client->check(options.name, options.token);
-  return verdict.ok() ? print_verdict(context, options, verdict.value(), nullptr)
-                      : context.fail(*client, verdict.status());
-}
-
-void add_name(CLI::App& app, LockOptions& options) {
-  app.add_option("NAME", options.name, "name of the lock")->required();
-}
-
-void add_token(CLI::App& app, LockOptions& options) {
-  app.add_option("--token", options.token, "fencing token that the acquire printed")
-      ->required()
-      ->type_name("T");
-}
-
 void add_sharing(CLI::App& verb, LockOptions& options) {
   verb.add_flag("--shared", options.shared, "as a reader, together with other readers");
   verb.add_flag("--downgrade",
@@ -452,9 +195,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
                             acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
-  CLI::Option* wait =
-      verb->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
-  verb->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  add_wait_flags(*verb, options->wait);
   verb->add_option("--session", options->session, "in the session of an earlier acquire")
       ->type_name("S");
   verb->add_flag("--keep-waiting",
@@ -475,33 +216,13 @@ void add_lock_commands(CLI::App& app, Context& context) {
       ->type_name("TEXT");
 
   verb = add_verb(*lock, context, options, "release", "give a lock back", release);
-  add_name(*verb, *options);
-  add_token(*verb, *options);
+  add_lock_name(*verb, options->name);
+  add_lock_token(*verb, options->token);
   verb->add_option("--session", options->session, "session that the acquire printed")
       ->required()
       ->type_name("S");
 
-  verb = add_verb(*lock, context, options, "get", "show who holds a lock", get);
-  add_name(*verb, *options);
-  verb->add_flag("--waiters", options->waiters, "name the waiters too");
-  add_read_flags(*verb, options->read);
-
-  verb = add_verb(*lock, context, options, "list", "list the locks that are held", list);
-  verb->alias("ls");
-  verb->add_option("PREFIX", options->prefix, "only names that begin so");
-  verb->add_flag(
-      "--waiters", options->waiters, "name the waiters too: position, session, how long they wait");
-  verb->add_option("--limit", options->limit, "at most so many (default 1000)")
-      ->check(CLI::Range(1u, 1'000'000u))
-      ->type_name("N");
-  add_read_flags(*verb, options->read);
-
-  verb = add_verb(
-      *lock, context, options, "check", "exit 0 if the token is valid, 1 if it is stale", check);
-  add_name(*verb, *options);
-  add_token(*verb, *options);
-  add_read_flags(*verb, options->read);
-
+  add_lock_look_commands(*lock, context);
   add_lock_break_command(*lock, context);
   add_lock_run_command(*lock, context);
   add_lock_deadlocks_command(*lock, context);

@@ -13,6 +13,7 @@
 // program stops too, and goes on with it, unless the lock was lost meanwhile. Everything after the
 // first "--" is the command, byte for byte.
 #include "cli/command.h"
+#include "cli/lock_flags.h"
 #include "cli/wake_sources.h"
 #include "common/child_process.h"
 #include "rpc/error_codes.h"
@@ -40,8 +41,7 @@ struct RunOptions {
   std::vector<std::string> more;  // --lock.
   std::vector<std::string> names;
   std::string ttl = "10s";
-  std::string wait;
-  bool try_only = false;
+  WaitFlags wait;
 };
 
 constexpr int kLockLostExit = static_cast<int>(rpc::ExitCode::Conflict);
@@ -281,19 +281,11 @@ int run(Context& context, const RunOptions& options) {
         rpc::make_error(rpc::ErrorCode::OptionMissing, "NAME or --lock: which lock to hold"));
   }
   const auto ttl = context.duration("--ttl", options.ttl);
-  client::AcquireOptions how;
-  if (options.try_only) {
-    how.wait = milliseconds(0);
-  } else if (!options.wait.empty()) {
-    const auto wait = context.duration("--wait", options.wait);
-    if (!wait.has_value()) {
-      return context.exit_code();
-    }
-    how.wait = *wait;
-  }
-  if (!ttl.has_value()) {
+  const auto wait = wait_of(context, options.wait);
+  if (!ttl.has_value() || !wait.has_value()) {
     return context.exit_code();
   }
+  const client::AcquireOptions how{.wait = *wait};
   const SignalFd signals{kSignals};
   auto client = context.connect();
   if (!client.has_value()) {
@@ -342,9 +334,7 @@ void add_lock_run_command(CLI::App& lock, Context& context) {
   app->footer("After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS");
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
-  CLI::Option* wait =
-      app->add_option("--wait", options->wait, "give up after this time")->type_name("TIME");
-  app->add_flag("--try", options->try_only, "do not wait")->excludes(wait);
+  add_wait_flags(*app, options->wait);
   app->callback([app, &context, options] {
     if (app->count("NAME") != 0) {
       options->names.push_back(options->name);

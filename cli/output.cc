@@ -3,6 +3,7 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -101,6 +102,10 @@ Status to_status(const client::Status& status) {
     return Status{};
   }
   return Status{static_cast<StatusCode>(status.code()), status.message(), status.detail()};
+}
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
 }
 
 }  // namespace gcoord::cli

@@ -50,6 +50,9 @@ class Output {
   Format format_;
 };
 
+// To three digits behind the point, as figures are printed.
+double rounded(double value);
+
 // The client library's Status as the product's own.
 Status to_status(const client::Status& status);
 

@@ -2,6 +2,7 @@
 #include "client/blocking.h"
 #include "client/client_impl.h"
 #include "client/failure.h"
+#include "client/past_reads.h"
 #include "client/replica_reads.h"
 
 #include <utility>
@@ -77,6 +78,14 @@ Result<BatchReading<Verdict>> Client::read_check_batch(std::span<const TokenChec
     reading.answers.push_back(static_cast<Verdict>(each.verdict));
   }
   return reading;
+}
+
+Result<LockReading> Client::read_at(std::string_view name,
+                                    std::uint64_t index,
+                                    std::uint32_t node_id) {
+  return await<Result<LockReading>>(*impl_->core(), [&](auto callback) {
+    read_past(*impl_->core(), {name, index, NodeId{node_id}}, std::move(callback));
+  });
 }
 
 Result<ReadPage> Client::read_list(const ListOptions& list, const ReadOptions& options) {

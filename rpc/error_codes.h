@@ -164,6 +164,11 @@ enum class ErrorCode : std::uint32_t {
   IndexNotReached = 6305,
   SessionElsewhere = 6306,
 
+  PastCompacted = 6320,
+  PastFuture = 6321,
+  PastTooLong = 6322,
+  PastUnsupported = 6323,
+
   DeviceBuild = 7001,
   DeviceAbsent = 7002,
   DeviceMemory = 7003,

@@ -4,7 +4,7 @@
 Starts three nodes on this host, loads them with `gcoordctl bench lock`, and reads the publishers' histograms: for each round,
 the time from the first entry that it holds (applied at the publisher, so not later than its client was answered from there)
 to the signatures of a majority, and what of it each phase took (server/round_times.h). Prints one JSON object; the quantiles
-are upper ends of buckets of powers of two, means and the slowest round are exact. Exit code 1: a round took over a second.
+are upper ends of buckets of powers of two, means and the slowest round are exact. Exit code 1: a round took over a second (1.05 s: a bucket ends there).
 """
 
 import argparse
@@ -19,7 +19,7 @@ from three_nodes import Cluster, published, report, wait_for
 TOTAL = "gcoord_server_publication_duration_us"
 PHASE = "gcoord_server_publication_phase_us"
 PHASES = ("wait", "collect", "agree", "order", "sign", "publish")
-AIM_MS = 1000
+AIM_BUCKET_MS = 1048.576  # The bucket that the aim of a second lies in.
 
 
 def quantiles(before: dict, after: dict, name: str, label: str = "") -> dict:
@@ -79,7 +79,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
         result = measure(options, Path(directory))
     report("publishing", result, options.results)
-    return 0 if result["publishing"]["rounds"] and result["slowest_round"]["total_ms"] <= AIM_MS else 1
+    worst = result["publishing"]["max_ms"]
+    return 0 if worst is not None and worst <= AIM_BUCKET_MS else 1
 
 
 if __name__ == "__main__":

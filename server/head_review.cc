@@ -43,6 +43,7 @@ bool HeadReview::on_page(NodeId from, PageMessage page, std::uint64_t now_ms) {
     return false;
   }
   if (page.batch > candidate.batch) {
+    earlier_[from] = std::move(candidate);
     candidate = {.batch = page.batch, .old_size = page.old_size, .pages = {}};
     candidate.pages.resize(page.page_count);
   }
@@ -155,17 +156,20 @@ bool HeadReview::agreed(const Candidate& candidate,
 }
 
 bool HeadReview::agreed(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const {
-  return std::ranges::any_of(candidates_, [&](const auto& each) {
+  const auto has = [&](const auto& each) {
     const Candidate& candidate = each.second;
     return candidate.old_size <= old_size &&
            agreed(candidate, old_size - candidate.old_size, heads);
-  });
+  };
+  return std::ranges::any_of(candidates_, has) || std::ranges::any_of(earlier_, has);
 }
 
 void HeadReview::forget_below(std::uint64_t size) {
-  for (auto& [from, candidate] : candidates_) {
-    if (candidate.old_size + candidate.pages.size() * kHeadsPerPage <= size) {
-      candidate.pages.clear();
+  for (auto* candidates : {&candidates_, &earlier_}) {
+    for (auto& [from, candidate] : *candidates) {
+      if (candidate.old_size + candidate.pages.size() * kHeadsPerPage <= size) {
+        candidate.pages.clear();
+      }
     }
   }
 }

@@ -3,7 +3,8 @@
 // A publisher sends its heads in pages; each is compared with the root of this node's own tree at
 // the same size. A head that this node has not reached yet is waited for, but not for long: then
 // the publisher is told so and leaves the shard for the next round. One batch per sender is kept,
-// the newest, so memory is bounded by kHeadsPerRoundMax heads per node of the cluster. What is
+// the newest, and the one before while it is not ordered here, so memory is bounded by twice
+// kHeadsPerRoundMax heads per node of the cluster. What is
 // compared equal here needs no second look when the round is ordered. One thread.
 #pragma once
 
@@ -99,6 +100,8 @@ class HeadReview {
   TreeOf tree_of_;
   HeadsOf heads_of_;
   std::map<NodeId, Candidate> candidates_;
+  // The batch before: its last entries may be applied here after pages of the next one have come.
+  std::map<NodeId, Candidate> earlier_;
 };
 
 }  // namespace gcoord::server

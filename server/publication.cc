@@ -15,6 +15,8 @@ constexpr std::size_t kLeavesAtOnce = 256;  // As a TreeReader gives them.
 // Heads compared in one call: some milliseconds of reading.
 constexpr std::size_t kComparedAtOnce = 16 * kLeavesAtOnce;
 constexpr std::uint64_t kFetchAgainMs = 100;
+// Runs of leaves that are agreed on, with others between them.
+constexpr std::size_t kAgreedMax = 4096;
 // A leader that has too much to decide is left alone for so long.
 constexpr std::uint64_t kProposeLaterMs = 50;
 // Syncs of a signature are worth it so often; what is ordered in between is under the next one.
@@ -119,9 +121,9 @@ void Publication::on_round(const RoundEntry& round) {
   const auto known = static_cast<std::size_t>(size - round.old_size);
   const bool own = round_ && round_->holds(round.old_size, round.heads);
   const bool agreed = own || review_.agreed(round.old_size, round.heads);
-  if (append(std::span(round.heads).subspan(known)) && agreed && compared_ == size) {
-    compared_ = round.size();
+  if (append(std::span(round.heads).subspan(known)) && agreed) {
     counters_.heads_compared.add(round.heads.size() - known);
+    note_agreed(size, round.size());
   }
 }
 
@@ -254,14 +256,40 @@ bool Publication::append(std::span<const ledger::ShardHead> leaves) {
   return true;
 }
 
+// Leaves that this node's own trees had before they were ordered. They count as compared even while
+// something before them is not: to read the trees of a busy cluster's leaves takes longer than to
+// order the next ones, and a node that is behind once would stay behind.
+void Publication::note_agreed(std::uint64_t begin, std::uint64_t end) {
+  const auto last = agreed_.empty() ? agreed_.end() : std::prev(agreed_.end());
+  if (last != agreed_.end() && last->second == begin) {
+    last->second = end;
+  } else if (agreed_.size() < kAgreedMax) {
+    agreed_.emplace(begin, end);
+  }
+  skip_agreed();
+}
+
+// Goes over what is agreed from here on; where the next of it begins.
+std::uint64_t Publication::skip_agreed() {
+  while (!agreed_.empty() && agreed_.begin()->first <= compared_) {
+    compared_ = std::max(compared_, agreed_.begin()->second);
+    agreed_.erase(agreed_.begin());
+  }
+  return agreed_.empty() ? ~std::uint64_t{0} : agreed_.begin()->first;
+}
+
 // Holds the ordered leaves against this node's own trees, in their order: what is behind is waited
 // for.
 void Publication::compare() {
   const ledger::TreeReader& log = port_.cluster_log();
   const std::uint64_t end = trusted_;
   for (std::size_t done = 0; compared_ < end && done < kComparedAtOnce && !failed_;) {
+    const std::uint64_t stop = std::min(end, skip_agreed());
+    if (compared_ >= stop) {
+      break;
+    }
     const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, end - compared_));
+        static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, stop - compared_));
     const auto entries = log.entries(compared_, count);
     if (!entries.ok()) {
       return fail(entries.status());

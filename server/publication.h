@@ -175,6 +175,8 @@ class Publication {
   void trust();
   bool append(std::span<const ledger::ShardHead> leaves);
   void compare();
+  void note_agreed(std::uint64_t begin, std::uint64_t end);
+  std::uint64_t skip_agreed();
   bool compare_leaf(const ledger::ShardHead& head);
   Result<std::vector<ledger::ShardHead>> known_heads(std::span<const ShardId> shards);
   void vouch();
@@ -229,7 +231,8 @@ class Publication {
   std::map<ShardId, Held> held_;
   std::set<ShardId> doubted_;  // Whose history here is unreadable or differs, and stays as it is.
   std::uint64_t batch_ = 0;
-  std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
+  std::uint64_t trusted_ = 0;  // Leaves of the own log that are known to be the ordered ones.
+  std::map<std::uint64_t, std::uint64_t> agreed_;  // Leaves behind compared_: begin and end.
   std::uint64_t compared_ = 0;  // Leaves that this node's own trees were compared with.
   std::uint64_t published_ = 0;
   std::uint64_t published_ms_ = 0;

@@ -106,6 +106,7 @@ void Publication::begin_log(const ledger::ClusterHorizon& horizon) {
   counters_.size.set(static_cast<std::int64_t>(horizon.first));
   trusted_ = horizon.first;
   compared_ = horizon.first;
+  agreed_.clear();
   horizons_heard_ = 0;
   fetch_ms_ = 0;
 }

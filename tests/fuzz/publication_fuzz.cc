@@ -5,6 +5,7 @@
 #include "fuzz_test_main.h"
 #include "ledger/byte_order.h"
 #include "ledger/memory_tree.h"
+#include "ledger/tree_proof.h"
 #include "server/publication.h"
 
 #include <algorithm>
@@ -35,6 +36,14 @@ class LonePort final : public PublicationPort {
 
   std::shared_ptr<const ledger::TreeReader> tree(ShardId) override { return shard_; }
 
+  Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) override {
+    std::vector<ledger::ShardHead> heads;
+    for (const ShardId shard : shards) {
+      heads.push_back({shard, 300, ledger::root_at(*shard_, 300).value()});
+    }
+    return heads;
+  }
+
   const ledger::TreeReader& cluster_log() const override { return log_; }
 
   Status append_leaves(std::span<const ledger::ShardHead> leaves) override {
@@ -59,7 +68,7 @@ class LonePort final : public PublicationPort {
 
   bool genuine(NodeId, const SignatureMessage&) override { return true; }
 
-  std::uint64_t now_ms() const override { return 1; }
+  std::uint64_t now_ms() const override { return now; }
 
   void on_published(const PublishedLog&) override {}
 
@@ -71,6 +80,8 @@ class LonePort final : public PublicationPort {
 
   // Nothing that a peer says may stop a node.
   void on_failure(const Status&) override { GCOORD_ASSERT(false); }
+
+  std::uint64_t now = 0;
 
  private:
   std::shared_ptr<ledger::MemoryTree> shard_ = std::make_shared<ledger::MemoryTree>();
@@ -95,6 +106,7 @@ void tell(std::span<const std::byte> message, std::uint64_t now_ms) {
   publication.touch(ShardId{3}, 300, now_ms);
   publication.on_role(true);
   for (const std::uint64_t at : {now_ms, now_ms + 200}) {
+    port.now = at;
     publication.on_message(NodeId{2}, message, at);
     publication.advance(at);
   }

@@ -161,6 +161,53 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
   return 0;
 }
 
+void add_hash(CLI::App& command, BenchOptions& options) {
+  const CLI::Validator plans{[](std::string& text) {
+                               const auto parsed = parse_hash_plans(text);
+                               return parsed.ok() ? std::string{} : parsed.status().message();
+                             },
+                             "PERCENT,..."};
+  command
+      .add_option("--hash",
+                  options.hash,
+                  "commit rates with and without Merkle trees on every replica, alternating; "
+                  "P,... percent of a device's multiprocessors that have turns, like 70; the "
+                  "others hash")
+      ->check(plans);
+}
+
+// How much of what a benchmark is about.
+void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) {
+  if (name == "elections") {
+    command.add_option("--names", options.names, "elections, at most a million (default)")
+        ->check(CLI::Range(3000, 1'000'000));
+  }
+  if (name == "etcd-leases") {
+    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
+        ->check(CLI::Range(1000, 10'000'000));
+  }
+  if (name == "leases") {
+    command.add_option("--leases", options.leases, "live leases")
+        ->check(CLI::Range(100, 10'000'000));
+    command
+        .add_option("--part",
+                    options.part,
+                    "what is measured: all (default), steady (renewals, and all that end together) "
+                    "or failover")
+        ->check(CLI::IsMember({"all", "steady", "failover"}));
+  }
+  if (name == "watch") {
+    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
+        ->check(CLI::Range(1, 1'000'000));
+  }
+  if (name == "locks") {
+    command.add_option("--names", options.names, "lock names")
+        ->check(CLI::Range(1000, 100'000'000));
+    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
+        ->check(CLI::IsMember({"uniform", "zipf"}));
+  }
+}
+
 void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& arguments) {
   BenchOptions& options = arguments.options;
   const bool is_locks = std::string_view{benchmark.name} == "locks";
@@ -195,47 +242,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
-  if (std::string_view{benchmark.name} == "turn") {
-    command
-        .add_option("--hash",
-                    options.hash,
-                    "commit rates with and without Merkle trees on every replica, alternating; "
-                    "W[:P],...: W stripes of a turn to a multiprocessor (5 to 8), on P percent "
-                    "of them, and hashing on the rest")
-        ->check(CLI::Validator{[](std::string& text) {
-                                 const auto plans = parse_hash_plans(text);
-                                 return plans.ok() ? std::string{} : plans.status().message();
-                               },
-                               "PLANS"});
-  }
-  if (std::string_view{benchmark.name} == "elections") {
-    command.add_option("--names", options.names, "elections, at most a million (default)")
-        ->check(CLI::Range(3000, 1'000'000));
-  }
-  if (std::string_view{benchmark.name} == "etcd-leases") {
-    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
-        ->check(CLI::Range(1000, 10'000'000));
-  }
-  if (std::string_view{benchmark.name} == "leases") {
-    command.add_option("--leases", options.leases, "live leases")
-        ->check(CLI::Range(100, 10'000'000));
-    command
-        .add_option("--part",
-                    options.part,
-                    "what is measured: all (default), steady (renewals, and all that end together) "
-                    "or failover")
-        ->check(CLI::IsMember({"all", "steady", "failover"}));
-  }
-  if (std::string_view{benchmark.name} == "watch") {
-    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
-        ->check(CLI::Range(1, 1'000'000));
-  }
-  if (is_locks) {
-    command.add_option("--names", options.names, "lock names")
-        ->check(CLI::Range(1000, 100'000'000));
-    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
-        ->check(CLI::IsMember({"uniform", "zipf"}));
-  }
+  add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",
       options.node_cores,
@@ -254,7 +261,11 @@ int main_of(int argc, char** argv) {
   arguments.options.directory = "build/bench";
   arguments.options.shards = 0;
   for (const Benchmark& benchmark : kBenchmarks) {
-    add_options(*app.add_subcommand(benchmark.name, benchmark.what), benchmark, arguments);
+    CLI::App& command = *app.add_subcommand(benchmark.name, benchmark.what);
+    add_options(command, benchmark, arguments);
+    if (std::string_view{benchmark.name} == "turn") {
+      add_hash(command, arguments.options);
+    }
   }
   try {
     app.parse(argc, argv);

@@ -1,5 +1,6 @@
 #include "bench/watch.h"
 
+#include "bench/report/metrics_scrape.h"
 #include "bench/report/results_file.h"
 #include "bench/running_cluster.h"
 #include "bench/watch_audience.h"
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace gcoord::bench {
 
@@ -83,10 +85,25 @@ Result<Level> run(WatchAudience& audience, Changer& changer, std::chrono::millis
   return level;
 }
 
+// Until the node has let go of the watches of a level before, whose connections are closed.
+Status await_none(RunningCluster& cluster) {
+  const auto until = steady_clock::now() + kStartTimeout;
+  while (steady_clock::now() < until) {
+    GCOORD_TRY(const auto metrics, scrape_metrics(cluster.nodes().metrics_port(1)));
+    const auto found = metrics.find("gcoord_server_watches");
+    if (found == metrics.end() || found->second == 0) {
+      return Status{};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+  return Status{StatusCode::DeadlineExceeded, "a node keeps watches whose connections are closed"};
+}
+
 Result<ordered_json> measure(const BenchOptions& options,
                              RunningCluster& cluster,
                              Changer& changer,
                              std::uint32_t watches) {
+  GCOORD_TRY_STATUS(await_none(cluster));
   const pid_t node = cluster.nodes().pid(1);
   const std::uint32_t connections = std::max(1u, watches / kWatchesOfConnection);
   const std::uint64_t before = resident_bytes(node);

@@ -107,6 +107,20 @@ void add_rejoining(std::vector<std::string>& notes, const Json& nodes, std::uint
   }
 }
 
+// What it did since it started; nothing is said of a node that met none.
+void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json counts = node.value("deadlocks", Json::object());
+    const std::string ended = counts.value("ended", std::string{"0"});
+    const std::string oversized = counts.value("oversized", std::string{"0"});
+    if (ended != "0" || oversized != "0") {
+      notes.push_back(
+          "node " + text_of(node, "node") + " ended " + ended +
+          " deadlocks (gcoordctl lock deadlocks); circles too long to be ended: " + oversized);
+    }
+  }
+}
+
 // "65536/65536", the shards in which a node votes, to which one that has forgotten what it promised
 // has to be re-admitted; and those for which it knows no leader.
 void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
@@ -194,6 +208,7 @@ int show_status(Context& context) {
   const std::vector<std::string> devices = device_notes(nodes);
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
+  add_deadlocks(table.notes, nodes);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }

@@ -163,6 +163,9 @@ Status Dispatcher::why_late(const Operation& operation) const {
 
 std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& session) {
   std::set<std::uint32_t> shards;
+  if (session.operation_count == 0) {  // Thousands may be closed while thousands are under way.
+    return shards;
+  }
   operations_.for_each([&](std::uint64_t, const Operation& operation) {
     const bool sent = operation.acquires() && operation.sent_count > 0;
     const bool cancel = operation.slot.kind == rpc::RequestKind::LockCancel;
@@ -174,6 +177,9 @@ std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& sessio
 }
 
 void Dispatcher::fail_session(const SessionRecord& session, rpc::ErrorCode code) {
+  if (session.operation_count == 0) {
+    return;
+  }
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     if (operation.session.get() == &session) {
       fail(id, failure(code));

@@ -1,5 +1,6 @@
 #include "client/operation.h"
 
+#include "client/session_record.h"
 #include "common/assert.h"
 #include "rpc/lock_messages.h"
 
@@ -35,6 +36,9 @@ std::uint64_t OperationTable::add(OperationPtr operation) {
   free_.pop_back();
   Place& place = places_[index];
   ++place.use;
+  if (operation->session != nullptr) {
+    ++operation->session->operation_count;
+  }
   place.operation = std::move(operation);
   return id_of(index);
 }
@@ -53,7 +57,12 @@ OperationPtr OperationTable::take(std::uint64_t request_id) {
   }
   const std::uint64_t index = request_id & 0xffff'ffff;
   free_.push_back(static_cast<std::uint32_t>(index));
-  return std::move(places_[index].operation);
+  OperationPtr taken = std::move(places_[index].operation);
+  if (taken->session != nullptr) {
+    GCOORD_ASSERT(taken->session->operation_count > 0);
+    --taken->session->operation_count;
+  }
+  return taken;
 }
 
 }  // namespace gcoord::client

@@ -26,6 +26,7 @@ void SessionKeeper::add(std::shared_ptr<SessionRecord> session) {
   const bool certain = session->lease->certain_until() > now;
   const TimePoint ttl = std::chrono::milliseconds{session->ttl_ms};
   next_send_ = std::min(next_send_, certain ? now + ttl / 3 : now);
+  session->keeper_place = sessions_.size();
   sessions_.push_back(std::move(session));
 }
 
@@ -51,9 +52,10 @@ void SessionKeeper::end(const std::shared_ptr<SessionRecord>& session, rpc::Erro
 }
 
 void SessionKeeper::forget(const std::shared_ptr<SessionRecord>& session) {
-  const auto found = std::ranges::find(sessions_, session);
-  if (found != sessions_.end()) {
-    *found = std::move(sessions_.back());
+  const std::size_t place = session->keeper_place;
+  if (place < sessions_.size() && sessions_[place] == session) {
+    sessions_.back()->keeper_place = place;
+    std::swap(sessions_[place], sessions_.back());
     sessions_.pop_back();
   }
 }

@@ -11,6 +11,7 @@
 #include "rpc/error_codes.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -39,6 +40,8 @@ struct SessionRecord {
   // Of the client's thread from here on.
   rpc::ErrorCode end_reason = rpc::ErrorCode::None;
   std::unique_ptr<SessionLease> lease;  // None when it is not kept alive from here.
+  std::size_t operation_count = 0;      // In the OperationTable.
+  std::size_t keeper_place = 0;         // Among the sessions that SessionKeeper keeps, if it does.
 
   struct ShardWindow {
     SequenceWindow numbers;

@@ -57,11 +57,14 @@ GCOORD_HD inline std::uint64_t kept_max(std::uint64_t leaf_count, std::uint64_t 
 
 // One run as its block sees it.
 struct MerkleSpan {
-  std::uint64_t size;  // Of the tree before the turn.
-  std::uint64_t end;   // And after it.
+  std::uint64_t size;   // Of the tree before the turn.
+  std::uint32_t count;  // Leaves that are added.
   std::uint32_t shard;
   std::uint32_t leaf;   // Of MerkleTurn::leaves: the first.
   std::uint32_t place;  // Of every level: the first.
+
+  // Size of the tree after the turn.
+  GCOORD_HD std::uint64_t end() const { return size + count; }
 };
 
 // What the threads of a block share.
@@ -73,7 +76,7 @@ struct MerkleBlock {
 
 // New nodes of a level.
 GCOORD_HD inline std::uint32_t node_count(const MerkleSpan& span, std::uint32_t level) {
-  return static_cast<std::uint32_t>((span.end >> level) - (span.size >> level));
+  return static_cast<std::uint32_t>((span.end() >> level) - (span.size >> level));
 }
 
 // Where node `index` of a level lies in the level's array.
@@ -105,7 +108,7 @@ GCOORD_HD inline void change_peak(const MerkleTurn& turn,
   if ((span.size >> level & 1) != 0) {
     level_hashes(turn, level)[span.place] = peak;
   }
-  if ((span.end >> level & 1) != 0) {
+  if ((span.end() >> level & 1) != 0) {
     peak = last;
   }
 }
@@ -176,7 +179,7 @@ GCOORD_HD void hash_leaves(const MerkleTurn& turn,
     const Sha256Words hash = leaves.hash(span, k);
     const std::uint64_t index = span.size + k;
     turn.leaf_hashes[node_place(span, 0, index)] = hash;
-    if (index + 1 == span.end) {
+    if (index + 1 == span.end()) {
       change_peak(turn, span, 0, hash);
     }
   }
@@ -196,7 +199,7 @@ GCOORD_HD inline void hash_level(const MerkleTurn& turn,
     const std::size_t left = node_place(span, level - 1, 2 * index);
     const Sha256Words hash = hash_node_words(below[left], below[left + 1]);
     hashes[node_place(span, level, index)] = hash;
-    if (index + 1 == span.end >> level) {
+    if (index + 1 == span.end() >> level) {
       change_peak(turn, span, level, hash);
     }
     if (level % kKeptLevels == 0) {
@@ -210,8 +213,9 @@ GCOORD_HD inline void take_span(const MerkleTurn& turn, std::uint32_t run, Merkl
   const std::uint32_t leaf = turn.run_first[run];
   GCOORD_ASSERT(shard < turn.table.shard_count);
   const std::uint64_t size = turn.table.size[shard];
-  span = {size, size + (turn.run_first[run + 1] - leaf), shard, leaf, leaf + run};
-  GCOORD_ASSERT(span.end > size && span.end >> turn.table.levels == 0);
+  GCOORD_ASSERT(turn.run_first[run + 1] > leaf);
+  span = {size, turn.run_first[run + 1] - leaf, shard, leaf, leaf + run};
+  GCOORD_ASSERT(span.end() >> turn.table.levels == 0);
 }
 
 // Hashes what the block's spans add to their trees, `total` leaves of which `leaves` knows the
@@ -251,7 +255,7 @@ GCOORD_HD inline void append_runs(const MerkleTurn& turn,
   const std::uint32_t total = count_level(block, run_count, 0);
   static_cast<void>(append_spans(turn, block, run_count, total, PayloadLeaves{turn}));
   for (std::uint32_t run = block_rank(); run < run_count; run += block_threads()) {
-    turn.table.size[block.span[run].shard] = block.span[run].end;
+    turn.table.size[block.span[run].shard] = block.span[run].end();
   }
 }
 

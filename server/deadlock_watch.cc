@@ -392,6 +392,10 @@ std::string DeadlockWatch::take_text(const WaitKey& key) {
   return rpc::make_error(rpc::ErrorCode::Deadlock, text).message();
 }
 
+DeadlockWatch::Counts DeadlockWatch::counts() const {
+  return {found_count_->value(), ended_count_->value(), unconfirmed_->value(), oversized_->value()};
+}
+
 std::string DeadlockWatch::report() const {
   std::vector<DeadlockShown> shown;
   for (const Found& each : found_) {

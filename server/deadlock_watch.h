@@ -92,6 +92,16 @@ class DeadlockWatch {
   // For operators: JSON.
   std::string report() const;
 
+  // Since this node started.
+  struct Counts {
+    std::uint64_t found = 0;        // Circles that it asked about.
+    std::uint64_t ended = 0;        // Of them, those of which a wait was ended.
+    std::uint64_t unconfirmed = 0;  // Of them, those that were not there any more.
+    std::uint64_t oversized = 0;    // Too long to be asked about.
+  };
+
+  Counts counts() const;
+
  private:
   // What one node reported last.
   struct Reported {

@@ -4,6 +4,7 @@
 #include "common/incarnation.h"
 #include "common/name_hash.h"
 #include "rpc/session_messages.h"
+#include "server/renew_ahead.h"
 
 #include <algorithm>
 #include <string>
@@ -412,11 +413,16 @@ void LockService::on_keep_alive(ConnectionId connection,
     return send_error(connection, request, ErrorCode::PayloadMalformed);
   }
   std::vector<SessionId> each_once = std::move(sessions).value();
-  std::ranges::sort(each_once, {}, &SessionId::value);
+  if (!std::ranges::is_sorted(each_once, {}, &SessionId::value)) {
+    std::ranges::sort(each_once, {}, &SessionId::value);
+  }
   const auto [first, last] = std::ranges::unique(each_once);
   each_once.erase(first, last);
   std::vector<rpc::KeepAliveEntry> missed;
-  for (const SessionId session : each_once) {
+  RenewAhead ahead{locks_.clock().columns(), each_once};
+  for (std::size_t place = 0; place < each_once.size(); ++place) {
+    const SessionId session = each_once[place];
+    ahead.before(place);
     // Renewed is the rule and is not said: what is missed matters.
     const locks::RenewOutcome outcome = renew(session);
     if (outcome.code != locks::RenewCode::Renewed) {

@@ -121,6 +121,8 @@ class LockService final : public Service {
 
   std::size_t wait_count() const { return waits_.size(); }
 
+  DeadlockWatch::Counts deadlock_counts() const { return deadlocks_.counts(); }
+
   std::size_t read_bytes() const { return reads_.held_bytes(); }
 
  private:

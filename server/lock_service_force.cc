@@ -11,7 +11,7 @@ using rpc::ErrorCode;
 
 namespace {
 
-// Proposals of 26 bytes a tick; see kExpiriesPerTickMax.
+// Proposals of 26 bytes a tick; see kExpiriesPerPassMax (session_expiry.h).
 constexpr std::size_t kDelaysPerTickMax = 1024;
 
 }  // namespace

@@ -75,9 +75,10 @@ void LockService::answer(const Pending& pending,
       return finish_close(pending.group, ErrorCode::None, NodeId{});
     case PendingKind::Move:
       return moves_.on_decided(pending.group, decision);
+    case PendingKind::Expiry:
+      return expiry_.on_decided();
     case PendingKind::TimedOut:
     case PendingKind::Broken:
-    case PendingKind::Expiry:
     case PendingKind::Delay:
       return;  // Their effects are told by events and by the clock of the lock tables.
     case PendingKind::Read:
@@ -333,13 +334,13 @@ void LockService::on_tick() {
   if (ticked_ != now_) {
     ticked_ = now_;
     end_overdue_waits();
-    expiry_.on_tick(now_);
     deadlocks_.on_tick(now_, now_us_);
     end_due_delays();
     moves_.on_tick(now_);
     replica_reads_.on_tick(now_us_);
     session_views_.on_tick();
   }
+  expiry_.on_pass(now_);
   ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
 }
 

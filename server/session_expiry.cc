@@ -59,11 +59,16 @@ bool SessionExpiry::dying(const locks::ExpiryProposal& due) const {
   return row.value != 0 && tables.sessions[row].phase != locks::SessionPhase::Live;
 }
 
-void SessionExpiry::on_tick(Tick now) {
+void SessionExpiry::on_pass(Tick now) {
   if (now < next_deadline()) {
     return;
   }
-  due_.resize(kExpiriesPerTickMax);
+  if (full(now)) {
+    next_scan_ = now + 1;  // Or when something is decided.
+    return;
+  }
+  const std::size_t proposed_before = under_way_;
+  due_.resize(kExpiriesPerPassMax);
   due_.resize(locks_.clock().expired(now, due_));
   for (const locks::ExpiryProposal& due : due_) {
     const bool leading = leads_(due.shard) && engine_->view(due.shard).lease;
@@ -72,23 +77,48 @@ void SessionExpiry::on_tick(Tick now) {
       locks_.clock().on_expiry_refused(due, ask_at);
     } else if (leading && (dying(due) || agreed(due, now))) {
       questions_.erase(due.row.value);
-      proposed_->add();
-      propose_(due);
+      propose(due);
     } else {
       // Who was asked about is looked at again when the question is due again, or proposed when the
       // answers are there: what comes behind it need not wait for them.
-      const Tick again = leading ? questions_.at(due.row.value).ask_again : now;
+      const Tick again = leading ? questions_.at(due.row.value).ask_again : now + 1;
       locks_.clock().on_expiry_refused(due, again);
     }
   }
+  const bool more =
+      due_.size() == kExpiriesPerPassMax && (!to_ask_.empty() || under_way_ > proposed_before);
   ask(now);
   // A registration made from now on cannot run out within the shortest TTL.
   const std::uint64_t ttl_ticks =
       std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
   const Tick latest = due_.empty() ? now + ttl_ticks : now + 1;
-  next_scan_ = max_id(now + 1, min_id(locks_.clock().next_deadline(), latest));
+  const Tick next = max_id(now + 1, min_id(locks_.clock().next_deadline(), latest));
+  next_scan_ = more ? now : next;
   if (locks_.clock().registration_count() == 0) {
     questions_.clear();
+  }
+}
+
+// Questions count until they are answered, or so long that their answers are not worth waiting for.
+bool SessionExpiry::full(Tick now) {
+  constexpr std::uint64_t kAnswerTicks = 3;
+  if (now - asked_at_ > kAnswerTicks) {
+    unanswered_ = 0;
+  }
+  return under_way_ + unanswered_ >= kExpiriesUnderWayMax;
+}
+
+void SessionExpiry::propose(const locks::ExpiryProposal& due) {
+  ++under_way_;
+  proposed_->add();
+  propose_(due);
+}
+
+void SessionExpiry::settle_one() {
+  GCOORD_ASSERT(under_way_ > 0);
+  --under_way_;
+  if (under_way_ + unanswered_ <= kExpiriesUnderWayMax - kExpiriesPerPassMax) {
+    next_scan_ = Tick{};
   }
 }
 
@@ -139,6 +169,8 @@ void SessionExpiry::ask(Tick now) {
     return;
   }
   asked_->add(to_ask_.size());
+  unanswered_ += to_ask_.size();
+  asked_at_ = now;
   const std::span<const Case> cases{to_ask_};
   for (std::size_t at = 0; at < cases.size(); at += kCasesPerMessageMax) {
     const std::size_t count = std::min(kCasesPerMessageMax, cases.size() - at);
@@ -237,6 +269,7 @@ void SessionExpiry::take_answers(NodeId from,
     // round down: the travel may have taken a tick longer than it seems here, and the silence there
     // may have been a tick shorter.
     Question& question = found->second;
+    unanswered_ -= std::min<std::size_t>(unanswered_, 1);
     const std::uint64_t travelled_ms = (now - question.asked + 2) * options_.tick_ms;
     const std::uint64_t needed_ms = tables.sessions[row].ttl_ms + travelled_ms;
     if (answered.silent_ms >= needed_ms) {
@@ -268,12 +301,12 @@ void SessionExpiry::propose_if_agreed(const locks::ExpiryProposal& asked, Tick n
   if (leading && majority(question.silent_mask) && stands(question, asked, now) &&
       locks_.clock().propose(asked)) {
     questions_.erase(asked.row.value);
-    proposed_->add();
-    propose_(asked);
+    propose(asked);
   }
 }
 
 void SessionExpiry::on_refused(const locks::ExpiryProposal& proposal, Tick now) {
+  settle_one();
   locks_.clock().on_expiry_refused(proposal, now);
   next_scan_ = min_id(next_scan_, now + 1);
 }

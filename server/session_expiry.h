@@ -9,8 +9,11 @@
 //
 // What else is guarded: nothing is proposed unless the leader's lease is valid; after a gap of the
 // loop all deadlines move by it, and questions are answered with "cannot tell" for one election
-// time, because the keep-alives of that time may still be unread. Work per tick is bounded by
-// kExpiriesPerTickMax. One thread.
+// time, because the keep-alives of that time may still be unread.
+//
+// Very many that end together share the log with everybody else's requests. So a pass takes a part
+// of them, the next pass the next part, and none is taken while kExpiriesUnderWayMax are not
+// decided: a request waits for one part, not for all (docs/adr/0048). One thread.
 #pragma once
 
 #include "common/metrics.h"
@@ -26,9 +29,13 @@
 
 namespace gcoord::server {
 
-// Registrations that one tick asks about: of a million that end together on three nodes, each asks
-// about all of its third within a second. 1,024 proposals of 13 bytes cost a millisecond.
-inline constexpr std::size_t kExpiriesPerTickMax = 4096;
+// Registrations that one pass asks about: with 13 bytes and some two microseconds each, a part of a
+// few milliseconds.
+inline constexpr std::size_t kExpiriesPerPassMax = 1024;
+
+// Expiries that are asked about or in the log and not decided: so many parts that the next ones are
+// under way while the disk writes the first.
+inline constexpr std::size_t kExpiriesUnderWayMax = 4 * kExpiriesPerPassMax;
 
 // Of them in one message.
 inline constexpr std::size_t kCasesPerMessageMax = 1024;
@@ -54,8 +61,12 @@ class SessionExpiry {
 
   void start(ReplicaPort& engine) { engine_ = &engine; }
 
-  // Looks for registrations that ran out, asks, and proposes what a majority agreed to.
-  void on_tick(Tick now);
+  // Looks for registrations that ran out, asks, and proposes what a majority agreed to. Called in
+  // every pass; costs nothing when nothing is due.
+  void on_pass(Tick now);
+
+  // A proposal was applied, whatever it did.
+  void on_decided() { settle_one(); }
 
   // A proposal did not get into the log: due again.
   void on_refused(const locks::ExpiryProposal& proposal, Tick now);
@@ -66,7 +77,7 @@ class SessionExpiry {
   void on_loop_gap(std::uint64_t ticks, Tick now);
   void on_peer_message(NodeId from, std::span<const std::byte> message, Tick now);
 
-  // When on_tick has something to do; kTickNever while nothing is registered.
+  // When on_pass has something to do; kTickNever while nothing is registered.
   Tick next_deadline() const;
 
   // Messages that did not decode.
@@ -93,6 +104,9 @@ class SessionExpiry {
 
   static_assert(sizeof(Case) == 24);
 
+  void propose(const locks::ExpiryProposal& due);
+  void settle_one();
+  bool full(Tick now);
   bool agreed(const locks::ExpiryProposal& due, Tick now);
   bool majority(std::uint64_t silent_mask) const;
   void propose_if_agreed(const locks::ExpiryProposal& asked, Tick now);
@@ -122,6 +136,9 @@ class SessionExpiry {
   std::unordered_map<std::uint32_t, Question> questions_;  // By session row.
   std::vector<Case> to_ask_;
   std::vector<locks::ExpiryProposal> due_;
+  std::size_t under_way_ = 0;   // Proposed, and neither decided nor refused.
+  std::size_t unanswered_ = 0;  // Asked, and not answered by anybody, as far as it is known.
+  Tick asked_at_;               // The newest question.
 };
 
 }  // namespace gcoord::server

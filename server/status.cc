@@ -45,6 +45,14 @@ ordered_json device_json(const consensus::StepperReport& stepper) {
           {"sweep_looks", stepper.sweep_looks}};
 }
 
+// Counts of this node's life, as the coordinator of circles that it was meanwhile.
+ordered_json deadlocks_json(const DeadlockWatch::Counts& counts) {
+  return {{"found", std::to_string(counts.found)},
+          {"ended", std::to_string(counts.ended)},
+          {"unconfirmed", std::to_string(counts.unconfirmed)},
+          {"oversized", std::to_string(counts.oversized)}};
+}
+
 ordered_json ledger_json(const ledger::HistoryWorker& worker) {
   const ledger::History& history = *worker.history();
   const ledger::HistoryCounts counts = history.counts();
@@ -180,6 +188,7 @@ std::string StatusReports::node_status() const {
                        {"locks", usage.locks},
                        {"waiters", usage.waiters},
                        {"sessions", usage.sessions},
+                       {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
                        {"connections", sources_.connection_count()},
                        {"uptime_ms", std::to_string(sources_.uptime_ms())},
                        {"wal",

@@ -94,6 +94,32 @@ def plot_failover(results, plots):
     save(figure, plots, "failover", source)
 
 
+def plot_leases(results, plots):
+    found, beside = newest(results, "leases"), newest(results, "etcd-leases")
+    if not found or not beside:
+        return
+    (data, source), (etcd, etcd_source) = found, beside
+    figure, (ends, failover) = plt.subplots(1, 2, figsize=(9, 3.4))
+    for level, color in zip(etcd["etcd_levels"], ("#dfe1e4", "#c8cbd0", OTHER, "#7a7f87")):
+        series, count = level["left_by_ms"], level["left_by_ms"][0][1]
+        ends.plot([at / 1000 for at, _ in series], [100 * left / count for _, left in series], "-", color=color,
+                  label=f"etcd, {count:,}")
+    series = data["steady"][-1]["storm"]["left_by_ms"]
+    ends.plot([at / 1000 for at, _ in series], [100 * left / data["leases"] for _, left in series], "-", color=OURS,
+              linewidth=2, label=f"gcoord, {data['leases']:,}")
+    ends.axvline(2, color=AIM, linewidth=1, linestyle="--", label="aim: a second after the last")
+    ends.set(title="Leases that end in the same second", xlabel="s after the first was due", ylabel="% left",
+             xlim=(-0.5, 21))
+    runs = data["failovers"]
+    failover.plot([run["leases"] for run in runs], [run["led_again_ms"] for run in runs], "o-", color=OURS)
+    failover.axhline(data["failovers"][0]["election_ms"], color=OTHER, linewidth=1, label="election timeout")
+    failover.set(title="All shards led again after a kill -9", xlabel="live leases", ylabel="ms", xscale="log",
+                 ylim=(0, None))
+    ends.legend(loc="upper right", fontsize=8)
+    failover.legend(loc="lower right")
+    save(figure, plots, "leases", f"{source}, {etcd_source}")
+
+
 def plot_channel(results, plots):
     found = newest(results, "channel")
     if not found:
@@ -219,8 +245,8 @@ def main():
     results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "bench/results"
     plots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs/plots"
     plots.mkdir(parents=True, exist_ok=True)
-    for plot in (plot_vs_etcd, plot_failover, plot_channel, plot_round_trips, plot_device_step, plot_device_turn,
-                 plot_device_locks):
+    for plot in (plot_vs_etcd, plot_failover, plot_leases, plot_channel, plot_round_trips, plot_device_step,
+                 plot_device_turn, plot_device_locks):
         plot(results, plots)
 
 

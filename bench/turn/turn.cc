@@ -3,6 +3,7 @@
 #include "bench/report/results_file.h"
 #include "bench/turn/turn_hash.h"
 #include "bench/turn/turn_run.h"
+#include "chaos/turn/tree_device.h"
 #include "common/random.h"
 #include "netcore/gpu_device.h"
 
@@ -234,6 +235,7 @@ ordered_json measured_or_failed(Result<ordered_json> measured) {
 }  // namespace
 
 BenchResult bench_turn(const BenchOptions& options) {
+  chaos::ask_for_queues();
   GCOORD_TRY(const TurnDevices devices, devices_of(options.device));
   ordered_json result = {
       {"replicas", kTurnNodes},
@@ -253,7 +255,7 @@ BenchResult bench_turn(const BenchOptions& options) {
   result["channels"] = one ? "loopback on one GPU" : "nvlink between GPUs of one process";
   if (!options.hash.empty()) {
     GCOORD_TRY(const auto plans, parse_hash_plans(options.hash));
-    GCOORD_TRY(result["hashing"], measure_hashing(devices, plans, options.runs));
+    GCOORD_TRY(result["hashing"], measure_hashing(devices, plans, options.shards, options.runs));
     return result;
   }
   keep(result, "commit_one_at_a_time", measure_commit(devices));

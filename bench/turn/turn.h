@@ -5,7 +5,9 @@
 // Measured are one command at a time from the leader's turn to its application there, a host client
 // through its mapped rings, commands committed per second with every leader feeding itself, and how
 // long shards are without a leader once a node was found lost. Memory mode: acknowledged is what
-// two of three nodes have in their device memory. Builds without CUDA answer with one clear line.
+// two of three nodes have in their device memory. With --hash, commands per second with and without
+// Merkle trees on every replica instead (turn_hash.h). Builds without CUDA answer with one clear
+// line.
 #pragma once
 
 #include "bench/bench_options.h"

@@ -18,14 +18,12 @@ using nlohmann::ordered_json;
 using server::kTurnNodes;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kShardCounts[] = {65'536, 1u << 20};
 constexpr std::uint32_t kBatches[] = {1, 4, 16};
 constexpr std::uint32_t kWarmMs = 200;
 constexpr std::uint32_t kMeasuredMs = 500;
-// Room for what is decided between two passes of what hashes. Without trees half of it does.
-constexpr std::uint32_t kHashedLogSlots = 128;
-constexpr chaos::TreeCheckOptions kCheck{
-    .shards_max = 4096, .leaves_max = 24'000'000, .threads = 8};
+// Room for what is decided between two passes of what hashes. Without trees a quarter of it does.
+constexpr std::uint32_t kHashedLogSlots = 256;
+constexpr chaos::TreeCheckOptions kCheck{.shards_max = 4096, .leaves_max = 8'000'000, .threads = 8};
 
 struct Setting {
   TurnDevices devices;
@@ -33,18 +31,13 @@ struct Setting {
   std::uint32_t batch;
 };
 
-std::string text_of(const HashPlan& plan) {
-  return std::to_string(plan.stripes) + ":" + std::to_string(plan.percent);
-}
-
-Result<chaos::TurnClusterOptions> hashed_options(const Setting& setting, const HashPlan& plan) {
-  GCOORD_TRY(const std::uint32_t stripes, stripes_for(setting.devices, plan.stripes, plan.percent));
-  GCOORD_TRY(const std::uint32_t processors, chaos::processors_of(setting.devices[0]));
+Result<chaos::TurnClusterOptions> hashed_options(const Setting& setting, std::uint32_t percent) {
+  GCOORD_TRY(const std::uint32_t all, chaos::processors_of(setting.devices[0]));
+  const std::uint32_t hashing = chaos::hash_processors(all, crowd_of(setting.devices), percent);
+  GCOORD_TRY(const std::uint32_t stripes, stripes_for(setting.devices, hashing));
   chaos::TurnClusterOptions options = options_for(setting.shards, stripes);
-  options.shape.block_stripes = plan.stripes;
   options.shape.log_slots = kHashedLogSlots;
-  options.hash_blocks =
-      chaos::hash_blocks_for(options.shape, processors, crowd_of(setting.devices));
+  options.hash_blocks = hashing * chaos::kProcessorHashBlocks;
   return options;
 }
 
@@ -113,7 +106,8 @@ Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
 }
 
 // One run, with trees where there is a plan.
-Result<ordered_json> measure_once(const Setting& setting, const std::optional<HashPlan>& plan) {
+Result<ordered_json> measure_once(const Setting& setting,
+                                  const std::optional<std::uint32_t>& plan) {
   GCOORD_TRY(const std::uint32_t all, stripes_for(setting.devices));
   chaos::TurnClusterOptions options = options_for(setting.shards, all);
   if (plan.has_value()) {
@@ -131,7 +125,7 @@ Result<ordered_json> measure_once(const Setting& setting, const std::optional<Ha
   GCOORD_TRY_STATUS(run->stop_all());
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
   ordered_json row = {
-      {"trees", plan.has_value() ? text_of(*plan) : "none"},
+      {"trees", plan.has_value() ? std::to_string(*plan) : "none"},
       {"stripes_per_node", options.shape.stripe_count},
       {"commands_per_s",
        rounded(per_second(after.applied - before.applied, after.applied_at - before.applied_at))}};
@@ -191,15 +185,15 @@ void say(const Setting& setting, const ordered_json& row) {
 }
 
 ordered_json measure_setting(const Setting& setting,
-                             const std::vector<HashPlan>& plans,
+                             const std::vector<std::uint32_t>& plans,
                              std::uint32_t runs) {
-  std::vector<std::optional<HashPlan>> kinds{std::nullopt};
+  std::vector<std::optional<std::uint32_t>> kinds{std::nullopt};
   kinds.insert(kinds.end(), plans.begin(), plans.end());
   ordered_json rows = ordered_json::array();
   for (std::uint32_t k = 0; k < runs; ++k) {
     for (const auto& kind : kinds) {
       const auto measured = measure_once(setting, kind);
-      ordered_json row = {{"trees", kind.has_value() ? text_of(*kind) : "none"}};
+      ordered_json row = {{"trees", kind.has_value() ? std::to_string(*kind) : "none"}};
       if (measured.ok()) {
         row = measured.value();
       } else {
@@ -219,17 +213,16 @@ ordered_json measure_setting(const Setting& setting,
 }  // namespace
 
 Result<ordered_json> measure_hashing(const TurnDevices& devices,
-                                     const std::vector<HashPlan>& plans,
+                                     const std::vector<std::uint32_t>& plans,
+                                     std::uint32_t shards,
                                      std::uint32_t runs) {
   ordered_json result = {
       {"record_bytes", ledger::kOneBlockRecordBytes},
       {"compressions", "one a leaf and two a node, all three replicas together"},
-      {"trees", "stripes of turns to a multiprocessor : percent of them with turns"},
+      {"trees", "percent of the multiprocessors that have turns; the others hash"},
       {"settings", ordered_json::array()}};
-  for (const std::uint32_t shards : kShardCounts) {
-    for (const std::uint32_t batch : kBatches) {
-      result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
-    }
+  for (const std::uint32_t batch : kBatches) {
+    result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
   }
   return result;
 }

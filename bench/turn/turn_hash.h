@@ -15,10 +15,10 @@
 
 namespace gcoord::bench {
 
-// Rows for 65,536 and 1,048,576 shards with 1, 4 and 16 commands a batch; a part that failed says
-// so in its place.
+// Rows for 1, 4 and 16 commands a batch; a run that failed says so in its place.
 Result<nlohmann::ordered_json> measure_hashing(const TurnDevices& devices,
-                                               const std::vector<HashPlan>& plans,
+                                               const std::vector<std::uint32_t>& plans,
+                                               std::uint32_t shards,
                                                std::uint32_t runs);
 
 }  // namespace gcoord::bench

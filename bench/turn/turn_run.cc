@@ -57,20 +57,17 @@ std::uint32_t crowd_of(const TurnDevices& devices) {
   return static_cast<std::uint32_t>(crowd);
 }
 
-Result<std::uint32_t> stripes_for(const TurnDevices& devices,
-                                  std::uint32_t block_stripes,
-                                  std::uint32_t percent) {
+Result<std::uint32_t> stripes_for(const TurnDevices& devices, std::uint32_t hash_processors) {
   std::uint32_t room = 0;
   if (chaos::load_turns() != cudaSuccess ||
-      chaos::turn_blocks(block_stripes, room) != cudaSuccess) {
+      chaos::turn_blocks(kBlockStripes, room) != cudaSuccess) {
     return Status{StatusCode::Unavailable, "no device answers"};
   }
-  const std::uint32_t blocks = room * percent / 100 / crowd_of(devices);
-  if (blocks < 2) {  // One of them has the clock.
-    return Status{StatusCode::ResourceExhausted,
-                  "no room on a device for the stripes of its nodes"};
+  const std::uint32_t each = room / crowd_of(devices);
+  if (each < hash_processors + 2) {  // One of them has the clock.
+    return Status{StatusCode::ResourceExhausted, "no room on a device for the turns of its nodes"};
   }
-  return (blocks - 1) * block_stripes;
+  return (each - hash_processors - 1) * kBlockStripes;
 }
 
 chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
@@ -122,12 +119,17 @@ Result<std::unique_ptr<TurnRun>> TurnRun::start(const chaos::TurnClusterOptions&
                                                 const TurnDevices& devices) {
   std::unique_ptr<TurnRun> run{new TurnRun};
   GCOORD_TRY(run->cluster_, chaos::make_device_turn_cluster(options, devices));
+  if (options.hash_blocks != 0) {
+    GCOORD_TRY(const auto places,
+               chaos::hash_places(devices, options.hash_blocks / chaos::kProcessorHashBlocks));
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      GCOORD_TRY(run->hashing_[n],
+                 chaos::HashingNode::start(*run->cluster_, n, places[n], kLifeNs));
+    }
+  }
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY(run->nodes_[n],
                chaos::PersistentNode::start(*run->cluster_, n, devices[n], kLifeNs));
-  }
-  for (std::uint32_t n = 0; n < kTurnNodes && options.hash_blocks != 0; ++n) {
-    GCOORD_TRY(run->hashing_[n], chaos::HashingNode::start(*run->cluster_, n, devices[n], kLifeNs));
   }
   // A leader's first entry is applied everywhere once it leads.
   const auto began = Clock::now();

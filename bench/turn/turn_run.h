@@ -63,10 +63,9 @@ Result<TurnDevices> devices_of(const std::string& text);
 // Nodes of the most crowded device.
 std::uint32_t crowd_of(const TurnDevices& devices);
 
-// Stripes of a node so that the most crowded device has turns on so many percent of what it holds.
-Result<std::uint32_t> stripes_for(const TurnDevices& devices,
-                                  std::uint32_t block_stripes = kBlockStripes,
-                                  std::uint32_t percent = 100);
+// Stripes of a node that fill the most crowded device, but for so many multiprocessors that hash
+// for each of its nodes.
+Result<std::uint32_t> stripes_for(const TurnDevices& devices, std::uint32_t hash_processors = 0);
 
 chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes);
 

@@ -1,28 +1,48 @@
 #include "chaos/turn/tree_device.h"
 
 #include "chaos/turn/tree_launch.h"
-#include "chaos/turn/turn_launch.h"
 #include "netcore/cuda_check.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <utility>
 
 namespace gcoord::chaos {
 namespace {
 
-// Stripes that take all registers of a multiprocessor. One of them, 32 threads of 255, takes what a
-// block that hashes does, 128 of 64.
-constexpr std::uint32_t kStripesOfAll = 8;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kBeginTime{1};
+
+static_assert(kProcessorHashBlocks == kHashBlocks);
 
 }  // namespace
 
-std::uint32_t hash_blocks_for(const server::TurnShape& shape,
-                              std::uint32_t processors,
-                              std::uint32_t nodes) {
-  const std::uint32_t turning = std::min(nodes * node_blocks(shape), processors);
-  const std::uint32_t beside = kStripesOfAll - std::min(shape.block_stripes, kStripesOfAll);
-  const std::uint32_t blocks = turning * beside + (processors - turning) * kHashBlocks;
-  return blocks / nodes;
+std::uint32_t hash_processors(std::uint32_t processors,
+                              std::uint32_t nodes,
+                              std::uint32_t percent) {
+  const std::uint32_t pairs = (processors * (100 - percent) / 100 / nodes + 1) / 2;
+  return 2 * std::max(pairs, 1u);
+}
+
+Result<std::array<HashPlace, server::kTurnNodes>> hash_places(
+    const std::array<int, server::kTurnNodes>& devices, std::uint32_t processors_each) {
+  std::array<HashPlace, server::kTurnNodes> places;
+  for (std::uint32_t n = 0; n < server::kTurnNodes; ++n) {
+    GCOORD_TRY(const std::uint32_t processors, processors_of(devices[n]));
+    const auto before = std::count(devices.begin(), devices.begin() + n + 1, devices[n]);
+    const std::uint32_t behind = static_cast<std::uint32_t>(before) * processors_each;
+    if (behind > processors) {
+      return Status{StatusCode::ResourceExhausted, "a device has too few multiprocessors to hash"};
+    }
+    places[n] = {devices[n], processors - behind, processors_each};
+  }
+  return places;
+}
+
+void ask_for_queues() {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
 Result<std::uint32_t> processors_of(int device) {
@@ -42,15 +62,28 @@ HashingNode::HashingNode(std::unique_ptr<Running> running) : running_(std::move(
 
 Result<std::unique_ptr<HashingNode>> HashingNode::start(TurnCluster& cluster,
                                                         std::uint32_t n,
-                                                        int device,
+                                                        const HashPlace& place,
                                                         std::uint64_t limit_ns) {
-  auto running = std::make_unique<Running>(Running{cluster, n, device});
-  GCOORD_CUDA_TRY(cudaSetDevice(device));
+  GCOORD_TRY(const std::uint32_t processors, processors_of(place.device));
+  auto running = std::make_unique<Running>(Running{cluster, n, place.device});
+  GCOORD_CUDA_TRY(cudaSetDevice(place.device));
   GCOORD_CUDA_TRY(cudaStreamCreateWithFlags(&running->stream, cudaStreamNonBlocking));
   ledger::MerkleFollower follower = cluster.follower(n);
   follower.life_ns = limit_ns;
-  GCOORD_CUDA_TRY(launch_trees(follower, cluster.counted_log(n), running->stream));
-  return std::unique_ptr<HashingNode>{new HashingNode(std::move(running))};
+  GCOORD_CUDA_TRY(launch_trees(follower,
+                               cluster.counted_log(n),
+                               {place.first, place.count, cluster.blocks_taken(n)},
+                               processors,
+                               running->stream));
+  std::unique_ptr<HashingNode> node{new HashingNode(std::move(running))};
+  const auto began = Clock::now();
+  while (Clock::now() - began < kBeginTime) {
+    GCOORD_TRY(const std::uint32_t begun, cluster.blocks_begun(n));
+    if (begun >= follower.block_count) {
+      return node;
+    }
+  }
+  return Status{StatusCode::ResourceExhausted, "no room on a device for what hashes"};
 }
 
 HashingNode::~HashingNode() {

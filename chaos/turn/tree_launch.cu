@@ -9,9 +9,10 @@ namespace {
 
 __global__ void __launch_bounds__(kHashThreads, kHashBlocks)
     follow_kernel(const __grid_constant__ ledger::MerkleFollower follower,
-                  const __grid_constant__ CountedLog log) {
-  __shared__ alignas(128) std::byte memory[sizeof(ledger::FollowBlock)];
-  ledger::follow(follower, log, blockIdx.x, *reinterpret_cast<ledger::FollowBlock*>(memory));
+                  const __grid_constant__ CountedLog log,
+                  const __grid_constant__ TreePlace place) {
+  __shared__ alignas(128) std::byte memory[sizeof(PlacedBlock)];
+  follow_in_place(follower, log, place, *reinterpret_cast<PlacedBlock*>(memory));
 }
 
 __global__ void fold_kernel(const __grid_constant__ ledger::MerkleFollower follower) {
@@ -30,8 +31,10 @@ cudaError_t load_trees() {
 
 cudaError_t launch_trees(const ledger::MerkleFollower& follower,
                          const CountedLog& log,
+                         const TreePlace& place,
+                         std::uint32_t processors,
                          cudaStream_t stream) {
-  follow_kernel<<<follower.block_count, kHashThreads, 0, stream>>>(follower, log);
+  follow_kernel<<<processors * kHashBlocks, kHashThreads, 0, stream>>>(follower, log, place);
   return cudaGetLastError();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chaos/turn/counted_log.h"
+#include "chaos/turn/tree_place.h"
 
 #include <cuda_runtime_api.h>
 
@@ -17,9 +18,12 @@ inline constexpr std::uint32_t kHashBlocks = 8;
 
 cudaError_t load_trees();
 
-// Stays until the log ends, or the follower's life.
+// Stays until the log ends, or the follower's life. `processors`: of the device, all of which its
+// blocks fill for a moment.
 cudaError_t launch_trees(const ledger::MerkleFollower& follower,
                          const CountedLog& log,
+                         const TreePlace& place,
+                         std::uint32_t processors,
                          cudaStream_t stream);
 
 // Folds the roots of all shards.

@@ -120,6 +120,7 @@ Status TurnCluster::carve_trees(std::uint32_t n) {
         ledger::carve_follower(arena, shards, options_.tree_levels, options_.hash_blocks);
     node.view.trees.decided = arena.template column<std::uint64_t>(shards);
     node.hash_end = arena.template column<std::uint64_t>(1);
+    node.hash_taken = arena.template column<std::uint32_t>(1);
     return follower;
   };
   ByteCount sum;
@@ -253,6 +254,11 @@ Result<std::vector<std::uint32_t>> TurnCluster::samples(std::uint32_t n) {
   return copy(n, node(n).service.sample_ns, count);
 }
 
+Result<std::uint32_t> TurnCluster::blocks_begun(std::uint32_t n) {
+  GCOORD_TRY(const auto taken, copy<std::uint32_t>(n, nodes_[n]->hash_taken, 1));
+  return taken.front();
+}
+
 Result<std::vector<std::uint64_t>> TurnCluster::decided(std::uint32_t n) {
   return copy(n, node(n).trees.decided, options_.shape.shard_count);
 }
@@ -341,6 +347,7 @@ std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all) {
   std::uint64_t added = 0;
   for (std::uint32_t block = 0; block < follower.block_count; ++block) {
     shared->counts = follower.counts[block];
+    shared->hurried = 0;
     added += ledger::follow_pass(follower, cluster.counted_log(n), block, all, *shared);
     follower.counts[block] = shared->counts;
   }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "chaos/turn/counted_log.h"
-#include "chaos/turn/counting_service.h"
+#include "chaos/turn/counting_node.h"
 #include "common/status.h"
 #include "ledger/merkle_follow.h"
 #include "netcore/gpu_channel.h"
@@ -24,8 +24,6 @@
 #include <vector>
 
 namespace gcoord::chaos {
-
-using CountingNode = server::TurnNode<CountingService>;
 
 struct TurnClusterOptions {
   server::TurnShape shape;
@@ -70,6 +68,11 @@ class TurnCluster {
 
   CountedLog counted_log(std::uint32_t n) const;
 
+  // Blocks that hash for a node and have begun: counted by themselves, on devices.
+  std::uint32_t* blocks_taken(std::uint32_t n) const { return nodes_[n]->hash_taken; }
+
+  Result<std::uint32_t> blocks_begun(std::uint32_t n);
+
   // The host's end of the node's client channel.
   netcore::GpuChannelDevice client(std::uint32_t n) const;
 
@@ -101,6 +104,7 @@ class TurnCluster {
     CountingNode view;
     ledger::MerkleFollower follower;
     std::uint64_t* hash_end = nullptr;
+    std::uint32_t* hash_taken = nullptr;
     std::unique_ptr<netcore::GpuChannel> channel[server::kTurnPeers];
     std::unique_ptr<netcore::GpuChannel> client_device;
     std::unique_ptr<netcore::GpuChannel> client_host;

@@ -2,7 +2,8 @@
 // call. CUDA builds only; contracts are there.
 #pragma once
 
-#include "chaos/turn/turn_cluster.h"
+#include "chaos/turn/counting_node.h"
+#include "server/device_turn_clock.h"
 
 #include <cuda_runtime_api.h>
 

@@ -64,6 +64,8 @@ nlohmann::ordered_json to_json(const WorldTotals& totals) {
                               {"replays_unequal", totals.replays_unequal},
                               {"acknowledged", totals.acknowledged},
                               {"operations", totals.operations},
+                              {"weak_reads", totals.weak_reads},
+                              {"quorum_reads", totals.quorum_reads},
                               {"lost", totals.lost},
                               {"simulated_hours", hours},
                               {"device_steps_checked", totals.steps_checked},
@@ -302,6 +304,8 @@ int run_replay_verb(int argc, char** argv) {
   totals.undecided = result.undecided ? 1 : 0;
   totals.violations = result.violation.empty() || result.undecided ? 0 : 1;
   totals.acknowledged = result.acknowledged;
+  totals.weak_reads = result.weak_reads;
+  totals.quorum_reads = result.quorum_reads;
   totals.operations = result.operations;
   totals.lost = result.lost;
   totals.simulated_ms = result.simulated_ms;

@@ -2,12 +2,17 @@
 
 #include "chaos/world/world_node.h"
 #include "chaos/world/world_options.h"
+#include "common/name_hash.h"
 #include "ledger/tree_proof.h"
 #include "server/log_record.h"
+#include "server/past_state.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace gcoord::chaos {
 namespace {
@@ -94,6 +99,70 @@ std::string audit_histories(const WorldOptions& options, const std::vector<World
                            number);
       }
       first = node == nodes.front() ? head : first;
+    }
+  }
+  return {};
+}
+
+namespace {
+
+std::shared_ptr<const ledger::TreeReader> whole_history(const std::vector<WorldNode*>& nodes,
+                                                        ShardId shard) {
+  for (WorldNode* node : nodes) {
+    auto reader = node->history().worker().history()->reader(shard);
+    if (reader->first() == 0) {
+      return reader;
+    }
+  }
+  return nullptr;
+}
+
+// Brings the state to the read's index; empty, or why the answer is not what was decided.
+std::string audit_read(const ledger::TreeReader& history,
+                       const WeakRead& read,
+                       server::PastState& state) {
+  const Status come = state.advance(history, read.index, read.index.value);
+  if (!come.ok() || state.index() != read.index) {
+    return fmt::format("R3: a read named index {} of shard {}, which has {} entries: {}",
+                       read.index.value,
+                       read.shard.value,
+                       history.size(),
+                       come.message());
+  }
+  const auto verdict = state.verdict(hash_name(read.key), read.token);
+  return verdict == read.verdict
+             ? std::string{}
+             : fmt::format(
+                   "R3: a {} read of {} at index {} of shard {} said {} of token {}, not {}",
+                   consistency_name(read.consistency),
+                   read.key,
+                   read.index.value,
+                   read.shard.value,
+                   static_cast<int>(read.verdict),
+                   read.token.value,
+                   static_cast<int>(verdict));
+}
+
+}  // namespace
+
+std::string audit_reads(const std::vector<WorldNode*>& nodes, std::vector<WeakRead> reads) {
+  std::ranges::sort(reads, [](const WeakRead& a, const WeakRead& b) {
+    return std::pair(a.shard, a.index) < std::pair(b.shard, b.index);
+  });
+  std::unique_ptr<server::PastState> state;
+  std::shared_ptr<const ledger::TreeReader> history;
+  std::optional<ShardId> shard;
+  for (const WeakRead& read : reads) {
+    if (shard != read.shard) {
+      shard = read.shard;
+      history = whole_history(nodes, read.shard);
+      state = std::make_unique<server::PastState>();
+    }
+    if (history == nullptr) {
+      continue;
+    }
+    if (std::string wrong = audit_read(*history, read, *state); !wrong.empty()) {
+      return wrong;
     }
   }
   return {};

@@ -6,6 +6,8 @@
 // tables, lead to the state that answered the clients? One thread.
 #pragma once
 
+#include "chaos/world/weak_reads.h"
+
 #include <string>
 #include <vector>
 
@@ -16,5 +18,9 @@ struct WorldOptions;
 
 // Of nodes that run and have applied the same. Empty, or what is wrong with the first that is.
 std::string audit_histories(const WorldOptions& options, const std::vector<WorldNode*>& nodes);
+
+// Whether each answer is what its shard's log says up to the index that it named. Shards whose log
+// no node has from its beginning on are left out.
+std::string audit_reads(const std::vector<WorldNode*>& nodes, std::vector<WeakRead> reads);
 
 }  // namespace gcoord::chaos

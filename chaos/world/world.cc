@@ -24,12 +24,19 @@ server::ConnectionId connection_of(std::uint32_t client) {
   return server::ConnectionId{client + 1};
 }
 
+// A node measures ages by its own clock.
+WeakReads::Slack slack_of(const WorldOptions& options) {
+  return {.drift_ppm = 1'000'000 / options.drift_divisor,
+          .grain_ns = options.quantum_ms * std::uint64_t{2'000'000}};
+}
+
 }  // namespace
 
 World::World(const WorldOptions& options)
     : options_(options),
       network_(options.seed, link_options()),
       wire_(options.seed),
+      judge_(slack_of(options)),
       audit_(options.node_count, options.shard_count) {
   judge_.set_lives_apart(options.durability == consensus::Durability::Memory);
   add_nodes();
@@ -102,6 +109,11 @@ void World::add_clients() {
                   wire_.send(number, to, slot, payload, now_us_);
                 },
             .record = [this](Operation operation) { judge_.take(std::move(operation)); },
+            .record_read = [this](const WeakRead& read) { judge_.take(read); },
+            .record_write =
+                [this](ShardId shard, LogIndex index, std::uint64_t acknowledged_ns) {
+                  judge_.note_write(shard, index, acknowledged_ns);
+                },
             .moment_ns = [this] { return moment_ns(); },
             .guarded_write =
                 [this](const std::string& key, std::uint64_t token) {
@@ -264,6 +276,9 @@ void World::audit_history() {
   if (const std::string wrong = audit_histories(options_, nodes); !wrong.empty()) {
     judge_.report(wrong);
   }
+  if (const std::string wrong = audit_reads(nodes, judge_.weak_reads()); !wrong.empty()) {
+    judge_.report(wrong);
+  }
 }
 
 void World::load_for(std::uint64_t ms) {
@@ -282,8 +297,10 @@ WorldResult World::run() {
   result_.digest = judge_.digest();
   nemesis_->count_messages();
   result_.operations = judge_.operations().size();
+  result_.weak_reads = judge_.weak_reads().size();
   for (const auto& client : clients_) {
     result_.acknowledged += client->acknowledged();
+    result_.quorum_reads += client->quorum_reads();
   }
   for (const auto& node : nodes_) {
     result_.steps_checked += node->steps_checked();

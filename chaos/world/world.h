@@ -34,6 +34,8 @@ struct WorldResult {
   PowerCounts power{};
   std::uint64_t acknowledged = 0;
   std::uint64_t operations = 0;
+  std::uint64_t weak_reads = 0;    // Serializable, bounded and monotonic ones that were answered.
+  std::uint64_t quorum_reads = 0;  // Answered, that forbade the lease.
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t steps_checked = 0;  // Of devices, done again on the host.

@@ -4,6 +4,7 @@
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "rpc/lock_messages.h"
+#include "rpc/read_messages.h"
 #include "rpc/session_messages.h"
 
 #include <algorithm>
@@ -189,7 +190,7 @@ void WorldClient::begin() {
       write_guarded(held);
       return rest();
     }
-    return begin_check(held.key, held.token, TokenState::Valid);
+    return begin_look(held.key, held.token, TokenState::Valid);
   }
   if (ending_) {
     if (!std::exchange(end_planned_, true)) {
@@ -211,7 +212,7 @@ void WorldClient::begin() {
   if (drawn < 12 && !released_.empty()) {
     auto chosen = released_.begin();
     std::advance(chosen, random_.below(static_cast<std::uint32_t>(released_.size())));
-    return begin_check(chosen->first, chosen->second, TokenState::Past);
+    return begin_look(chosen->first, chosen->second, TokenState::Past);
   }
   begin_acquire();
 }
@@ -255,6 +256,7 @@ void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Op
   change.slot.sequence = windows_[shard.value].begin();
   change.numbered = true;
   change.payload = key;
+  change.slot.set(rpc::RequestFlag::WriteIndex);
   change.deadline_us = local_us() + timeout_us() * 16;
   if (told.kind == AcquireKind::Wait) {
     change.slot.set(rpc::RequestFlag::Wait);
@@ -282,6 +284,49 @@ void WorldClient::begin_check(const std::string& key, std::uint64_t token, Token
   check.told.session = session_;
   check.told.call_ns = doors_.moment_ns();
   operation_ = std::move(check);
+  send();
+}
+
+// One of the ways to ask about a token, in turn: what the leader's lease is good for, what only a
+// quorum is, and reads with each of the five consistencies.
+void WorldClient::begin_look(const std::string& key, std::uint64_t token, TokenState expected) {
+  constexpr std::uint64_t kWays = 7;
+  const std::uint64_t way = look_count_++ % kWays;
+  if (way >= 2) {
+    return begin_read(key, token, expected);
+  }
+  begin_check(key, token, expected);
+  if (way == 1) {
+    operation_->slot.set(rpc::RequestFlag::Quorum);
+  }
+}
+
+void WorldClient::begin_read(const std::string& key, std::uint64_t token, TokenState expected) {
+  const ShardId shard = shard_of(hash_name(key), options_.shard_count);
+  WeakRead read{.process = number_, .key = key, .shard = shard, .token = FencingToken{token}};
+  read.consistency = static_cast<rpc::ReadConsistency>(1 + look_count_ % 5);
+  read.staleness_ms = static_cast<std::uint32_t>(timeout_us() / 1000);
+  read.needed = seen_[shard.value];
+  rpc::LockRead asked{{read.consistency, 0, {}}, rpc::ReadQuestion::Verdict, {}};
+  if (read.consistency == rpc::ReadConsistency::Bounded) {
+    asked.terms.staleness_ms = read.staleness_ms;
+  } else if (read.consistency == rpc::ReadConsistency::Monotonic) {
+    asked.terms.after.push_back({shard, read.needed});
+  }
+  asked.names.push_back({key, read.token});
+  UnderWay look;
+  look.slot.kind = rpc::RequestKind::LockRead;
+  look.slot.shard = shard.value;
+  look.slot.deadline_ms = static_cast<std::uint32_t>(timeout_us() * 4 / 1000);
+  look.payload = rpc::text_of(rpc::encode_lock_read(asked));
+  look.deadline_us = local_us() + timeout_us() * 16;
+  look.told = {.process = number_, .op = Op::Check, .expected = expected};
+  look.told.key = key;
+  look.told.token = token;
+  look.told.session = session_;
+  look.told.call_ns = read.call_ns = doors_.moment_ns();
+  look.read = std::move(read);
+  operation_ = std::move(look);
   send();
 }
 

@@ -9,6 +9,7 @@
 
 #include "chaos/check/operation.h"
 #include "chaos/sim/sim_random.h"
+#include "chaos/world/weak_reads.h"
 #include "chaos/world/world_clock.h"
 #include "chaos/world/world_options.h"
 #include "client/backoff.h"
@@ -34,6 +35,9 @@ namespace gcoord::chaos {
 struct WorldClientDoors {
   std::function<void(NodeId to, const rpc::RequestSlot&, std::span<const std::byte> payload)> send;
   std::function<void(Operation)> record;
+  std::function<void(const WeakRead&)> record_read;
+  // A change that was acknowledged at a moment, and where its shard's log has it.
+  std::function<void(ShardId, LogIndex, std::uint64_t acknowledged_ns)> record_write;
   // Moments of the history: rising, of this time of the world.
   std::function<std::uint64_t()> moment_ns;
   // A store that refuses tokens below the highest it has seen.
@@ -71,6 +75,9 @@ class WorldClient {
 
   std::uint64_t acknowledged() const { return acknowledged_; }
 
+  // Answered, of those that forbade the lease.
+  std::uint64_t quorum_reads() const { return quorum_reads_; }
+
   bool holds() const { return !held_.empty(); }
 
   std::string describe() const;
@@ -93,6 +100,13 @@ class WorldClient {
     std::uint64_t deadline_us = 0;
     std::uint32_t attempt = 0;
     bool numbered = false;
+    std::optional<WeakRead> read;  // Of a LockRead: what is asked.
+
+    // Whether any replica may answer.
+    bool weak() const {
+      return read && read->consistency != rpc::ReadConsistency::Linearizable &&
+             read->consistency != rpc::ReadConsistency::Lease;
+    }
   };
 
   struct KeepAlive {
@@ -122,12 +136,17 @@ class WorldClient {
   void begin_acquire();
   void begin_change(rpc::RequestKind kind, const std::string& key, Operation told);
   void begin_check(const std::string& key, std::uint64_t token, TokenState expected);
+  void begin_look(const std::string& key, std::uint64_t token, TokenState expected);
+  void begin_read(const std::string& key, std::uint64_t token, TokenState expected);
   void begin_release();
   void write_guarded(const Held& held);
   void send();
   void retry();
   void on_reply(const Reply& reply);
   void on_failure(const rpc::ReplySlot& slot);
+  void on_read(const Reply& reply);
+  void complete_read(const rpc::ShardAnswer& shard, rpc::CheckVerdict verdict);
+  void note_position(ShardId shard, LogIndex index);
   void complete(Outcome outcome, Reason reason, const rpc::ReplySlot& slot);
   void on_granted(const Operation& told);
   void rest();
@@ -160,6 +179,9 @@ class WorldClient {
   std::vector<Reply> replies_;
   std::uint64_t request_count_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t quorum_reads_ = 0;
+  std::uint64_t look_count_ = 0;
+  std::map<std::uint32_t, LogIndex> seen_;  // By shard: how far it has seen, over all sessions.
   client::TimePoint lease_margin_;
   client::LeaderCache leaders_;
   client::Backoff backoff_;

@@ -1,6 +1,7 @@
 // One request of a client on its way: sent, sent again, answered or given up.
 #include "chaos/world/world_client.h"
 #include "rpc/lock_messages.h"
+#include "rpc/read_messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +34,7 @@ void WorldClient::send() {
   const ShardId shard{request.slot.shard};
   NodeId to =
       request.slot.kind == rpc::RequestKind::OpenSession ? NodeId{} : leaders_.leader(shard);
-  if (to == NodeId{}) {
+  if (to == NodeId{} || request.weak()) {
     to = NodeId{1 + random_.below(options_.node_count)};
   }
   request.sent_to = to;
@@ -55,7 +56,8 @@ void WorldClient::send() {
   if (request.numbered) {
     request.slot.acked_below = std::min(windows_[shard.value].acked_below(), request.slot.sequence);
   }
-  request.retry_us = now + timeout_us() * (request.told.kind == AcquireKind::Wait ? 4 : 1);
+  const bool patient = request.told.kind == AcquireKind::Wait || request.read.has_value();
+  request.retry_us = now + timeout_us() * (patient ? 4 : 1);
   ++request.attempt;
   leaders_.forget(shard);  // Until it answers.
   doors_.send(to, request.slot, rpc::bytes_of(request.payload));
@@ -77,8 +79,58 @@ void WorldClient::on_reply(const Reply& reply) {
     return on_failure(reply.slot);
   }
   backoff_.on_success();
+  if (operation_->read) {
+    return on_read(reply);
+  }
+  quorum_reads_ += operation_->slot.has(rpc::RequestFlag::Quorum) ? 1u : 0u;
   leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
   complete(Outcome::Ok, Reason::None, reply.slot);
+}
+
+// The answer to a LockRead of one name.
+void WorldClient::on_read(const Reply& reply) {
+  const auto decoded = rpc::decode_lock_read_reply(reply.payload);
+  if (!decoded.ok() || decoded.value().shards.size() != 1 || decoded.value().names.size() != 1) {
+    return complete(Outcome::Unknown, Reason::None, reply.slot);
+  }
+  const rpc::ShardAnswer& shard = decoded.value().shards.front();
+  if (shard.error == rpc::ErrorCode::NotLeader || shard.error == rpc::ErrorCode::NoLeader) {
+    return retry();
+  }
+  if (shard.error != rpc::ErrorCode::None) {
+    return complete(Outcome::Unknown, Reason::None, reply.slot);  // Not as fresh as asked.
+  }
+  if (!operation_->weak()) {
+    leaders_.learn(ShardId{operation_->slot.shard}, reply.from);
+  }
+  complete_read(shard, decoded.value().names.front().verdict);
+}
+
+// What a lease or a round stands behind goes into the history like a check, the rest to its own
+// judge.
+void WorldClient::complete_read(const rpc::ShardAnswer& shard, rpc::CheckVerdict verdict) {
+  if (!operation_->weak()) {
+    const bool by_round = operation_->read->consistency == rpc::ReadConsistency::Linearizable;
+    quorum_reads_ += by_round ? 1u : 0u;
+    rpc::ReplySlot slot;
+    slot.extra = static_cast<std::uint64_t>(verdict);
+    note_position(shard.shard, shard.index);
+    return complete(Outcome::Ok, Reason::None, slot);
+  }
+  WeakRead read = *operation_->read;
+  read.index = shard.index;
+  read.age_ms = shard.age_ms;
+  read.verdict = verdict;
+  operation_.reset();
+  rest();
+  ++acknowledged_;
+  note_position(read.shard, read.index);
+  doors_.record_read(read);
+}
+
+void WorldClient::note_position(ShardId shard, LogIndex index) {
+  LogIndex& seen = seen_[shard.value];
+  seen = max_id(seen, index);
 }
 
 void WorldClient::on_failure(const rpc::ReplySlot& slot) {
@@ -128,6 +180,10 @@ void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot&
   if (outcome == Outcome::Ok && told.op == Op::Acquire) {
     told.token = slot.token;
     told.already_held = slot.has(rpc::ReplyFlag::AlreadyHeld);
+  }
+  if (outcome == Outcome::Ok && slot.has(rpc::ReplyFlag::Indexed)) {
+    note_position(ShardId{told.shard}, LogIndex{slot.extra});
+    doors_.record_write(ShardId{told.shard}, LogIndex{slot.extra}, told.return_ns);
   }
   if (outcome == Outcome::Ok && told.op == Op::Check) {
     told.verdict = slot.extra == static_cast<std::uint64_t>(rpc::CheckVerdict::Valid)

@@ -24,6 +24,18 @@ void WorldJudge::take(Operation operation) {
   history_.operations.push_back(std::move(operation));
 }
 
+void WorldJudge::take(const WeakRead& read) {
+  for (const std::uint64_t word : {static_cast<std::uint64_t>(read.consistency),
+                                   read.index.value,
+                                   std::uint64_t{read.age_ms},
+                                   static_cast<std::uint64_t>(read.verdict)}) {
+    digest_ = mix64(digest_ ^ word);
+  }
+  if (const std::string wrong = weak_reads_.take(read); !wrong.empty()) {
+    report(wrong);
+  }
+}
+
 void WorldJudge::take(const server::ShardTransition& t, std::uint32_t life) {
   const std::pair key(t.node.value, life);
   const auto [file, added] = files_.emplace(key, static_cast<std::uint32_t>(trace_.files.size()));

@@ -8,6 +8,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/check/trace.h"
+#include "chaos/world/weak_reads.h"
 #include "consensus/message.h"
 #include "server/engine_view.h"
 
@@ -22,7 +23,19 @@ namespace gcoord::chaos {
 
 class WorldJudge {
  public:
+  explicit WorldJudge(WeakReads::Slack slack) : weak_reads_(slack) {}
+
   void take(Operation operation);
+
+  // A read with a promise of its own, and a change that some of those must have seen.
+  void take(const WeakRead& read);
+
+  void note_write(ShardId shard, LogIndex index, std::uint64_t acknowledged_ns) {
+    weak_reads_.note_write(shard, index, acknowledged_ns);
+  }
+
+  const std::vector<WeakRead>& weak_reads() const { return weak_reads_.reads(); }
+
   void take(const server::ShardTransition& transition, std::uint32_t life);
 
   // A message of a node before it leaves: whom it votes for (I2).
@@ -67,6 +80,7 @@ class WorldJudge {
   void note_vote(Ballot ballot, NodeId candidate);
 
   History history_;
+  WeakReads weak_reads_;
   Trace trace_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> files_;  // By node and life.
   std::map<Ballot, NodeId> votes_;

@@ -28,6 +28,8 @@ std::string encode(const WorldResult& result) {
                         {"power", result.power},
                         {"acknowledged", result.acknowledged},
                         {"operations", result.operations},
+                        {"weak_reads", result.weak_reads},
+                        {"quorum_reads", result.quorum_reads},
                         {"lost", result.lost},
                         {"simulated_ms", result.simulated_ms},
                         {"steps_checked", result.steps_checked},
@@ -49,6 +51,8 @@ WorldResult decode(const ApartResult& ended) {
   json.at("power").get_to(result.power);
   json.at("acknowledged").get_to(result.acknowledged);
   json.at("operations").get_to(result.operations);
+  json.at("weak_reads").get_to(result.weak_reads);
+  json.at("quorum_reads").get_to(result.quorum_reads);
   json.at("lost").get_to(result.lost);
   json.at("simulated_ms").get_to(result.simulated_ms);
   json.at("steps_checked").get_to(result.steps_checked);
@@ -62,6 +66,8 @@ void add(WorldTotals& totals, const WorldResult& result) {
   totals.undecided += result.undecided ? 1u : 0u;
   totals.acknowledged += result.acknowledged;
   totals.operations += result.operations;
+  totals.weak_reads += result.weak_reads;
+  totals.quorum_reads += result.quorum_reads;
   totals.lost += result.lost;
   totals.simulated_ms += result.simulated_ms;
   totals.steps_checked += result.steps_checked;

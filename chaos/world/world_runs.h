@@ -21,6 +21,8 @@ struct WorldTotals {
   std::uint64_t replays_unequal = 0;
   std::uint64_t acknowledged = 0;
   std::uint64_t operations = 0;
+  std::uint64_t weak_reads = 0;
+  std::uint64_t quorum_reads = 0;
   std::uint64_t lost = 0;
   std::uint64_t simulated_ms = 0;
   std::uint64_t led_ms_max = 0;

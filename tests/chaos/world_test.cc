@@ -56,6 +56,19 @@ TEST(World, WithoutFaultsEverythingIsAnswered) {
   EXPECT_GT(result.acknowledged, 100u);
 }
 
+TEST(World, ReadsOfEveryConsistencyAreAskedAndJudgedUnderFaults) {
+  std::uint64_t weak = 0;
+  std::uint64_t quorum = 0;
+  for (std::uint64_t seed = 5; seed <= 16; ++seed) {
+    const WorldResult result = run_apart(short_world(seed));
+    EXPECT_EQ(result.violation, "") << seed;
+    weak += result.weak_reads;
+    quorum += result.quorum_reads;
+  }
+  EXPECT_GT(weak, 100u);
+  EXPECT_GT(quorum, 50u);
+}
+
 constexpr server::DeviceChoice kTwin{.kind = server::DeviceChoice::Kind::Twin};
 
 // Packed rows (three nodes) and wide ones (five and more), durable and in memory.

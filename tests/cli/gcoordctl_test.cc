@@ -141,6 +141,9 @@ TEST_F(GcoordctlTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {
   ASSERT_EQ(shown.size(), 1u);
   EXPECT_EQ(shown[0]["victim"], two["session"]);
   EXPECT_EQ(shown[0]["cycle"].size(), 2u);
+  const auto counts = ctl_.json({"status"})["nodes"][0]["deadlocks"];
+  EXPECT_EQ(counts["ended"], "1");
+  EXPECT_EQ(counts["oversized"], "0");
   ctl_.json({"lock", "release", "b", "--token", two["token"], "--session", two["session"]});
   EXPECT_EQ(older.wait_for(kPatience), 0);
 }

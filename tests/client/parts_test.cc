@@ -3,10 +3,13 @@
 #include "client/leader_cache.h"
 #include "client/operation.h"
 #include "client/sequence_window.h"
+#include "client/session_record.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace gcoord::client {
 namespace {
@@ -84,6 +87,25 @@ TEST(OperationTable, DoesNotFindAnOldUseOfAPlace) {
   EXPECT_EQ(table.take(first), nullptr);
   EXPECT_EQ(table.size(), 1u);
   EXPECT_EQ(table.find(~std::uint64_t{0}), nullptr);
+}
+
+// What a session that ends is spared looking for among all operations, when it has none.
+TEST(OperationTable, CountsWhatEachSessionHasUnderWay) {
+  OperationTable table;
+  const auto busy = std::make_shared<SessionRecord>();
+  const auto idle = std::make_shared<SessionRecord>();
+  std::vector<std::uint64_t> ids;
+  for (int k = 0; k < 3; ++k) {
+    auto operation = std::make_unique<Operation>();
+    operation->session = busy;
+    ids.push_back(table.add(std::move(operation)));
+  }
+  table.add(std::make_unique<Operation>());
+  EXPECT_EQ(busy->operation_count, 3u);
+  EXPECT_EQ(idle->operation_count, 0u);
+  EXPECT_NE(table.take(ids[1]), nullptr);
+  EXPECT_EQ(table.take(ids[1]), nullptr);
+  EXPECT_EQ(busy->operation_count, 2u);
 }
 
 }  // namespace

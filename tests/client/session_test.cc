@@ -208,6 +208,34 @@ TEST_F(SessionLife, ClosesAtEveryNode) {
   EXPECT_TRUE(session.close().ok()) << "closing twice is closing once";
 }
 
+// The keeper finds a session by its place, and places change hands when sessions are closed.
+TEST_F(SessionLife, ThoseThatAreLeftAreRenewedWhicheverOthersWereClosed) {
+  std::atomic<std::uint64_t> opened{100};
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::OpenSession) {
+      reply.slot.extra = ++opened;
+    }
+    return reply;
+  });
+  Client client = connect();
+  std::vector<Session> sessions;
+  for (int k = 0; k < 6; ++k) {
+    sessions.push_back(open(client, nine_seconds()));
+  }
+  for (const std::size_t closed : {1u, 5u, 0u}) {
+    EXPECT_TRUE(sessions[closed].close().ok());
+  }
+  next_round();
+  const auto renewed =
+      rpc::decode_keep_alive(rpc::bytes_of(cluster_.requests(RequestKind::KeepAlive)[0].payload));
+  std::set<std::uint64_t> ids;
+  for (const SessionId session : renewed.value()) {
+    ids.insert(session.value);
+  }
+  EXPECT_EQ(ids, (std::set<std::uint64_t>{103, 104, 105}));
+}
+
 TEST_F(SessionLife, IsClosedByItsDestructorEvenRightBeforeTheClient) {
   {
     Client client = connect();

@@ -28,6 +28,7 @@ constexpr std::uint32_t kShards = 3000;
 class DeviceTurnTreesGpu : public testing::Test {
  protected:
   void SetUp() override {
+    chaos::ask_for_queues();
     const auto count = netcore::gpu_count();
     if (!count.ok()) {
       GTEST_SKIP() << count.status().to_string();
@@ -37,11 +38,11 @@ class DeviceTurnTreesGpu : public testing::Test {
     }
   }
 
-  void start(std::uint32_t block_stripes, std::uint32_t hash_blocks) {
+  void start(std::uint32_t hash_blocks) {
     TurnClusterOptions options;
     options.shape = {.shard_count = kShards,
-                     .stripe_count = 16 * block_stripes,
-                     .block_stripes = block_stripes,
+                     .stripe_count = 128,
+                     .block_stripes = 8,
                      .log_slots = 64,
                      .entries_max = 16,
                      .wide_count = 512};
@@ -53,13 +54,17 @@ class DeviceTurnTreesGpu : public testing::Test {
     auto made = chaos::make_device_turn_cluster(options, devices_);
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     cluster_ = std::move(made).value();
+    const auto places = chaos::hash_places(devices_, 4);
+    ASSERT_TRUE(places.ok()) << places.status().to_string();
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      auto hashing = HashingNode::start(*cluster_, n, places.value()[n], kLifeNs);
+      ASSERT_TRUE(hashing.ok()) << hashing.status().to_string();
+      hashing_[n] = std::move(hashing).value();
+    }
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       auto node = PersistentNode::start(*cluster_, n, devices_[n], kLifeNs);
       ASSERT_TRUE(node.ok()) << node.status().to_string();
       nodes_[n] = std::move(node).value();
-      auto hashing = HashingNode::start(*cluster_, n, devices_[n], kLifeNs);
-      ASSERT_TRUE(hashing.ok()) << hashing.status().to_string();
-      hashing_[n] = std::move(hashing).value();
     }
   }
 
@@ -112,7 +117,7 @@ class DeviceTurnTreesGpu : public testing::Test {
 };
 
 TEST_F(DeviceTurnTreesGpu, EveryReplicaHasTheRootsOfTheCpusTreesOverWhatWasDecided) {
-  start(7, 40);
+  start(32);
   wait_ms(300);
   for (const std::uint32_t batch : {1u, 4u, 16u}) {
     feed(batch);
@@ -126,7 +131,7 @@ TEST_F(DeviceTurnTreesGpu, EveryReplicaHasTheRootsOfTheCpusTreesOverWhatWasDecid
 
 // One block hashes for each node, which cannot keep pace: leaders hold back, and nothing is lost.
 TEST_F(DeviceTurnTreesGpu, LeadersHoldBackForTreesThatCannotKeepPace) {
-  start(1, 1);
+  start(1);
   wait_ms(300);
   feed(16);
   wait_ms(100);

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -106,6 +108,31 @@ TEST(SessionLeasesTest, S2AKeepAliveOfAnExpiredSessionIsAnAnswerAndNoError) {
   ASSERT_EQ(renew().size(), 1u);
   EXPECT_EQ(renew()[0].state, rpc::KeepAliveState::Expired);
   EXPECT_EQ(show(bench, 4711).row.remaining_ms, 0u);
+}
+
+// More than are asked for ahead (renew_ahead.h), in no order, some twice and one that nobody knows.
+TEST(SessionLeasesTest, S3OneKeepAliveRenewsManyInAnyOrderAndNamesWhoIsMissed) {
+  constexpr std::uint64_t kSessions = 300;
+  LockBench bench;
+  bench.lead_all();
+  for (std::uint64_t session = 1; session <= kSessions; ++session) {
+    bench.acquire(session, 1, "job/" + std::to_string(session), 0, 1000);
+  }
+  bench.decide();
+  std::vector<SessionId> asked = {SessionId{77'777}, SessionId{5}};
+  for (std::uint64_t session = kSessions; session > 1; --session) {
+    asked.push_back(SessionId{session});
+  }
+  for (int k = 0; k < 4; ++k) {
+    bench.pass_ms(300);
+    const auto reply = bench.sink.take(
+        bench.send(bench.slot(RequestKind::KeepAlive), rpc::encode_keep_alive(asked)));
+    const auto missed = rpc::decode_keep_alive_reply(reply.payload).value();
+    ASSERT_EQ(missed.size(), 1u);
+    EXPECT_EQ(missed[0].session.value, 77'777u);
+  }
+  bench.decide();
+  EXPECT_EQ(bench.service->locks().usage().sessions, kSessions - 1);  // The first was not named.
 }
 
 TEST(SessionLeasesTest, S5ShowSaysWhatIsLeftWhatWasGrantedAndWhatIsAttached) {

@@ -5,6 +5,7 @@
 #include "tests/server/watch_world.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 namespace gcoord::server {
@@ -237,6 +238,32 @@ TEST_F(WatchDeskTest, ProgressIsToldOnDemandAndAtItsIntervalAfterTheEvents) {
   EXPECT_TRUE(hear(1).progress.empty());
   node_.desk().on_sweep(node_.now_ms + 1000, true);
   EXPECT_EQ(hear(1).progress.size(), 1u);
+}
+
+TEST_F(WatchDeskTest, W5AThousandWatchesOfOneNameAreEachToldOfEachChangeOnce) {
+  constexpr std::uint64_t kEach = 1000;
+  for (const std::uint64_t connection : {1u, 2u}) {
+    for (std::uint64_t k = 1; k <= kEach; ++k) {
+      node_.open(connection, k, {.text = "a"});
+    }
+    hear(connection);
+  }
+  const std::uint64_t revision = acquire("a");
+  node_.turn();
+  for (const std::uint64_t connection : {1u, 2u}) {
+    std::set<std::uint64_t> told;
+    for (const auto& each : node_.sink.sent[connection]) {
+      EXPECT_TRUE(told.insert(each.slot.request_id).second);
+    }
+    EXPECT_EQ(told.size(), kEach);
+    const auto blocks = hear(connection).blocks;
+    ASSERT_EQ(blocks.size(), kEach);
+    EXPECT_EQ(blocks.front().revision.value, revision);
+    EXPECT_EQ(blocks.front(), blocks.back());
+  }
+  node_.sink.gone.insert(1);
+  node_.desk().on_sweep(node_.now_ms, true);
+  EXPECT_EQ(node_.desk().watch_count(), kEach);
 }
 
 TEST_F(WatchDeskTest, ACloseEndsTheWatchAndNothingFollows) {

@@ -124,27 +124,18 @@ class World {
     const ShardId other{(shard.value + 1) % options_.shard_count};
     const std::uint32_t moves = cpu_.residence(shard, hash).value_or(NameResidence{}).move_number;
     const std::uint32_t kind = below(4);
-    if (kind < 2) {
-      return make_move_out(name_, other);
+    if (kind < 3) {
+      return kind < 2 ? make_move_out(name_, other) : make_move_done(hash, 1 + below(moves + 1));
     }
-    if (kind == 2) {
-      return make_move_done(hash, moves + 1 - below(moves + 1));
+    MoveInFields fields{.from = other, .number = moves + (moves == 0 ? 1 : below(2))};
+    fields.name_bytes = static_cast<std::uint16_t>(name_.size());
+    fields.token_last = cpu_.shard(shard).token_last + 2;
+    for (std::uint32_t left = below(5); left > 0; --left) {
+      name_ += static_cast<char>(1 + below(7)) + std::string("\0\0\0\0\0\0\0d\0\0\0", 11);
+      fields.token = FencingToken{fields.token_last - 1};
     }
-    const auto name_bytes = static_cast<std::uint16_t>(name_.size());
-    const std::uint32_t sessions = below(5);
-    for (std::uint32_t i = 0; i < sessions; ++i) {
-      name_ += static_cast<char>(1 + below(7));
-      name_.append(7, '\0');
-      name_ += static_cast<char>(100);
-      name_.append(3, '\0');
-    }
-    const std::uint64_t granted = cpu_.shard(shard).token_last + 1;
-    return make_move_in({.from = other,
-                         .number = moves + 1 - (moves == 0 ? 0 : below(2)),
-                         .token = FencingToken{sessions == 0 ? 0 : granted},
-                         .token_last = granted + 1,
-                         .name_bytes = name_bytes,
-                         .text = name_});
+    fields.text = name_;
+    return make_move_in(fields);
   }
 
   // A break, or the end of a delay.

@@ -25,11 +25,15 @@ struct BenchOptions {
   std::uint32_t clients = 256;
   std::uint32_t names = 10'000'000;  // Of locks.
   std::uint32_t leases = 1'000'000;
+  std::uint32_t watches = 1'000'000;   // Of one name, at most.
+  std::string part = "all";            // Of a benchmark that has parts.
+  std::string node_cores;              // What nodes run on; empty: what the benchmark does.
   std::string skew = "uniform";        // Of names: uniform or zipf.
   std::string durability = "durable";  // Of the cluster: durable or memory.
   std::string device = "cpu";          // What runs: cpu, cuda:N, or cuda:N,cuda:M.
   std::string turn = "host";           // Of the cluster's nodes: host or resident.
   std::uint32_t tick_ms = 10;          // Of the cluster's nodes.
+  std::string hash;                    // Of turn: see turn/turn_hash.h; empty: nothing is hashed.
 };
 
 using BenchResult = Result<nlohmann::ordered_json>;

@@ -18,6 +18,7 @@
 #include "bench/scale.h"
 #include "bench/step.h"
 #include "bench/sweeps.h"
+#include "bench/turn/hash_plan.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
 #include "bench/watch.h"
@@ -82,6 +83,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"leases",
      "CPU of renewing many leases, lateness when all end together, failover with them",
      &bench_leases,
+     kDefaultShards},
+    {"etcd-leases",
+     "the same of etcd alone, by number of leases",
+     &bench_etcd_leases,
      kDefaultShards},
     {"bully",
      "messages that the bully algorithm takes to elect a coordinator, by number of nodes",
@@ -190,13 +195,40 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       "--device",
       options.device,
       "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
+  if (std::string_view{benchmark.name} == "turn") {
+    command
+        .add_option("--hash",
+                    options.hash,
+                    "commit rates with and without Merkle trees on every replica, alternating; "
+                    "W[:P],...: W stripes of a turn to a multiprocessor (5 to 8), on P percent "
+                    "of them, and hashing on the rest")
+        ->check(CLI::Validator{[](std::string& text) {
+                                 const auto plans = parse_hash_plans(text);
+                                 return plans.ok() ? std::string{} : plans.status().message();
+                               },
+                               "PLANS"});
+  }
   if (std::string_view{benchmark.name} == "elections") {
     command.add_option("--names", options.names, "elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));
   }
+  if (std::string_view{benchmark.name} == "etcd-leases") {
+    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
+        ->check(CLI::Range(1000, 10'000'000));
+  }
   if (std::string_view{benchmark.name} == "leases") {
     command.add_option("--leases", options.leases, "live leases")
         ->check(CLI::Range(100, 10'000'000));
+    command
+        .add_option("--part",
+                    options.part,
+                    "what is measured: all (default), steady (renewals, and all that end together) "
+                    "or failover")
+        ->check(CLI::IsMember({"all", "steady", "failover"}));
+  }
+  if (std::string_view{benchmark.name} == "watch") {
+    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
+        ->check(CLI::Range(1, 1'000'000));
   }
   if (is_locks) {
     command.add_option("--names", options.names, "lock names")
@@ -204,6 +236,10 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
     command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
         ->check(CLI::IsMember({"uniform", "zipf"}));
   }
+  command.add_option(
+      "--node-cores",
+      options.node_cores,
+      "cores that nodes run on, for example 0,1 or 0-1; the benchmark keeps its own");
   command.add_option("--directory", options.directory, "where clusters keep their files");
   command.add_option("--results", arguments.results_directory, "where the result is kept");
   command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");

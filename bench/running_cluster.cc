@@ -1,5 +1,6 @@
 #include "bench/running_cluster.h"
 
+#include "bench/core_set.h"
 #include "chaos/process/cluster_watch.h"
 
 #include <algorithm>
@@ -65,13 +66,16 @@ Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions
   cluster.arguments_of_node = devices_of_nodes(options.device, cluster.node_count);
   GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
   std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};
-  GCOORD_TRY_STATUS(running->open());
+  GCOORD_TRY_STATUS(running->open(options.node_cores));
   return running;
 }
 
-Status RunningCluster::open() {
+Status RunningCluster::open(const std::string& cores) {
   const auto began = std::chrono::steady_clock::now();
-  GCOORD_TRY_STATUS(nodes_.start_all(kStartTimeout));
+  {
+    GCOORD_TRY(const OnCores there, OnCores::of(cores));
+    GCOORD_TRY_STATUS(nodes_.start_all(kStartTimeout));
+  }
   ready_after_ = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
   client::ClientOptions options;

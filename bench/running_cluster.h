@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::bench {
@@ -42,7 +43,7 @@ class RunningCluster {
 
  private:
   RunningCluster(chaos::ScratchDirectory scratch, chaos::LocalCluster nodes);
-  Status open();
+  Status open(const std::string& cores);
 
   chaos::ScratchDirectory scratch_;
   chaos::LocalCluster nodes_;

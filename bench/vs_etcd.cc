@@ -1,5 +1,6 @@
 #include "bench/vs_etcd.h"
 
+#include "bench/core_set.h"
 #include "bench/etcd/etcd_target.h"
 #include "bench/load/gcoord_target.h"
 #include "bench/load/load_report.h"
@@ -17,6 +18,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::uint32_t kNodes = 3;
+
+// One client that keeps so many names under way.
+constexpr std::uint32_t kPipelined = 1024;
 
 struct EtcdWay {
   EtcdRecipe recipe;
@@ -57,13 +61,20 @@ class Comparison {
   }
 
  private:
+  Result<chaos::EtcdCluster> start_etcd(const chaos::ScratchDirectory& scratch) const {
+    GCOORD_TRY(const OnCores there, OnCores::of(options_.node_cores));
+    return chaos::EtcdCluster::start(scratch.path(), kNodes);
+  }
+
   LoadOptions load() const { return {.measured = options_.measured}; }
 
   Result<ordered_json> measure_etcd(const chaos::EtcdCluster& cluster,
                                     const EtcdWay& way,
                                     std::uint32_t clients,
-                                    const LoadOptions& length) {
+                                    const LoadOptions& length,
+                                    bool pipelined = false) {
     EtcdOptions target;
+    target.one_lease = pipelined;
     target.endpoints = cluster.endpoints();
     target.clients = clients;
     target.connections = std::min(way.connections, clients);
@@ -71,14 +82,14 @@ class Comparison {
     target.spread = way.spread;
     target.name_prefix = "bench-" + std::to_string(++prefix_count_);
     GCOORD_TRY(const LoadResult result, run_etcd(target, length));
-    return report_load(result, "etcd", clients);
+    return report_load(result, pipelined ? "etcd, one lease" : "etcd", clients);
   }
 
   // Tries every way briefly; many clients and one client may each have another best one.
   Result<ordered_json> choose_ways() {
     std::fprintf(stderr, "etcd: which way serves it best?\n");
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
-    GCOORD_TRY(const auto cluster, chaos::EtcdCluster::start(scratch.path(), kNodes));
+    GCOORD_TRY(const auto cluster, start_etcd(scratch));
     const LoadOptions brief{.warm_up = std::chrono::seconds{1},
                             .measured = std::chrono::seconds{2}};
     ordered_json tried = ordered_json::array();
@@ -102,26 +113,33 @@ class Comparison {
 
   Result<ordered_json> run_etcd_once() {
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
-    GCOORD_TRY(const auto cluster, chaos::EtcdCluster::start(scratch.path(), kNodes));
+    GCOORD_TRY(const auto cluster, start_etcd(scratch));
     GCOORD_TRY(ordered_json one, measure_etcd(cluster, one_way_, 1, load()));
     GCOORD_TRY(ordered_json many, measure_etcd(cluster, many_way_, options_.clients, load()));
-    return ordered_json{{"many", std::move(many)}, {"one", std::move(one)}};
+    GCOORD_TRY(ordered_json piped, measure_etcd(cluster, many_way_, kPipelined, load(), true));
+    return ordered_json{
+        {"many", std::move(many)}, {"one", std::move(one)}, {"pipelined", std::move(piped)}};
   }
 
-  Result<ordered_json> measure_gcoord(const RunningCluster& cluster, std::uint32_t clients) {
+  Result<ordered_json> measure_gcoord(const RunningCluster& cluster,
+                                      std::uint32_t clients,
+                                      bool pipelined = false) {
     GcoordOptions target;
+    target.one_session = pipelined;
     target.endpoints = cluster.nodes().endpoints();
     target.clients = clients;
     target.name_prefix = "bench-" + std::to_string(++prefix_count_);
     GCOORD_TRY(const LoadResult result, run_gcoord(target, load()));
-    return report_load(result, "gcoord", clients);
+    return report_load(result, pipelined ? "gcoord, one session" : "gcoord", clients);
   }
 
   Result<ordered_json> run_gcoord_once() {
     GCOORD_TRY(const auto cluster, RunningCluster::start(options_, options_.shards));
     GCOORD_TRY(ordered_json one, measure_gcoord(*cluster, 1));
     GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients));
-    return ordered_json{{"many", std::move(many)}, {"one", std::move(one)}};
+    GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, true));
+    return ordered_json{
+        {"many", std::move(many)}, {"one", std::move(one)}, {"pipelined", std::move(piped)}};
   }
 
   static double median_of(const ordered_json& runs,
@@ -148,16 +166,21 @@ class Comparison {
         {"clients", options_.clients},
         {"seconds", std::chrono::duration<double>(options_.measured).count()},
         {"shards", options_.shards},
+        {"node_cores", options_.node_cores},
+        {"pipelined_names", kPipelined},
         {"etcd_tried", tried},
         {"runs", runs}};
     for (const char* system : {"gcoord", "etcd"}) {
       const std::string name{system};
       result[name + "_pairs_per_s"] = rounded(median_of(runs, system, "many", "pairs_per_s"));
+      result[name + "_pipelined_pairs_per_s"] =
+          rounded(median_of(runs, system, "pipelined", "pairs_per_s"));
       result[name + "_p50_ms"] = rounded(median_of(runs, system, "one", "pair_p50_ms"));
       result[name + "_lock_p50_ms"] = rounded(median_of(runs, system, "one", "lock_p50_ms"));
     }
     result["lock_p50_ratio"] = rounded(ratio_of(runs, "one", "lock_p50_ms"));
     result["pairs_ratio"] = rounded(ratio_of(runs, "many", "pairs_per_s"));
+    result["pipelined_ratio"] = rounded(ratio_of(runs, "pipelined", "pairs_per_s"));
     result["p50_ratio"] = rounded(ratio_of(runs, "one", "pair_p50_ms"));
     return result;
   }

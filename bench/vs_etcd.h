@@ -13,4 +13,9 @@ namespace gcoord::bench {
 // one client, median of a pair).
 BenchResult bench_vs_etcd(const BenchOptions& options);
 
+// "etcd_levels": etcd alone with 1,000 to 100,000 leases, at most options.leases, of TTL 10 s with
+// a key each: CPU of the busiest node while 16 clients renew them, how late they end together, and
+// what that does to other requests. A level that etcd does not reach is shown as far as it got.
+BenchResult bench_etcd_leases(const BenchOptions& options);
+
 }  // namespace gcoord::bench

@@ -3,10 +3,22 @@
 
 namespace gcoord::bench {
 
-BenchResult bench_vs_etcd(const BenchOptions&) {
+namespace {
+
+BenchResult absent() {
   return Status{StatusCode::FailedPrecondition,
                 "this gcoord-bench was built without gRPC; `./gcoord bench vs-etcd` installs "
                 "libgrpc++-dev and protobuf-compiler-grpc and builds it with them"};
+}
+
+}  // namespace
+
+BenchResult bench_vs_etcd(const BenchOptions&) {
+  return absent();
+}
+
+BenchResult bench_etcd_leases(const BenchOptions&) {
+  return absent();
 }
 
 }  // namespace gcoord::bench

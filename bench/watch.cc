@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
-constexpr std::array<std::uint32_t, 4> kLevels = {1, 1'000, 10'000, 100'000};
+constexpr std::array<std::uint32_t, 5> kLevels = {1, 1'000, 10'000, 100'000, 1'000'000};
 constexpr std::uint32_t kWatchesOfConnection = 1'000;
 constexpr const char* kName = "bench/watched";
 
@@ -128,6 +128,9 @@ BenchResult bench_watch(const BenchOptions& options) {
   Changer changer(session.value());
   ordered_json levels = ordered_json::array();
   for (const std::uint32_t watches : kLevels) {
+    if (watches > options.watches) {
+      break;
+    }
     GCOORD_TRY(ordered_json level, measure(options, *cluster, changer, watches));
     levels.push_back(std::move(level));
   }
@@ -135,6 +138,7 @@ BenchResult bench_watch(const BenchOptions& options) {
   const double p99 = levels.back()["told_p99_ms"];
   return ordered_json{{"seconds", std::chrono::duration<double>(options.measured).count()},
                       {"shards", options.shards},
+                      {"node_cores", options.node_cores},
                       {"levels", std::move(levels)},
                       {"told_p50_ms", p50},
                       {"told_p99_ms", p99}};

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 namespace gcoord::cli {
 
@@ -20,6 +21,7 @@ struct LookOptions {
   bool waiters = false;
   std::string prefix;
   std::uint32_t limit = 1000;
+  std::optional<std::uint64_t> at_index;
   ReadFlags read;
 };
 
@@ -53,6 +55,16 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
+// Who holds a lock together, or the one who has it alone: nodes list only the former.
+std::vector<client::Holder> holders_of(const client::LockDescription& lock) {
+  const bool alone = lock.holders.empty() && lock.hold_count != 0 && lock.holder_session != 0;
+  return alone ? std::vector<client::Holder>{{lock.holder_session,
+                                              lock.token,
+                                              lock.acquired_index,
+                                              1}}
+               : lock.holders;
+}
+
 // The same, and what only one lock is asked for. A note that is no text is shown as hexadecimal.
 Json details_json(const client::LockDescription& lock) {
   Json json = lock_json(lock);
@@ -60,7 +72,7 @@ Json details_json(const client::LockDescription& lock) {
   json["delayed"] = lock.hold_count == 0;
   json["permits_max"] = lock.permits_max;
   json["holders"] = Json::array();
-  for (const client::Holder& holder : lock.holders) {
+  for (const client::Holder& holder : holders_of(lock)) {
     json["holders"].push_back({{"session", std::to_string(holder.session_id)},
                                {"token", std::to_string(holder.token)},
                                {"acquired_index", std::to_string(holder.acquired_index)},
@@ -74,6 +86,17 @@ Json details_json(const client::LockDescription& lock) {
   return json;
 }
 
+int print_reading(Context& context,
+                  const LookOptions& options,
+                  const client::LockReading& reading) {
+  const bool held = reading.lock.has_value();
+  Json json = held ? details_json(*reading.lock) : Json{{"name", options.name}};
+  json["held"] = held;
+  add_freshness(json, reading.at);
+  context.output().print_facts(json);
+  return static_cast<int>(held ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+}
+
 // A lock within the freshness that the flags ask for.
 int read_lock(Context& context, client::Client& client, const LookOptions& options) {
   const auto how = read_options(context, options.read);
@@ -84,18 +107,25 @@ int read_lock(Context& context, client::Client& client, const LookOptions& optio
   if (!reading.ok()) {
     return context.fail(client, reading.status());
   }
-  const bool held = reading.value().lock.has_value();
-  Json json = held ? details_json(*reading.value().lock) : Json{{"name", options.name}};
-  json["held"] = held;
-  add_freshness(json, reading.value().at);
-  context.output().print_facts(json);
-  return static_cast<int>(held ? rpc::ExitCode::Ok : rpc::ExitCode::Negative);
+  return print_reading(context, options, reading.value());
+}
+
+// A lock as it was at an index of its shard's log.
+int read_past(Context& context, client::Client& client, const LookOptions& options) {
+  const auto reading = client.read_at(options.name, *options.at_index, options.read.node);
+  if (!reading.ok()) {
+    return context.fail(client, reading.status());
+  }
+  return print_reading(context, options, reading.value());
 }
 
 int get(Context& context, const LookOptions& options) {
   auto client = context.connect();
   if (!client.has_value()) {
     return context.exit_code();
+  }
+  if (options.at_index.has_value()) {
+    return read_past(context, *client, options);
   }
   if (!options.read.plain()) {
     return read_lock(context, *client, options);
@@ -265,6 +295,16 @@ void add_lock_look_commands(CLI::App& lock, Context& context) {
   add_lock_name(*verb, options->name);
   verb->add_flag("--waiters", options->waiters, "name the waiters too");
   add_read_flags(*verb, options->read);
+  CLI::Option* at_index =
+      verb->add_option(
+              "--at-index",
+              options->at_index,
+              "as it was when its shard's log had come to this index, from the history that "
+              "nodes keep")
+          ->type_name("N");
+  for (const char* other : {"--consistency", "--max-staleness", "--after", "--waiters"}) {
+    at_index->excludes(verb->get_option(other));
+  }
 
   verb = add_verb(lock, context, options, "list", "list the locks that are held", list);
   verb->alias("ls");

@@ -133,7 +133,11 @@ Result<Json> op_transfer(Cluster& cluster, const StepFields& fields) {
 
 Result<Json> op_read_index(Cluster& cluster, const StepFields& fields) {
   GCOORD_TRY(Replica* const replica, replica_of(cluster, fields));
-  const std::uint64_t sequence = cluster.read(replica->self(), replica->row().shard());
+  GCOORD_TRY(const bool quorum, fields.flag_or("quorum", false));
+  const std::uint64_t sequence =
+      cluster.read(replica->self(),
+                   replica->row().shard(),
+                   quorum ? consensus::ReadProof::Round : consensus::ReadProof::LeaseOrRound);
   return Json{{"sequence", std::to_string(sequence)}};
 }
 

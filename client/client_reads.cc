@@ -3,6 +3,7 @@
 #include "client/client_impl.h"
 #include "client/failure.h"
 #include "client/future_of.h"
+#include "client/past_reads.h"
 #include "client/replica_reads.h"
 
 #include <utility>
@@ -134,6 +135,14 @@ Future<Result<BatchReading<Verdict>>> Client::read_check_batch_async(
     std::span<const TokenCheck> checks, const ReadOptions& options) {
   return in_future<BatchReading<Verdict>>(
       *impl_->core(), verdicts_request(checks, options), verdicts_reading);
+}
+
+Result<LockReading> Client::read_at(std::string_view name,
+                                    std::uint64_t index,
+                                    std::uint32_t node_id) {
+  return await<Result<LockReading>>(*impl_->core(), [&](auto callback) {
+    read_past(*impl_->core(), {name, index, NodeId{node_id}}, std::move(callback));
+  });
 }
 
 Result<ReadPage> Client::read_list(const ListOptions& list, const ReadOptions& options) {

@@ -29,6 +29,12 @@ enum class ConfigurationInput : std::uint8_t {
   Installed = 3,  // Belongs to the Snapshot message in this inbox.
 };
 
+// What a read round takes for a proof that this replica still leads.
+enum class ReadProof : std::uint8_t {
+  LeaseOrRound = 0,  // The leader's lease while it is valid, which trusts clocks; else a round.
+  Round = 1,         // A quorum's answers to messages that left after the round was opened.
+};
+
 // One row of input apart from its arrays, which need not lie beside it (step_row.h): plain fields,
 // which a device keeps in registers. The owner clears it, fills it and does not change it during
 // the step.
@@ -45,8 +51,8 @@ struct InboxHead {
   std::uint8_t campaign = 0;  // Campaign now (operator or test), by pre-vote as ever.
   std::uint8_t woken = 0;     // A bulk wake: a peer's liveness changed, or the row was stalled.
   ConfigurationInput configuration_input = ConfigurationInput::None;
-  std::uint8_t reserved = 0;
-  LogIndex configuration_index;  // Applied: index of the entry.
+  ReadProof read_proof = ReadProof::LeaseOrRound;  // Of the round read_sequence.
+  LogIndex configuration_index;                    // Applied: index of the entry.
 };
 
 // One row of input as an owner on the host keeps it.

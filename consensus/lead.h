@@ -176,17 +176,18 @@ GCOORD_HD inline void on_append_reply(const Row& r, const Message& m) {
   r.shard.store_progress(slot, progress);
 }
 
-// Opens a read round, or answers at once under the lease (Raft thesis, section 6.4). Either way an
-// older open round is covered by this one.
+// Opens a read round, or answers at once under the lease where that is proof enough (Raft thesis,
+// section 6.4). Either way it takes the place of an older open round, which is answered no more: a
+// lease would not do for an owner who asked that one for a round.
 template <typename Row>
-GCOORD_HD inline void open_read(const Row& r, std::uint64_t sequence) {
+GCOORD_HD inline void open_read(const Row& r, std::uint64_t sequence, ReadProof proof) {
   r.out.read_sequence = sequence;
   if (!r.is_leader()) {
     r.out.read = ReadVerdict::Lost;
     return;
   }
   Election& election = r.election();
-  if (lease_end(r) > r.input.tick) {
+  if (proof == ReadProof::LeaseOrRound && lease_end(r) > r.input.tick) {
     r.out.read = ReadVerdict::Ready;
     r.out.read_index = r.log().commit;
     election.read_sequence = 0;

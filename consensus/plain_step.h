@@ -122,6 +122,7 @@ GCOORD_HD inline bool plain_inbox(const InboxHead& in) {
 // As restate_plain.
 GCOORD_HD inline void restate_plain_inbox(InboxHead& in) {
   in.read_sequence = 0;
+  in.read_proof = ReadProof::LeaseOrRound;
   in.transfer_to = NodeId{};
   in.snapshot_failed = NodeId{};
   in.campaign = 0;

@@ -185,7 +185,7 @@ GCOORD_HD inline void conclude(const Row& r, const InboxHead& in) {
     advance_commit(r);
   }
   if (in.read_sequence != 0) {
-    open_read(r, in.read_sequence);
+    open_read(r, in.read_sequence, in.read_proof);
   }
   if (r.is_leader()) {
     advance_read(r);

@@ -81,8 +81,8 @@ Result<std::vector<MerkleHash>> HistoryReader::fold(std::uint32_t level,
   std::vector<MerkleHash> hashes;
   hashes.reserve(end - begin);
   for (std::uint64_t at = begin; at < end;) {
-    GCOORD_TRY(const TileHashes whole, tile(level / kTileLevels, at / kTileThings));
     const std::uint64_t stop = std::min(end, (at / kTileThings + 1) * kTileThings);
+    GCOORD_TRY(const TileHashes whole, tile(level / kTileLevels, stop - 1));
     for (; at < stop; ++at) {
       const auto& hash = whole[at % kTileThings];
       if (!hash) {
@@ -122,14 +122,19 @@ Result<MerkleHash> HistoryReader::one(std::uint32_t level, std::uint64_t index) 
   return hash_node(left, right);
 }
 
-Result<TileHashes> HistoryReader::tile(std::uint32_t tile_level, std::uint64_t tile) const {
-  return tile_level == 0 ? leaf_tile(tile) : history_->tile_nodes(shard_, tile_level, tile);
+// The one that has this thing of its level.
+Result<TileHashes> HistoryReader::tile(std::uint32_t tile_level, std::uint64_t thing) const {
+  return tile_level == 0 ? leaf_tile(thing)
+                         : history_->tile_nodes(shard_, tile_level, thing / kTileThings);
 }
 
-Result<TileHashes> HistoryReader::leaf_tile(std::uint64_t tile) const {
+// A root asks for up to eight subtrees of the last tile, one after the other: that it is read and
+// hashed once is most of what a root costs.
+Result<TileHashes> HistoryReader::leaf_tile(std::uint64_t leaf) const {
+  const std::uint64_t tile = leaf / kTileThings;
   {
     const std::lock_guard lock(mutex_);
-    if (last_tile_ == tile) {
+    if (last_tile_ == tile && last_[leaf % kTileThings]) {
       return last_;
     }
   }
@@ -142,10 +147,10 @@ Result<TileHashes> HistoryReader::leaf_tile(std::uint64_t tile) const {
   }
   if (is_whole(leaves)) {
     GCOORD_TRY_STATUS(check_tile(tile, leaves));
-    const std::lock_guard lock(mutex_);
-    last_tile_ = tile;
-    last_ = leaves;
   }
+  const std::lock_guard lock(mutex_);
+  last_tile_ = tile;
+  last_ = leaves;
   return leaves;
 }
 

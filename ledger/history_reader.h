@@ -39,13 +39,13 @@ class HistoryReader final : public TreeReader {
                                        std::uint64_t index,
                                        std::size_t count) const;
   Result<MerkleHash> one(std::uint32_t level, std::uint64_t index) const;
-  Result<TileHashes> tile(std::uint32_t tile_level, std::uint64_t tile) const;
-  Result<TileHashes> leaf_tile(std::uint64_t tile) const;
+  Result<TileHashes> tile(std::uint32_t tile_level, std::uint64_t thing) const;
+  Result<TileHashes> leaf_tile(std::uint64_t leaf) const;
   Status check_tile(std::uint64_t tile, const TileHashes& leaves) const;
 
   std::shared_ptr<const History> history_;
   ShardId shard_;
-  mutable std::mutex mutex_;  // Guards the last whole tile of leaves.
+  mutable std::mutex mutex_;  // Guards the last tile of leaves.
   mutable std::uint64_t last_tile_ = ~std::uint64_t{0};
   mutable TileHashes last_;
 };

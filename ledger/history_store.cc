@@ -13,7 +13,9 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <thread>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -151,9 +153,19 @@ class RocksHistoryStore final : public HistoryStore {
     return Status{};
   }
 
+  // Kind by kind: a table in memory takes keys that follow one another ten times faster than those
+  // that jump between heads and tiles, and a batch has them shard by shard.
   Status write(const HistoryBatch& batch) override {
     rocksdb::WriteBatch writes(batch.size_bytes() + 64 * batch.change_count());
+    std::map<char, std::vector<std::size_t>> kinds;
     for (std::size_t k = 0; k < batch.change_count(); ++k) {
+      kinds[batch.change(k).key.front()].push_back(k);
+    }
+    std::vector<std::size_t> order;
+    for (const auto& [kind, changes] : kinds) {
+      order.insert(order.end(), changes.begin(), changes.end());
+    }
+    for (const std::size_t k : order) {
       const HistoryBatch::Change change = batch.change(k);
       const rocksdb::Slice value{reinterpret_cast<const char*>(change.value.data()),
                                  change.value.size()};

@@ -195,8 +195,8 @@ Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
 }
 
 // Of many shards whole columns are moved: a copy costs a call, on a GPU much more than that.
-bool MerkleTrees::by_columns(std::size_t shard_count) const {
-  return shard_count * 16 >= limits_.shard_count;
+bool MerkleTrees::by_columns(std::size_t shard_count, std::size_t width) {
+  return shard_count * 16 >= width;
 }
 
 Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::uint32_t> shards) {
@@ -208,15 +208,21 @@ Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::
     frontiers[k].peaks.reserve(static_cast<std::size_t>(std::popcount(frontiers[k].size)));
     levels |= frontiers[k].size;
   }
-  const bool whole = by_columns(shards.size());
-  std::vector<Sha256Words> column(whole ? limits_.shard_count : 1);
+  if (shards.empty()) {
+    return frontiers;
+  }
+  // Those that are asked for at once mostly lie side by side.
+  const auto [low, high] = std::minmax_element(shards.begin(), shards.end());
+  const std::size_t width = std::size_t{*high} - *low + 1;
+  const bool whole = by_columns(shards.size(), width);
+  std::vector<Sha256Words> column(whole ? width : 1);
   for (std::uint32_t level = limits_.levels; level-- > 0;) {
     if ((levels >> level & 1) == 0) {
       continue;
     }
     if (whole) {
       GCOORD_TRY_STATUS(device_->copy_out(
-          column.data(), &turn_.table.peak_of(level, 0), column.size() * sizeof(Sha256Words)));
+          column.data(), &turn_.table.peak_of(level, *low), column.size() * sizeof(Sha256Words)));
     }
     for (std::size_t k = 0; k < shards.size(); ++k) {
       if ((frontiers[k].size >> level & 1) == 0) {
@@ -226,7 +232,7 @@ Result<std::vector<MerkleFrontier>> MerkleTrees::frontiers(std::span<const std::
         GCOORD_TRY_STATUS(device_->copy_out(
             column.data(), &turn_.table.peak_of(level, shards[k]), sizeof(Sha256Words)));
       }
-      frontiers[k].peaks.push_back(hash_of_words(column[whole ? shards[k] : 0]));
+      frontiers[k].peaks.push_back(hash_of_words(column[whole ? shards[k] - *low : 0]));
     }
   }
   return frontiers;
@@ -243,7 +249,7 @@ Status MerkleTrees::restore(std::span<const std::uint32_t> shards,
     size_bound_ = std::max(size_bound_, frontiers[k].size);
     levels |= frontiers[k].size;
   }
-  const bool whole = by_columns(shards.size());
+  const bool whole = by_columns(shards.size(), limits_.shard_count);
   std::vector<Sha256Words> column(whole ? limits_.shard_count : 1);
   std::vector<std::size_t> peak(shards.size());  // The next of each frontier.
   for (std::uint32_t level = limits_.levels; level-- > 0;) {

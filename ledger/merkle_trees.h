@@ -81,7 +81,7 @@ class MerkleTrees {
 
   Status allocate();
   Status check(const MerkleRuns& runs);
-  bool by_columns(std::size_t shard_count) const;
+  static bool by_columns(std::size_t shard_count, std::size_t width);
   Status check_run(const MerkleRuns& runs, std::uint32_t run) const;
   Status check_sizes();
   void count_appends();

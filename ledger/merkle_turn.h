@@ -154,15 +154,26 @@ GCOORD_HD inline std::uint32_t count_level(MerkleBlock& block,
   return total;
 }
 
-GCOORD_HD inline void hash_leaves(const MerkleTurn& turn,
-                                  const MerkleBlock& block,
-                                  std::uint32_t run_count,
-                                  std::uint32_t total) {
+// Leaves that are records in the turn's payload.
+struct PayloadLeaves {
+  const MerkleTurn& turn;
+
+  GCOORD_HD Sha256Words hash(const MerkleSpan& span, std::uint32_t k) const {
+    return hash_leaf_words(turn.payload, turn.leaves[span.leaf + k]);
+  }
+};
+
+template <typename Leaves>
+GCOORD_HD void hash_leaves(const MerkleTurn& turn,
+                           const MerkleBlock& block,
+                           std::uint32_t run_count,
+                           std::uint32_t total,
+                           const Leaves& leaves) {
   for (std::uint32_t item = block_rank(); item < total; item += block_threads()) {
     const std::uint32_t run = run_of(block, run_count, item);
     const MerkleSpan& span = block.span[run];
     const std::uint32_t k = item - block.first[run];
-    const Sha256Words hash = hash_leaf_words(turn.payload, turn.leaves[span.leaf + k]);
+    const Sha256Words hash = leaves.hash(span, k);
     const std::uint64_t index = span.size + k;
     turn.leaf_hashes[node_place(span, 0, index)] = hash;
     if (index + 1 == span.end) {
@@ -203,6 +214,30 @@ GCOORD_HD inline void take_span(const MerkleTurn& turn, std::uint32_t run, Merkl
   GCOORD_ASSERT(span.end > size && span.end >> turn.table.levels == 0);
 }
 
+// Hashes what the block's spans add to their trees, `total` leaves of which `leaves` knows the
+// hashes, and changes their peaks but not their sizes. The new nodes above them. Called by all
+// threads of a block after a count_level of level 0.
+template <typename Leaves>
+GCOORD_HD std::uint32_t append_spans(const MerkleTurn& turn,
+                                     MerkleBlock& block,
+                                     std::uint32_t run_count,
+                                     std::uint32_t total,
+                                     const Leaves& leaves) {
+  std::uint32_t nodes = 0;
+  hash_leaves(turn, block, run_count, total, leaves);
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t level = 1; level < turn.table.levels; ++level) {
+    block_meet();
+    total = count_level(block, run_count, level);
+    if (total == 0) {
+      break;
+    }
+    nodes += total;
+    hash_level(turn, block, run_count, level, total);
+  }
+  return nodes;
+}
+
 // Appends the block's runs, from `first_run` on. Called by all threads of a block.
 GCOORD_HD inline void append_runs(const MerkleTurn& turn,
                                   std::uint32_t first_run,
@@ -213,16 +248,8 @@ GCOORD_HD inline void append_runs(const MerkleTurn& turn,
     take_span(turn, first_run + run, block.span[run]);
   }
   block_meet();
-  hash_leaves(turn, block, run_count, count_level(block, run_count, 0));
-  GCOORD_UNROLL_BY(1)
-  for (std::uint32_t level = 1; level < turn.table.levels; ++level) {
-    block_meet();
-    const std::uint32_t total = count_level(block, run_count, level);
-    if (total == 0) {
-      break;
-    }
-    hash_level(turn, block, run_count, level, total);
-  }
+  const std::uint32_t total = count_level(block, run_count, 0);
+  static_cast<void>(append_spans(turn, block, run_count, total, PayloadLeaves{turn}));
   for (std::uint32_t run = block_rank(); run < run_count; run += block_threads()) {
     turn.table.size[block.span[run].shard] = block.span[run].end;
   }

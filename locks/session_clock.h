@@ -62,6 +62,10 @@ class SessionClock {
   void on_delaying(SessionRow row);
   // So many of its holds were broken more than it was told of.
   void on_broken(SessionRow row, std::int32_t change);
+
+  // How many those are.
+  std::uint32_t broken_count(SessionRow row) const { return rows_[row.value].broken_count; }
+
   // The registration is gone; of sessions that are `over` as a whole this is remembered for a
   // while.
   void on_removed(SessionRow row, bool over);

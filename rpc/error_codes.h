@@ -163,6 +163,12 @@ enum class ErrorCode : std::uint32_t {
   StalenessExceeded = 6304,
   IndexNotReached = 6305,
   SessionElsewhere = 6306,
+
+  PastCompacted = 6320,
+  PastFuture = 6321,
+  PastTooLong = 6322,
+  PastUnsupported = 6323,
+
   CheckFailing = 6350,
   SessionUnhealthy = 6351,
   CheckInvalid = 6352,

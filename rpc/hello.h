@@ -36,9 +36,11 @@ enum class Feature : std::uint64_t {
   Sessions = 256,        // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
   Deadlocks = 512,       // RequestFlag::Blocks, LockDeadlocks.
   LedgerPruning = 2048,  // LedgerPrune.
+  Past = 8192,           // LockGetAt.
 };
 
-inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048;
+inline constexpr std::uint64_t kFeatures =
+    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 8192;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -47,6 +47,7 @@ constexpr KindName kKindNames[] = {
     {RequestKind::SessionGrant, "session_grant"},
     {RequestKind::SessionShow, "session_show"},
     {RequestKind::SessionList, "session_list"},
+    {RequestKind::LockGetAt, "lock_get_at"},
 };
 
 // By number: asked for every request that comes.

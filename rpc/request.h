@@ -63,6 +63,9 @@ enum class RequestKind : std::uint16_t {
   SessionGrant = 82,  // session, ttl_ms; shard = its home. Reply: extra = session id, ttl_ms.
   SessionShow = 83,   // session. Reply payload: SessionRow, as this node sees it.
   SessionList = 84,   // Payload: SessionQuery. Reply payload: SessionPage.
+  // A lock as of an index of its shard. deadline_ms; payload: PastQuery. Reply payload: PastReply.
+  // Feature::Past.
+  LockGetAt = 112,
 };
 
 // "lock_acquire" and the like; "unknown" for a number outside the enum.

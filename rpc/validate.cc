@@ -4,6 +4,7 @@
 #include "rpc/election_messages.h"
 #include "rpc/force_messages.h"
 #include "rpc/lock_messages.h"
+#include "rpc/past_messages.h"
 
 namespace gcoord::rpc {
 namespace {
@@ -139,6 +140,11 @@ ErrorCode check_grant(const RequestSlot& slot, const RequestLimits& limits) {
   return check_ttl(slot.ttl_ms, limits);
 }
 
+ErrorCode check_past(std::span<const std::byte> payload) {
+  const auto query = decode_past_query(payload);
+  return query.ok() ? check_name(query.value().name) : ErrorCode::PayloadMalformed;
+}
+
 ErrorCode check_shard(const RequestSlot& slot, const RequestLimits& limits) {
   const bool all = slot.kind == RequestKind::CloseSession && slot.shard == kAllShards;
   return all || slot.shard < limits.shard_count ? ErrorCode::None : ErrorCode::ShardOutOfRange;
@@ -208,6 +214,8 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::LockReadList:
     case RequestKind::SessionList:
       return ErrorCode::None;
+    case RequestKind::LockGetAt:
+      return check_past(payload);
     case RequestKind::SessionGrant:
       return check_grant(slot, limits);
     case RequestKind::SessionShow:

@@ -309,6 +309,21 @@ class TurnStripe {
       turn_row(t_, place, meant, leads, credit_mask(up_to, credit));
     }
     warp_sync();
+    if (is_hashed(t_.node)) {
+      tell_trees();
+    }
+  }
+
+  // What the rows of the turn have applied may be hashed.
+  GCOORD_HD void tell_trees() {
+    for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
+      const std::uint32_t place = base + warp_rank();
+      if (place < t_.place_count) {
+        const std::uint32_t row = t_.desk.row[place];
+        t_.node.trees.decide(row, t_.node.applied[row]);
+      }
+    }
+    warp_sync();
   }
 
   // Clients first: who waits for an answer waits for nothing else.
@@ -349,6 +364,7 @@ class TurnStripe {
     counts.stalled += tally.stalled;
     counts.dropped += tally.dropped;
     counts.applied += tally.applied;
+    counts.held += tally.held;
     counts.unreplied += tally.unreplied;
     counts.led += static_cast<std::uint64_t>(static_cast<std::int32_t>(tally.led));
     if (tally.elected != 0) {

@@ -66,6 +66,11 @@ GCOORD_HD void store_snapshot(const RowTurn<Service>& r, const consensus::Outbox
     const netcore::Slot* slot = r.slot_of(out.snapshot_installed - 1u);
     r.node.service.install(r.row, slot[kSnapshotSlots]);
     r.node.applied[r.row] = LogIndex{consensus::load_chunk(slot->bytes + 16).word[1]};
+    if constexpr (Service::kHashed) {
+      if (r.node.trees.any()) {
+        r.node.trees.lose(r.row);
+      }
+    }
     if constexpr (Service::kTellsHost) {
       r.owe(kTurnInstallOwed);
     }

@@ -41,6 +41,7 @@ struct TurnTally {
   std::uint32_t unreplied;
   std::uint32_t led;      // May wrap: rows won less rows lost.
   std::uint32_t elected;  // Rows that became leader.
+  std::uint32_t held;     // Rows that took less than was offered: StripeCounts::held.
   std::uint32_t exhausted;
 };
 

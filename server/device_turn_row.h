@@ -58,14 +58,58 @@ GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uin
 
 // --- Before the step
 
-// Entries that a log page takes beyond what it holds; the last ones are for what a row must append
-// itself, like a leader's no-op. Where the host is slow to hear, entries stay longer than they are
-// decided, so a page can be full.
+// Whether somebody keeps trees of the rows' logs.
 template <typename Service>
-GCOORD_HD std::uint32_t page_room(const TurnShape& shape, const consensus::Log& log) {
-  constexpr std::uint32_t kOwn = Service::kTellsHost ? 2 : 0;
+GCOORD_HD bool is_hashed(const TurnNode<Service>& node) {
+  if constexpr (Service::kHashed) {
+    return node.trees.any();
+  } else {
+    return false;
+  }
+}
+
+// Entries that a log page takes beyond what it holds; the last ones are for what a row must append
+// itself, like a leader's no-op. Where the host is slow to hear, or entries are slow to be hashed,
+// they stay longer than they are decided, so a page can be full.
+template <typename Service>
+GCOORD_HD std::uint32_t page_room(const TurnNode<Service>& node, const consensus::Log& log) {
+  const std::uint32_t own = Service::kTellsHost || is_hashed(node) ? 2 : 0;
   const auto used = static_cast<std::uint32_t>(log.last - log.floor);
-  return used + kOwn < shape.log_slots ? shape.log_slots - used - kOwn : 0;
+  return used + own < node.shape.log_slots ? node.shape.log_slots - used - own : 0;
+}
+
+// Entries of a page that no proposal takes where rows are hashed: a follower whose tree is behind
+// the leader's has room for what is under way, and need not drop it.
+inline constexpr std::uint32_t kHashedReserve = kTurnEntriesMax;
+
+// Up to where a row that is hashed may forget its log: what is in its tree and, while it leads,
+// what its living peers have, because a snapshot would cost them their trees.
+template <typename Service>
+GCOORD_HD LogIndex hashed_by_all(const RowTurn<Service>& r, consensus::ShardRef shard) {
+  const consensus::Hot& hot = shard.hot();
+  LogIndex to = r.node.trees.hashed_to(r.row);
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    const std::uint32_t peer = slot < hot.self_slot ? slot : slot - 1;
+    if (hot.role == consensus::Role::Leader && slot != hot.self_slot &&
+        r.desk.reading.peer[peer].live != 0) {
+      to = min_id(to, shard.progress(slot).match);
+    }
+  }
+  return to;
+}
+
+// Holds proposals back for which the page of a hashed row has no room.
+template <typename Service>
+GCOORD_HD void hold_proposals(const RowTurn<Service>& r,
+                              const consensus::Log& log,
+                              consensus::InboxHead& head) {
+  const std::uint32_t page = page_room(r.node, log);
+  const std::uint32_t room = page > kHashedReserve ? page - kHashedReserve : 0;
+  if (head.proposal_count > room) {
+    head.proposal_count = room;
+    relaxed_add(r.desk.tally.held, 1);
+  }
 }
 
 template <typename Service>
@@ -84,12 +128,18 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
     constexpr std::uint64_t kKept = Service::kEntriesKept;
     head.compact_to =
         min_id(LogIndex{applied.value > kKept ? applied.value - kKept : 0}, log.last - 1);
+    if (is_hashed(r.node)) {
+      head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
+    }
   }
   head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
   if constexpr (Service::kTellsHost) {
     head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
-    const std::uint32_t page = page_room<Service>(r.node.shape, log);
+    const std::uint32_t page = page_room(r.node, log);
     head.proposal_count = head.proposal_count < page ? head.proposal_count : page;
+  }
+  if (is_hashed(r.node)) {
+    hold_proposals(r, log, head);
   }
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < head.message_count; ++k) {
@@ -217,7 +267,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   }
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room<Service>(r.node.shape, log)};
+  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
   const bool plain = hot.role == consensus::Role::Leader
@@ -254,7 +304,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const NodeId leader_before = hot.leader;
   const LogIndex applied_before = log.applied;
   const std::uint64_t standing_before = standing_of(shard);
-  const std::uint32_t room = page_room<Service>(r.node.shape, log);
+  const std::uint32_t room = page_room(r.node, log);
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);

@@ -20,6 +20,8 @@
 //   static constexpr kTellsHost            the host hears of everything that is decided, see below
 //   static constexpr kReadmits             rows whose node has forgotten what it promised are taken
 //                                          back, see below
+//   static constexpr kHashed               where somebody keeps trees of the logs, entries stay
+//                                          until they are in them (device_turn_trees.h)
 //
 // A service that tells its host all (kTellsHost) has 64-byte entries and, in place of apply(),
 //

@@ -19,6 +19,7 @@
 #include "consensus/packed_table.h"
 #include "netcore/gpu_channel_device.h"
 #include "netcore/slot.h"
+#include "server/device_turn_trees.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -149,8 +150,9 @@ struct StripeCounts {
   std::uint64_t applied = 0;    // Commands.
   std::uint64_t requests = 0;
   std::uint64_t replies = 0;
-  std::uint64_t unreplied = 0;   // Replies for which the client left no room.
-  std::uint64_t led = 0;         // Rows that lead now.
+  std::uint64_t held = 0;       // Steps that took less because the log is full of unhashed entries.
+  std::uint64_t unreplied = 0;  // Replies for which the client left no room.
+  std::uint64_t led = 0;        // Rows that lead now.
   std::uint64_t elected_ns = 0;  // When a row last became leader.
 };
 
@@ -201,6 +203,7 @@ struct TurnNode {
   TurnClock* clock = nullptr;
   ClockState* clock_state = nullptr;
   TurnControl* control = nullptr;
+  TurnTrees trees;
   netcore::GpuChannelDevice channel[kTurnPeers];  // Band::Consensus, a lane per stripe.
   netcore::GpuChannelDevice client;  // Band::Rpc, a lane per stripe; epoch 0: there is none.
 

@@ -7,6 +7,12 @@
 
 namespace gcoord::server {
 
+bool RowReads::wants_round_before(std::uint64_t turn) const {
+  return std::any_of(fresh_.begin(), fresh_.end(), [turn](const Fresh& read) {
+    return read.turn < turn && read.way == ReadWay::Round;
+  });
+}
+
 std::vector<std::uint64_t> RowReads::take_fresh(std::uint64_t turn) {
   std::vector<std::uint64_t> cookies;
   const auto end = std::find_if(

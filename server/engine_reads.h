@@ -33,6 +33,9 @@ class RowReads {
     return !fresh_.empty() && fresh_.front().turn < turn;
   }
 
+  // Whether one of the fresh reads that arrived before the turn takes nothing but a round.
+  bool wants_round_before(std::uint64_t turn) const;
+
   // Takes the fresh reads that arrived before the turn.
   std::vector<std::uint64_t> take_fresh(std::uint64_t turn);
 

@@ -47,6 +47,8 @@ void ReplicaEngine::Core::serve_reads(RowWork& work, consensus::Inbox& in) {
   }
   if (work.reads->has_fresh_before(turn_) && !work.reads->round_open()) {
     in.read_sequence = ++read_sequence_;
+    in.read_proof = work.reads->wants_round_before(turn_) ? consensus::ReadProof::Round
+                                                          : consensus::ReadProof::LeaseOrRound;
     work.reads->open_round(in.read_sequence, work.reads->take_fresh(turn_));
   }
 }

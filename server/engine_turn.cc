@@ -32,6 +32,7 @@ void clear(Inbox& in) {
   in.message_count = 0;
   in.proposal_count = 0;
   in.read_sequence = 0;
+  in.read_proof = consensus::ReadProof::LeaseOrRound;
   in.applied = LogIndex{};
   in.compact_to = LogIndex{};
   in.storage_ack = consensus::StorageAck{};

@@ -1,8 +1,10 @@
 #include "server/head_review.h"
 
+#include "ledger/error_details.h"
 #include "ledger/tree_proof.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -21,6 +23,18 @@ HeadComparison compare_head(const ledger::TreeReader* tree, const ledger::ShardH
   }
   return root.value() == head.root ? HeadComparison{HeadVerdict::Equal}
                                    : HeadComparison{HeadVerdict::Differs, root.value()};
+}
+
+Status read_back(const ledger::TreeReader& tree, const ledger::ShardHead& head) {
+  if (tree.size() < head.size) {
+    return Status{};
+  }
+  GCOORD_TRY(const ledger::MerkleHash root, ledger::root_at(tree, head.size));
+  return root == head.root ? Status{}
+                           : Status{StatusCode::DataLoss,
+                                    "the history of shard " + std::to_string(head.shard.value) +
+                                        " is not on the disk as it was hashed",
+                                    ledger::kHistoryRot};
 }
 
 bool HeadReview::on_page(NodeId from, PageMessage page, std::uint64_t now_ms) {
@@ -50,8 +64,30 @@ bool HeadReview::on_page(NodeId from, PageMessage page, std::uint64_t now_ms) {
   return true;
 }
 
+// Of a large page what is equal in memory needs no reading. What cannot be had there, or is not
+// equal, is read.
+void HeadReview::review_in_memory(Page& page) const {
+  std::vector<ShardId> shards;
+  for (std::size_t k = kReadPerPage; k < page.exceptions.size(); ++k) {
+    shards.push_back(page.heads[page.exceptions[k].index].shard);
+  }
+  const auto own = heads_of_(shards);
+  if (!own.ok()) {
+    return;
+  }
+  std::size_t place = 0;
+  std::erase_if(page.exceptions, [&](const HeadException& each) {
+    const std::size_t k = place++;
+    return k >= kReadPerPage && own.value()[k - kReadPerPage].size != 0 &&
+           own.value()[k - kReadPerPage] == page.heads[each.index];
+  });
+}
+
 // Looks at what is behind, or was never looked at.
 void HeadReview::review(Page& page) const {
+  if (page.exceptions.size() > kReadPerPage) {
+    review_in_memory(page);
+  }
   std::erase_if(page.exceptions, [&](HeadException& each) {
     if (each.verdict != HeadVerdict::Behind) {
       return false;

@@ -23,6 +23,13 @@
 namespace gcoord::server {
 
 using TreeOf = std::function<std::shared_ptr<const ledger::TreeReader>(ShardId)>;
+// PublicationPort::heads.
+using HeadsOf =
+    std::function<Result<std::vector<ledger::ShardHead>>(std::span<const ShardId> shards)>;
+
+// Whether a tree that is read has the root that is known of it without reading. A tree that is not
+// that large yet has no say.
+Status read_back(const ledger::TreeReader& tree, const ledger::ShardHead& head);
 
 struct HeadComparison {
   HeadVerdict verdict = HeadVerdict::Unknown;
@@ -38,8 +45,13 @@ class HeadReview {
   // How long a head may be ahead of this node before that is said: some rounds of heartbeats, and
   // short beside the second within which an entry is to be published.
   static constexpr std::uint64_t kPatienceMs = 150;
+  // Heads of a page that are compared with what is read of the trees. More of them, as when many
+  // shards changed at once, are compared with what is in memory, if that is of the same size: to
+  // read a tree takes tens of microseconds, which a million shards have not.
+  static constexpr std::size_t kReadPerPage = 16;
 
-  explicit HeadReview(TreeOf tree_of) : tree_of_(std::move(tree_of)) {}
+  HeadReview(TreeOf tree_of, HeadsOf heads_of)
+      : tree_of_(std::move(tree_of)), heads_of_(std::move(heads_of)) {}
 
   // False: an old batch, or a page that does not fit the others.
   bool on_page(NodeId from, PageMessage page, std::uint64_t now_ms);
@@ -78,12 +90,14 @@ class HeadReview {
   };
 
   void review(Page& page) const;
+  void review_in_memory(Page& page) const;
   static bool any_behind(const Page& page);
   static bool agreed(const Candidate& candidate,
                      std::uint64_t first,
                      std::span<const ledger::ShardHead> heads);
 
   TreeOf tree_of_;
+  HeadsOf heads_of_;
   std::map<NodeId, Candidate> candidates_;
 };
 

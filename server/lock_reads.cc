@@ -329,19 +329,7 @@ void LockReads::finish_list(const Group& group, Tick now) {
 }
 
 rpc::LockRow LockReads::describe(const locks::HeldLock& lock, bool waiters, Tick now) const {
-  rpc::LockRow row;
-  row.name = lock.name;
-  row.shard = lock.shard;
-  row.holder = lock.holder;
-  row.token = lock.token;
-  row.acquired_index = lock.granted_at;
-  row.waiter_count = lock.waiter_count;
-  row.hold_count = lock.hold_count;
-  row.note = lock.note;
-  row.permits_limit = lock.permits_limit;
-  for (const auto& holder : lock.holders) {
-    row.holders.push_back({holder.session, holder.token, holder.granted_at, holder.permits});
-  }
+  rpc::LockRow row = row_of(lock);
   row.ttl_left_ms = session_left_ms(
       locks_.clock(),
       {.row = lock.holder_row, .ttl_ms = lock.holder_ttl_ms, .led = doors_.leads(lock.shard)},

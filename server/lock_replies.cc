@@ -92,6 +92,23 @@ rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::Token
   return rpc::CheckVerdict::Free;
 }
 
+rpc::LockRow row_of(const locks::HeldLock& lock) {
+  rpc::LockRow row;
+  row.name = lock.name;
+  row.shard = lock.shard;
+  row.holder = lock.holder;
+  row.token = lock.token;
+  row.acquired_index = lock.granted_at;
+  row.waiter_count = lock.waiter_count;
+  row.hold_count = lock.hold_count;
+  row.note = lock.note;
+  row.permits_limit = lock.permits_limit;
+  for (const auto& holder : lock.holders) {
+    row.holders.push_back({holder.session, holder.token, holder.granted_at, holder.permits});
+  }
+  return row;
+}
+
 rpc::ReplySlot error_reply(const rpc::RequestSlot& request, ErrorCode error) {
   rpc::ReplySlot reply = rpc::reply_to(request);
   const auto* entry = rpc::find_error(static_cast<std::uint32_t>(error));

@@ -21,6 +21,10 @@ rpc::ErrorCode error_of(locks::LockCode code);
 // under it, under another, or by nobody. On the thread that owns the tables.
 rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check);
 
+// A lock as it is told to clients, less what only a leader knows: how long its holder's session
+// still lives, and since when others wait.
+rpc::LockRow row_of(const locks::HeldLock& lock);
+
 // A reply with the error's canonical code and number.
 rpc::ReplySlot error_reply(const rpc::RequestSlot& request, rpc::ErrorCode error);
 

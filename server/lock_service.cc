@@ -253,6 +253,7 @@ void LockService::dispatch(ConnectionId connection,
     case RequestKind::SnapshotOpen:
     case RequestKind::SnapshotRead:
     case RequestKind::LedgerPrune:
+    case RequestKind::LockGetAt:
     case RequestKind::WatchOpen:
     case RequestKind::WatchClose:
     case RequestKind::WatchProgress:

@@ -72,6 +72,7 @@ struct LockTurnService {
   static constexpr std::uint32_t kEntriesKept = locks::kPiecesMax;
   static constexpr bool kTellsHost = true;
   static constexpr bool kReadmits = true;
+  static constexpr bool kHashed = false;
 
   LockStripe* stripes = nullptr;
   std::uint8_t* absent = nullptr;  // By row.

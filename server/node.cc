@@ -17,6 +17,7 @@
 #include "server/node_history.h"
 #include "server/node_ledger.h"
 #include "server/node_log.h"
+#include "server/past_reads.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
 #include "server/snapshot_saves.h"
@@ -207,11 +208,7 @@ class Node::Impl {
     // Its thread finds what history lacks: it is waited for, so that --rejoin hears of it.
     GCOORD_TRY_STATUS(history_.settle());
     GCOORD_TRY_STATUS(history_.service().failure());
-    GCOORD_TRY_STATUS(ledger_->start(
-        engine_->incarnation(),
-        publication_,
-        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); },
-        [this] { asio::post(context_, [] {}); }));
+    GCOORD_TRY_STATUS(start_ledger());
     device_links_ = std::make_unique<DeviceLinks>(engine_->view().stepper.name);
     reports_ = std::make_unique<StatusReports>(
         StatusSources{&options_,
@@ -227,17 +224,10 @@ class Node::Impl {
     open_saves();
     open_pruning();
     open_watches();
+    open_past();
     frontend_.set_handler(
         [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
-          if (SnapshotSaves::is_request(request.kind)) {
-            saves_->on_request(connection, request, payload);
-          } else if (LedgerPruning::is_request(request.kind)) {
-            pruning_->on_request(connection, request, payload);
-          } else if (WatchDesk::is_request(request.kind)) {
-            watches_->on_request(connection, request, payload);
-          } else {
-            service_.on_request(connection, request, payload);
-          }
+          route(connection, request, payload);
         },
         [this] { set_time(); });
     GCOORD_TRY_STATUS(frontend_.listen());
@@ -289,6 +279,16 @@ class Node::Impl {
       history_.worker().forget(shard);
     }
     return Status{};
+  }
+
+  Status start_ledger() {
+    const auto history = history_.worker().history();
+    return ledger_->start(
+        engine_->incarnation(),
+        publication_,
+        [history](ShardId shard) { return history->reader(shard); },
+        [history](std::span<const ShardId> shards) { return history->heads(shards); },
+        [this] { asio::post(context_, [] {}); });
   }
 
   // Before a generation of the directory is begun for a repair (listen_probe.h).
@@ -364,13 +364,51 @@ class Node::Impl {
         .wake = [this] { asio::post(context_, [] {}); }});
   }
 
-  void open_watches() {
-    WatchReplay::Reader reader;
-    if (options_.turn == TurnOption::Host) {  // Entries of a device are of another form.
-      reader = [history = history_.worker().history()](ShardId shard) {
-        return history->reader(shard);
-      };
+  // Whose request it is.
+  void route(ConnectionId connection,
+             const rpc::RequestSlot& request,
+             std::span<const std::byte> payload) {
+    if (SnapshotSaves::is_request(request.kind)) {
+      saves_->on_request(connection, request, payload);
+    } else if (LedgerPruning::is_request(request.kind)) {
+      pruning_->on_request(connection, request, payload);
+    } else if (WatchDesk::is_request(request.kind)) {
+      watches_->on_request(connection, request, payload);
+    } else if (PastReads::is_request(request.kind)) {
+      past_->on_request(connection, request, payload, boot_time_us() / 1000);
+    } else {
+      service_.on_request(connection, request, payload);
     }
+  }
+
+  // What was, to be applied again; empty where the entries are those of a device's log, which are
+  // of another form.
+  WatchReplay::Reader past_reader() {
+    if (options_.turn != TurnOption::Host) {
+      return {};
+    }
+    return
+        [history = history_.worker().history()](ShardId shard) { return history->reader(shard); };
+  }
+
+  void open_past() {
+    past_ = std::make_unique<PastReads>(
+        PastReadsOptions{.shard_count = options_.shards},
+        PastReads::Parts{
+            .replies = frontend_,
+            .metrics = metrics_,
+            .applied =
+                [this](ShardId shard) { return LogIndex{history_.service().applied(shard)}; },
+            .leads =
+                [this](ShardId shard) {
+                  return engine_->view(shard).role == consensus::Role::Leader;
+                },
+            .leader_hint = [this](ShardId shard) { return engine_->view(shard).leader; },
+            .history = past_reader(),
+            .wake = [this] { asio::post(context_, [] {}); }});
+  }
+
+  void open_watches() {
     watches_ = std::make_unique<WatchDesk>(
         WatchDeskOptions{.shard_count = options_.shards},
         WatchDesk::Parts{
@@ -384,7 +422,7 @@ class Node::Impl {
                     engine_->send_peer_message(peer.id, message);
                   }
                 },
-            .history = std::move(reader),
+            .history = past_reader(),
             .wake = [this] { asio::post(context_, [] {}); }});
     service_.set_tap(watches_.get());
   }
@@ -423,6 +461,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     done += watches_->advance(before_us / 1000) ? 1 : 0;
+    done += past_->advance(before_us / 1000) ? 1 : 0;
     turns_.add();
     saves_->advance(before_us / 1000);
     pruning_->advance();
@@ -577,6 +616,7 @@ class Node::Impl {
   std::unique_ptr<SnapshotSaves> saves_;
   std::unique_ptr<LedgerPruning> pruning_;
   std::unique_ptr<WatchDesk> watches_;
+  std::unique_ptr<PastReads> past_;
   std::unique_ptr<MetricsEndpoint> endpoint_;
   std::unique_ptr<LedgerEndpoint> ledger_endpoint_;  // Reads ledger_ until it is gone.
   std::vector<asio::posix::stream_descriptor> descriptors_;

@@ -79,6 +79,7 @@ std::vector<ShardId> NodeLedger::repaired_shards() const {
 Status NodeLedger::start(Incarnation incarnation,
                          PublicationService& service,
                          TreeOf tree_of,
+                         HeadsOf heads_of,
                          std::function<void()> wake) {
   tree_of_ = std::move(tree_of);
   if (!publishes()) {
@@ -92,6 +93,7 @@ Status NodeLedger::start(Incarnation incarnation,
                                     .incarnation = incarnation,
                                     .directory = options_.data_directory + "/publication",
                                     .tree_of = tree_of_,
+                                    .heads_of = std::move(heads_of),
                                     .now_ms = &ledger_now_ms,
                                     .key_seed = draw_seed(),
                                     .wake = std::move(wake),

@@ -68,6 +68,7 @@ class NodeLedger final : public LedgerView {
   Status start(Incarnation incarnation,
                PublicationService& service,
                TreeOf tree_of,
+               HeadsOf heads_of,
                std::function<void()> wake);
 
   // unix_ms: of the wall clock, for records. Aborted (kHistoryRepair): after one more turn of the

@@ -51,9 +51,14 @@ Publication::Counters::Counters(MetricsRegistry& registry)
       published(registry.gauge(
           plain("published_size", "Leaves of the cluster log that a majority has signed"))),
       signing(registry.gauge(plain("signing", "1 while this node signs, 0 while it refuses"))),
-      duration(registry.histogram(
-          plain("duration_us",
-                "From the first entry of a publisher's round to a majority's signatures"))) {
+      waiting(registry.gauge(
+          plain("waiting_shards", "Shards with entries that no head in the cluster log has"))),
+      first(registry.gauge(
+          plain("first", "Leaves of the cluster log below this one are not kept here any more"))),
+      proposals_lost(registry.counter(
+          plain("proposals_lost_total", "Times that the log of shard 0 took no entry of a round"))),
+      proposals_repeated(registry.counter(plain(
+          "proposals_repeated_total", "Entries proposed again since nothing was heard of them"))) {
   signing.set(1);
 }
 
@@ -66,12 +71,15 @@ Publication::Publication(PublicationOptions options,
       heads_(options_.shard_count),
       stale_(options_.stale_window != 0 ? options_.stale_window
                                         : StaleHeads::window_for(options_.shard_count)),
-      review_([this](ShardId shard) {
-        return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
-                                                                         : nullptr;
-      }),
+      review_(
+          [this](ShardId shard) {
+            return shard.value < options_.shard_count && !hunt_.holds(shard) ? port_.tree(shard)
+                                                                             : nullptr;
+          },
+          [this](std::span<const ShardId> shards) { return known_heads(shards); }),
       hunt_(options_.self, options_.nodes, [this](ShardId shard) { return port_.tree(shard); }),
-      batch_(std::uint64_t{options_.incarnation.value} << 32u) {
+      batch_(std::uint64_t{options_.incarnation.value} << 32u),
+      times_(metrics) {
   GCOORD_ASSERT(std::ranges::is_sorted(options_.nodes));
   GCOORD_ASSERT(std::ranges::binary_search(options_.nodes, options_.self));
   GCOORD_ASSERT(options_.round_heads_max > 0 && options_.round_heads_max <= kHeadsPerRoundMax);
@@ -96,8 +104,8 @@ Status Publication::start() {
 }
 
 void Publication::touch(ShardId shard, std::uint64_t size, std::uint64_t now_ms) {
-  heads_.touch(shard, size);
-  news_ms_ = news_ms_ == 0 ? now_ms : news_ms_;
+  const bool news = heads_.touch(shard, size);
+  news_ms_ = news && news_ms_ == 0 ? now_ms : news_ms_;
   if (publisher_ && !round_) {
     due_ms_ = std::min(due_ms_, next_round_ms_);
   }
@@ -129,6 +137,7 @@ void Publication::on_state(const PublicationState& state) {
 }
 
 void Publication::on_proposal_lost() {
+  counters_.proposals_lost.add();
   entries_proposed_ = entries_ordered_;
   propose_ms_ = now_ms_ + kProposeLaterMs;
 }
@@ -138,7 +147,7 @@ void Publication::on_role(bool publisher) {
   due_ms_ = 0;
   if (!publisher) {
     round_.reset();
-    under_way_.clear();
+    times_.clear();
   }
 }
 
@@ -155,6 +164,9 @@ void Publication::advance(std::uint64_t now_ms) {
   }
   answer_pages();
   catch_up();
+  if (publisher_) {
+    times_.ordered(state_.size(), port_.now_ms());
+  }
   compare();
   vouch();
   publish();
@@ -164,7 +176,12 @@ void Publication::advance(std::uint64_t now_ms) {
     lead();
   }
   repeat();
-  const bool news = publisher_ && heads_.next_changed(0) < heads_.shard_count();
+  counters_.first.set(static_cast<std::int64_t>(port_.cluster_log().first()));
+  counters_.waiting.set(static_cast<std::int64_t>(heads_.changed_count()));
+  if (heads_.changed_count() == 0 && !round_) {
+    news_ms_ = 0;  // A round had it already.
+  }
+  const bool news = publisher_ && heads_.changed_count() != 0;
   const std::uint64_t done = std::max(refused_, signed_ ? signed_->size : 0);
   const bool signs = doubted_.empty() && done < state_.size();
   const bool waits = review_.waiting() || round_ || news || signs || compared_ < state_.size() ||
@@ -229,6 +246,9 @@ bool Publication::append(std::span<const ledger::ShardHead> leaves) {
   }
   GCOORD_ASSERT(port_.cluster_log().size() == index);
   counters_.size.set(static_cast<std::int64_t>(index));
+  if (!publisher_) {
+    news_ms_ = heads_.changed_count() == 0 ? 0 : now_ms_;
+  }
   fetch_ms_ = 0;
   horizons_heard_ = 0;
   return true;
@@ -288,6 +308,23 @@ bool Publication::compare_leaf(const ledger::ShardHead& head) {
   return true;
 }
 
+// Of shards that others name: what this node does not have, or has no tree of for now, is no head.
+Result<std::vector<ledger::ShardHead>> Publication::known_heads(std::span<const ShardId> shards) {
+  std::vector<ShardId> own;
+  for (const ShardId shard : shards) {
+    if (shard.value < options_.shard_count && !hunt_.holds(shard)) {
+      own.push_back(shard);
+    }
+  }
+  GCOORD_TRY(const std::vector<ledger::ShardHead> known, port_.heads(own));
+  std::vector<ledger::ShardHead> heads;
+  for (auto next = known.begin(); const ShardId shard : shards) {
+    const bool found = next != known.end() && next->shard == shard;
+    heads.push_back(found ? *next++ : ledger::ShardHead{.shard = shard, .size = 0, .root = {}});
+  }
+  return heads;
+}
+
 // Signs what is ordered, here, and compared; of a run of rounds the last one, or some.
 void Publication::vouch() {
   const std::uint64_t size = state_.size();
@@ -309,6 +346,7 @@ void Publication::vouch() {
   refuse(Status{});
   counters_.signatures.add();
   signed_ = SignatureMessage{size, state_.root(), signature.value()};
+  times_.signed_here(size, port_.now_ms());
   signatures_.add(options_.self, *signed_);
   send_all(*signed_);
 }
@@ -349,13 +387,7 @@ void Publication::publish() {
   for (const auto& [node, signature] : published->signatures) {
     signers_.push_back(node);
   }
-  std::erase_if(under_way_, [&](const UnderWay& each) {
-    const bool done = each.size <= published_;
-    if (done) {
-      counters_.duration.observe_us((now_ms_ - each.news_ms) * 1000);
-    }
-    return done;
-  });
+  times_.published(published_, port_.now_ms());
   signatures_.forget_below(published_);
   counters_.published.set(static_cast<std::int64_t>(published_));
   port_.on_published(*published);
@@ -443,6 +475,7 @@ PublicationView Publication::view() const {
           .published_ms = published_ms_,
           .first = port_.cluster_log().first(),
           .publisher = publisher_,
+          .slowest = times_.slowest(),
           .refusal = refusal_};
 }
 

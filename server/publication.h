@@ -31,6 +31,7 @@
 #include "server/publication_port.h"
 #include "server/publication_round.h"
 #include "server/published_heads.h"
+#include "server/round_times.h"
 #include "server/signature_set.h"
 #include "server/stale_heads.h"
 
@@ -73,7 +74,8 @@ struct PublicationView {
   std::uint64_t published_ms = 0;
   std::uint64_t first = 0;  // Leaves below it are pruned here.
   bool publisher = false;
-  Status refusal;  // Why this node does not sign.
+  RoundDuration slowest;  // Of the rounds that this node published since it started.
+  Status refusal;         // Why this node does not sign.
 };
 
 class Publication {
@@ -145,7 +147,10 @@ class Publication {
     Gauge& size;
     Gauge& published;
     Gauge& signing;
-    Histogram& duration;  // Of rounds of this publisher.
+    Gauge& waiting;
+    Gauge& first;
+    Counter& proposals_lost;
+    Counter& proposals_repeated;
   };
 
   // Messages by kind (publication_messages.cc). False: dropped.
@@ -171,6 +176,7 @@ class Publication {
   bool append(std::span<const ledger::ShardHead> leaves);
   void compare();
   bool compare_leaf(const ledger::ShardHead& head);
+  Result<std::vector<ledger::ShardHead>> known_heads(std::span<const ShardId> shards);
   void vouch();
   void refuse(const Status& why);
   void publish();
@@ -190,6 +196,9 @@ class Publication {
   void begin_round();
   void give_up_round();
   std::vector<ledger::ShardHead> collect();
+  std::vector<ShardId> changed_shards();
+  bool read_back(const ledger::ShardHead& head);
+  bool is_held(ShardId shard);
   void settle_round();
   void drop_disputed();
   bool follow_round();
@@ -210,7 +219,14 @@ class Publication {
   PublicationState state_;
   std::map<NodeId, LedgerKey> announced_;  // Keys that nodes say they sign with.
   std::optional<PublicationRound> round_;
-  std::map<ShardId, std::uint64_t> held_until_ms_;  // Shards that no majority agreed on.
+
+  // A shard that no majority agreed on, and since when it has news.
+  struct Held {
+    std::uint64_t until_ms = 0;
+    std::uint64_t news_ms = 0;
+  };
+
+  std::map<ShardId, Held> held_;
   std::set<ShardId> doubted_;  // Whose history here is unreadable or differs, and stays as it is.
   std::uint64_t batch_ = 0;
   std::uint64_t trusted_ = 0;   // Leaves of the own log that are known to be the ordered ones.
@@ -242,14 +258,7 @@ class Publication {
   std::uint64_t propose_ms_ = 0;  // Nothing is proposed before.
   std::uint64_t key_ms_ = 0;
   std::uint64_t news_ms_ = 0;  // When the first news came that no round has collected; 0: none.
-
-  // A round of this publisher on its way to a majority's signatures.
-  struct UnderWay {
-    std::uint64_t news_ms = 0;
-    std::uint64_t size = 0;
-  };
-
-  std::vector<UnderWay> under_way_;
+  RoundTimes times_;           // Of this publisher.
   std::uint64_t sign_ms_ = 0;
   std::uint64_t hunt_ms_ = 0;  // When the last hunt ended that confirmed nothing.
 };

@@ -13,8 +13,13 @@ namespace {
 // A proposal of which nothing was heard is made again: long beside any election, short beside an
 // operator's patience. Twice the same round does no harm, the log takes one.
 constexpr std::uint64_t kProposeAgainMs = 2000;
-// Entries that may be undecided at once: 64 KB of shard 0's log, beside what clients have there.
-constexpr std::size_t kEntriesUnderWay = 32;
+// Entries that may be undecided at once: a megabyte of shard 0's log, an eighth of what a shard may
+// have undecided, so that clients' entries there find room. A million heads are 24,000 entries, and
+// with 32 at once each 1,400 heads would wait for a sync.
+constexpr std::size_t kEntriesUnderWay = 512;
+// Heads of a round that are read again before they are published: some milliseconds of reading, as
+// the last tile of a tree is hashed anew.
+constexpr std::size_t kReadBackMax = 64;
 // A shard that no majority agreed on is left alone for so long.
 constexpr std::uint64_t kHoldMs = 1000;
 
@@ -42,9 +47,8 @@ void Publication::lead() {
 // What is in it will be collected again.
 void Publication::give_up_round() {
   const std::uint64_t size = round_->options().old_size + round_->heads().size();
-  if (!under_way_.empty() && under_way_.back().size == size) {
-    news_ms_ = under_way_.back().news_ms;
-    under_way_.pop_back();
+  if (const auto news = times_.give_up(size)) {
+    news_ms_ = *news;
   }
   round_.reset();
 }
@@ -56,7 +60,11 @@ void Publication::begin_round() {
   }
   const bool full = heads.size() == options_.round_heads_max;
   // Without news what is published again alone is the round's.
-  under_way_.push_back({news_ms_ == 0 ? now_ms_ : news_ms_, state_.size() + heads.size()});
+  times_.begin({.news_ms = news_ms_ == 0 ? now_ms_ : news_ms_,
+                .begin_ms = now_ms_,
+                .size = state_.size() + heads.size(),
+                .heads = heads.size()},
+               port_.now_ms());
   news_ms_ = full ? news_ms_ : 0;
   next_round_ms_ = now_ms_ + (full ? 0 : options_.interval_ms);
   round_.emplace(PublicationRoundOptions{.self = options_.self,
@@ -71,13 +79,52 @@ void Publication::begin_round() {
   settle_round();
 }
 
-// The next changed shards, in turn, so that none waits for ever behind busy ones of lower numbers.
+// The heads of the next changed shards. The first of them are read again from where they are kept:
+// all, but for rounds in which very many shards have news.
 std::vector<ledger::ShardHead> Publication::collect() {
+  const std::vector<ShardId> shards = changed_shards();
+  auto known = port_.heads(shards);
+  if (!known.ok()) {
+    fail(known.status());
+    return {};
+  }
   std::vector<ledger::ShardHead> heads;
+  for (const ledger::ShardHead& head : known.value()) {
+    const std::uint64_t before = heads_.at(head.shard).size;
+    const bool again = head.size != 0 && head.size == before && heads_.refreshed(head.shard);
+    if (head.size <= before && !again) {
+      continue;
+    }
+    if (heads.size() >= kReadBackMax || read_back(head)) {
+      heads.push_back(head);
+    }
+  }
+  return heads;
+}
+
+// False: the head is not to be had again from the disk.
+bool Publication::read_back(const ledger::ShardHead& head) {
+  const auto tree = port_.tree(head.shard);
+  const Status status = tree == nullptr ? Status{} : server::read_back(*tree, head);
+  if (status.ok()) {
+    return true;
+  }
+  held_[head.shard] = {now_ms_ + kHoldMs, news_ms_};
+  // Damage does not pass, and only another publisher can publish the shard: somebody has to hear of
+  // it. Anything else may, as when the tree was taken back since its size was read.
+  if (status.code() == StatusCode::DataLoss) {
+    doubt({.node = options_.self, .shard = head.shard, .size = head.size});
+  }
+  return false;
+}
+
+// As many as a round takes, in turn, so that none waits for ever behind busy ones of lower numbers.
+std::vector<ShardId> Publication::changed_shards() {
+  std::vector<ShardId> shards;
   const std::uint32_t count = heads_.shard_count();
   std::uint32_t shard = heads_.next_changed(cursor_);
   bool wrapped = false;
-  while (heads.size() < options_.round_heads_max) {
+  while (shards.size() < options_.round_heads_max) {
     if (shard >= count) {
       if (wrapped || cursor_ == 0) {
         break;
@@ -89,32 +136,29 @@ std::vector<ledger::ShardHead> Publication::collect() {
     if (wrapped && shard >= cursor_) {
       break;
     }
-    const ShardId id{shard};
-    const auto held = held_until_ms_.find(id);
-    const bool waits = held != held_until_ms_.end() && now_ms_ < held->second;
-    if (held != held_until_ms_.end() && !waits) {
-      held_until_ms_.erase(held);
-    }
-    const auto tree = waits || hunt_.holds(id) ? nullptr : port_.tree(id);
-    const std::uint64_t size = tree == nullptr ? 0 : tree->size();
-    const std::uint64_t known = heads_.at(id).size;
-    if (size > known || (size != 0 && size == known && heads_.refreshed(id))) {
-      const auto root = ledger::root_at(*tree, size);
-      if (root.ok()) {
-        heads.push_back({id, size, root.value()});
-      } else {
-        held_until_ms_[id] = now_ms_ + kHoldMs;
-        // Damage does not pass, and only another publisher can publish the shard: somebody has to
-        // hear of it. Anything else may, as when the tree was taken back since its size was read.
-        if (root.status().code() == StatusCode::DataLoss) {
-          doubt({.node = options_.self, .shard = id, .size = size});
-        }
-      }
+    if (!is_held(ShardId{shard}) && !hunt_.holds(ShardId{shard})) {
+      shards.push_back(ShardId{shard});
     }
     shard = heads_.next_changed(shard + 1);
   }
   cursor_ = shard >= count ? 0 : shard;
-  return heads;
+  return shards;
+}
+
+// Whether the shard is left alone for now. What it waited for counts for the round that has it.
+bool Publication::is_held(ShardId shard) {
+  const auto held = held_.find(shard);
+  if (held == held_.end()) {
+    return false;
+  }
+  if (now_ms_ < held->second.until_ms) {
+    return true;
+  }
+  const std::uint64_t since_ms = held->second.news_ms;
+  news_ms_ =
+      news_ms_ == 0 || since_ms == 0 ? std::max(news_ms_, since_ms) : std::min(news_ms_, since_ms);
+  held_.erase(held);
+  return false;
 }
 
 void Publication::settle_round() {
@@ -129,6 +173,7 @@ void Publication::settle_round() {
     case PublicationRound::Outcome::Pending:
       return;
     case PublicationRound::Outcome::Agreed:
+      times_.agreed(port_.now_ms());
       if (const Status status = plan_entries(); !status.ok()) {
         return fail(status);
       }
@@ -140,9 +185,11 @@ void Publication::settle_round() {
 
 void Publication::drop_disputed() {
   counters_.rounds_split.add();
-  for (const PublicationRound::Dispute& dispute : round_->disputes()) {
+  const std::vector<PublicationRound::Dispute> disputes = round_->disputes();
+  give_up_round();
+  for (const PublicationRound::Dispute& dispute : disputes) {
     const ShardId shard = dispute.head.shard;
-    held_until_ms_[shard] = now_ms_ + kHoldMs;
+    held_[shard] = {now_ms_ + kHoldMs, news_ms_};
     if (dispute.majority_root) {
       counters_.heads_different.add();
       hunt_.begin({shard, dispute.head.size, *dispute.majority_root});
@@ -150,7 +197,6 @@ void Publication::drop_disputed() {
       port_.on_alarm({.node = NodeId{0}, .shard = shard, .size = dispute.head.size});
     }
   }
-  give_up_round();
   next_round_ms_ = now_ms_;
 }
 
@@ -189,6 +235,7 @@ bool Publication::follow_round() {
 void Publication::propose_entries() {
   const bool waits = entries_proposed_ > entries_ordered_;
   if (waits && now_ms_ >= proposed_ms_ + kProposeAgainMs) {
+    counters_.proposals_repeated.add(entries_proposed_ - entries_ordered_);
     entries_proposed_ = entries_ordered_;
   }
   if (now_ms_ < propose_ms_) {

@@ -235,6 +235,10 @@ std::shared_ptr<const ledger::TreeReader> PublicationNode::tree(ShardId shard) {
   return options_.tree_of(shard);
 }
 
+Result<std::vector<ledger::ShardHead>> PublicationNode::heads(std::span<const ShardId> shards) {
+  return options_.heads_of(shards);
+}
+
 const ledger::TreeReader& PublicationNode::cluster_log() const {
   return *log_;
 }

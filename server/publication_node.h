@@ -43,6 +43,7 @@ struct PublicationNodeOptions {
   std::string directory;  // DIR/ledger.
   // This node's trees; for any thread.
   TreeOf tree_of;
+  HeadsOf heads_of;
   // Milliseconds that only grow, above 0; for any thread.
   std::function<std::uint64_t()> now_ms;
   // The secret of this node's key, if it has none yet: 32 bytes that nobody can guess.
@@ -107,9 +108,12 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   void answer_pruning();
 
   // PublicationPort, on the thread.
+  std::uint64_t now_ms() const override { return options_.now_ms(); }
+
   void send(NodeId to, std::vector<std::byte> message) override;
   void propose(std::vector<std::byte> entry) override;
   std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) override;
+  Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) override;
   const ledger::TreeReader& cluster_log() const override;
   Status append_leaves(std::span<const ledger::ShardHead> leaves) override;
   Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override;

@@ -42,6 +42,9 @@ class PublicationPort {
  public:
   virtual ~PublicationPort() = default;
 
+  // The time by now, of which advance() is told the beginning of its call: to measure by.
+  virtual std::uint64_t now_ms() const = 0;
+
   // May be lost.
   virtual void send(NodeId to, std::vector<std::byte> message) = 0;
 
@@ -50,6 +53,10 @@ class PublicationPort {
 
   // This node's tree of a shard.
   virtual std::shared_ptr<const ledger::TreeReader> tree(ShardId shard) = 0;
+
+  // The present heads of these shards' trees, in their order, without a look at the disk; size 0:
+  // there is none. They may be a moment ahead of what tree() has. Failures are final.
+  virtual Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) = 0;
 
   // The cluster log as far as this node keeps it.
   virtual const ledger::TreeReader& cluster_log() const = 0;

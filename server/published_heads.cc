@@ -4,10 +4,11 @@
 
 namespace gcoord::server {
 
-void PublishedHeads::touch(ShardId shard, std::uint64_t size) {
+bool PublishedHeads::touch(ShardId shard, std::uint64_t size) {
   Row& row = rows_[shard.value];
   row.wanted = std::max(row.wanted, size);
   look(shard.value);
+  return row.wanted > row.head.size;
 }
 
 void PublishedHeads::on_leaf(std::uint64_t index, const ledger::ShardHead& head) {
@@ -29,10 +30,13 @@ void PublishedHeads::refresh(ShardId shard) {
 
 void PublishedHeads::look(std::uint32_t shard) {
   const Row& row = rows_[shard];
-  if (row.wanted > row.head.size || refreshed_.test(shard)) {
+  const bool changed = row.wanted > row.head.size || refreshed_.test(shard);
+  if (changed && !changed_.test(shard)) {
     changed_.set(shard);
-  } else {
+    ++changed_count_;
+  } else if (!changed && changed_.test(shard)) {
     changed_.reset(shard);
+    --changed_count_;
   }
 }
 

@@ -26,8 +26,8 @@ class PublishedHeads {
 
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
-  // The shard has at least `size` entries worth publishing.
-  void touch(ShardId shard, std::uint64_t size);
+  // The shard has at least `size` entries worth publishing. Whether the cluster log lacks some.
+  bool touch(ShardId shard, std::uint64_t size);
 
   // A leaf of the cluster log; in the order of the log.
   void on_leaf(std::uint64_t index, const ledger::ShardHead& head);
@@ -38,6 +38,9 @@ class PublishedHeads {
   bool refreshed(ShardId shard) const { return refreshed_.test(shard.value); }
 
   PublishedHead at(ShardId shard) const { return rows_[shard.value].head; }
+
+  // Shards with news.
+  std::uint32_t changed_count() const { return changed_count_; }
 
   // The first shard at or behind `from` that has news; shard_count() if there is none.
   std::uint32_t next_changed(std::uint32_t from) const {
@@ -53,6 +56,7 @@ class PublishedHeads {
   void look(std::uint32_t shard);
 
   std::vector<Row> rows_;
+  std::uint32_t changed_count_ = 0;
   ShardBits changed_;  // Or to be published again.
   ShardBits refreshed_;
 };

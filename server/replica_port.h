@@ -19,8 +19,8 @@ class ReplicaPort {
   virtual void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) = 0;
   virtual void read(ShardId shard, std::uint64_t cookie) = 0;
 
-  // As read(), but a quorum confirms leadership whatever a lease says. An engine that knows no such
-  // rounds answers as read() does, which is linearizable as long as clocks keep their margin.
+  // As read(), but a quorum confirms leadership whatever a lease says. An engine that knows no
+  // lease does so for every read.
   virtual void read_by_round(ShardId shard, std::uint64_t cookie) { read(shard, cookie); }
 
   // Whether its replicas apply what goes beyond plain holds of locks (locks/lock_hold.h). An engine

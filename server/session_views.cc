@@ -21,6 +21,20 @@ std::uint32_t session_left_ms(const locks::SessionClock& clock,
   return static_cast<std::uint32_t>(time.ttl_ms - std::min<std::uint64_t>(silent_ms, time.ttl_ms));
 }
 
+namespace {
+
+// Holds, less what stays of those that were broken by force (lock_broken.h).
+std::uint32_t held_count(const locks::LockCpu& locks, locks::SessionRow row) {
+  const std::uint32_t holds = locks.tables().sessions[row].hold_count;
+  return holds - std::min(holds, locks.clock().broken_count(row));
+}
+
+bool lives(const locks::LockCpu& locks, locks::SessionRow row) {
+  return locks.tables().sessions[row].phase == locks::SessionPhase::Live;
+}
+
+}  // namespace
+
 SessionViews::SessionViews(const SessionViewOptions& options,
                            const locks::LockCpu& locks,
                            Leads leads)
@@ -32,14 +46,17 @@ rpc::SessionRow SessionViews::row_of(SessionId session,
   const ShardId home = rpc::home_shard(session, options_.shard_count);
   rpc::SessionRow shown;
   shown.session = session;
-  shown.registration_count = static_cast<std::uint32_t>(registrations.size());
   for (const locks::Registration& each : registrations) {
+    if (!lives(locks_, each.row)) {
+      continue;  // What it has left is nobody's: locks in their delay, or on their way out.
+    }
+    ++shown.registration_count;
     const std::uint32_t left_ms = session_left_ms(
         locks_.clock(), {each.row, each.ttl_ms, leads_(each.shard)}, options_.tick_ms, now);
     const bool first = shown.ttl_ms == 0;
     shown.ttl_ms = first ? each.ttl_ms : std::min(shown.ttl_ms, each.ttl_ms);
     shown.remaining_ms = first ? left_ms : std::min(shown.remaining_ms, left_ms);
-    shown.lock_count += locks_.tables().sessions[each.row].hold_count;
+    shown.lock_count += held_count(locks_, each.row);
     shown.granted = shown.granted || each.shard == home;
   }
   return shown;
@@ -67,7 +84,9 @@ rpc::SessionDetails SessionViews::describe(SessionId session, Tick now) const {
   rpc::SessionDetails details;
   details.row = row_of(session, registrations, now);
   for (const locks::Registration& each : registrations) {
-    add_keys(each.row, details.keys);
+    if (lives(locks_, each.row)) {
+      add_keys(each.row, details.keys);
+    }
   }
   std::ranges::sort(details.keys);
   return details;
@@ -78,7 +97,7 @@ std::uint64_t SessionViews::lock_count(SessionId session) const {
   std::uint64_t count = 0;
   for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
     const locks::SessionRecord& record = tables.sessions[each.row];
-    count += record.hold_count;
+    count += held_count(locks_, each.row);
     locks::RequestRow row = locks::first_request(record);
     for (; row.value != 0; row = tables.requests[row].next) {
       count += tables.requests[row].code == locks::LockCode::Waiting ? 1 : 0;
@@ -87,21 +106,21 @@ std::uint64_t SessionViews::lock_count(SessionId session) const {
   return count;
 }
 
-// Exactly one node lists a session: who leads its home, or its first shard if it has no home.
+// Exactly one node lists a session that lives: who leads its home, or its first shard if it has no
+// home.
 bool SessionViews::listed_here(const locks::SessionRecord& record) const {
-  if (record.session.value == 0 || !leads_(record.shard)) {
+  const bool over = record.phase != locks::SessionPhase::Live;
+  if (record.session.value == 0 || over || !leads_(record.shard)) {
     return false;
   }
   const ShardId home = rpc::home_shard(record.session, options_.shard_count);
   if (record.shard == home) {
     return true;
   }
-  if (locks_.registered(home, record.session)) {
-    return false;
-  }
   const auto registrations = locks_.clock().registrations_of(record.session);
-  return std::ranges::all_of(
-      registrations, [&](const auto& each) { return each.shard.value >= record.shard.value; });
+  return std::ranges::all_of(registrations, [&](const auto& each) {
+    return !lives(locks_, each.row) || (each.shard != home && each.shard >= record.shard);
+  });
 }
 
 bool SessionViews::matches(const rpc::SessionQuery& query, const rpc::SessionRow& row) const {

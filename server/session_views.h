@@ -47,10 +47,11 @@ class SessionViews {
 
   SessionViews(const SessionViewOptions& options, const locks::LockCpu& locks, Leads leads);
 
-  // No registration: nothing of it is known here.
+  // No registration: nothing of it is known here, or its end was decided wherever it was known.
   rpc::SessionDetails describe(SessionId session, Tick now) const;
 
-  // Locks that it holds and waits for.
+  // Locks that it holds and waits for, those that stay for their delay after it failed with them;
+  // what was broken by force is not its own any more.
   std::uint64_t lock_count(SessionId session) const;
 
   // A page of the sessions that this node lists; false: too much was looked at in this tick.

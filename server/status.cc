@@ -60,6 +60,15 @@ ordered_json index_json(std::uint64_t index) {
   return index == kIndexUnknown ? ordered_json(nullptr) : ordered_json(std::to_string(index));
 }
 
+ordered_json round_json(const RoundDuration& round) {
+  ordered_json json = {{"heads", std::to_string(round.heads)},
+                       {"total_ms", std::to_string(round.total_ms)}};
+  for (std::size_t k = 0; k < kRoundPhases; ++k) {
+    json[std::string(text(static_cast<RoundPhase>(k))) + "_ms"] = std::to_string(round.phase_ms[k]);
+  }
+  return json;
+}
+
 ordered_json publication_json(const NodeLedgerStatus& status) {
   ordered_json alarms = ordered_json::array();
   for (const HistoryAlarm& alarm : status.alarms) {
@@ -95,6 +104,7 @@ ordered_json publication_json(const NodeLedgerStatus& status) {
           {"age_ms", age},
           {"signers", signers},
           {"first", std::to_string(view.first)},
+          {"slowest_round", round_json(view.slowest)},
           {"key", status.key},
           {"refusal", number + view.refusal.message()},
           {"alarms", alarms},

@@ -178,7 +178,7 @@ class EtcdTarget final : public LockTarget {
 
 Result<LoadResult> run_etcd(const EtcdOptions& options, const LoadOptions& load) {
   GCOORD_TRY(const std::string leader, find_etcd_leader(options.endpoints, kElection));
-  GCOORD_TRY(const auto leases, take_leases(leader, options.clients));
+  GCOORD_TRY(const auto leases, take_leases(leader, options.one_lease ? 1 : options.clients));
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   for (std::uint32_t number = 0; number < options.connections; ++number) {
     const bool even = options.spread == EtcdSpread::Even;
@@ -189,7 +189,7 @@ Result<LoadResult> run_etcd(const EtcdOptions& options, const LoadOptions& load)
   for (std::uint32_t client = 0; client < options.clients; ++client) {
     target.add_client(channels[client % channels.size()],
                       options.name_prefix + "/" + std::to_string(client),
-                      leases[client]);
+                      leases[client % leases.size()]);
   }
   LoadOptions run = load;
   run.clients = options.clients;

@@ -2,7 +2,7 @@
 //
 // Two ways to take a lock are offered, because it is not for us to say which one etcd's users would
 // call its own: its lock service (the recipe runs in the server), and the recipe of its client
-// library, one transaction and one delete. Every client has a lease of its own.
+// library, one transaction and one delete. Every client has a lease of its own, or all have one.
 //
 // One thread: make, drive and destroy it on the same one.
 #pragma once
@@ -35,6 +35,7 @@ struct EtcdOptions {
   EtcdRecipe recipe = EtcdRecipe::Transaction;
   EtcdSpread spread = EtcdSpread::Leader;
   std::string name_prefix = "bench";
+  bool one_lease = false;  // Each client of the load is but a name of the one lease.
 };
 
 // Waits for a leader, takes the leases, runs the closed loop, returns what it measured.

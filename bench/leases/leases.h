@@ -5,9 +5,10 @@
 
 namespace gcoord::bench {
 
-// The object has "renewal" (CPU of each node while 16 processes renew all leases), "storm" (all
-// leases end in the same second: lateness, and the p99 of other requests before and during it) and
-// "failovers" (a kill -9 with few, more and all leases).
+// The object has "steady": for each run "renewal" (CPU of each node while 16 processes renew all
+// leases) and "storm" (all leases end in the same second: lateness, and the p99 of other requests
+// before and during it); and "failovers": a kill -9 with a thousandth, a tenth and all of the
+// leases, half of whose clients fall silent just before it. Parts: steady, failover.
 BenchResult bench_leases(const BenchOptions& options);
 
 }  // namespace gcoord::bench

@@ -11,9 +11,10 @@ namespace {
 
 class GcoordTarget final : public LockTarget {
  public:
-  void add_client(client::Session session, std::string name) {
-    clients_.push_back({std::move(session), std::move(name)});
-  }
+  void add_session(client::Session session) { sessions_.push_back(std::move(session)); }
+
+  // A name for the session that was added last.
+  void add_name(std::string name) { clients_.push_back({sessions_.size() - 1, std::move(name)}); }
 
   void drive(ClosedLoop& loop) {
     loop_ = &loop;
@@ -24,28 +25,31 @@ class GcoordTarget final : public LockTarget {
 
   void lock(std::uint32_t index) override {
     LockClient& each = clients_[index];
-    each.session.acquire_async(each.name, {}, [this, index](client::Result<client::Grant> grant) {
-      if (grant.ok()) {
-        clients_[index].token = grant.value().token;
-      }
-      loop_->on_locked(index, grant.ok() ? "" : grant.status().to_string());
-    });
+    sessions_[each.session].acquire_async(
+        each.name, {}, [this, index](client::Result<client::Grant> grant) {
+          if (grant.ok()) {
+            clients_[index].token = grant.value().token;
+          }
+          loop_->on_locked(index, grant.ok() ? "" : grant.status().to_string());
+        });
   }
 
   void unlock(std::uint32_t index) override {
     LockClient& each = clients_[index];
-    each.session.release_async(each.name, each.token, [this, index](client::Status status) {
-      loop_->on_unlocked(index, status.ok() ? "" : status.to_string());
-    });
+    sessions_[each.session].release_async(
+        each.name, each.token, [this, index](client::Status status) {
+          loop_->on_unlocked(index, status.ok() ? "" : status.to_string());
+        });
   }
 
  private:
   struct LockClient {
-    client::Session session;
+    std::size_t session = 0;  // Its place in sessions_.
     std::string name;
     std::uint64_t token = 0;
   };
 
+  std::vector<client::Session> sessions_;
   std::vector<LockClient> clients_;
   ClosedLoop* loop_ = nullptr;
 };
@@ -66,12 +70,14 @@ Result<LoadResult> run_gcoord(const GcoordOptions& options, const LoadOptions& l
   }
   GcoordTarget target;
   for (std::uint32_t index = 0; index < options.clients; ++index) {
-    auto session = client.open_session({.ttl = std::chrono::seconds{60}});
-    if (!session.ok()) {
-      return chaos::from_client(session.status());
+    if (index == 0 || !options.one_session) {
+      auto session = client.open_session({.ttl = std::chrono::seconds{60}});
+      if (!session.ok()) {
+        return chaos::from_client(session.status());
+      }
+      target.add_session(std::move(session).value());
     }
-    target.add_client(std::move(session).value(),
-                      options.name_prefix + "/" + std::to_string(index));
+    target.add_name(options.name_prefix + "/" + std::to_string(index));
   }
   LoadOptions run = load;
   run.clients = options.clients;

@@ -1,7 +1,8 @@
 // Drives gcoord's locks through libgcoord_client, asynchronously.
 //
-// Every client of the load has a session of its own. All share one Client, or as many as are asked
-// for; answers arrive on their threads, so the closed loop of a run wants exactly one per loop.
+// Every client of the load has a session of its own, or all have one. All share one Client, or as
+// many as are asked for; answers arrive on their threads, so the closed loop of a run wants exactly
+// one per loop.
 #pragma once
 
 #include "bench/load/closed_loop.h"
@@ -17,6 +18,7 @@ struct GcoordOptions {
   std::vector<std::string> endpoints;
   std::uint32_t clients = 256;
   std::string name_prefix = "bench";
+  bool one_session = false;  // Each client of the load is but a name of the one session.
 };
 
 // Opens sessions, runs the closed loop, closes them, returns what it measured.

@@ -1,8 +1,8 @@
 #include "bench/turn/turn.h"
 
 #include "bench/report/results_file.h"
+#include "bench/turn/turn_hash.h"
 #include "bench/turn/turn_run.h"
-#include "chaos/turn/turn_launch.h"
 #include "common/random.h"
 #include "netcore/gpu_device.h"
 
@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,86 +26,6 @@ constexpr std::uint32_t kCommands = 50'000;
 constexpr std::chrono::seconds kCommitTime{3};
 constexpr std::uint32_t kRequests = 20'000;
 constexpr std::uint32_t kMillionShards = 1u << 20;
-// Where rates count, the stripes of a multiprocessor keep pace: they share its instruction cache.
-constexpr std::uint32_t kBlockStripes = 8;
-constexpr std::uint64_t kTickNs = 100'000;
-
-Result<TurnDevices> devices_of(const std::string& text) {
-  std::vector<int> named;
-  std::istringstream names{text == "cpu" ? "cuda:0" : text};
-  for (std::string name; std::getline(names, name, ',');) {
-    GCOORD_TRY(const std::uint32_t device, netcore::parse_gpu_name(name));
-    named.push_back(static_cast<int>(device));
-  }
-  if (named.empty() || named.size() > kTurnNodes) {
-    return Status{StatusCode::InvalidArgument,
-                  "name one to three devices: --device cuda:0,cuda:1,cuda:2"};
-  }
-  TurnDevices devices{};
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    devices[n] = named[n % named.size()];
-  }
-  return devices;
-}
-
-// Stripes that fill the most crowded device.
-Result<std::uint32_t> stripes_for(const TurnDevices& devices) {
-  std::uint32_t room = 0;
-  if (chaos::load_turns() != cudaSuccess ||
-      chaos::turn_blocks(kBlockStripes, room) != cudaSuccess) {
-    return Status{StatusCode::Unavailable, "no device answers"};
-  }
-  std::ptrdiff_t crowd = 1;
-  for (const int device : devices) {
-    crowd = std::max(crowd, std::count(devices.begin(), devices.end(), device));
-  }
-  return (room / static_cast<std::uint32_t>(crowd) - 1) * kBlockStripes;
-}
-
-TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
-  TurnClusterOptions options;
-  options.shape = {.shard_count = shards,
-                   .stripe_count = stripes,
-                   .block_stripes = stripes > 1 ? kBlockStripes : 1,
-                   .log_slots = 64,
-                   .entries_max = 16,
-                   .wide_count = shards / 64 + 64};
-  options.timing.tick_ns = kTickNs;
-  options.timing.timing = {
-      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 20, .lease_margin_ticks = 10};
-  options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
-  // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
-  options.timing.vote_after = Tick{500};
-  options.clients = false;
-  options.seed = 20261121;
-  return options;
-}
-
-// What the turns of each node took, and what became of what they said.
-Result<ordered_json> counts_of(TurnRun& run) {
-  ordered_json nodes = ordered_json::array();
-  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
-    const server::StripeCounts& sum = counts.sum;
-    const auto per_turn = [&](std::uint64_t total) {
-      return rounded(static_cast<double>(total) /
-                     static_cast<double>(std::max<std::uint64_t>(sum.turns, 1)));
-    };
-    nodes.push_back({{"led", sum.led},
-                     {"turns", sum.turns},
-                     {"intake_ns_per_turn", per_turn(sum.intake_ns)},
-                     {"step_ns_per_turn", per_turn(sum.step_ns)},
-                     {"send_ns_per_turn", per_turn(sum.send_ns)},
-                     {"rows_per_turn", per_turn(sum.steps)},
-                     {"steps", sum.steps},
-                     {"applied", sum.applied},
-                     {"stalled", sum.stalled},
-                     {"dropped", sum.dropped},
-                     {"unsent", sum.unsent},
-                     {"lost", sum.lost}});
-  }
-  return nodes;
-}
 
 // The node that leads the one shard of a latency: one that has its device to itself, so that no
 // quorum is reached without crossing a link; the first where there is none.
@@ -332,6 +251,11 @@ BenchResult bench_turn(const BenchOptions& options) {
   }
   const bool one = devices[0] == devices[1] && devices[1] == devices[2];
   result["channels"] = one ? "loopback on one GPU" : "nvlink between GPUs of one process";
+  if (!options.hash.empty()) {
+    GCOORD_TRY(const auto plans, parse_hash_plans(options.hash));
+    GCOORD_TRY(result["hashing"], measure_hashing(devices, plans, options.runs));
+    return result;
+  }
   keep(result, "commit_one_at_a_time", measure_commit(devices));
   keep(result, "host_client", measure_client(devices));
   GCOORD_TRY(const std::uint32_t stripes, stripes_for(devices));

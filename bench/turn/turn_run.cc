@@ -1,11 +1,14 @@
 #include "bench/turn/turn_run.h"
 
 #include "bench/report/results_file.h"
+#include "chaos/turn/turn_launch.h"
+#include "netcore/gpu_device.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 #include <string>
 
 namespace gcoord::bench {
@@ -18,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 // No measurement is as long; a kernel that is forgotten ends then.
 constexpr std::uint64_t kLifeNs = 20'000'000'000;
 constexpr std::uint32_t kElectionMsMax = 3000;
+constexpr std::uint32_t kRestMsMax = 3000;
 
 }  // namespace
 
@@ -27,6 +31,93 @@ void wait_ms(std::uint32_t milliseconds) {
   }
 }
 
+Result<TurnDevices> devices_of(const std::string& text) {
+  std::vector<int> named;
+  std::istringstream names{text == "cpu" ? "cuda:0" : text};
+  for (std::string name; std::getline(names, name, ',');) {
+    GCOORD_TRY(const std::uint32_t device, netcore::parse_gpu_name(name));
+    named.push_back(static_cast<int>(device));
+  }
+  if (named.empty() || named.size() > kTurnNodes) {
+    return Status{StatusCode::InvalidArgument,
+                  "name one to three devices: --device cuda:0,cuda:1,cuda:2"};
+  }
+  TurnDevices devices{};
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    devices[n] = named[n % named.size()];
+  }
+  return devices;
+}
+
+std::uint32_t crowd_of(const TurnDevices& devices) {
+  std::ptrdiff_t crowd = 1;
+  for (const int device : devices) {
+    crowd = std::max(crowd, std::count(devices.begin(), devices.end(), device));
+  }
+  return static_cast<std::uint32_t>(crowd);
+}
+
+Result<std::uint32_t> stripes_for(const TurnDevices& devices,
+                                  std::uint32_t block_stripes,
+                                  std::uint32_t percent) {
+  std::uint32_t room = 0;
+  if (chaos::load_turns() != cudaSuccess ||
+      chaos::turn_blocks(block_stripes, room) != cudaSuccess) {
+    return Status{StatusCode::Unavailable, "no device answers"};
+  }
+  const std::uint32_t blocks = room * percent / 100 / crowd_of(devices);
+  if (blocks < 2) {  // One of them has the clock.
+    return Status{StatusCode::ResourceExhausted,
+                  "no room on a device for the stripes of its nodes"};
+  }
+  return (blocks - 1) * block_stripes;
+}
+
+chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes) {
+  chaos::TurnClusterOptions options;
+  options.shape = {.shard_count = shards,
+                   .stripe_count = stripes,
+                   .block_stripes = stripes > 1 ? kBlockStripes : 1,
+                   .log_slots = 64,
+                   .entries_max = 16,
+                   .wide_count = shards / 64 + 64};
+  options.timing.tick_ns = kTickNs;
+  options.timing.timing = {
+      .election_ticks = 500, .resend_ticks = 50, .stagger_ticks = 20, .lease_margin_ticks = 10};
+  options.timing.limits = {.window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
+  // Until all nodes have heard each other nobody campaigns, so that every node leads its third.
+  options.timing.vote_after = Tick{500};
+  options.clients = false;
+  options.seed = 20261121;
+  return options;
+}
+
+Result<ordered_json> counts_of(TurnRun& run) {
+  ordered_json nodes = ordered_json::array();
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
+    const server::StripeCounts& sum = counts.sum;
+    const auto per_turn = [&](std::uint64_t total) {
+      return rounded(static_cast<double>(total) /
+                     static_cast<double>(std::max<std::uint64_t>(sum.turns, 1)));
+    };
+    nodes.push_back({{"led", sum.led},
+                     {"turns", sum.turns},
+                     {"intake_ns_per_turn", per_turn(sum.intake_ns)},
+                     {"step_ns_per_turn", per_turn(sum.step_ns)},
+                     {"send_ns_per_turn", per_turn(sum.send_ns)},
+                     {"rows_per_turn", per_turn(sum.steps)},
+                     {"steps", sum.steps},
+                     {"applied", sum.applied},
+                     {"stalled", sum.stalled},
+                     {"held", sum.held},
+                     {"dropped", sum.dropped},
+                     {"unsent", sum.unsent},
+                     {"lost", sum.lost}});
+  }
+  return nodes;
+}
+
 Result<std::unique_ptr<TurnRun>> TurnRun::start(const chaos::TurnClusterOptions& options,
                                                 const TurnDevices& devices) {
   std::unique_ptr<TurnRun> run{new TurnRun};
@@ -34,6 +125,9 @@ Result<std::unique_ptr<TurnRun>> TurnRun::start(const chaos::TurnClusterOptions&
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY(run->nodes_[n],
                chaos::PersistentNode::start(*run->cluster_, n, devices[n], kLifeNs));
+  }
+  for (std::uint32_t n = 0; n < kTurnNodes && options.hash_blocks != 0; ++n) {
+    GCOORD_TRY(run->hashing_[n], chaos::HashingNode::start(*run->cluster_, n, devices[n], kLifeNs));
   }
   // A leader's first entry is applied everywhere once it leads.
   const auto began = Clock::now();
@@ -57,7 +151,33 @@ Status TurnRun::stop_all() {
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY_STATUS(stop(n));
   }
+  for (const auto& one : hashing_) {
+    if (one != nullptr) {
+      GCOORD_TRY_STATUS(one->finish());
+    }
+  }
   return {};
+}
+
+Status TurnRun::rest() {
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY_STATUS(cluster_->feed(n, 0));
+  }
+  std::vector<LogIndex> before;
+  const auto began = Clock::now();
+  while (Clock::now() - began < std::chrono::milliseconds{kRestMsMax}) {
+    wait_ms(20);
+    GCOORD_TRY(auto first, cluster_->applied(0));
+    GCOORD_TRY(const auto second, cluster_->applied(1));
+    GCOORD_TRY(const auto third, cluster_->applied(2));
+    if (first == before && first == second && first == third) {
+      return {};
+    }
+    before = std::move(first);
+  }
+  return {StatusCode::DeadlineExceeded,
+          "replicas have not applied equally much " + std::to_string(kRestMsMax) +
+              " ms after the last command"};
 }
 
 Result<std::uint64_t> TurnRun::applied(std::uint32_t n) {

@@ -4,6 +4,7 @@
 // is over. Host code of a CUDA build, one thread.
 #pragma once
 
+#include "chaos/turn/tree_device.h"
 #include "chaos/turn/turn_device.h"
 #include "common/status.h"
 
@@ -12,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gcoord::bench {
@@ -28,7 +30,11 @@ class TurnRun {
 
   // Aborts one node's kernel and waits until it has left.
   Status stop(std::uint32_t n);
+  // Of all nodes; what hashes ends after them, with everything hashed and the roots folded.
   Status stop_all();
+
+  // Stops feeding and waits until all replicas have applied equally much.
+  Status rest();
 
   // Commands applied on one node so far, over all shards; while it runs, too.
   Result<std::uint64_t> applied(std::uint32_t n);
@@ -44,7 +50,28 @@ class TurnRun {
 
   std::unique_ptr<chaos::TurnCluster> cluster_;
   std::array<std::unique_ptr<chaos::PersistentNode>, server::kTurnNodes> nodes_;
+  std::array<std::unique_ptr<chaos::HashingNode>, server::kTurnNodes> hashing_;
 };
+
+// Where rates count, the stripes of a multiprocessor keep pace: they share its instruction cache.
+inline constexpr std::uint32_t kBlockStripes = 8;
+inline constexpr std::uint64_t kTickNs = 100'000;
+
+// The devices of all nodes by their names, "cuda:0,cuda:1"; "cpu" is the first one.
+Result<TurnDevices> devices_of(const std::string& text);
+
+// Nodes of the most crowded device.
+std::uint32_t crowd_of(const TurnDevices& devices);
+
+// Stripes of a node so that the most crowded device has turns on so many percent of what it holds.
+Result<std::uint32_t> stripes_for(const TurnDevices& devices,
+                                  std::uint32_t block_stripes = kBlockStripes,
+                                  std::uint32_t percent = 100);
+
+chaos::TurnClusterOptions options_for(std::uint32_t shards, std::uint32_t stripes);
+
+// What the turns of each node took, and what became of what they said.
+Result<nlohmann::ordered_json> counts_of(TurnRun& run);
 
 // Spins; a benchmark's clock must not sleep past what it measures.
 void wait_ms(std::uint32_t milliseconds);

@@ -72,6 +72,7 @@ GCOORD_HD inline void take_wishes(const RowTurn& t,
   in.campaign = happens(one, 0, rates.campaign) ? 1 : 0;
   in.proposal_count = happens(one, 1, rates.propose) ? rates.proposal_count : 0;
   in.read_sequence = happens(one, 2, rates.read) ? t.turn.number + 1 : 0;
+  in.read_proof = one >> 63 != 0 ? consensus::ReadProof::Round : consensus::ReadProof::LeaseOrRound;
   const auto target = static_cast<std::uint32_t>((one >> 48) % kResidentNodes);
   in.transfer_to = happens(two, 0, rates.transfer) ? NodeId{target + 1} : NodeId{};
   if (happens(two, 1, rates.configure) &&

@@ -29,6 +29,7 @@ void add(Totals& totals, const SimResult& result) {
   totals.counts.steps += result.counts.steps;
   totals.counts.proposals += result.counts.proposals;
   totals.counts.reads += result.counts.reads;
+  totals.counts.quorum_reads += result.counts.quorum_reads;
   totals.counts.partitions += result.counts.partitions;
   totals.counts.restarts += result.counts.restarts;
   totals.counts.pauses += result.counts.pauses;
@@ -57,6 +58,7 @@ nlohmann::json as_json(const Totals& totals) {
           {"steps", counts.steps},
           {"proposals", counts.proposals},
           {"reads", counts.reads},
+          {"quorum_reads", counts.quorum_reads},
           {"snapshots", counts.snapshots},
           {"checkpoints", counts.checkpoints},
           {"mute_steps", counts.mute_steps},

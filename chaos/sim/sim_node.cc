@@ -232,6 +232,7 @@ Inbox SimNode::fill_inbox(std::uint32_t shard, std::vector<SimMessage>& taken) {
   in.proposal_count = static_cast<std::uint32_t>(wishes.values.size());
   in.transfer_to = wishes.transfer_to;
   in.read_sequence = wishes.read_sequence;
+  in.read_proof = wishes.read_proof;
   in.compact_to = wishes.compact_to;
   auto messages = std::move(waiting.messages);
   waiting = Waiting{};
@@ -394,12 +395,20 @@ void SimNode::judge(std::uint32_t shard, const Outbox& out, Role before) {
     }
   }
   if (out.read == consensus::ReadVerdict::Ready && out.read_sequence == reads_[shard].sequence) {
-    world_.checker.on_read(shard, out.read_index, reads_[shard].committed_then);
+    const bool by_round = reads_[shard].proof == consensus::ReadProof::Round;
+    world_.counts.quorum_reads += by_round ? 1 : 0;
+    if (by_round || world_.options.leases_judged) {
+      world_.checker.on_read(shard, out.read_index, reads_[shard].committed_then);
+    }
   }
 }
 
 void SimNode::read(std::uint32_t shard) {
-  reads_[shard] = {.sequence = next_read_, .committed_then = world_.checker.committed(shard)};
+  const auto proof =
+      next_read_ % 2 == 0 ? consensus::ReadProof::Round : consensus::ReadProof::LeaseOrRound;
+  reads_[shard] = {
+      .sequence = next_read_, .committed_then = world_.checker.committed(shard), .proof = proof};
+  wishes_[shard].read_proof = proof;
   wishes_[shard].read_sequence = next_read_++;
 }
 

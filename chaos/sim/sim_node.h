@@ -56,6 +56,7 @@ class SimNode {
 
   void transfer(std::uint32_t shard, NodeId to) { wishes_[shard].transfer_to = to; }
 
+  // Every other one by a round of the quorum, whatever the lease says.
   void read(std::uint32_t shard);
   void checkpoint(std::uint32_t shard);
 
@@ -90,6 +91,7 @@ class SimNode {
     std::optional<consensus::Configuration> configuration;
     NodeId transfer_to;
     std::uint64_t read_sequence = 0;
+    consensus::ReadProof read_proof = consensus::ReadProof::LeaseOrRound;
     LogIndex compact_to;
   };
 
@@ -107,6 +109,7 @@ class SimNode {
   struct OpenRead {
     std::uint64_t sequence = 0;
     LogIndex committed_then;
+    consensus::ReadProof proof = consensus::ReadProof::LeaseOrRound;
   };
 
   Tick clock(std::uint64_t quantum) const;

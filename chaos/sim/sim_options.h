@@ -19,6 +19,9 @@ struct SimOptions {
   consensus::Timing timing{
       .election_ticks = 40, .resend_ticks = 4, .stagger_ticks = 2, .lease_margin_ticks = 6};
   std::uint32_t drift_ppm = 40'000;
+  // False: the drift is beyond the margin, and the reads that trust a lease are not judged, nor
+  // leases. All else holds whatever clocks do.
+  bool leases_judged = true;
 
   // Chances per million, drawn once per tick for the whole world.
   std::uint32_t partition_ppm = 12'000;
@@ -68,6 +71,7 @@ struct SimCounts {
   std::uint64_t steps = 0;
   std::uint64_t proposals = 0;
   std::uint64_t reads = 0;
+  std::uint64_t quorum_reads = 0;  // Of these, answered by a round that no lease could spare.
   std::uint64_t partitions = 0;
   std::uint64_t restarts = 0;
   std::uint64_t pauses = 0;

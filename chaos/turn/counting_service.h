@@ -48,6 +48,7 @@ struct CountingService {
   static constexpr std::uint32_t kEntriesKept = 0;
   static constexpr bool kTellsHost = false;
   static constexpr bool kReadmits = false;
+  static constexpr bool kHashed = true;
 
   // In word[1]; commands keep its highest bit clear.
   static constexpr std::uint64_t kNoopMark = 0xffff'0000'0000'0001u;

@@ -37,6 +37,17 @@ GpuChannelOptions channel_options(Band band, std::uint32_t lanes, std::uint32_t 
   return options;
 }
 
+// Carves nothing and adds up.
+struct ByteCount {
+  std::size_t bytes = 0;
+
+  template <typename T>
+  T* column(std::size_t count) {
+    bytes += ColumnArena::bytes_for<T>(count);
+    return nullptr;
+  }
+};
+
 void add(server::StripeCounts& sum, const server::StripeCounts& one) {
   sum.turns += one.turns;
   sum.intake_ns += one.intake_ns;
@@ -50,6 +61,7 @@ void add(server::StripeCounts& sum, const server::StripeCounts& one) {
   sum.applied += one.applied;
   sum.requests += one.requests;
   sum.replies += one.replies;
+  sum.held += one.held;
   sum.unreplied += one.unreplied;
   sum.led += one.led;
   sum.elected_ns = std::max(sum.elected_ns, one.elected_ns);
@@ -68,6 +80,9 @@ Result<std::unique_ptr<TurnCluster>> TurnCluster::make(
     cluster->nodes_[n] = std::make_unique<Node>();
     cluster->nodes_[n]->registry = std::make_unique<netcore::MemoryRegistry>(std::move(memory[n]));
     GCOORD_TRY_STATUS(cluster->carve(n));
+    if (options.hash_blocks != 0) {
+      GCOORD_TRY_STATUS(cluster->carve_trees(n));
+    }
     if (options.clients) {
       GCOORD_TRY_STATUS(cluster->open_clients(n));
     }
@@ -94,6 +109,26 @@ Status TurnCluster::carve(std::uint32_t n) {
   service.sample_ns = arena.column<std::uint32_t>(kTimedSamples);
   service.timed_row = options_.timed_row;
   service.seed = mix64(options_.seed + n);
+  return {};
+}
+
+Status TurnCluster::carve_trees(std::uint32_t n) {
+  Node& node = *nodes_[n];
+  const std::uint32_t shards = options_.shape.shard_count;
+  const auto place = [&](auto& arena) {
+    auto follower =
+        ledger::carve_follower(arena, shards, options_.tree_levels, options_.hash_blocks);
+    node.view.trees.decided = arena.template column<std::uint64_t>(shards);
+    node.hash_end = arena.template column<std::uint64_t>(1);
+    return follower;
+  };
+  ByteCount sum;
+  place(sum);
+  GCOORD_TRY(const netcore::MemoryRange range,
+             node.registry->allocate(MemoryKind::Private, sum.bytes));
+  server::RangeArena arena(range);
+  node.follower = place(arena);
+  node.view.trees.hashed = node.follower.table.size;
   return {};
 }
 
@@ -146,6 +181,11 @@ server::TurnTiming TurnCluster::timing(std::uint32_t n) const {
   return timing;
 }
 
+CountedLog TurnCluster::counted_log(std::uint32_t n) const {
+  const Node& node = *nodes_[n];
+  return {node.view.log, options_.shape.log_slots, node.view.trees, node.hash_end};
+}
+
 netcore::GpuChannelDevice TurnCluster::client(std::uint32_t n) const {
   return nodes_[n]->client_host->device();
 }
@@ -173,6 +213,10 @@ Status TurnCluster::wake(std::uint32_t n) {
 
 Status TurnCluster::abort(std::uint32_t n) {
   return store(n, node(n).control->abort, 1);
+}
+
+Status TurnCluster::end_hashing(std::uint32_t n) {
+  return store(n, *nodes_[n]->hash_end, 1);
 }
 
 template <typename T>
@@ -207,6 +251,32 @@ Result<std::vector<std::uint32_t>> TurnCluster::samples(std::uint32_t n) {
   GCOORD_TRY(const auto timed, copy(n, node(n).service.timed, 1));
   const auto count = std::min<std::uint64_t>(timed.front().sampled, kTimedSamples);
   return copy(n, node(n).service.sample_ns, count);
+}
+
+Result<std::vector<std::uint64_t>> TurnCluster::decided(std::uint32_t n) {
+  return copy(n, node(n).trees.decided, options_.shape.shard_count);
+}
+
+Result<std::vector<std::uint64_t>> TurnCluster::hashed(std::uint32_t n) {
+  return copy(n, node(n).trees.hashed, options_.shape.shard_count);
+}
+
+Result<std::vector<Sha256Words>> TurnCluster::roots(std::uint32_t n) {
+  return copy(n, follower(n).root, options_.shape.shard_count);
+}
+
+Result<ledger::FollowCounts> TurnCluster::follow_counts(std::uint32_t n) {
+  GCOORD_TRY(const auto blocks, copy(n, follower(n).counts, options_.hash_blocks));
+  ledger::FollowCounts sum;
+  for (const ledger::FollowCounts& one : blocks) {
+    sum.passes += one.passes;
+    sum.chunks += one.chunks;
+    sum.leaves += one.leaves;
+    sum.nodes += one.nodes;
+    sum.busy_ns += one.busy_ns;
+    sum.life_ns += one.life_ns;
+  }
+  return sum;
 }
 
 std::size_t TurnCluster::memory_bytes(std::uint32_t n) const {
@@ -263,6 +333,25 @@ bool HostNode::turn(std::uint64_t now_ns) {
     any = stripe.turn() || any;
   }
   return any;
+}
+
+std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all) {
+  const ledger::MerkleFollower& follower = cluster.follower(n);
+  const auto shared = std::make_unique<ledger::FollowBlock>();
+  std::uint64_t added = 0;
+  for (std::uint32_t block = 0; block < follower.block_count; ++block) {
+    shared->counts = follower.counts[block];
+    added += ledger::follow_pass(follower, cluster.counted_log(n), block, all, *shared);
+    follower.counts[block] = shared->counts;
+  }
+  return added;
+}
+
+void fold_on_host(TurnCluster& cluster, std::uint32_t n) {
+  const ledger::MerkleFollower& follower = cluster.follower(n);
+  for (std::uint32_t shard = 0; shard < follower.table.shard_count; ++shard) {
+    follower.root[shard] = ledger::root_words(follower.table, shard);
+  }
 }
 
 }  // namespace gcoord::chaos

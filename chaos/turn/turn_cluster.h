@@ -8,8 +8,10 @@
 // cluster outlives what runs on it. Host code, one thread.
 #pragma once
 
+#include "chaos/turn/counted_log.h"
 #include "chaos/turn/counting_service.h"
 #include "common/status.h"
+#include "ledger/merkle_follow.h"
 #include "netcore/gpu_channel.h"
 #include "netcore/memory_registry.h"
 #include "server/device_turn_clock.h"
@@ -33,6 +35,9 @@ struct TurnClusterOptions {
   bool clients = true;
   std::uint32_t timed_row = 0;
   std::uint64_t seed = 1;
+  // Blocks of threads that hash what a node decides, on its device; 0: nothing is hashed.
+  std::uint32_t hash_blocks = 0;
+  std::uint32_t tree_levels = 24;  // A shard's tree has less than 2^levels leaves.
 };
 
 // What became of one node, over all stripes.
@@ -60,6 +65,11 @@ class TurnCluster {
 
   server::TurnTiming timing(std::uint32_t n) const;
 
+  // The trees of the node's rows, and the log that they follow; with hash_blocks only.
+  const ledger::MerkleFollower& follower(std::uint32_t n) const { return nodes_[n]->follower; }
+
+  CountedLog counted_log(std::uint32_t n) const;
+
   // The host's end of the node's client channel.
   netcore::GpuChannelDevice client(std::uint32_t n) const;
 
@@ -68,18 +78,29 @@ class TurnCluster {
   Status time_commands(std::uint32_t n, std::uint32_t samples);
   Status wake(std::uint32_t n);
   Status abort(std::uint32_t n);
+  // Whoever hashes leaves once everything that is decided is in the trees.
+  Status end_hashing(std::uint32_t n);
 
   // --- Answers
   Result<NodeCounts> counts(std::uint32_t n);
   Result<std::vector<CountedRow>> service_rows(std::uint32_t n);
   Result<std::vector<LogIndex>> applied(std::uint32_t n);
   Result<std::vector<std::uint32_t>> samples(std::uint32_t n);
+  // By row: up to where the turn wants it hashed (ledger::kNoTree: not at all), leaves of its tree,
+  // and its root when roots were last folded.
+  Result<std::vector<std::uint64_t>> decided(std::uint32_t n);
+  Result<std::vector<std::uint64_t>> hashed(std::uint32_t n);
+  Result<std::vector<Sha256Words>> roots(std::uint32_t n);
+  // Over all blocks that have left; life_ns is that of all of them together.
+  Result<ledger::FollowCounts> follow_counts(std::uint32_t n);
   std::size_t memory_bytes(std::uint32_t n) const;
 
  private:
   struct Node {
     std::unique_ptr<netcore::MemoryRegistry> registry;
     CountingNode view;
+    ledger::MerkleFollower follower;
+    std::uint64_t* hash_end = nullptr;
     std::unique_ptr<netcore::GpuChannel> channel[server::kTurnPeers];
     std::unique_ptr<netcore::GpuChannel> client_device;
     std::unique_ptr<netcore::GpuChannel> client_host;
@@ -89,6 +110,7 @@ class TurnCluster {
   explicit TurnCluster(const TurnClusterOptions& options) : options_(options) {}
 
   Status carve(std::uint32_t n);
+  Status carve_trees(std::uint32_t n);
   Status join(std::uint32_t one, std::uint32_t other, bool same_device);
   Status open_clients(std::uint32_t n);
   Status order(std::uint32_t n, std::uint64_t word);
@@ -116,5 +138,12 @@ class HostNode {
   struct Stripes;
   std::unique_ptr<Stripes> stripes_;
 };
+
+// The host twin of what hashes one node's log: one pass of every block over its chunks. Entries
+// that it added.
+std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all);
+
+// Folds the roots of a node of a host cluster.
+void fold_on_host(TurnCluster& cluster, std::uint32_t n);
 
 }  // namespace gcoord::chaos

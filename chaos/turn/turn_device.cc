@@ -1,5 +1,6 @@
 #include "chaos/turn/turn_device.h"
 
+#include "chaos/turn/tree_launch.h"
 #include "chaos/turn/turn_launch.h"
 #include "netcore/cuda_check.h"
 #include "netcore/gpu_device.h"
@@ -19,6 +20,7 @@ Status check_room(const TurnClusterOptions& options,
                   int device) {
   GCOORD_CUDA_TRY(cudaSetDevice(device));
   GCOORD_CUDA_TRY(load_turns());
+  GCOORD_CUDA_TRY(load_trees());
   std::uint32_t room = 0;
   GCOORD_CUDA_TRY(turn_blocks(options.shape.block_stripes, room));
   const auto nodes = static_cast<std::uint32_t>(std::count(devices.begin(), devices.end(), device));

@@ -227,6 +227,14 @@ void MutantPort::read(ShardId shard, std::uint64_t cookie) {
   }
 }
 
+void MutantPort::read_by_round(ShardId shard, std::uint64_t cookie) {
+  if (mutant_ == Mutant::ReadWithoutQuorum) {
+    reads_.push_back(cookie);
+  } else {
+    port_.read_by_round(shard, cookie);
+  }
+}
+
 void MutantPort::answer(server::Service& service) {
   for (const std::uint64_t cookie : std::exchange(reads_, {})) {
     service.on_read(cookie, Status{}, NodeId{});

@@ -75,6 +75,7 @@ class MutantPort final : public server::ReplicaPort {
   }
 
   void read(ShardId shard, std::uint64_t cookie) override;
+  void read_by_round(ShardId shard, std::uint64_t cookie) override;
 
   server::ShardView view(ShardId shard) const override { return port_.view(shard); }
 

@@ -134,6 +134,9 @@ Cluster::Cluster(const ClusterOptions& options, const Configuration& configurati
       trace_(options.shards),
       checker_(nodes_, options.shards),
       observers_(std::make_unique<Fanout>(std::vector<Observer*>{&trace_, &checker_})) {
+  if (options.clocks_astray) {
+    checker_.distrust_leases();
+  }
   for (std::uint32_t node = 1; node <= options.nodes; ++node) {
     const bool member = slot_of(configuration, NodeId{node}) != kSlotNone;
     nodes_.push_back(std::make_unique<Node>(
@@ -203,11 +206,14 @@ void Cluster::settle() {
   checker_.violate(fmt::format("rest: still busy after {} rounds of turns", kRoundsMax));
 }
 
-std::uint64_t Cluster::read(NodeId at, ShardId shard) {
+std::uint64_t Cluster::read(NodeId at, ShardId shard, ReadProof proof) {
   Replica* replica = node(at).replica(shard);
   GCOORD_ASSERT(replica != nullptr);
   replica->wishes().read_sequence = ++read_sequence_;
-  checker_.expect_read(shard, read_sequence_);
+  replica->wishes().read_proof = proof;
+  if (!options_.clocks_astray || proof == ReadProof::Round) {
+    checker_.expect_read(shard, read_sequence_);
+  }
   return read_sequence_;
 }
 

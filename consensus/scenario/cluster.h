@@ -30,6 +30,9 @@ struct ClusterOptions {
   StepLimits limits;
   Durability durability = Durability::Durable;
   Members members;  // Empty: every node is a voter.
+  // Clocks may differ by more than the lease margin allows for. Then leases and the reads that
+  // trust them are not judged; everything else is.
+  bool clocks_astray = false;
   StepperFactory make_stepper = make_cpu_stepper;
 };
 
@@ -63,7 +66,7 @@ class Cluster {
   void settle();
 
   // Asks for a read round and returns its number; the verdict comes in the trace.
-  std::uint64_t read(NodeId node, ShardId shard);
+  std::uint64_t read(NodeId node, ShardId shard, ReadProof proof = ReadProof::LeaseOrRound);
 
   // Ticks that the node's lease of the shard still runs by its own clock; 0 if it holds none.
   std::uint64_t lease_ticks(NodeId node, ShardId shard);

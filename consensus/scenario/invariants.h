@@ -31,6 +31,9 @@ class InvariantChecker final : public Observer {
   // A read round was asked for now: it must see everything that is decided by now.
   void expect_read(ShardId shard, std::uint64_t sequence);
 
+  // Clocks are beyond the margin: nobody is judged by leases any more.
+  void distrust_leases() { leases_trusted_ = false; }
+
   // Compares the replicas of every shard with each other, at one moment.
   void check_replicas();
 
@@ -69,6 +72,7 @@ class InvariantChecker final : public Observer {
   const std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<History> histories_;
   std::vector<std::string> violations_;
+  bool leases_trusted_ = true;
 };
 
 }  // namespace gcoord::consensus::scenario

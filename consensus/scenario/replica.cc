@@ -149,6 +149,7 @@ void Replica::fill_wishes(Inbox& in) {
   in.snapshot_failed = std::exchange(wishes_.snapshot_failed, NodeId{});
   in.compact_to = std::exchange(wishes_.compact_to, LogIndex{});
   in.read_sequence = std::exchange(wishes_.read_sequence, 0);
+  in.read_proof = wishes_.read_proof;
   proposed_ = std::exchange(wishes_.proposals, {});
   in.proposal_count = static_cast<std::uint32_t>(proposed_.size());
   configuration_proposed_.reset();

@@ -37,6 +37,7 @@ struct Wishes {
   NodeId snapshot_failed;
   LogIndex compact_to;
   std::uint64_t read_sequence = 0;
+  ReadProof read_proof = ReadProof::LeaseOrRound;
 };
 
 class Replica {

@@ -194,6 +194,7 @@ Status Script::make_cluster(const CommandLine& line) {
   GCOORD_TRY_STATUS(read_numbers(line, options));
   GCOORD_TRY(options.members, line.members());
   options.durability = line.has_word("memory") ? Durability::Memory : Durability::Durable;
+  options.clocks_astray = line.has_word("clocks-astray");
   GCOORD_TRY(cluster_, Cluster::create(options));
   return {};
 }

@@ -70,9 +70,12 @@ Status Script::transfer(const CommandLine& line) {
   return {};
 }
 
+// "read 1 [quorum]".
 Status Script::read(const CommandLine& line) {
   GCOORD_TRY(Replica* const replica, replica_of(line, 0));
-  cluster_->read(replica->self(), replica->row().shard());
+  cluster_->read(replica->self(),
+                 replica->row().shard(),
+                 line.has_word("quorum") ? ReadProof::Round : ReadProof::LeaseOrRound);
   return {};
 }
 

@@ -71,6 +71,32 @@ TEST(Simulator, FaultsAndDecisionsHappen) {
   EXPECT_GT(counts.snapshots, 0u);
 }
 
+SimOptions astray(std::uint64_t seed) {
+  SimOptions options = options_of_seed(seed);
+  options.drift_ppm = 600'000;  // One clock may run four times as fast as another.
+  return options;
+}
+
+TEST(Simulator, R1ReadsByARoundNeedNoClock) {
+  std::uint64_t quorum_reads = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SimOptions options = astray(seed);
+    options.leases_judged = false;
+    const SimResult result = SimWorld(options).run();
+    EXPECT_EQ(result.violation, "") << "seed " << seed;
+    quorum_reads += result.counts.quorum_reads;
+  }
+  EXPECT_GT(quorum_reads, 1000u);
+}
+
+TEST(Simulator, LeasesDoNeedClocksWithinTheirMargin) {
+  std::uint32_t broken = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    broken += SimWorld(astray(seed)).run().violation.empty() ? 0u : 1u;
+  }
+  EXPECT_GT(broken, 0u);
+}
+
 TEST(Simulator, MemoryModeOutlivesRestarts) {
   SimCounts counts;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -85,6 +85,37 @@ TEST_F(SessionVerbsTest, S12TheThirdLockOfASessionWithAQuotaOfTwoIsRefused) {
   EXPECT_EQ(error["code"], "GC6303");
 }
 
+TEST_F(SessionVerbsTest, ALockThatIsHeldAloneHasOneHolderWhoeverIsAsked) {
+  const auto grant = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  for (const std::string how : {"linearizable", "lease", "serializable"}) {
+    const auto read = ctl_.json({"lock", "get", "a", "--consistency", how});
+    ASSERT_EQ(read["holders"].size(), 1u) << how;
+    EXPECT_EQ(read["holders"][0]["session"], grant["session"]);
+    EXPECT_EQ(read["holders"][0]["token"], grant["token"]);
+  }
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["holders"].size(), 1u);
+}
+
+TEST_F(SessionVerbsTest, R6ALockIsShownAsItWasAtAnIndexOfItsShard) {
+  const auto first = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string at_first = ctl_.json({"lock", "get", "a"})["acquired_index"];
+  ctl_.json({"lock", "release", "a", "--token", first["token"], "--session", first["session"]});
+  const auto second = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string at_second = ctl_.json({"lock", "get", "a"})["acquired_index"];
+  const auto past = ctl_.json({"lock", "get", "a", "--at-index", at_first});
+  EXPECT_EQ(past["held"], true);
+  EXPECT_EQ(past["token"], first["token"]);
+  EXPECT_EQ(past["session"], first["session"]);
+  EXPECT_EQ(past["index"], at_first);
+  const std::string between = std::to_string(std::stoull(at_second) - 1);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a", "--at-index", between}, 1)["held"], false);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a", "--at-index", at_second})["token"], second["token"]);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a", "--at-index", "0"}, 1)["held"], false);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a", "--at-index", "1000000"}, 1)["error"]["code"], "GC6321");
+  EXPECT_EQ(ctl_({"lock", "get", "a", "--at-index", "1", "--consistency", "lease"}).code, 2);
+  EXPECT_THAT(ctl_({"lock", "get", "--help"}).out, HasSubstr("--at-index"));
+}
+
 TEST_F(SessionVerbsTest, CompletionAndHelpKnowTheVerbs) {
   EXPECT_THAT(ctl_({"completion", "bash"}).out, HasSubstr("'lease timetolive'"));
   EXPECT_THAT(ctl_({"session", "--help"}).out, HasSubstr("keep-alive"));
@@ -185,6 +216,20 @@ TEST(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
   EXPECT_EQ(refused.error_code(), "GC6304");
   const auto old = ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", "3"});
   EXPECT_EQ(old["held"], true);
+}
+
+TEST(ReadVerbsTest, R6EveryReplicaShowsTheSamePast) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  const auto first = ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  const std::string index = ctl.json({"lock", "get", "a"})["acquired_index"];
+  ctl.json({"lock", "release", "a", "--token", first["token"], "--session", first["session"]});
+  const std::string after = ctl.json({"lock", "acquire", "a", "--ttl", "600s"})["after"];
+  for (const std::string node : {"1", "2", "3"}) {
+    ctl.json({"lock", "get", "a", "--after", after, "--node", node});  // It has come that far.
+    const auto past = ctl.json({"lock", "get", "a", "--at-index", index, "--node", node});
+    EXPECT_EQ(past["token"], first["token"]) << node;
+  }
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ InboxHead some_inbox(Draw& draw, const RowCopy& row) {
   in.campaign = draw.once_in(30) ? 1 : 0;
   in.woken = draw.once_in(10) ? 1 : 0;
   in.read_sequence = draw.once_in(30) ? 9 : 0;
+  in.read_proof = draw.once_in(2) ? ReadProof::Round : ReadProof::LeaseOrRound;
   return in;
 }
 

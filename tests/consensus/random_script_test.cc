@@ -78,7 +78,7 @@ std::string replica_command(Dice& dice, std::uint32_t number) {
     case 1:
       return fmt::format("transfer {} {}", node, dice.node());
     case 2:
-      return fmt::format("read {}", node);
+      return fmt::format("read {}{}", node, dice.from(0, 1) == 0 ? "" : " quorum");
     case 3:
       return fmt::format("compact {}", node);
     case 4:

@@ -59,6 +59,8 @@ class LonePort final : public PublicationPort {
 
   bool genuine(NodeId, const SignatureMessage&) override { return true; }
 
+  std::uint64_t now_ms() const override { return 1; }
+
   void on_published(const PublishedLog&) override {}
 
   void on_refusal(const Status&) override {}

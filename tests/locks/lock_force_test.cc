@@ -225,5 +225,39 @@ TEST(DelayClock, L14OnlyTheLeaderEndsADelayAndNoneBeforeItsTime) {
   EXPECT_EQ(clock.size(), 0u);
 }
 
+// A snapshot may be taken at any entry, so also between two steps of a session's end, when some of
+// its holds are gone, some are not, and one was broken in between.
+TEST(LockBreak, L15ASnapshotAfterABreakDuringTheEndOfASessionReadsBack) {
+  for (const bool expires : {true, false}) {
+    LockHarness source;
+    constexpr std::uint64_t kLocks = 3 * kReleasesPerCommandMax;
+    std::vector<FencingToken> tokens;
+    for (std::uint64_t i = 1; i <= kLocks; ++i) {
+      const bool delays = i % 2 == 0;
+      const std::string name = "job" + std::to_string(i);
+      tokens.push_back(delays ? source.hold(1, i, name, kDelay).token
+                              : source.acquire(1, i, name).token);
+    }
+    const auto end = [expires](LockHarness& shard) {
+      return expires ? shard.expire(1) : shard.close(1);
+    };
+    break_hold(source, "job1", tokens[0]);  // While it lives: remembered.
+    ASSERT_TRUE(end(source).more);
+    // Its oldest holds are still there: nobody's, and waiting for their end.
+    EXPECT_EQ(break_hold(source, "job2", tokens[1]).code, LockCode::Broken);
+    EXPECT_EQ(break_hold(source, "job3", tokens[2]).code, LockCode::Broken);
+    const auto bytes = source.locks.serialize(source.shard);
+    LockHarness restored;
+    ASSERT_TRUE(restored.locks.deserialize(restored.shard, bytes, Tick{1}).ok()) << expires;
+    EXPECT_EQ(restored.locks.serialize(restored.shard), bytes);
+    restored.skip_to(source.last_index());
+    for (int step = 0; step < 4; ++step) {
+      EXPECT_EQ(end(source).more, end(restored).more) << step;
+      EXPECT_EQ(restored.locks.serialize(restored.shard), source.locks.serialize(source.shard));
+    }
+    EXPECT_EQ(source.acquire(2, 1, "job3").code, LockCode::Granted);
+  }
+}
+
 }  // namespace
 }  // namespace gcoord::locks

@@ -1,5 +1,6 @@
 // Payloads of reads with a freshness, and of sessions as leases.
 #include "rpc/lease_messages.h"
+#include "rpc/past_messages.h"
 #include "rpc/read_messages.h"
 #include "rpc/validate.h"
 
@@ -161,6 +162,39 @@ TEST(LeaseMessages, S1AGrantIsCheckedLikeAnyOtherRequest) {
   EXPECT_EQ(check_request(slot, {}, {}), ErrorCode::None);
   slot.ttl_ms = 1;
   EXPECT_EQ(check_request(slot, {}, {}), ErrorCode::TtlTooShort);
+}
+
+TEST(PastMessages, R6AQueryKeepsItsIndexAndItsName) {
+  const Bytes query = encode_past_query({LogIndex{~std::uint64_t{0}}, "jobs/a"});
+  ASSERT_TRUE(decode_past_query(query).ok());
+  EXPECT_EQ(decode_past_query(query).value().index, LogIndex{~std::uint64_t{0}});
+  EXPECT_EQ(decode_past_query(query).value().name, "jobs/a");
+  for (std::size_t length = 0; length < 8; ++length) {
+    EXPECT_FALSE(decode_past_query(std::span{query}.first(length)).ok()) << length;
+  }
+  RequestSlot slot;
+  slot.kind = RequestKind::LockGetAt;
+  EXPECT_EQ(check_request(slot, query, {}), ErrorCode::None);
+  EXPECT_EQ(check_request(slot, std::span{query}.first(8), {}), ErrorCode::NameEmpty);
+  EXPECT_EQ(check_request(slot, std::span{query}.first(7), {}), ErrorCode::PayloadMalformed);
+}
+
+TEST(PastMessages, R6AReplyIsALockOrNone) {
+  PastReply reply{.shard = ShardId{3}, .index = LogIndex{17}};
+  const Bytes absent = encode_past_reply(reply);
+  ASSERT_TRUE(decode_past_reply(absent).ok());
+  EXPECT_FALSE(decode_past_reply(absent).value().present);
+  reply.present = true;
+  reply.row.name = "jobs/a";
+  reply.row.token = FencingToken{7};
+  reply.row.holders = {{SessionId{1}, FencingToken{7}, LogIndex{3}, 1}};
+  const Bytes present = encode_past_reply(reply);
+  ASSERT_TRUE(decode_past_reply(present).ok());
+  EXPECT_EQ(decode_past_reply(present).value().index, LogIndex{17});
+  EXPECT_EQ(decode_past_reply(present).value().row.holders.size(), 1u);
+  expect_cuts_fail(absent, decode_past_reply);
+  expect_cuts_fail(present, decode_past_reply);
+  survive_any_byte(present, decode_past_reply);
 }
 
 }  // namespace

@@ -283,6 +283,11 @@ class EngineCluster {
     return cookie_;
   }
 
+  std::uint64_t read_by_round(std::uint32_t id, std::uint32_t shard) {
+    engine(id).read_by_round(ShardId{shard}, ++cookie_);
+    return cookie_;
+  }
+
   bool decided(std::uint32_t id, std::uint64_t cookie) {
     const auto& list = service(id).decided;
     return std::find(list.begin(), list.end(), cookie) != list.end();

@@ -104,6 +104,42 @@ TEST(EngineCluster, ReadsAreServedUnderTheLeaseWithoutAMessage) {
   EXPECT_EQ(cluster.count(leader, "gcoord_server_messages_out_total"), messages);
 }
 
+TEST(EngineCluster, R1ARoundIsAskedForWhateverTheLeaseSays) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  const std::uint32_t leader = cluster.leader_of(0);
+  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
+  const std::uint64_t strict = cluster.read_by_round(leader, 0);
+  const std::uint64_t leased = cluster.read(leader, 0);
+  cluster.engine(leader).turn();
+  EXPECT_EQ(cluster.service(leader).reads.count(strict), 0u);
+  EXPECT_EQ(cluster.service(leader).reads.count(leased), 1u);
+  cluster.run_until([&] { return cluster.service(leader).reads.count(strict) == 1; });
+  EXPECT_TRUE(cluster.service(leader).reads.at(strict).ok());
+  EXPECT_EQ(cluster.count(leader, "gcoord_server_reads_confirmed_total"), 1u);
+}
+
+TEST(EngineCluster, R1WithoutAMajorityALeaseAnswersNoRound) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  const std::uint32_t leader = cluster.leader_of(0);
+  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    if (id != leader) {
+      cluster.stop(id);
+    }
+  }
+  ASSERT_TRUE(cluster.engine(leader).view(ShardId{0}).lease);
+  const std::uint64_t strict = cluster.read_by_round(leader, 0);
+  const std::uint64_t leased = cluster.read(leader, 0);
+  cluster.engine(leader).turn();
+  EXPECT_TRUE(cluster.service(leader).reads.at(leased).ok());
+  cluster.run_until([&] { return cluster.service(leader).reads.count(strict) == 1; });
+  EXPECT_FALSE(cluster.service(leader).reads.at(strict).ok());
+}
+
 TEST(EngineCluster, R2WhenTheLeaseIsOverAReadFallsBackToARound) {
   EngineCluster cluster(3, 1);
   cluster.start_all();

@@ -71,6 +71,17 @@ class CountingService final : public Service {
 
 using Record = std::vector<std::byte>;
 
+std::vector<ledger::ShardHead> heads_in(
+    const std::vector<std::shared_ptr<ledger::MemoryTree>>& trees,
+    std::span<const ShardId> shards) {
+  std::vector<ledger::ShardHead> heads;
+  for (const ShardId shard : shards) {
+    const std::uint64_t size = trees[shard.value]->size();
+    heads.push_back({shard, size, ledger::root_at(*trees[shard.value], size).value()});
+  }
+  return heads;
+}
+
 // Nodes that share one decided log per shard, in which node 1 leads.
 class PublicationNodeTest : public testing::Test, public ReplicaPort {
  protected:
@@ -110,19 +121,21 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
 
   Status start(std::uint32_t id) {
     Member& m = member(id);
-    GCOORD_TRY(
-        m.node,
-        PublicationNode::open({.cluster = kCluster,
-                               .node = NodeId{id},
-                               .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
-                               .shard_count = kShards,
-                               .incarnation = Incarnation{++lives_},
-                               .directory = directory(id),
-                               .tree_of = [&m](ShardId shard) { return m.trees[shard.value]; },
-                               .now_ms = steady_ms,
-                               .key_seed = seed(),
-                               .wake = [] {}},
-                              m.metrics));
+    GCOORD_TRY(m.node,
+               PublicationNode::open(
+                   {.cluster = kCluster,
+                    .node = NodeId{id},
+                    .nodes = {NodeId{1}, NodeId{2}, NodeId{3}},
+                    .shard_count = kShards,
+                    .incarnation = Incarnation{++lives_},
+                    .directory = directory(id),
+                    .tree_of = [&m](ShardId shard) { return m.trees[shard.value]; },
+                    .heads_of =
+                        [&m](std::span<const ShardId> shards) { return heads_in(m.trees, shards); },
+                    .now_ms = steady_ms,
+                    .key_seed = seed(),
+                    .wake = [] {}},
+                   m.metrics));
     m.service.set_listener(m.node.get());
     if (id == 1) {
       m.service.on_role(kPublicationShard, consensus::Role::Leader, Term{1}, NodeId{1});

@@ -47,6 +47,18 @@ inline Bytes bytes_of(const std::string& text) {
   return bytes;
 }
 
+// PublicationPort::heads of such trees.
+inline std::vector<ledger::ShardHead> heads_in(
+    const std::vector<std::shared_ptr<ledger::MemoryTree>>& trees,
+    std::span<const ShardId> shards) {
+  std::vector<ledger::ShardHead> heads;
+  for (const ShardId shard : shards) {
+    const std::uint64_t size = trees[shard.value]->size();
+    heads.push_back({shard, size, ledger::root_at(*trees[shard.value], size).value()});
+  }
+  return heads;
+}
+
 // A history of which only the length is left.
 class DamagedTree final : public ledger::TreeReader {
  public:
@@ -127,6 +139,8 @@ class PublicationWorld {
     }
 
     // PublicationPort.
+    std::uint64_t now_ms() const override { return world_.now_ms(); }
+
     void send(NodeId to, Bytes message) override { world_.post(id_, to, std::move(message)); }
 
     void propose(Bytes entry) override { world_.propose(id_, std::move(entry)); }
@@ -136,6 +150,10 @@ class PublicationWorld {
         return std::make_shared<DamagedTree>(trees[shard.value]->size());
       }
       return trees[shard.value];
+    }
+
+    Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) override {
+      return heads_in(trees, shards);
     }
 
     const ledger::TreeReader& cluster_log() const override { return *log; }

@@ -2,6 +2,8 @@
 #include "server/replica_reads.h"
 
 #include "common/name_hash.h"
+#include "common/random.h"
+#include "rpc/force_messages.h"
 #include "tests/server/fake_engine.h"
 
 #include <gtest/gtest.h>
@@ -305,6 +307,87 @@ TEST(ReplicaReadsTest, QuestionsOfPeersThatMakeNoSenseAreDroppedAndCounted) {
   pair.leader.service->on_peer_message(NodeId{2}, message);  // A shard that is none.
   EXPECT_TRUE(pair.leader.engine.reads.empty());
   EXPECT_TRUE(pair.leader.engine.messages.empty());
+}
+
+// A cursor is eight bytes that only the node which made them understands; a client may send any.
+TEST(ReplicaReadsTest, AHostileCursorChangesNothingAndStopsNobody) {
+  Pair pair;
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    pair.leader.acquire(5, i, "job/" + std::to_string(i));
+  }
+  pair.decide();
+  pair.catch_up();
+  rpc::RequestSlot slot = read_slot();
+  slot.kind = RequestKind::LockReadList;
+  const auto ask = [&](const std::string& cursor) {
+    return pair.follower.sink.take(pair.follower.send(
+        slot, rpc::encode_read_list({{ReadConsistency::Serializable, 0, {}}, {"", cursor, 10}})));
+  };
+  std::vector<std::string> cursors;
+  for (std::uint64_t k = 0; k < 2000; ++k) {
+    const std::uint64_t drawn = random64(7, k, 0) >> (k % 64);
+    cursors.emplace_back(reinterpret_cast<const char*>(&drawn), k % (sizeof(drawn) + 1));
+  }
+  for (const std::uint64_t edge : {std::uint64_t{0},
+                                   std::uint64_t{1},
+                                   std::uint64_t{9},
+                                   std::uint64_t{10},
+                                   ~std::uint64_t{0},
+                                   ~std::uint64_t{0} >> 1,
+                                   std::uint64_t{0xffff'ffff},
+                                   std::uint64_t{0x7fff'ffff}}) {
+    for (const std::size_t bytes : {std::size_t{4}, std::size_t{8}}) {
+      cursors.emplace_back(reinterpret_cast<const char*>(&edge), bytes);
+    }
+  }
+  const auto hashes = [&] {
+    std::vector<std::uint64_t> all;
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      all.push_back(pair.follower.service->state_hash(ShardId{shard}));
+    }
+    return all;
+  };
+  const auto before = hashes();
+  for (const std::string& cursor : cursors) {
+    const auto reply = ask(cursor);
+    if (reply.slot.code == StatusCode::Ok) {
+      EXPECT_TRUE(rpc::decode_read_page(reply.payload).ok());
+    } else {
+      EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::PayloadMalformed));
+    }
+  }
+  EXPECT_EQ(hashes(), before);
+  // In the same tick the next one is served: what lies behind the last row cost nothing.
+  const auto page = rpc::decode_read_page(ask("").payload);
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(page.value().page.rows.size(), 8u);
+  EXPECT_EQ(pair.follower.service->read_bytes(), 0u);
+}
+
+TEST(ReplicaReadsTest, L15ATokenOfABrokenHoldOfAFreeLockReadsAsFreeOnAnyReplica) {
+  Pair pair;
+  const auto held = pair.leader.acquire(5, 1, "a");
+  pair.decide();
+  const std::uint64_t token = pair.leader.sink.take(held).slot.token;
+  rpc::RequestSlot slot = pair.leader.slot(RequestKind::LockBreak);
+  slot.shard = LockBench::shard_of_name("a").value;
+  slot.token = token;
+  pair.leader.send(slot, rpc::encode_break({.name = "a", .who = "ann", .reason = "it hangs"}));
+  pair.decide();
+  pair.catch_up();
+  const auto verdict = [&] {
+    const auto id =
+        pair.follower.send(read_slot(),
+                           rpc::encode_lock_read({{ReadConsistency::Serializable, 0, {}},
+                                                  ReadQuestion::Verdict,
+                                                  {{"a", FencingToken{token}}}}));
+    return decoded(pair.follower.sink.take(id)).names.at(0).verdict;
+  };
+  EXPECT_EQ(verdict(), rpc::CheckVerdict::Free);
+  pair.leader.acquire(6, 1, "a");
+  pair.decide();
+  pair.catch_up();
+  EXPECT_EQ(verdict(), rpc::CheckVerdict::Stale);
 }
 
 }  // namespace

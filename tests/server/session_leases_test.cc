@@ -1,4 +1,5 @@
 // Sessions as leases: granted, shown, listed, limited.
+#include "rpc/force_messages.h"
 #include "rpc/lease_messages.h"
 #include "rpc/session_messages.h"
 #include "tests/server/fake_engine.h"
@@ -229,6 +230,107 @@ TEST(SessionLeasesTest, S12WaitsCountToo) {
   bench.acquire(6, 1, "a", rpc::kForeverMs, 5000);
   bench.decide();
   EXPECT_EQ(bench.sink.take(bench.acquire(6, 2, "b", 0, 5000)).slot.detail,
+            number(ErrorCode::SessionLocksExhausted));
+}
+
+void break_lock(LockBench& bench, std::string_view name, std::uint64_t token) {
+  rpc::RequestSlot slot = bench.slot(RequestKind::LockBreak);
+  slot.shard = LockBench::shard_of_name(name).value;
+  slot.token = token;
+  const auto id =
+      bench.send(slot, rpc::encode_break({.name = name, .who = "ann", .reason = "it hangs"}));
+  EXPECT_EQ(bench.decided(id).slot.code, StatusCode::Ok);
+}
+
+TEST(SessionLeasesTest, S5ShowAfterABreakNamesWhatIsLeftAndNotWhatWasLost) {
+  LockBench bench;
+  bench.lead_all();
+  grant(bench, 4711, 5000);
+  const auto lost = bench.decided(bench.acquire(4711, 1, "job/a", 0, 5000));
+  bench.decided(bench.acquire(4711, 2, "job/b", 0, 5000));
+  break_lock(bench, "job/a", lost.slot.token);
+  const auto details = show(bench, 4711);
+  EXPECT_EQ(details.keys, std::vector<std::string>{"job/b"});
+  EXPECT_EQ(details.row.lock_count, 1u);
+  EXPECT_GT(details.row.remaining_ms, 0u);
+  EXPECT_EQ(list(bench, {.filter = rpc::SessionFilter::Holding}).count, 1u);
+  bench.decided(bench.release(4711, 3, "job/a", lost.slot.token));  // It is told; nothing changes.
+  EXPECT_EQ(show(bench, 4711).row.lock_count, 1u);
+}
+
+TEST(SessionLeasesTest, S12WhatWasBrokenIsNotPartOfTheQuota) {
+  LockBench bench{{NodeId{1}}, NodeId{1}, 1};
+  bench.lead_all();
+  const auto lost = bench.decided(bench.acquire(5, 1, "job/a", 0, 5000));
+  break_lock(bench, "job/a", lost.slot.token);
+  EXPECT_EQ(bench.decided(bench.acquire(5, 2, "job/b", 0, 5000)).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.take(bench.acquire(5, 3, "job/c", 0, 5000)).slot.detail,
+            number(ErrorCode::SessionLocksExhausted));
+}
+
+// A session of one lock with a delay whose time has run out: it stays registered, and lives no
+// more.
+struct FailedSession {
+  explicit FailedSession(std::uint32_t quota = 0) : bench({NodeId{1}}, NodeId{1}, quota) {
+    bench.lead_all();
+    rpc::LockAcquire acquire;
+    acquire.caller = {SessionId{5}, RequestSequence{1}, RequestSequence{1}};
+    acquire.ttl_ms = 200;
+    rpc::RequestSlot slot = rpc::to_hold_slot(acquire);
+    slot.shard = LockBench::shard_of_name("job/a").value;
+    const auto id = bench.send(slot, rpc::encode_hold({.delay_ms = 10'000, .name = "job/a"}));
+    EXPECT_EQ(bench.decided(id).slot.code, StatusCode::Ok);
+    while (bench.engine.proposals.empty()) {
+      bench.pass_ms(10);
+    }
+    bench.decide();
+    EXPECT_EQ(bench.service->locks().delays().size(), 1u);
+  }
+
+  LockBench bench;
+};
+
+TEST(SessionLeasesTest, S6ASessionThatFailedIsNeitherListedNorShownThoughItsLockIsInItsDelay) {
+  FailedSession failed;
+  grant(failed.bench, 6, 5000);
+  const auto page = list(failed.bench, {});
+  ASSERT_EQ(page.rows.size(), 1u);
+  EXPECT_EQ(page.rows[0].session, SessionId{6});
+  EXPECT_EQ(list(failed.bench, {.count_only = true}).count, 1u);
+  EXPECT_EQ(list(failed.bench, {.filter = rpc::SessionFilter::Holding}).count, 0u);
+  const auto details = show(failed.bench, 5);
+  EXPECT_EQ(details.row.registration_count, 0u);
+  EXPECT_EQ(details.row.lock_count, 0u);
+  EXPECT_TRUE(details.keys.empty());
+}
+
+TEST(SessionLeasesTest, S6WhoFailedInOneShardAndLivesInAnotherIsListedByThatOne) {
+  FailedSession failed;
+  for (std::uint64_t i = 0; i < 16; ++i) {  // Of any shard but the one where it failed.
+    const std::string name = "other/" + std::to_string(i);
+    if (LockBench::shard_of_name(name) != LockBench::shard_of_name("job/a")) {
+      failed.bench.decided(failed.bench.acquire(5, i + 1, name, 0, 5000));
+    }
+  }
+  const auto page = list(failed.bench, {});
+  ASSERT_EQ(page.rows.size(), 1u);
+  EXPECT_EQ(page.rows[0].session, SessionId{5});
+  EXPECT_EQ(page.rows[0].lock_count, show(failed.bench, 5).keys.size());
+}
+
+TEST(SessionLeasesTest, S12LocksInTheirDelayAreStillPartOfTheQuotaOfWhoFailedWithThem) {
+  FailedSession failed(2);
+  LockBench& bench = failed.bench;
+  // In the shard where it failed it can have nothing; elsewhere one more and not two.
+  std::vector<std::string> names;
+  for (std::uint64_t i = 0; names.size() < 2; ++i) {
+    const std::string name = "other/" + std::to_string(i);
+    if (LockBench::shard_of_name(name) != LockBench::shard_of_name("job/a")) {
+      names.push_back(name);
+    }
+  }
+  EXPECT_EQ(bench.decided(bench.acquire(5, 1, names[0], 0, 5000)).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.take(bench.acquire(5, 2, names[1], 0, 5000)).slot.detail,
             number(ErrorCode::SessionLocksExhausted));
 }
 

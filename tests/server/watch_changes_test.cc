@@ -44,6 +44,21 @@ class WatchChangesTest : public testing::Test {
                                 .token = token});
   }
 
+  static LockCommand break_lock(FencingToken token, bool all = false) {
+    return locks::make_break_lock(
+        {.token = token, .all = all, .name_bytes = 1, .who_bytes = 3, .text = "aannit hangs"});
+  }
+
+  static LockCommand delayed(std::uint64_t session, std::uint64_t sequence) {
+    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
+                                                 .sequence = RequestSequence{sequence},
+                                                 .name = "a",
+                                                 .wait = true,
+                                                 .ttl_ms = 1000},
+                                     .ask = {.delay_ms = 500},
+                                     .text = "a"});
+  }
+
   static WatchEvent event(WatchEventKind kind,
                           std::string name,
                           std::uint64_t token,
@@ -158,6 +173,47 @@ TEST_F(WatchChangesTest, ReadersAreGrantedAndLetGoEachUnderTheirToken) {
   EXPECT_EQ(apply(locks::make_expire_session(SessionId{6}, 2)),
             (std::vector{event(WatchEventKind::Expired, "a", 2, 6),
                          event(WatchEventKind::Granted, "a", 3, 7)}));
+}
+
+TEST_F(WatchChangesTest, L15ABreakIsToldOnceAndWhatStaysOfTheHoldTellsNothing) {
+  apply(acquire(5, 1, "a"));
+  apply(acquire(5, 2, "b"));
+  apply(acquire(6, 1, "a"));
+  EXPECT_EQ(apply(break_lock(FencingToken{1})),
+            (std::vector{event(WatchEventKind::Broken, "a", 1, 5),
+                         event(WatchEventKind::Granted, "a", 3, 6)}));
+  EXPECT_TRUE(apply(break_lock(FencingToken{1})).empty());
+  // The session that lost it ends: the lock is another's, and its own other one goes.
+  EXPECT_EQ(apply(locks::make_expire_session(SessionId{5}, 1)),
+            std::vector{event(WatchEventKind::Expired, "b", 2, 5)});
+}
+
+TEST_F(WatchChangesTest, L15ALossThatIsGivenBackTellsNothing) {
+  apply(acquire(5, 1, "a"));
+  EXPECT_EQ(apply(break_lock(FencingToken{1}, true)),
+            std::vector{event(WatchEventKind::Broken, "a", 1, 5)});
+  EXPECT_TRUE(apply(release(5, 2, "a", FencingToken{1})).empty());
+  EXPECT_TRUE(apply(locks::make_expire_session(SessionId{5}, 1)).empty());
+}
+
+TEST_F(WatchChangesTest, L14TheFailureOfAHolderIsToldAtOnceAndTheNextGrantWhenTheDelayEnds) {
+  apply(delayed(5, 1));
+  apply(acquire(6, 1, "a"));
+  EXPECT_EQ(apply(locks::make_expire_session(SessionId{5}, 1)),
+            std::vector{event(WatchEventKind::Expired, "a", 1, 5)});
+  EXPECT_TRUE(apply(locks::make_expire_session(SessionId{5}, 1)).empty()) << "told before";
+  EXPECT_EQ(apply(acquire(7, 1, "a")), std::vector{event(WatchEventKind::Waiting, "a", 0, 7)});
+  EXPECT_TRUE(apply(locks::make_end_delay(hash_name("a"), FencingToken{9})).empty());
+  EXPECT_EQ(apply(locks::make_end_delay(hash_name("a"), FencingToken{1})),
+            std::vector{event(WatchEventKind::Granted, "a", 2, 6)});
+}
+
+TEST_F(WatchChangesTest, L14ADelayThatABreakEndsHasNoHolderToTellOf) {
+  apply(delayed(5, 1));
+  apply(locks::make_expire_session(SessionId{5}, 1));
+  apply(acquire(6, 1, "a"));
+  EXPECT_EQ(apply(break_lock(FencingToken{1})),
+            std::vector{event(WatchEventKind::Granted, "a", 2, 6)});
 }
 
 }  // namespace

@@ -142,6 +142,16 @@ class GCOORD_API Client {
   Future<Result<BatchReading<Verdict>>> read_check_batch_async(std::span<const TokenCheck> checks,
                                                                const ReadOptions& options);
 
+  // A lock as it was when its shard's log had come to an index, which earlier readings and locks
+  // name (Freshness::index, LockDescription::acquired_index). What was left of its holder's time is
+  // not known. Any node that has come there gives the same answer; node_id 0: the shard's leader.
+  // GC6320 when the node has not kept the shard's log from its beginning on, GC6321 when the log
+  // has not come to the index, GC6322 when it lies behind too many entries, GC6323 from nodes that
+  // cannot.
+  Result<LockReading> read_at(std::string_view name,
+                              std::uint64_t index,
+                              std::uint32_t node_id = 0);
+
   // A page of what one node holds: Serializable, Bounded or Monotonic. The cursor is that node's.
   Result<ReadPage> read_list(const ListOptions& list, const ReadOptions& options);
 

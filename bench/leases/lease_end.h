@@ -1,0 +1,35 @@
+// How late leases ended that were due at known times.
+//
+// What is known is how many were left at each look, not which. The order in which they end is taken
+// to be the order in which they were due, so the k-th end is set against the k-th due time; ends
+// ahead of that are counted apart, as early. Pure.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::bench {
+
+struct LeaseEnds {
+  struct Due {
+    std::chrono::steady_clock::time_point at;
+    std::uint64_t count = 0;
+  };
+
+  struct Look {
+    std::chrono::steady_clock::time_point at;
+    std::uint64_t left = 0;
+  };
+
+  std::vector<Due> due;    // By rising time.
+  std::vector<Look> left;  // The same; the last look found none.
+};
+
+// {"late_ms_p50", "late_ms_p99", "late_ms_max", "early_max", "due_within_ms", "left_by_ms"}: the
+// last a series of [milliseconds after the first was due, left].
+nlohmann::ordered_json report_ends(const LeaseEnds& ends);
+
+}  // namespace gcoord::bench

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Whether the disk that a node uses levels off under a steady load.
+
+Starts three nodes that let go of old history (--ledger-keep) and of old published heads (--ledger-keep-heads), loads them with
+`gcoordctl bench lock`, and looks every few seconds at what each kind of file takes of the disk. Prints one JSON object.
+
+Exit code 1: some kind of file was larger in the last third of the run than a quarter above the largest it was in the middle
+third (and a file of its kind more), or the run was too short for anything to be let go of.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from three_nodes import Cluster, published, report, wait_for
+
+# Of each kind, what one file more or less may be: a segment of the log, a table in memory, a pair of files of heads.
+GRAIN = {"wal": 64 << 20, "history": 16 << 20, "checkpoint": 16 << 20, "publication": 14 << 20, "other": 1 << 20}
+
+
+def disk_bytes(directory: Path) -> dict:
+    kinds = dict.fromkeys(GRAIN, 0)
+    for root, _, files in os.walk(directory):
+        top = Path(root).relative_to(directory).parts[:1]
+        kind = top[0] if top and top[0] in kinds else "other"
+        for name in files:
+            try:
+                kinds[kind] += os.stat(os.path.join(root, name)).st_blocks * 512
+            except OSError:
+                pass  # Gone since it was listed.
+    return kinds
+
+
+def look(cluster: Cluster, begin: float) -> dict:
+    rows = []
+    for node in cluster.nodes:
+        series = cluster.series(node)
+        rows.append({"node": node, **disk_bytes(cluster.directory / str(node)),
+                     "entries": int(series.get("gcoord_ledger_history_entries_total", 0)),
+                     "entries_pruned": int(series.get("gcoord_ledger_history_pruned_total", 0)),
+                     "heads": int(series.get("gcoord_server_publication_size", 0)),
+                     "heads_first": int(series.get("gcoord_server_publication_first", 0))})
+    return {"second": round(time.monotonic() - begin, 1), "nodes": rows}
+
+
+def measure(options: argparse.Namespace, directory: Path) -> tuple:
+    extra = ["--ledger-keep", options.keep, "--ledger-keep-heads", options.keep_heads,
+             "--checkpoint-interval", options.checkpoint_interval]
+    cluster = Cluster(options.bin, directory, options.shards, extra=extra)
+    try:
+        wait_for("the first checkpoint", lambda: published(cluster), 600)
+        begin = time.monotonic()
+        load = cluster.load(options.seconds, options.clients, options.pipeline)
+        looks = []
+        while load.poll() is None:
+            looks.append(look(cluster, begin))
+            time.sleep(options.interval)
+        pairs = json.loads(load.stdout.read() or "{}")
+    finally:
+        cluster.end()
+    return pairs, looks
+
+
+def largest(looks: list, kind: str) -> int:
+    return max(row[kind] for each in looks for row in each["nodes"])
+
+
+def judge(looks: list) -> dict:
+    """Of each kind of file the largest in each third of the run, and whether it has levelled off."""
+    third = len(looks) // 3
+    parts = [looks[:third], looks[third:2 * third], looks[2 * third:]]
+    kinds = {}
+    for kind, grain in GRAIN.items():
+        bytes_max = [largest(part, kind) for part in parts]
+        kinds[kind] = {"bytes_max_by_third": bytes_max, "levels_off": bytes_max[2] <= bytes_max[1] * 5 // 4 + grain}
+    return kinds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="ledger-disk", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--bin", required=True, help="where gcoordd and gcoordctl are")
+    parser.add_argument("--shards", type=int, default=1024)
+    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--pipeline", type=int, default=16)
+    parser.add_argument("--interval", type=float, default=3, help="seconds between two looks")
+    parser.add_argument("--keep", default="entries:256", help="--ledger-keep of the nodes")
+    parser.add_argument("--keep-heads", default="entries:50000", help="--ledger-keep-heads of the nodes")
+    parser.add_argument("--checkpoint-interval", default="5s")
+    parser.add_argument("--directory", help="where the nodes keep their files, on a real disk")
+    parser.add_argument("--results", help="directory where the result is kept, too")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        pairs, looks = measure(options, Path(directory))
+    if len(looks) < 9:
+        sys.exit("too few looks for anything to be said; give more seconds")
+    kinds = judge(looks)
+    gone = all(row["entries_pruned"] > 0 and row["heads_first"] > 0 for row in looks[-1]["nodes"])
+    report("ledger-disk", {"shards": options.shards, "keep": options.keep, "keep_heads": options.keep_heads,
+                           "checkpoint_interval": options.checkpoint_interval, "clients": options.clients,
+                           "pipeline": options.pipeline, "acknowledged": "on stable storage of two of three nodes",
+                           "load": pairs, "something_let_go": gone, "kinds": kinds, "looks": looks}, options.results)
+    return 0 if gone and all(each["levels_off"] for each in kinds.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,237 @@
+#include "bench/turn/turn_hash.h"
+
+#include "bench/report/results_file.h"
+#include "chaos/turn/tree_check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace gcoord::bench {
+namespace {
+
+using nlohmann::ordered_json;
+using server::kTurnNodes;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kShardCounts[] = {65'536, 1u << 20};
+constexpr std::uint32_t kBatches[] = {1, 4, 16};
+constexpr std::uint32_t kWarmMs = 200;
+constexpr std::uint32_t kMeasuredMs = 500;
+// Room for what is decided between two passes of what hashes. Without trees half of it does.
+constexpr std::uint32_t kHashedLogSlots = 128;
+constexpr chaos::TreeCheckOptions kCheck{
+    .shards_max = 4096, .leaves_max = 24'000'000, .threads = 8};
+
+struct Setting {
+  TurnDevices devices;
+  std::uint32_t shards;
+  std::uint32_t batch;
+};
+
+std::string text_of(const HashPlan& plan) {
+  return std::to_string(plan.stripes) + ":" + std::to_string(plan.percent);
+}
+
+Result<chaos::TurnClusterOptions> hashed_options(const Setting& setting, const HashPlan& plan) {
+  GCOORD_TRY(const std::uint32_t stripes, stripes_for(setting.devices, plan.stripes, plan.percent));
+  GCOORD_TRY(const std::uint32_t processors, chaos::processors_of(setting.devices[0]));
+  chaos::TurnClusterOptions options = options_for(setting.shards, stripes);
+  options.shape.block_stripes = plan.stripes;
+  options.shape.log_slots = kHashedLogSlots;
+  options.hash_blocks =
+      chaos::hash_blocks_for(options.shape, processors, crowd_of(setting.devices));
+  return options;
+}
+
+Result<std::uint64_t> sum_hashed(TurnRun& run) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const auto sizes, run.cluster().hashed(n));
+    sum = std::accumulate(sizes.begin(), sizes.end(), sum);
+  }
+  return sum;
+}
+
+// What was counted at one time while nodes run.
+struct Reading {
+  std::uint64_t applied = 0;  // On node 0.
+  Clock::time_point applied_at;
+  std::uint64_t hashed = 0;  // On all nodes.
+  Clock::time_point hashed_at;
+};
+
+Result<Reading> read(TurnRun& run, bool hashes) {
+  Reading now;
+  GCOORD_TRY(now.applied, run.applied(0));
+  now.applied_at = Clock::now();
+  if (hashes) {
+    GCOORD_TRY(now.hashed, sum_hashed(run));
+  }
+  now.hashed_at = Clock::now();
+  return now;
+}
+
+double per_second(std::uint64_t count, Clock::duration time) {
+  return static_cast<double>(count) / std::chrono::duration<double>(time).count();
+}
+
+// What the trees took, and what they came to. The run has stopped.
+Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
+  ledger::FollowCounts sum;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const auto counts, run.cluster().follow_counts(n));
+    sum.chunks += counts.chunks;
+    sum.leaves += counts.leaves;
+    sum.nodes += counts.nodes;
+    sum.busy_ns += counts.busy_ns;
+  }
+  GCOORD_TRY(const chaos::TreeVerdict verdict, chaos::check_trees(run.cluster(), kCheck));
+  if (verdict.hashed_again == 0) {
+    return Status{StatusCode::Internal, "no shard's entries could be made again"};
+  }
+  const auto leaves = static_cast<double>(sum.leaves);
+  const double compressions = leaves + 2.0 * static_cast<double>(sum.nodes);
+  const double blocks = kTurnNodes * run.cluster().options().hash_blocks;
+  return ordered_json{
+      {"hash_blocks_per_node", run.cluster().options().hash_blocks},
+      {"leaves_per_s", rounded(leaves_per_s)},
+      {"compressions_per_s", rounded(leaves_per_s * compressions / leaves)},
+      {"leaves_per_chunk", rounded(leaves / static_cast<double>(sum.chunks))},
+      {"busy_share",
+       rounded(static_cast<double>(sum.busy_ns) / leaves * leaves_per_s * 1e-9 / blocks)},
+      {"shards_equal_on_all_replicas", verdict.shards},
+      {"shards_without_tree", verdict.without_tree},
+      {"leaves_of_one_replica", verdict.leaves},
+      {"shards_equal_to_the_cpus", verdict.hashed_again},
+      {"leaves_hashed_by_the_cpu", verdict.leaves_again},
+      {"shards_led_by_several_nodes", verdict.several_leaders}};
+}
+
+// One run, with trees where there is a plan.
+Result<ordered_json> measure_once(const Setting& setting, const std::optional<HashPlan>& plan) {
+  GCOORD_TRY(const std::uint32_t all, stripes_for(setting.devices));
+  chaos::TurnClusterOptions options = options_for(setting.shards, all);
+  if (plan.has_value()) {
+    GCOORD_TRY(options, hashed_options(setting, *plan));
+  }
+  GCOORD_TRY(const auto run, TurnRun::start(options, setting.devices));
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY_STATUS(run->cluster().feed(n, setting.batch));
+  }
+  wait_ms(kWarmMs);
+  GCOORD_TRY(const Reading before, read(*run, plan.has_value()));
+  wait_ms(kMeasuredMs);
+  GCOORD_TRY(const Reading after, read(*run, plan.has_value()));
+  GCOORD_TRY_STATUS(run->rest());
+  GCOORD_TRY_STATUS(run->stop_all());
+  GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
+  ordered_json row = {
+      {"trees", plan.has_value() ? text_of(*plan) : "none"},
+      {"stripes_per_node", options.shape.stripe_count},
+      {"commands_per_s",
+       rounded(per_second(after.applied - before.applied, after.applied_at - before.applied_at))}};
+  if (plan.has_value()) {
+    GCOORD_TRY(
+        const ordered_json trees,
+        trees_of(*run,
+                 per_second(after.hashed - before.hashed, after.hashed_at - before.hashed_at)));
+    row.update(trees);
+  }
+  GCOORD_TRY(row["nodes"], counts_of(*run));
+  return row;
+}
+
+// The medians of each kind of run, and what part of the rate without trees each plan keeps.
+ordered_json summary_of(const ordered_json& rows) {
+  std::vector<std::pair<std::string, std::vector<double>>> rates;
+  for (const ordered_json& row : rows) {
+    if (!row.contains("commands_per_s")) {
+      continue;
+    }
+    const auto name = row["trees"].get<std::string>();
+    if (rates.empty() || std::none_of(rates.begin(), rates.end(), [&](const auto& one) {
+          return one.first == name;
+        })) {
+      rates.push_back({name, {}});
+    }
+    for (auto& [kind, values] : rates) {
+      if (kind == name) {
+        values.push_back(row["commands_per_s"].get<double>());
+      }
+    }
+  }
+  ordered_json summary;
+  for (const auto& [kind, values] : rates) {
+    const double rate = median(values);
+    summary[kind]["commands_per_s"] = rounded(rate);
+    if (kind != "none" && summary.contains("none")) {
+      summary[kind]["of_without"] = rounded(rate / summary["none"]["commands_per_s"].get<double>());
+    }
+  }
+  return summary;
+}
+
+void say(const Setting& setting, const ordered_json& row) {
+  if (row.contains("failed")) {
+    std::fprintf(stderr, "  %s\n", row["failed"].get<std::string>().c_str());
+    return;
+  }
+  std::fprintf(stderr,
+               "  %u shards, batch %u, trees %s: %.1f M commands/s, %.2f G compressions/s\n",
+               setting.shards,
+               setting.batch,
+               row["trees"].get<std::string>().c_str(),
+               row["commands_per_s"].get<double>() / 1e6,
+               row.value("compressions_per_s", 0.0) / 1e9);
+}
+
+ordered_json measure_setting(const Setting& setting,
+                             const std::vector<HashPlan>& plans,
+                             std::uint32_t runs) {
+  std::vector<std::optional<HashPlan>> kinds{std::nullopt};
+  kinds.insert(kinds.end(), plans.begin(), plans.end());
+  ordered_json rows = ordered_json::array();
+  for (std::uint32_t k = 0; k < runs; ++k) {
+    for (const auto& kind : kinds) {
+      const auto measured = measure_once(setting, kind);
+      ordered_json row = {{"trees", kind.has_value() ? text_of(*kind) : "none"}};
+      if (measured.ok()) {
+        row = measured.value();
+      } else {
+        row["failed"] = measured.status().to_string();
+      }
+      say(setting, row);
+      rows.push_back(row);
+    }
+  }
+  return {{"shards", setting.shards},
+          {"active_shards", setting.shards},
+          {"batch_size", setting.batch},
+          {"medians", summary_of(rows)},
+          {"runs", rows}};
+}
+
+}  // namespace
+
+Result<ordered_json> measure_hashing(const TurnDevices& devices,
+                                     const std::vector<HashPlan>& plans,
+                                     std::uint32_t runs) {
+  ordered_json result = {
+      {"record_bytes", ledger::kOneBlockRecordBytes},
+      {"compressions", "one a leaf and two a node, all three replicas together"},
+      {"trees", "stripes of turns to a multiprocessor : percent of them with turns"},
+      {"settings", ordered_json::array()}};
+  for (const std::uint32_t shards : kShardCounts) {
+    for (const std::uint32_t batch : kBatches) {
+      result["settings"].push_back(measure_setting({devices, shards, batch}, plans, runs));
+    }
+  }
+  return result;
+}
+
+}  // namespace gcoord::bench

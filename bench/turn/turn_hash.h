@@ -1,0 +1,24 @@
+// Commands per second with Merkle trees on every replica, beside the same without.
+//
+// With them, every replica hashes each entry it decides, no-ops too, into its shard's tree (a leaf
+// of a 54-byte record is one block of SHA-256, a node two), on the device that its turn runs on.
+// Runs alternate: without, then each plan, then again. After each run with trees, those of all
+// shards are compared between the three replicas, and of thousands of shards with the CPU's over
+// the same entries (chaos/turn/tree_check.h). CUDA builds only.
+#pragma once
+
+#include "bench/turn/hash_plan.h"
+#include "bench/turn/turn_run.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace gcoord::bench {
+
+// Rows for 65,536 and 1,048,576 shards with 1, 4 and 16 commands a batch; a part that failed says
+// so in its place.
+Result<nlohmann::ordered_json> measure_hashing(const TurnDevices& devices,
+                                               const std::vector<HashPlan>& plans,
+                                               std::uint32_t runs);
+
+}  // namespace gcoord::bench

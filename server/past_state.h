@@ -1,0 +1,47 @@
+// The locks of one shard as they were: its entries applied again, from the first one on, to tables
+// of their own.
+//
+// Applying is deterministic and asks no clock (ends of sessions, waits and delays are entries too),
+// so what comes of the first N entries is what every replica had at index N. Nothing here touches
+// the node's own tables: any one thread at a time.
+#pragma once
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "ledger/tree_reader.h"
+#include "locks/lock_cpu.h"
+#include "rpc/lock_messages.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gcoord::server {
+
+class PastState {
+ public:
+  PastState();
+
+  // Up to where it has come.
+  LogIndex index() const { return index_; }
+
+  // Applies up to `count` entries more, none behind `to` nor what history does not have yet.
+  // OutOfRange (GC6320) when the shard's state does not come from its entries alone: its log begins
+  // later, or with a restored snapshot; otherwise as TreeReader::entries.
+  Status advance(const ledger::TreeReader& history, LogIndex to, std::uint64_t count);
+
+  // As of index().
+  std::optional<locks::HeldLock> get(NameHash name) const;
+  rpc::CheckVerdict verdict(NameHash name, FencingToken token) const;
+
+ private:
+  Status apply(std::span<const std::byte> entry);
+
+  locks::LockCpu locks_;
+  std::vector<locks::LockEvent> ended_;  // Kept warm.
+  LogIndex index_;
+};
+
+}  // namespace gcoord::server

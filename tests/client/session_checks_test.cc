@@ -1,5 +1,7 @@
 // S11: sessions that are bound to health checks. The checks are real commands and sockets; when
 // they run, a clock says that the test moves.
+#include "client/session_checks.h"
+
 #include "client_fixture.h"
 #include "gcoord/health.h"
 

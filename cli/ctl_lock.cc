@@ -205,7 +205,6 @@ void add_lock_commands(CLI::App& app, Context& context) {
                    "number of this request in --session: run again with the same one, it is "
                    "executed once; GC6011 when it was used for another")
       ->needs(session)
-      ->check(CLI::PositiveNumber)
       ->type_name("N");
   verb->add_flag("--keep-waiting",
                  options->keep_waiting,

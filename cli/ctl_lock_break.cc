@@ -62,7 +62,6 @@ void add_lock_break_command(CLI::App& lock, Context& context) {
       ->required()
       ->type_name("TEXT");
   app->add_option("--token", flags->token, "only the hold under this token (default: all)")
-      ->check(CLI::PositiveNumber)
       ->type_name("T");
   app->add_option("--as", flags->who, "who does it (default: user@host); to 128 bytes")
       ->type_name("WHO");

@@ -170,14 +170,15 @@ enum class ErrorCode : std::uint32_t {
   StalenessExceeded = 6304,
   IndexNotReached = 6305,
   SessionElsewhere = 6306,
-  CheckFailing = 6350,
-  SessionUnhealthy = 6351,
-  CheckInvalid = 6352,
 
   PastCompacted = 6320,
   PastFuture = 6321,
   PastTooLong = 6322,
   PastUnsupported = 6323,
+
+  CheckFailing = 6350,
+  SessionUnhealthy = 6351,
+  CheckInvalid = 6352,
 
   DeviceBuild = 7001,
   DeviceAbsent = 7002,

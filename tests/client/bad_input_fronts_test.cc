@@ -439,9 +439,9 @@ TEST_F(BadInputFronts, EachMistakeHasOneNumberInEveryFrontEndAndChangesNothing) 
   std::uint64_t fresh = 5000;  // Sessions of their own, for numbers of their own.
   const auto reuse = [&fresh](Front& front) {
     const std::uint64_t own = ++fresh;
-    EXPECT_EQ(front.acquire({own, 1, neighbour("first")}), 0u);
-    const std::uint32_t number = front.acquire({own, 1, neighbour("second")});
-    return number;
+    const std::string stem = std::to_string(own);
+    EXPECT_EQ(front.acquire({own, 1, neighbour("first/" + stem)}), 0u);
+    return front.acquire({own, 1, neighbour("second/" + stem)});
   };
   const std::vector<Case> cases = {
       {"no name", 1101, acquire("")},

@@ -240,13 +240,31 @@ def plot_device_locks(results, plots):
     save(figure, plots, "device_locks", source)
 
 
+def plot_ledger_disk(results, plots):
+    found = newest(results, "ledger-disk")
+    if not found:
+        return
+    data, source = found
+    figure, rows = plt.subplots(2, 2, figsize=(9, 5), sharex=True)
+    seconds = [look["second"] for look in data["looks"]]
+    for axes, kind in zip(rows.flat, ("wal", "history", "checkpoint", "publication")):
+        for place, color in enumerate((OURS, OTHER, AIM)):
+            axes.plot(seconds, [look["nodes"][place][kind] / 1e6 for look in data["looks"]], color=color, linewidth=1,
+                      label=f"node {place + 1}")
+        axes.set(title=kind, ylabel="MB", ylim=(0, None))
+    for axes in rows[1]:
+        axes.set(xlabel="seconds of load")
+    rows[0][0].legend(fontsize=8)
+    save(figure, plots, "ledger_disk", source)
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "bench/results"
     plots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs/plots"
     plots.mkdir(parents=True, exist_ok=True)
     for plot in (plot_vs_etcd, plot_failover, plot_leases, plot_channel, plot_round_trips, plot_device_step,
-                 plot_device_turn, plot_device_locks):
+                 plot_device_turn, plot_device_locks, plot_ledger_disk):
         plot(results, plots)
 
 

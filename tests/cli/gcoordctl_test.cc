@@ -241,7 +241,7 @@ TEST_F(GcoordctlTest, BadNamesAndTimesAreWrongUsage) {
   EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--try", "--wait", "1s"}, 2)["error"]["code"],
             "GC1001");
   EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", "0"}, 2)["error"]["code"], "GC1107");
-  EXPECT_EQ(ctl_.json({"no-such-verb"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"no-such-verb"}, 2)["error"]["code"], "GC1006");
 }
 
 TEST_F(GcoordctlTest, BytesThatAreNoTextAreRefusedInJson) {

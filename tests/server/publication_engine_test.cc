@@ -184,6 +184,7 @@ class PublicationEngineTest : public testing::Test {
         cluster_.engine(id).view().incarnation,
         *ledgers.publication,
         [history](ShardId shard) { return history->reader(shard); },
+        [history](std::span<const ShardId> shards) { return history->heads(shards); },
         [] {});
     ASSERT_TRUE(status.ok()) << status.to_string();
   }

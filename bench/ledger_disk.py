@@ -4,8 +4,9 @@
 Starts three nodes that let go of old history (--ledger-keep) and of old published heads (--ledger-keep-heads), loads them with
 `gcoordctl bench lock`, and looks every few seconds at what each kind of file takes of the disk. Prints one JSON object.
 
-Exit code 1: some kind of file took in the last third of the run more than a quarter (and a file of its kind) above the most it
-took before, which growth by half in that third would show; or the run was too short for anything to be let go of.
+Exit code 1: on some node, some kind of file took in the last third of the run more than a quarter (and a file of its kind) above the
+most it took there before; or some node let go of no entries or no heads, as in a run that is too short; or it kept more heads than
+it was told to (or a window of 65,536, or four per shard, if that is more), a pair of files and a quarter of one.
 """
 
 import argparse
@@ -18,8 +19,11 @@ from pathlib import Path
 
 from three_nodes import Cluster, published, report, wait_for
 
-# Of each kind, what one file more or less may be: a segment of the log, a table in memory, a pair of files of heads.
-GRAIN = {"wal": 64 << 20, "history": 16 << 20, "checkpoint": 16 << 20, "publication": 14 << 20, "other": 1 << 20}
+# Of each kind, what one file more or less may be: a segment of the log, a table in memory. Heads have none: pairs of their files come
+# and go, so they are counted instead (heads_level).
+GRAIN = {"wal": 64 << 20, "history": 16 << 20, "checkpoint": 16 << 20, "publication": 0, "other": 1 << 20}
+SEGMENT_HEADS = 262144  # ledger/cluster_log.h
+WINDOW_HEADS = 65536  # server/stale_heads.h
 
 
 def disk_bytes(directory: Path) -> dict:
@@ -65,19 +69,24 @@ def measure(options: argparse.Namespace, directory: Path) -> tuple:
     return pairs, looks
 
 
-def largest(looks: list, kind: str) -> int:
-    return max(row[kind] for each in looks for row in each["nodes"])
-
-
 def judge(looks: list) -> dict:
-    """Of each kind of file the largest in each third of the run, and whether it has levelled off."""
+    """Of each kind of file and each node the largest in each third of the run, and whether it has levelled off on all of them."""
     third = len(looks) // 3
     parts = [looks[:third], looks[third:2 * third], looks[2 * third:]]
     kinds = {}
     for kind, grain in GRAIN.items():
-        bytes_max = [largest(part, kind) for part in parts]
-        kinds[kind] = {"bytes_max_by_third": bytes_max, "levels_off": bytes_max[2] <= max(bytes_max[:2]) * 5 // 4 + grain}
+        by_node = [[max(each["nodes"][place][kind] for each in part) for part in parts] for place in range(len(looks[0]["nodes"]))]
+        kinds[kind] = {"bytes_max_by_node_and_third": by_node,
+                       "levels_off": all(last <= max(first, second) * 5 // 4 + grain for first, second, last in by_node)}
     return kinds
+
+
+def heads_level(looks: list, shards: int, keep_heads: str) -> bool:
+    """Whether each node keeps, at every look, no more heads than it may."""
+    unit, count = keep_heads.split(":")
+    asked = max(int(count) // (48 if unit == "bytes" else 1), WINDOW_HEADS, 4 * shards)
+    kept_max = asked + SEGMENT_HEADS * 5 // 4  # A pair goes as a whole; and some rounds are under way.
+    return all(row["heads"] - row["heads_first"] <= kept_max for each in looks for row in each["nodes"])
 
 
 def main() -> int:
@@ -99,6 +108,7 @@ def main() -> int:
     if len(looks) < 9:
         sys.exit("too few looks for anything to be said; give more seconds")
     kinds = judge(looks)
+    kinds["publication"]["levels_off"] = heads_level(looks, options.shards, options.keep_heads)
     gone = all(row["entries_pruned"] > 0 and row["heads_first"] > 0 for row in looks[-1]["nodes"])
     report("ledger-disk", {"shards": options.shards, "keep": options.keep, "keep_heads": options.keep_heads,
                            "checkpoint_interval": options.checkpoint_interval, "clients": options.clients,

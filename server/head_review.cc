@@ -147,8 +147,9 @@ bool HeadReview::agreed(const Candidate& candidate,
     }
     const Page& page = *candidate.pages[number];
     const std::size_t place = at % kHeadsPerPage;
-    const bool equal = place < page.heads.size() && page.heads[place] == heads[k];
-    if (!equal || !page.answered || !page.exceptions.empty()) {
+    const bool same = place < page.heads.size() && page.heads[place] == heads[k];
+    // Exceptions are in the order of the page, and before the first look every head is one.
+    if (!same || std::ranges::binary_search(page.exceptions, place, {}, &HeadException::index)) {
       return false;
     }
   }

@@ -69,7 +69,8 @@ class HeadReview {
   bool waiting() const;
 
   // Whether these heads came in pages of a batch that begins the cluster log at its old size, and
-  // this node's own trees said the same of each page that they are in.
+  // this node's own trees said the same of each of them by now; what others in their pages are
+  // behind with does not count.
   bool agreed(std::uint64_t old_size, std::span<const ledger::ShardHead> heads) const;
 
   // The cluster log has grown to that size: what was to come before is of no use any more.

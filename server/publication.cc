@@ -42,6 +42,8 @@ Publication::Counters::Counters(MetricsRegistry& registry)
           plain("heads_unknown_total", "Ordered heads that this node's history does not reach"))),
       heads_different(registry.counter(
           plain("heads_different_total", "Ordered heads that this node's history contradicts"))),
+      heads_let_go(registry.counter(
+          plain("heads_let_go_total", "Ordered heads let go of before this node compared them"))),
       leaves_fetched(registry.counter(
           plain("leaves_fetched_total", "Leaves of the cluster log taken from peers"))),
       leaves_refused(registry.counter(

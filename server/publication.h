@@ -140,6 +140,7 @@ class Publication {
     Counter& heads_compared;
     Counter& heads_unknown;
     Counter& heads_different;
+    Counter& heads_let_go;  // Before they were compared.
     Counter& leaves_fetched;
     Counter& leaves_refused;
     Counter& signatures;

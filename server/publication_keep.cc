@@ -27,17 +27,24 @@ std::uint64_t first_kept(const ledger::KeepPolicy& keep, std::uint64_t size) {
 
 }  // namespace
 
-// Never what is needed: to go on with what was signed, to be compared or published yet, or as the
-// newest head of a shard.
+// Never what is needed: to be published yet, or as the newest published head of a shard. Whether
+// this node has compared it, or signed it, does not count: one that never gets so far would keep
+// everything. What goes uncompared is below a newer head of the same shard, and who compares that
+// has compared all entries before it.
 std::uint64_t Publication::prunable() const {
-  const std::uint64_t vouched = signed_ ? signed_->size : options_.signed_size;
-  const std::uint64_t needed = std::min({stale_.floor(), compared_, published_});
-  return vouched == 0 ? needed : std::min(needed, vouched);
+  return std::min(stale_.floor(), published_);
 }
 
 Result<std::uint64_t> Publication::prune(const ledger::KeepPolicy& keep, std::uint64_t below) {
   const std::uint64_t wanted = std::max(below, first_kept(keep, port_.cluster_log().size()));
-  return port_.prune_leaves(std::min(wanted, prunable()));
+  GCOORD_TRY(const std::uint64_t gone, port_.prune_leaves(std::min(wanted, prunable())));
+  const std::uint64_t first = port_.cluster_log().first();
+  if (compared_ < first) {
+    counters_.heads_let_go.add(first - compared_);
+    compared_ = first;
+    skip_agreed();
+  }
+  return gone;
 }
 
 void Publication::keep() {

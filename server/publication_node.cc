@@ -1,6 +1,7 @@
 #include "server/publication_node.h"
 
 #include "common/assert.h"
+#include "ledger/bound_pruning.h"
 #include "ledger/checkpoint_note.h"
 #include "ledger/node_key_file.h"
 #include "ledger/posix_disk.h"
@@ -248,7 +249,7 @@ Status PublicationNode::append_leaves(std::span<const ledger::ShardHead> leaves)
 }
 
 Result<std::uint64_t> PublicationNode::prune_leaves(std::uint64_t wanted) {
-  return log_->prune(wanted);
+  return ledger::prune_bound(*log_, *signer_, wanted);
 }
 
 ledger::ClusterHorizon PublicationNode::horizon() const {

@@ -63,6 +63,8 @@ class PublicationPort {
   virtual Status append_leaves(std::span<const ledger::ShardHead> leaves) = 0;
 
   // Lets go of leaves below `wanted`, or of fewer; how many. The log stays able to prove the rest.
+  // A node that has signed something below never signs again what does not begin with what is let
+  // go of; if that is another log than it signed (kSignerContradiction), nothing goes.
   virtual Result<std::uint64_t> prune_leaves(std::uint64_t wanted) = 0;
   // Where the log begins here, and the log anew from where another node's does (cluster_log.h).
   virtual ledger::ClusterHorizon horizon() const = 0;

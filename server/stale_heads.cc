@@ -15,14 +15,22 @@ constexpr std::size_t kStaleMax = std::size_t{1} << 16;
 Status StaleHeads::advance(const ledger::TreeReader& log,
                            PublishedHeads& heads,
                            std::uint64_t published) {
-  while (!stale_.empty()) {
-    const auto [leaf, shard] = *stale_.begin();
-    const std::uint64_t newest = heads.at(shard).leaf;
-    if (newest == leaf || newest >= published) {
-      break;
-    }
+  while (!stale_.empty() && heads.at(stale_.begin()->second).leaf != stale_.begin()->first) {
     stale_.erase(stale_.begin());
   }
+  GCOORD_TRY_STATUS(look(log, heads));
+  if (published >= awaited_size_) {
+    floor_ = awaited_floor_;
+    awaited_floor_ = replaced();
+    awaited_size_ = log.size();
+  }
+  if (published >= awaited_size_) {
+    floor_ = awaited_floor_;
+  }
+  return Status{};
+}
+
+Status StaleHeads::look(const ledger::TreeReader& log, PublishedHeads& heads) {
   next_ = std::max(next_, log.first());
   const std::uint64_t end = log.size() > window_ ? log.size() - window_ : 0;
   for (std::uint64_t done = 0; next_ < end && done < kLeavesPerLook && stale_.size() < kStaleMax;) {
@@ -35,8 +43,6 @@ Status StaleHeads::advance(const ledger::TreeReader& log,
       if (newest.size != 0 && newest.leaf == next_) {
         stale_.emplace(next_, head.shard);
         heads.refresh(head.shard);
-      } else if (newest.size != 0 && newest.leaf >= published) {
-        return Status{};  // What has taken its place is not published yet.
       }
       ++next_;
       ++done;

@@ -29,17 +29,28 @@ class StaleHeads {
 
   explicit StaleHeads(std::uint64_t window) : window_(window) {}
 
-  // Looks at some more leaves, and marks what is stale in `heads`. A newer head counts once it is
+  // Looks at some more leaves, and marks what is stale in `heads`. Newer heads count once they are
   // below `published`. Failures are the log's.
   Status advance(const ledger::TreeReader& log, PublishedHeads& heads, std::uint64_t published);
 
   // Each leaf below it has a newer head of its shard that is published.
-  std::uint64_t floor() const { return stale_.empty() ? next_ : stale_.begin()->first; }
+  std::uint64_t floor() const { return floor_; }
 
  private:
+  Status look(const ledger::TreeReader& log, PublishedHeads& heads);
+
+  // Each leaf below it has a newer head of its shard, published or not.
+  std::uint64_t replaced() const { return stale_.empty() ? next_ : stale_.begin()->first; }
+
   std::uint64_t window_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, ShardId> stale_;  // By leaf.
+  // What replaced the leaves below awaited_floor_ is below awaited_size_: once that is published,
+  // they may go. A size that stays until it is reached: of a shard that changes in every round the
+  // newest head is never published where each round is heard of behind the next one.
+  std::uint64_t awaited_floor_ = 0;
+  std::uint64_t awaited_size_ = 0;
+  std::uint64_t floor_ = 0;
 };
 
 }  // namespace gcoord::server

@@ -47,13 +47,15 @@ inline Bytes bytes_of(const std::string& text) {
   return bytes;
 }
 
-// PublicationPort::heads of such trees.
+// PublicationPort::heads of such trees, which lack so many of their newest entries.
 inline std::vector<ledger::ShardHead> heads_in(
     const std::vector<std::shared_ptr<ledger::MemoryTree>>& trees,
-    std::span<const ShardId> shards) {
+    std::span<const ShardId> shards,
+    std::uint64_t behind = 0) {
   std::vector<ledger::ShardHead> heads;
   for (const ShardId shard : shards) {
-    const std::uint64_t size = trees[shard.value]->size();
+    const std::uint64_t all = trees[shard.value]->size();
+    const std::uint64_t size = all - std::min(all, behind);
     heads.push_back({shard, size, ledger::root_at(*trees[shard.value], size).value()});
   }
   return heads;
@@ -79,6 +81,31 @@ class DamagedTree final : public ledger::TreeReader {
  private:
   static Status rot() { return Status{StatusCode::DataLoss, "rot", ledger::kHistoryRot}; }
 
+  std::uint64_t size_;
+};
+
+// A history that lacks the newest entries of another.
+class BehindTree final : public ledger::TreeReader {
+ public:
+  BehindTree(std::shared_ptr<const ledger::TreeReader> whole, std::uint64_t behind)
+      : whole_(std::move(whole)), size_(whole_->size() - std::min(whole_->size(), behind)) {}
+
+  std::uint64_t size() const override { return size_; }
+
+  std::uint64_t first() const override { return whole_->first(); }
+
+  Result<std::vector<ledger::MerkleHash>> hashes(std::uint32_t level,
+                                                 std::uint64_t index,
+                                                 std::size_t count) const override {
+    return whole_->hashes(level, index, count);
+  }
+
+  Result<std::vector<Bytes>> entries(std::uint64_t index, std::size_t count) const override {
+    return whole_->entries(index, count);
+  }
+
+ private:
+  std::shared_ptr<const ledger::TreeReader> whole_;
   std::uint64_t size_;
 };
 
@@ -149,11 +176,11 @@ class PublicationWorld {
       if (damaged.contains(shard.value)) {
         return std::make_shared<DamagedTree>(trees[shard.value]->size());
       }
-      return trees[shard.value];
+      return std::make_shared<BehindTree>(trees[shard.value], behind_entries);
     }
 
     Result<std::vector<ledger::ShardHead>> heads(std::span<const ShardId> shards) override {
-      return heads_in(trees, shards);
+      return heads_in(trees, shards, behind_entries);
     }
 
     const ledger::TreeReader& cluster_log() const override { return *log; }
@@ -162,7 +189,15 @@ class PublicationWorld {
       return log->append(leaves);
     }
 
-    Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override { return log->prune(wanted); }
+    // As ledger::prune_bound.
+    Result<std::uint64_t> prune_leaves(std::uint64_t wanted) override {
+      const std::uint64_t end = wanted - wanted % kSegmentLeaves;
+      if (end > log->first() && last_signed.size != 0 && last_signed.size < end) {
+        EXPECT_EQ(ledger::root_at(*log, last_signed.size).value(), last_signed.root);
+        last_signed = {end, ledger::root_at(*log, end).value()};
+      }
+      return log->prune(wanted);
+    }
 
     ledger::ClusterHorizon horizon() const override { return log->horizon(); }
 
@@ -208,7 +243,9 @@ class PublicationWorld {
     void on_failure(const Status& why) override { failure = why; }
 
     std::vector<std::shared_ptr<ledger::MemoryTree>> trees;
-    std::set<std::uint32_t> damaged;  // Shards whose trees cannot be read.
+    std::set<std::uint32_t> damaged;   // Shards whose trees cannot be read.
+    std::uint64_t behind_entries = 0;  // That its trees lack, of each shard.
+    std::uint64_t late_ms = 0;         // By which all that it is told comes later.
     ledger::MemoryDisk disk;
     std::unique_ptr<ledger::ClusterLog> log =
         ledger::ClusterLog::open(disk, 0, kSegmentLeaves).value();
@@ -366,7 +403,8 @@ class PublicationWorld {
       --flips_;
       message[draw(static_cast<std::uint32_t>(message.size()))] ^= std::byte{1} << draw(8);
     }
-    letters_.push_back({now_ms_ + 1 + draw(10), from, to, std::move(message)});
+    const std::uint64_t due_ms = now_ms_ + 1 + draw(10) + node(to.value).late_ms;
+    letters_.push_back({due_ms, from, to, std::move(message)});
   }
 
   void propose(NodeId from, Bytes entry) {

@@ -51,13 +51,17 @@ void tell(const Freshness& at, gcoord_freshness* told) {
   }
 }
 
-// A batch has at most as many shards as names.
-void tell_all(const std::vector<Freshness>& shards, gcoord_freshness* told, size_t* count) {
-  for (size_t index = 0; told != nullptr && index < shards.size(); ++index) {
+// A batch has at most as many shards as names, which is the room that there is.
+void tell_all(const std::vector<Freshness>& shards,
+              size_t room,
+              gcoord_freshness* told,
+              size_t* count) {
+  const size_t told_count = std::min(shards.size(), room);
+  for (size_t index = 0; told != nullptr && index < told_count; ++index) {
     told[index] = freshness(shards[index]);
   }
   if (count != nullptr) {
-    *count = shards.size();
+    *count = told_count;
   }
 }
 
@@ -247,7 +251,7 @@ gcoord_status gcoord_read_batch(gcoord_client* client,
     for (size_t index = 0; index < made.size(); ++index) {
       locks[index] = made[index].release();
     }
-    tell_all(reading.value().shards, shards, shard_count);
+    tell_all(reading.value().shards, count, shards, shard_count);
     return {};
   });
 }
@@ -279,7 +283,7 @@ gcoord_status gcoord_read_check_batch(gcoord_client* client,
     for (size_t index = 0; index < count; ++index) {
       verdicts[index] = static_cast<int32_t>(reading.value().answers[index]);
     }
-    tell_all(reading.value().shards, shards, shard_count);
+    tell_all(reading.value().shards, count, shards, shard_count);
     return {};
   });
 }

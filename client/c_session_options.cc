@@ -45,8 +45,11 @@ void tell_report(const std::shared_ptr<EventGate>& gate,
 
 Result<SessionHealth> health_of(const gcoord_session_options& given,
                                 const std::shared_ptr<EventGate>& gate) {
+  if (given.checks == nullptr && given.check_count != 0) {
+    return failure(ErrorCode::OptionMissing, "checks");
+  }
   SessionHealth health;
-  for (size_t index = 0; given.checks != nullptr && index < given.check_count; ++index) {
+  for (size_t index = 0; index < given.check_count; ++index) {
     auto check = check_of(given.checks[index]);
     if (!check.ok()) {
       return check.status();

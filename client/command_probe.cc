@@ -1,26 +1,43 @@
 // A health check that is a command: exit code 0 is health.
+//
+// Nothing here waits: not for the shell to begin, and not for what was killed to be dead. A run
+// that is broken off lives on until its end is told, and is reaped then.
 #include "client/health_probe.h"
 #include "common/child_process.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
 namespace gcoord::client {
 namespace {
 
+// How long the end of the client waits for a command that was killed. Dying takes less than a
+// millisecond unless the command sleeps in the kernel.
+constexpr std::chrono::milliseconds kDeathTime{100};
+
 class CommandProbe final : public HealthProbe, public std::enable_shared_from_this<CommandProbe> {
  public:
   CommandProbe(asio::io_context& context, Found found)
       : context_(context), ended_(context), found_(std::move(found)) {}
+
+  ~CommandProbe() override {
+    if (child_.has_value()) {
+      child_->kill_within(kDeathTime);
+    }
+  }
 
   void start(const std::string& line) {
     ChildOptions options;
     options.arguments = {"/bin/sh", "-c", line};
     options.output_file = "/dev/null";
     options.error_file = "/dev/null";
+    options.input_file = "/dev/null";
     options.group = true;
+    options.confirm = false;  // /bin/sh that cannot be executed is exit code 127.
     auto child = ChildProcess::start(options);
     if (!child.ok()) {
       return report_later(child.status().message());
@@ -32,27 +49,42 @@ class CommandProbe final : public HealthProbe, public std::enable_shared_from_th
       return report_later("its end cannot be watched");
     }
     ended_.assign(ended);
+    await_end();
+  }
+
+  // Kills the group; on_end() reaps.
+  void stop() override {
+    found_ = {};
+    if (child_.has_value()) {
+      child_->signal(SIGKILL);
+    }
+  }
+
+ private:
+  void await_end() {
     ended_.async_wait(asio::posix::stream_descriptor::wait_read,
                       [self = shared_from_this()](const asio::error_code& error) {
-                        if (!error && self->found_) {
+                        if (!error) {
                           self->on_end();
                         }
                       });
   }
 
-  void stop() override {
-    found_ = {};
-    asio::error_code ignored;
-    ended_.close(ignored);
-    child_.reset();  // Kills the group.
-  }
-
- private:
   void on_end() {
-    // It has ended, so this does not wait, though its end may be told a moment before it can be
-    // read.
-    const int code = child_->wait();
-    std::exchange(found_, {})(code == 0, "exit code " + std::to_string(code));
+    // What it left running, while the group's number is surely its own: it is not reaped yet.
+    child_->signal(SIGKILL);
+    const auto code = child_->wait_for(std::chrono::milliseconds{0});
+    if (!code.has_value()) {
+      return await_end();  // Its end may be told a moment before it can be read.
+    }
+    const std::string evidence =
+        child_->status_taken()
+            ? "exit code not known: this program ignores SIGCHLD, or waits for all its children"
+            : "exit code " + std::to_string(*code);
+    child_.reset();
+    if (const Found found = std::exchange(found_, {})) {
+      found(*code == 0, evidence);
+    }
   }
 
   void report_later(std::string why) {

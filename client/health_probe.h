@@ -1,7 +1,9 @@
 // One run of one health check: a command, a connection, or a GET.
 //
-// On the client's thread only, and never waiting there. Breaking a run off, which dropping it does,
-// closes its socket and kills its command with all that it started. Who starts it watches the time.
+// On the client's thread only, and never waiting there. Breaking a run off closes its socket, or
+// kills its command with all that it started in its process group; the end of a command kills what
+// it left running there, as long as the exit status was not taken by somebody else. Who starts it
+// watches the time.
 #pragma once
 
 #include "client/asio.h"

@@ -3,6 +3,7 @@
 #include "client/health_target.h"
 
 #include <asio/connect.hpp>
+#include <asio/thread_pool.hpp>
 
 #include <array>
 #include <charconv>
@@ -28,10 +29,35 @@ int status_of(std::string_view line) {
   return error == std::errc{} && stop == begin + 3 ? code : 0;
 }
 
+// Where names are looked up: in a thread of its own, since the system's look-up may take as long as
+// it likes. Not in the one of the context's resolvers, where the addresses of nodes are looked up
+// too. One per context, made by the first name.
+class LookupThread final : public asio::execution_context::service {
+ public:
+  using key_type = LookupThread;
+  static asio::execution_context::id id;
+
+  explicit LookupThread(asio::execution_context& context)
+      : asio::execution_context::service(context) {}
+
+  asio::thread_pool& pool() { return pool_; }
+
+ private:
+  // What has not begun is dropped.
+  void shutdown() override {
+    pool_.stop();
+    pool_.join();
+  }
+
+  asio::thread_pool pool_{1};
+};
+
+asio::execution_context::id LookupThread::id;
+
 class NetworkProbe final : public HealthProbe, public std::enable_shared_from_this<NetworkProbe> {
  public:
   NetworkProbe(asio::io_context& context, NetworkTarget target, Found found)
-      : resolver_(context), socket_(context), target_(std::move(target)), found_(std::move(found)) {
+      : context_(context), socket_(context), target_(std::move(target)), found_(std::move(found)) {
     if (!target_.path.empty()) {
       // One answer and then the end, whatever the server would rather do.
       text_ = "GET " + target_.path + " HTTP/1.1\r\nHost: " + target_.authority +
@@ -47,27 +73,43 @@ class NetworkProbe final : public HealthProbe, public std::enable_shared_from_th
       const asio::ip::tcp::endpoint endpoint{numeric, target_.port};
       return connect(Endpoints::create(endpoint, target_.host, port));
     }
-    resolver_.async_resolve(
-        target_.host,
-        port,
-        [self = shared_from_this()](const asio::error_code& failed, const Endpoints& endpoints) {
-          if (failed) {
-            self->report(false, "cannot be resolved: " + failed.message());
-          } else if (self->found_) {
-            self->connect(endpoints);
-          }
-        });
+    look_up(port);
   }
 
   void stop() override {
     found_ = {};
     asio::error_code ignored;
-    resolver_.cancel();
     socket_.close(ignored);
   }
 
  private:
   using Endpoints = asio::ip::tcp::resolver::results_type;
+
+  // The other thread never owns the probe, so that it never ends there.
+  void look_up(const std::string& port) {
+    asio::thread_pool& pool = asio::use_service<LookupThread>(context_).pool();
+    asio::post(
+        pool, [weak = weak_from_this(), &pool, &context = context_, host = target_.host, port] {
+          if (weak.expired()) {
+            return;  // It was broken off while others were looked up.
+          }
+          asio::error_code failed;
+          const Endpoints endpoints = asio::ip::tcp::resolver{pool}.resolve(host, port, failed);
+          asio::post(context, [weak, failed, endpoints] {
+            if (const auto self = weak.lock()) {
+              self->on_looked_up(failed, endpoints);
+            }
+          });
+        });
+  }
+
+  void on_looked_up(const asio::error_code& failed, const Endpoints& endpoints) {
+    if (failed) {
+      report(false, "cannot be resolved: " + failed.message());
+    } else if (found_) {
+      connect(endpoints);
+    }
+  }
 
   void connect(const Endpoints& endpoints) {
     asio::async_connect(socket_,
@@ -129,7 +171,7 @@ class NetworkProbe final : public HealthProbe, public std::enable_shared_from_th
     }
   }
 
-  asio::ip::tcp::resolver resolver_;
+  asio::io_context& context_;
   asio::ip::tcp::socket socket_;
   NetworkTarget target_;
   Found found_;

@@ -161,8 +161,15 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
 
   void take(const std::vector<std::size_t>& part, rpc::LockReadReply& reply) {
     std::map<std::uint32_t, ErrorCode> errors;
+    for (const std::size_t index : part) {
+      errors[shard_at(index).value] = ErrorCode::None;
+    }
     for (const rpc::ShardAnswer& shard : reply.shards) {
-      errors[shard.shard.value] = shard.error;
+      const auto asked = errors.find(shard.shard.value);
+      if (asked == errors.end()) {
+        continue;  // What nobody asked for is not believed, and callers have no room for it.
+      }
+      asked->second = shard.error;
       if (shard.error == ErrorCode::None) {
         core_.positions().learn(shard.shard.value, shard.index.value);
         learn(shard);

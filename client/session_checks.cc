@@ -20,8 +20,15 @@ SessionChecks::SessionChecks(Core& core, SessionHealth health)
 
 void SessionChecks::run_first(Passed passed) {
   passed_ = std::move(passed);
-  core_.call_at_stop(weak_from_this(), [this] { give_up(); });
+  end_with_client();
   look();
+}
+
+// At once if it is ending: then nothing runs.
+void SessionChecks::end_with_client() {
+  if (!std::exchange(ends_with_client_, true)) {
+    core_.call_at_stop(weak_from_this(), [this] { give_up(); });
+  }
 }
 
 // The client ends.
@@ -36,6 +43,7 @@ void SessionChecks::bind(const std::shared_ptr<SessionRecord>& session) {
   GCOORD_ASSERT(!session->checks);
   session->checks = shared_from_this();
   session_ = session;
+  end_with_client();
   look();
 }
 

@@ -48,6 +48,7 @@ class SessionChecks : public std::enable_shared_from_this<SessionChecks> {
     bool passed_once = false;
   };
 
+  void end_with_client();
   void give_up();
   void look();
   void start(std::size_t index);
@@ -64,6 +65,7 @@ class SessionChecks : public std::enable_shared_from_this<SessionChecks> {
   Passed passed_;                         // While they run for the first time.
   std::weak_ptr<SessionRecord> session_;  // When they are of one.
   std::set<TimePoint> alarms_;            // That will ring.
+  bool ends_with_client_ = false;
   bool stopped_ = false;
 };
 

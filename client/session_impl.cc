@@ -117,6 +117,31 @@ OperationPtr acquire_operation(const Core& core,
   return operation;
 }
 
+// Whether the answer gives the session what it did not have, at a time when it takes on nothing:
+// the wait began when it was healthy.
+bool comes_unwanted(const SessionRecord& session, const Answer& answer) {
+  const bool news = answer.status.ok() && !answer.slot.has(rpc::ReplyFlag::AlreadyHeld);
+  return news && session.withheld.load(std::memory_order_relaxed) &&
+         !session.ended.load(std::memory_order_relaxed);
+}
+
+// Behind the caller's back, and for as long as the session may live: then the lock ends with it.
+void give_back(Core& core,
+               const std::shared_ptr<SessionRecord>& session,
+               std::string_view name,
+               std::uint64_t token) {
+  OperationPtr release = name_operation(core, rpc::RequestKind::LockRelease, name);
+  release->slot.session = session->id.value;
+  release->slot.token = token;
+  if (session->attached) {
+    release->slot.set(rpc::RequestFlag::ByToken);
+  }
+  release->counted = session->counts_holds.load(std::memory_order_relaxed);
+  release->session = session;
+  release->deadline = core.clock().now() + milliseconds{session->ttl_ms};
+  core.dispatcher().submit(std::move(release));
+}
+
 // So that the client's monotonic reads find its own writes.
 void learn_index(Core& core, const Answer& answer) {
   if (answer.slot.has(rpc::ReplyFlag::Indexed)) {
@@ -275,8 +300,15 @@ void SessionImpl::acquire(std::string_view name,
   if (options.detect_deadlock && operation->waits() && core_->has(rpc::Feature::Deadlocks)) {
     operation->slot.set(rpc::RequestFlag::Blocks);
   }
-  operation->callback = [core = core_.get(), callback = std::move(callback)](const Answer& answer) {
+  operation->callback = [core = core_.get(),
+                         record = record_,
+                         name = std::string{name},
+                         callback = std::move(callback)](const Answer& answer) {
     learn_index(*core, answer);
+    if (comes_unwanted(*record, answer)) {
+      give_back(*core, record, name, answer.slot.token);
+      return callback(failure(rpc::ErrorCode::SessionUnhealthy));
+    }
     callback(answer.status.ok() ? Result<Grant>{grant_of(answer.slot)}
                                 : Result<Grant>{answer.status});
   };

@@ -25,8 +25,9 @@ int milliseconds_until(Clock::time_point deadline) {
 }
 
 void redirect(const std::string& file, int target) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (fd >= 0) {
+  const int mode = target == STDIN_FILENO ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND;
+  const int fd = ::open(file.c_str(), mode, 0600);
+  if (fd >= 0 && fd != target) {  // It is the target when the parent has closed its own.
     ::dup2(fd, target);
     ::close(fd);
   }
@@ -36,7 +37,7 @@ void redirect(const std::string& file, int target) {
 [[noreturn]] void become(const ChildOptions& options, pid_t parent, int output, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
-    ::_exit(127);  // The parent died before the line above.
+    ::_exit(ChildProcess::kStatusTaken);  // The parent died before the line above.
   }
   if (options.group) {
     ::setpgid(0, 0);
@@ -52,6 +53,9 @@ void redirect(const std::string& file, int target) {
   }
   if (!options.error_file.empty()) {
     redirect(options.error_file, STDERR_FILENO);
+  }
+  if (!options.input_file.empty()) {
+    redirect(options.input_file, STDIN_FILENO);
   }
   for (const auto& [name, value] : options.environment) {
     ::setenv(name.c_str(), value.c_str(), 1);
@@ -70,7 +74,16 @@ void redirect(const std::string& file, int target) {
   ::execvp(arguments[0], arguments.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t told = ::write(failure, &error, sizeof(error));
-  ::_exit(127);
+  ::_exit(ChildProcess::kStatusTaken);
+}
+
+// What the child says when it cannot execute its program; 0 when it can, or is not waited for.
+int error_of_start(int failure) {
+  int error = 0;
+  ssize_t count = 0;
+  while (failure >= 0 && (count = ::read(failure, &error, sizeof(error))) < 0 && errno == EINTR) {
+  }
+  return count == sizeof(error) ? error : 0;  // The pipe closed by itself: exec succeeded.
 }
 
 }  // namespace
@@ -79,7 +92,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   GCOORD_ASSERT(!options.arguments.empty());
   int output[2] = {-1, -1};
   int failure[2] = {-1, -1};
-  const bool pipes = ::pipe2(failure, O_CLOEXEC) == 0 &&
+  const bool pipes = (!options.confirm || ::pipe2(failure, O_CLOEXEC) == 0) &&
                      (!options.capture_output || ::pipe2(output, O_CLOEXEC) == 0);
   const pid_t parent = ::getpid();
   const pid_t pid = pipes ? ::fork() : -1;
@@ -97,11 +110,12 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   child.group_ = options.group;
   int error = pid < 0 ? fork_error : 0;
   if (pid > 0) {
+    if (options.group) {
+      ::setpgid(pid, pid);  // So does the child; a signal to the group may come before that.
+    }
     child.pid_ = pid;
     child.exit_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (::read(failure[0], &error, sizeof(error)) != sizeof(error)) {
-      error = 0;  // The pipe closed by itself: exec succeeded.
-    }
+    error = error_of_start(failure[0]);
   }
   if (failure[0] >= 0) {
     ::close(failure[0]);
@@ -129,6 +143,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
     exit_fd_ = std::exchange(other.exit_fd_, -1);
     group_ = other.group_;
     output_ended_ = other.output_ended_;
+    status_taken_ = other.status_taken_;
     buffered_ = std::move(other.buffered_);
     exit_status_ = other.exit_status_;
   }
@@ -146,7 +161,31 @@ void ChildProcess::clear() {
   pid_ = -1;
 }
 
+// waitid(), by the descriptor where there is one: a number may be somebody else's by now.
+int ChildProcess::look(siginfo_t& found, int options) const {
+  const idtype_t by = exit_fd_ >= 0 ? P_PIDFD : P_PID;
+  const auto id = static_cast<id_t>(exit_fd_ >= 0 ? exit_fd_ : pid_);
+  int result = 0;
+  while ((result = ::waitid(by, id, &found, WEXITED | options)) < 0 && errno == EINTR) {
+  }
+  return result;
+}
+
+void ChildProcess::reap(int options) {
+  siginfo_t found{};
+  if (look(found, options) < 0) {
+    status_taken_ = true;
+    exit_status_ = kStatusTaken;
+  } else if (found.si_pid == pid_) {
+    exit_status_ = found.si_code == CLD_EXITED ? found.si_status : 128 + found.si_status;
+  }
+}
+
 void ChildProcess::signal(int number) {
+  siginfo_t found{};
+  if (running() && look(found, WNOHANG | WNOWAIT) < 0) {
+    reap(WNOHANG);  // It is no child of ours any more, and its number may be another process's.
+  }
   if (running()) {
     ::kill(group_ ? -pid_ : pid_, number);
   }
@@ -158,10 +197,6 @@ bool ChildProcess::take_stop() {
          stopped.si_pid == pid_;
 }
 
-void ChildProcess::note_exit(int status) {
-  exit_status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 std::optional<int> ChildProcess::wait_for(std::chrono::milliseconds timeout) {
   if (!running()) {
     return exit_status_;
@@ -170,27 +205,28 @@ std::optional<int> ChildProcess::wait_for(std::chrono::milliseconds timeout) {
   pollfd ended{exit_fd_, POLLIN, 0};
   while (::poll(&ended, 1, milliseconds_until(deadline)) < 0 && errno == EINTR) {
   }
-  int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-    note_exit(status);
-  }
+  reap(WNOHANG);
   return exit_status_;
 }
 
 int ChildProcess::wait() {
   if (running()) {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    note_exit(status);
+    reap(0);
   }
-  return exit_status_.value_or(127);
+  return exit_status_.value_or(kStatusTaken);
 }
 
 void ChildProcess::kill_now() {
   if (running()) {
     signal(SIGKILL);
     wait();
+  }
+}
+
+void ChildProcess::kill_within(std::chrono::milliseconds timeout) {
+  signal(SIGKILL);
+  if (!wait_for(timeout).has_value()) {
+    pid_ = -1;
   }
 }
 

@@ -1,8 +1,12 @@
 // The C interface: what crosses the border, and what must not.
 #include "client_fixture.h"
 #include "gcoord/gcoord.h"
+#include "gcoord/gcoord_reads.h"
+#include "gcoord/gcoord_sessions.h"
+#include "rpc/read_messages.h"
 #include "rpc/session_messages.h"
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -104,6 +108,58 @@ TEST_F(CInterfaceTest, EveryMissingArgumentIsRefusedAndNamed) {
   EXPECT_EQ(gcoord_client_connect(nullptr, nullptr, nullptr), GCOORD_INVALID_ARGUMENT);
   EXPECT_EQ(lock, nullptr);
   EXPECT_TRUE(cluster_.requests(RequestKind::LockAcquire).empty());
+}
+
+TEST_F(CInterfaceTest, ChecksThatAreCountedAndNotGivenAreMissing) {
+  gcoord_session_options options;
+  gcoord_session_options_init(&options);
+  options.check_count = 1;
+  EXPECT_EQ(gcoord_session_open_as(client_, &options, &session_, &error_), GCOORD_INVALID_ARGUMENT);
+  EXPECT_EQ(error_.number, 1002u);
+  EXPECT_EQ(session_, nullptr);
+}
+
+// A reply for one name that is full of shards.
+FakeReply reply_of_many_shards(const FakeRequest& request) {
+  rpc::LockReadReply reply;
+  reply.question = rpc::decode_lock_read(rpc::bytes_of(request.payload)).value().question;
+  for (std::uint32_t shard = 0; shard < 16; ++shard) {
+    reply.shards.push_back({.shard = ShardId{shard}, .index = LogIndex{100 + shard}, .age_ms = 5});
+  }
+  reply.names.push_back({.answered = true});
+  FakeReply fake = ok_reply(request);
+  fake.payload = rpc::text_of(rpc::encode_lock_read_reply(reply));
+  return fake;
+}
+
+TEST_F(CInterfaceTest, ANodeThatAnswersForMoreShardsThanWereAskedForOverrunsNobody) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    return request.slot.kind == RequestKind::LockRead ? reply_of_many_shards(request)
+                                                      : friendly_reply(request);
+  });
+  gcoord_read_options how;
+  gcoord_read_options_init(&how);
+  const char* name = "name";
+  const std::uint64_t token = 7;
+  std::int32_t verdict = 0;
+  gcoord_description* lock = nullptr;
+  std::array<gcoord_freshness, 3> shards{};
+  shards[1].index = 12345;
+  std::size_t shard_count = 0;
+  ASSERT_EQ(gcoord_read_batch(client_, &name, 1, &how, &lock, shards.data(), &shard_count, &error_),
+            GCOORD_OK)
+      << error_.message;
+  EXPECT_EQ(lock, nullptr) << "nothing is there";
+  EXPECT_EQ(shard_count, 1u);
+  EXPECT_EQ(shards[0].index, 100u + shards[0].shard);
+  EXPECT_EQ(shards[1].index, 12345u);
+  ASSERT_EQ(gcoord_read_check_batch(
+                client_, &name, &token, 1, &how, &verdict, shards.data(), &shard_count, &error_),
+            GCOORD_OK)
+      << error_.message;
+  EXPECT_EQ(shard_count, 1u);
+  EXPECT_EQ(shards[1].index, 12345u);
+  EXPECT_EQ(gcoord_positions(client_, nullptr, 0), 1u) << "what was not asked for is not learnt";
 }
 
 TEST_F(CInterfaceTest, OptionsThatWereNotInitialisedAreRefused) {

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -117,6 +119,15 @@ class S11 : public ClientTest {
     const std::size_t before = reports_.count();
     clock_->advance(1s);
     return reports_.wait_for(before + 1).back();
+  }
+
+  static bool gone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
+
+  // Gone, or waited for by nobody: the first process of a container need not reap.
+  static bool dead(pid_t process) {
+    std::string line;
+    std::ifstream status{"/proc/" + std::to_string(process) + "/stat"};
+    return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
   }
 
   // One file per test, so that tests may run side by side.
@@ -302,8 +313,80 @@ TEST_F(S11, ACommandThatHangsIsKilledAndHasFailed) {
   EXPECT_EQ(reports_.count(), 0u);
   clock_->advance(30s);
   EXPECT_THAT(reports_.wait_for(1).back().evidence, HasSubstr("nothing within 30000 ms"));
-  EXPECT_EQ(::kill(command, 0), -1);
-  EXPECT_EQ(errno, ESRCH);
+  settle_until(client, [&](const ClientStatistics&) { return gone(command); });
+}
+
+TEST_F(S11, ACommandWhoseExitCodeIsTakenAwayHasFailed) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  Client client = connect();
+  const auto opened = client.open_session(bound_to(check()));
+  EXPECT_EQ(opened.status().detail(), 6350u);
+  EXPECT_TRUE(cluster_.requests(RequestKind::OpenSession).empty());
+  ::signal(SIGCHLD, before);
+  EXPECT_TRUE(client.open_session(bound_to(check())).ok());
+}
+
+TEST_F(S11, WhatACommandLeavesRunningIsKilledWhenItEnds) {
+  Client client = connect();
+  const std::filesystem::path pid_file = folder_ / "pid";
+  HealthCheck leaving = check();
+  leaving.target = "sleep 1000 & echo $! > '" + pid_file.string() + "'";
+  Session session = open(client, bound_to(leaving));
+  pid_t left = 0;
+  std::ifstream{pid_file} >> left;
+  ASSERT_GT(left, 0);
+  settle_until(client, [&](const ClientStatistics&) { return dead(left); });
+}
+
+TEST_F(S11, ACommandReadsNothingOfItsProgramsInput) {
+  std::array<int, 2> input{};
+  ASSERT_EQ(::pipe(input.data()), 0);
+  ASSERT_EQ(::write(input[1], "line\n", 5), 5);
+  const int before = ::dup(STDIN_FILENO);
+  ::dup2(input[0], STDIN_FILENO);
+  Client client = connect();
+  const auto opened = client.open_session(
+      bound_to({.kind = CheckKind::Command, .target = "! read line", .timeout = 30s}));
+  EXPECT_TRUE(opened.ok()) << opened.status().to_string();
+  before >= 0 ? ::dup2(before, STDIN_FILENO) : ::close(STDIN_FILENO);
+  for (const int fd : {input[0], input[1], before}) {
+    ::close(fd);
+  }
+}
+
+TEST_F(S11, AGrantThatComesToAnUnhealthySessionIsGivenBack) {
+  Client client = connect();
+  HealthCheck once = check();
+  once.failures = 1;
+  Session session = open(client, bound_to(once));
+  std::promise<void> waiting;
+  std::promise<void> grant;
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    if (request.slot.kind == RequestKind::LockAcquire) {
+      waiting.set_value();
+      grant.get_future().wait();
+    }
+    return friendly_reply(request);
+  });
+  auto coming = session.acquire_async("name", {.wait = kForever});
+  waiting.get_future().wait();
+  set_healthy(false);
+  EXPECT_FALSE(next_report().session_healthy);
+  grant.set_value();
+  EXPECT_EQ(coming.get().status().detail(), 6351u);
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1).front().slot.token, 7u);
+}
+
+TEST_F(S11, ASessionThatIsAttachedToAsTheClientEndsStartsNoCommand) {
+  const auto core = std::make_shared<Core>(options());
+  std::promise<void> connected;
+  core->start([&](const Status&) { connected.set_value(); });
+  connected.get_future().wait();
+  core->stop();
+  const auto session = std::make_shared<SessionRecord>();
+  std::make_shared<SessionChecks>(*core, bound_to(check()).health)->bind(session);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "there is a child";
+  EXPECT_EQ(errno, ECHILD);
 }
 
 TEST_F(S11, AConnectionIsACheck) {
@@ -313,6 +396,17 @@ TEST_F(S11, AConnectionIsACheck) {
            bound_to({.kind = CheckKind::Tcp, .target = cluster_.endpoints()[2], .interval = 1s}));
   cluster_.stop_node(NodeId{3});
   EXPECT_THAT(next_report().evidence, HasSubstr("Connection refused"));
+}
+
+TEST_F(S11, ANameIsLookedUp) {
+  TinyServer server{""};
+  Client client = connect();
+  const std::string address = server.address();
+  Session session = open(client,
+                         bound_to({.kind = CheckKind::Tcp,
+                                   .target = "localhost" + address.substr(address.find(':')),
+                                   .interval = 1s}));
+  EXPECT_TRUE(session.healthy());
 }
 
 TEST_F(S11, AGetIsACheck) {

@@ -231,7 +231,8 @@ void Dispatcher::locate(Operation& operation) const {
 
 bool Dispatcher::follows(const Operation& operation, const rpc::ReplySlot& slot) const {
   return operation.name_hash != NameHash{} && operation.target == Target::ShardLeader &&
-         operation.slot.kind != rpc::RequestKind::LockCancel && operation.moves < kMovesMax &&
+         operation.slot.kind != rpc::RequestKind::LockCancel &&
+         operation.slot.kind != rpc::RequestKind::LockGetAt && operation.moves < kMovesMax &&
          slot.extra < nodes_.cluster()->shard_count && slot.extra != operation.slot.shard;
 }
 

@@ -442,7 +442,7 @@ constexpr ErrorEntry kTable[] = {
      "the shard's log has not come to this index",
      "Ask again later, or for an index that an earlier answer named"},
     {ErrorCode::PastTooLong, "PastTooLong", StatusCode::ResourceExhausted, ExitCode::Negative,
-     "the index lies behind more entries than a node applies again for one request",
+     "the index lies behind more entries, or a larger state, than a node makes again for one request",
      "Ask for an earlier index, or replay an export of the ledger"},
     {ErrorCode::PastUnsupported, "PastUnsupported", StatusCode::Unimplemented, ExitCode::Negative,
      "nodes of this release, or a node whose turn stays on its device, cannot make the past again",

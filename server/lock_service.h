@@ -115,6 +115,17 @@ class LockService final : public Service {
   // Who looks on (apply_tap.h); it outlives the engine's calls.
   void set_tap(ApplyTap* tap) { tap_ = tap; }
 
+  // Has the quorum confirm that this node leads the shard, whatever its clock says. The sink is
+  // told once, in a later turn, as Service::on_read is.
+  void confirm_read(ShardId shard, std::uint64_t number) {
+    confirm(shard, PendingKind::PastRead, number, ReadWay::Round);
+  }
+
+  using ConfirmedSink =
+      std::function<void(std::uint64_t number, const Status& status, NodeId leader_hint)>;
+
+  void set_confirmed_sink(ConfirmedSink sink) { confirmed_sink_ = std::move(sink); }
+
   const locks::LockCpu& locks() const { return locks_; }
 
   std::size_t pending_count() const { return pending_.size(); }
@@ -273,6 +284,7 @@ class LockService final : public Service {
   std::vector<locks::DelayedLock> delays_;  // Scratch.
   std::function<void(NodeId, std::string_view)> address_sink_;
   std::function<void(NodeId, std::span<const std::byte>)> device_facts_sink_;
+  ConfirmedSink confirmed_sink_;
 };
 
 }  // namespace gcoord::server

@@ -86,6 +86,7 @@ void LockService::answer(const Pending& pending,
     case PendingKind::ReplicaRead:
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
+    case PendingKind::PastRead:
     case PendingKind::None:
       break;
   }
@@ -207,6 +208,7 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
     case PendingKind::ReplicaRead:
     case PendingKind::AgeQuestion:
     case PendingKind::SessionLook:
+    case PendingKind::PastRead:
     case PendingKind::None:
       break;
   }

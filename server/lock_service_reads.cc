@@ -70,6 +70,8 @@ void LockService::on_read_of_replicas(const Pending& pending,
       return ages_.on_confirmed(pending.group, shard, status);
     case PendingKind::SessionLook:
       return finish_session_show(pending, status, leader_hint);
+    case PendingKind::PastRead:
+      return confirmed_sink_(pending.group, status, leader_hint);
     default:
       break;
   }

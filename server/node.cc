@@ -404,8 +404,14 @@ class Node::Impl {
                   return engine_->view(shard).role == consensus::Role::Leader;
                 },
             .leader_hint = [this](ShardId shard) { return engine_->view(shard).leader; },
+            .confirm = [this](ShardId shard,
+                              std::uint64_t number) { service_.confirm_read(shard, number); },
             .history = past_reader(),
             .wake = [this] { asio::post(context_, [] {}); }});
+    service_.set_confirmed_sink(
+        [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
+          past_->on_confirmed(number, status, leader_hint);
+        });
   }
 
   void open_watches() {
@@ -461,7 +467,7 @@ class Node::Impl {
     GCOORD_TRY_STATUS(engine_->failure());
     GCOORD_TRY_STATUS(history_.end_turn(done == 0));
     done += watches_->advance(before_us / 1000) ? 1 : 0;
-    done += past_->advance(before_us / 1000) ? 1 : 0;
+    past_->advance(before_us / 1000);
     turns_.add();
     saves_->advance(before_us / 1000);
     pruning_->advance();
@@ -555,8 +561,8 @@ class Node::Impl {
     }
     unwatched_.clear();
     const auto engine_ms = static_cast<std::uint64_t>(engine_->until_next_deadline().count());
-    const std::uint64_t wait_ms =
-        std::min({engine_ms, service_.until_next_deadline_ms(), kSweepMs});
+    const std::uint64_t wait_ms = std::min(
+        {engine_ms, service_.until_next_deadline_ms(), past_->until_next_look_ms(), kSweepMs});
     if (wait_ms > 0) {
       context_.run_one_for(std::chrono::milliseconds(wait_ms));
     }

@@ -3,8 +3,10 @@
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "server/lock_replies.h"
+#include "server/past_state.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -51,33 +53,76 @@ void PastReads::on_request(ConnectionId connection,
   job->shard = shard_of(job->name, options_.shard_count);
   job->to = query.value().index;
   job->deadline_ms = request.deadline_ms == 0 ? ~std::uint64_t{0} : now_ms + request.deadline_ms;
-  if (job->to > parts_.applied(job->shard) && !parts_.leads(job->shard)) {
+  if (!parts_.history) {
+    return refuse(*job, rpc::make_error(ErrorCode::PastUnsupported));
+  }
+  const bool beyond = job->to > parts_.applied(job->shard);
+  if (beyond && !parts_.leads(job->shard)) {
     refused_.add();
     const auto reply = not_leader_reply(request, parts_.leader_hint(job->shard));
     return parts_.replies.reply(connection, reply, {});
   }
-  if (const ErrorCode error = admit(job->shard, job->to); error != ErrorCode::None) {
-    return refuse(*job, rpc::make_error(error));
+  if (job_count_ >= options_.jobs_max) {
+    return refuse(*job, rpc::make_error(ErrorCode::Overloaded));
   }
-  open_.push_back(job);
   ++job_count_;
-  submit(std::move(job));
+  open_.push_back(job);
+  if (!beyond) {
+    return begin(std::move(job));
+  }
+  // A new leader may not have applied yet what others acknowledged, and a deposed one never will.
+  const ShardId shard = job->shard;
+  confirming_.emplace(++confirming_last_, std::move(job));
+  parts_.confirm(shard, confirming_last_);
+}
+
+void PastReads::on_confirmed(std::uint64_t number, const Status& status, NodeId leader_hint) {
+  const auto found = confirming_.find(number);
+  GCOORD_ASSERT(found != confirming_.end());
+  JobPtr job = std::move(found->second);
+  confirming_.erase(found);
+  if (status.ok() && !job->given_up.load()) {
+    return begin(std::move(job));
+  }
+  end(*job);
+  if (!job->given_up.load()) {
+    refused_.add();
+    parts_.replies.reply(job->connection, engine_refusal(job->request, status, leader_hint), {});
+  }
 }
 
 ErrorCode PastReads::admit(ShardId shard, LogIndex index) const {
-  if (!parts_.history) {
-    return ErrorCode::PastUnsupported;
-  }
   if (index > parts_.applied(shard)) {
     return ErrorCode::PastFuture;
   }
   if (parts_.history(shard)->first() != 0) {
     return ErrorCode::PastCompacted;
   }
-  if (index.value > options_.entries_max) {
-    return ErrorCode::PastTooLong;
+  return index.value > options_.entries_max ? ErrorCode::PastTooLong : ErrorCode::None;
+}
+
+// What is applied here is known to be enough to judge the job by.
+void PastReads::begin(JobPtr job) {
+  if (const ErrorCode error = admit(job->shard, job->to); error != ErrorCode::None) {
+    end(*job);
+    return refuse(*job, rpc::make_error(error));
   }
-  return job_count_ >= options_.jobs_max ? ErrorCode::Overloaded : ErrorCode::None;
+  if (has_come(*job)) {
+    submit(std::move(job));
+  } else {
+    lagging_.push_back(std::move(job));
+  }
+}
+
+// The job is nobody's any more but the caller's.
+void PastReads::end(const Job& job) {
+  GCOORD_ASSERT(job_count_ > 0);
+  --job_count_;
+  std::erase_if(open_, [&](const JobPtr& each) { return each.get() == &job; });
+}
+
+bool PastReads::has_come(const Job& job) const {
+  return parts_.history(job.shard)->size() >= job.to.value;
 }
 
 void PastReads::refuse(const Job& job, const Status& status) {
@@ -108,51 +153,77 @@ void PastReads::run() {
     }
     const JobPtr job = std::move(jobs_.front());
     jobs_.pop_front();
-    const LogIndex before = job->state.index();
     lock.unlock();
     work(*job);
     lock.lock();
-    const bool goes_on = job->failure.ok() && !job->given_up.load() &&
-                         job->state.index() < job->to && job->state.index() != before;
-    if (goes_on) {
-      jobs_.push_back(job);
-    } else {
-      ready_.push_back(job);
-      parts_.wake();
+    ready_.push_back(job);
+    parts_.wake();
+  }
+}
+
+// The tables begin and end here: to make and to unmap them takes longer than a turn may.
+void PastReads::work(Job& job) const {
+  if (job.given_up.load()) {
+    return;
+  }
+  PastState state(options_.bytes_max);
+  const auto history = parts_.history(job.shard);
+  while (job.failure.ok() && !job.given_up.load() && state.index() < job.to) {
+    const LogIndex before = state.index();
+    job.failure = state.advance(*history, job.to, kPastSliceEntries);
+    if (job.failure.ok() && state.index() == before) {
+      job.failure = rpc::make_error(ErrorCode::NotReady);  // History has begun anew.
     }
   }
-}
-
-void PastReads::work(Job& job) const {
-  if (!job.given_up.load()) {
-    job.failure = job.state.advance(*parts_.history(job.shard), job.to, kPastSliceEntries);
+  job.applied_count = state.index().value;
+  if (state.index() == job.to) {
+    job.lock = state.get(job.name);
+    job.moved_to = state.moved_to(job.name);
   }
 }
 
-void PastReads::answer(Job& job) {
-  entries_.add(job.state.index().value);
-  if (job.given_up.load()) {
-    return;  // It was answered when its time was over.
-  }
-  std::erase_if(open_, [&](const JobPtr& each) { return each.get() == &job; });
+void PastReads::answer(const Job& job) {
   if (!job.failure.ok()) {
     return refuse(job, job.failure);
   }
+  if (job.moved_to) {
+    refused_.add();
+    const std::string text = "the lock was in shard " + std::to_string(job.moved_to->value) +
+                             " then, whose log has indexes of its own";
+    return parts_.replies.reply(
+        job.connection, moved_reply(job.request, *job.moved_to), rpc::bytes_of(text));
+  }
   rpc::PastReply reply{.shard = job.shard, .index = job.to};
-  const auto lock = job.state.get(job.name);
-  reply.present = lock.has_value();
+  reply.present = job.lock.has_value();
   if (reply.present) {
-    reply.row = row_of(*lock);
+    reply.row = row_of(*job.lock);
     reply.row.shard = job.shard;
   }
   reads_.add();
   parts_.replies.reply(job.connection, rpc::reply_to(job.request), rpc::encode_past_reply(reply));
 }
 
-bool PastReads::advance(std::uint64_t now_ms) {
+void PastReads::advance(std::uint64_t now_ms) {
   if (job_count_ == 0) {
-    return false;
+    return;
   }
+  end_late(now_ms);
+  look_at_history(now_ms);
+  std::vector<JobPtr> back;
+  {
+    const std::lock_guard lock(mutex_);
+    back = std::exchange(ready_, {});
+  }
+  for (const JobPtr& job : back) {
+    entries_.add(job->applied_count);
+    end(*job);
+    if (!job->given_up.load()) {  // Else it was answered when its time was over.
+      answer(*job);
+    }
+  }
+}
+
+void PastReads::end_late(std::uint64_t now_ms) {
   std::erase_if(open_, [&](const JobPtr& job) {
     const bool late = job->deadline_ms <= now_ms;
     if (late) {
@@ -161,23 +232,22 @@ bool PastReads::advance(std::uint64_t now_ms) {
     }
     return late;
   });
-  std::vector<JobPtr> back;
-  {
-    const std::lock_guard lock(mutex_);
-    back = std::exchange(ready_, {});
+}
+
+void PastReads::look_at_history(std::uint64_t now_ms) {
+  const bool due = now_ms >= next_look_ms_;
+  if (due) {
+    next_look_ms_ = now_ms + kPastLookMs;
   }
-  bool waits = false;
-  for (JobPtr& job : back) {
-    const bool done = job->state.index() >= job->to || !job->failure.ok() || job->given_up.load();
-    if (done) {
-      --job_count_;
-      answer(*job);
-    } else {
-      waits = true;  // The worker of history has yet to come there.
+  for (JobPtr& job : std::exchange(lagging_, {})) {
+    if (job->given_up.load()) {
+      end(*job);
+    } else if (due && has_come(*job)) {
       submit(std::move(job));
+    } else {
+      lagging_.push_back(std::move(job));
     }
   }
-  return waits;
 }
 
 }  // namespace gcoord::server

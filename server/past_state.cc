@@ -1,5 +1,6 @@
 #include "server/past_state.h"
 
+#include "ledger/error_details.h"
 #include "rpc/error_codes.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
@@ -14,10 +15,18 @@ constexpr std::uint64_t kReadEntries = 256;  // What a reader gives at once.
 // The tables have this shard and no other.
 constexpr ShardId kOnly{0};
 
+// What was pruned while it was being read is told as what was pruned before.
+Status read_failure(const Status& status) {
+  return status.detail() == ledger::kLedgerPruned ? rpc::make_error(rpc::ErrorCode::PastCompacted)
+                                                  : status;
+}
+
 }  // namespace
 
-PastState::PastState()
-    : locks_(locks::LockOptions{.rows_initial = 64}), ended_(locks::kLockEventsPerCommandMax) {}
+PastState::PastState(std::uint64_t bytes_max)
+    : bytes_max_(bytes_max),
+      locks_(locks::LockOptions{.rows_initial = 64}),
+      ended_(locks::kLockEventsPerCommandMax) {}
 
 Status PastState::advance(const ledger::TreeReader& history, LogIndex to, std::uint64_t count) {
   const std::uint64_t last =
@@ -26,9 +35,11 @@ Status PastState::advance(const ledger::TreeReader& history, LogIndex to, std::u
     if (history.first() > index_.value) {
       return rpc::make_error(rpc::ErrorCode::PastCompacted);
     }
-    GCOORD_TRY(const auto entries,
-               history.entries(index_.value, std::min(kReadEntries, last - index_.value)));
-    for (const auto& entry : entries) {
+    const auto entries = history.entries(index_.value, std::min(kReadEntries, last - index_.value));
+    if (!entries.ok()) {
+      return read_failure(entries.status());
+    }
+    for (const auto& entry : entries.value()) {
       ++index_;
       GCOORD_TRY_STATUS(apply(entry));
     }
@@ -45,11 +56,19 @@ Status PastState::apply(std::span<const std::byte> entry) {
     locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
     locks_.apply_bytes(kOnly, index_, record_body(entry), Tick{1}, ended);
   }
-  return {};
+  return locks_.usage().memory_bytes > bytes_max_
+             ? rpc::make_error(rpc::ErrorCode::PastTooLong, "its tables outgrow the memory for it")
+             : Status{};
 }
 
 std::optional<locks::HeldLock> PastState::get(NameHash name) const {
   return locks_.get(kOnly, name);
+}
+
+std::optional<ShardId> PastState::moved_to(NameHash name) const {
+  const auto residence = locks_.residence(kOnly, name);
+  const bool away = residence.has_value() && residence->residence == locks::Residence::Away;
+  return away ? std::optional{residence->away_to} : std::nullopt;
 }
 
 rpc::CheckVerdict PastState::verdict(NameHash name, FencingToken token) const {

@@ -29,6 +29,7 @@ enum class PendingKind : std::uint8_t {
   AgeQuestion,  // Another node's question, number `group` of replica_ages.h.
   Move,         // A MoveIn or MoveDone, number `group` of lock_moves.h.
   SessionLook,  // A look at a session: `request` and `connection` say which.
+  PastRead,     // A confirmation, number `group` of past_reads.h.
 };
 
 struct Pending {

@@ -2,8 +2,12 @@
 // bounded.
 #include "server/past_reads.h"
 
+#include "ledger/error_details.h"
+#include "locks/lock_move_command.h"
 #include "rpc/error_codes.h"
+#include "server/engine_errors.h"
 #include "server/lock_replies.h"
+#include "server/past_state.h"
 #include "tests/server/watch_world.h"
 
 #include <gtest/gtest.h>
@@ -32,11 +36,16 @@ class PastReadsTest : public testing::Test {
   PastReads::Parts parts() {
     return {.replies = sink_,
             .metrics = metrics_,
-            .applied = [this](ShardId shard) { return LogIndex{logs_[shard.value].size()}; },
+            .applied =
+                [this](ShardId shard) {
+                  return LogIndex{std::min<std::uint64_t>(logs_[shard.value].size(), applied_)};
+                },
             .leads = [this](ShardId) { return leads_; },
             .leader_hint = [](ShardId) { return NodeId{3}; },
+            .confirm = [this](ShardId, std::uint64_t number) { asked_.push_back(number); },
             .history =
                 [this](ShardId shard) {
+                  ++looks_;
                   const std::uint64_t size = logs_[shard.value].size();
                   return std::make_shared<LogReader>(
                       logs_[shard.value], std::min<std::uint64_t>(size, hashed_), first_);
@@ -84,8 +93,17 @@ class PastReadsTest : public testing::Test {
         ConnectionId{1}, slot, rpc::encode_past_query({LogIndex{index}, kName}), now_ms_);
   }
 
-  // Turns until the reply to a request is there; the thread wakes the loop when there is news.
+  // The engine's word on what it was asked to confirm.
+  void confirm(const Status& status) {
+    for (const std::uint64_t number : std::exchange(asked_, {})) {
+      past_->on_confirmed(number, status, NodeId{3});
+    }
+  }
+
+  // Turns until the reply to a request is there; the thread wakes the loop when there is news, and
+  // a tick goes by before the first turn.
   WatchSink::Sent reply_to(std::uint64_t id) {
+    now_ms_ += kPastLookMs;
     while (true) {
       std::uint64_t seen = 0;
       {
@@ -120,6 +138,7 @@ class PastReadsTest : public testing::Test {
 
   ErrorCode error(std::uint64_t index) {
     ask(++request_, index);
+    confirm({});
     return static_cast<ErrorCode>(reply_to(request_).slot.detail);
   }
 
@@ -130,6 +149,9 @@ class PastReadsTest : public testing::Test {
   WatchSink sink_;
   std::atomic<std::uint64_t> hashed_{~std::uint64_t{0}};  // Entries that history has at most.
   std::atomic<std::uint64_t> first_{0};
+  std::uint64_t applied_ = ~std::uint64_t{0};  // Of what is decided, at most.
+  std::atomic<std::uint64_t> looks_{0};        // At history.
+  std::vector<std::uint64_t> asked_;           // To be confirmed.
   bool leads_ = true;
   std::uint64_t now_ms_ = 1;
   std::uint64_t sequence_ = 0;
@@ -182,6 +204,49 @@ TEST_F(PastReadsTest, R6CompactedAndFutureAreToldApart) {
   EXPECT_EQ(error(3), ErrorCode::PastFuture);
 }
 
+TEST_F(PastReadsTest, R6WhatANewLeaderHasNotAppliedYetIsNotTheFuture) {
+  acquire(5);
+  applied_ = 0;
+  ask(1, 1);
+  past_->advance(now_ms_);
+  EXPECT_TRUE(sink_.sent[1].empty()) << "nothing is said before a quorum confirmed";
+  applied_ = 1;
+  confirm({});
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.code, StatusCode::Ok) << reply.slot.detail;
+  EXPECT_TRUE(rpc::decode_past_reply(reply.payload).value().present);
+}
+
+TEST_F(PastReadsTest, R6ADeposedLeaderSaysWhoLeadsAndNothingOfTheFuture) {
+  ask(1, 1);
+  confirm(Status{StatusCode::Unavailable, "leadership ended", kLeadershipLost});
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::NotLeader));
+  EXPECT_EQ(reply.slot.leader, 3u);
+  EXPECT_EQ(past_->job_count(), 0u);
+}
+
+TEST_F(PastReadsTest, R6AConfirmationThatComesTooLateAnswersNobody) {
+  ask(1, 1, 50);
+  now_ms_ += 50;
+  EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::DeadlineExceeded));
+  EXPECT_EQ(past_->job_count(), 1u);
+  confirm({});
+  EXPECT_EQ(past_->job_count(), 0u);
+  EXPECT_TRUE(sink_.sent[1].empty()) << "one answer and no more";
+}
+
+TEST_F(PastReadsTest, R6L19ALockThatHadMovedIsNotSaidToBeFree) {
+  acquire(5);
+  const ShardId to{(shard_.value + 1) % kShards};
+  ASSERT_EQ(decide(locks::make_move_out(kName, to)).code, locks::LockCode::MovedOut);
+  EXPECT_TRUE(read(1).present);
+  ask(1, 2);
+  const auto reply = reply_to(1);
+  EXPECT_EQ(reply.slot.detail, static_cast<std::uint32_t>(ErrorCode::LockMoved));
+  EXPECT_EQ(reply.slot.extra, to.value);
+}
+
 TEST_F(PastReadsTest, R6WhoHasNotComeThereAndDoesNotLeadNamesWhoDoes) {
   acquire(5);
   leads_ = false;
@@ -205,12 +270,16 @@ TEST_F(PastReadsTest, R6WhatIsOnItsWayToHistoryIsWaitedFor) {
   acquire(6);
   hashed_ = 1;
   ask(1, 2);
-  std::uint64_t woken = 0;
-  while (woken < 3) {  // It looked more than once, and had nothing to say.
+  const std::uint64_t looks = looks_;
+  for (int turn = 0; turn < 100; ++turn) {
     past_->advance(now_ms_);
-    const std::lock_guard lock(mutex_);
-    woken = woken_;
   }
+  EXPECT_LE(looks_, looks + 1) << "once a tick";
+  EXPECT_EQ(past_->until_next_look_ms(), kPastLookMs);
+  now_ms_ += kPastLookMs;
+  past_->advance(now_ms_);
+  EXPECT_LE(looks_, looks + 2);
+  EXPECT_EQ(woken_, 0u) << "the thread has nothing to do with it yet";
   EXPECT_TRUE(sink_.sent[1].empty());
   hashed_ = 2;
   EXPECT_EQ(reply_to(1).slot.code, StatusCode::Ok);
@@ -224,6 +293,31 @@ TEST_F(PastReadsTest, R6WhatIsPrunedMeanwhileIsCompacted) {
   first_ = 1;
   hashed_ = 1;
   EXPECT_EQ(reply_to(1).slot.detail, static_cast<std::uint32_t>(ErrorCode::PastCompacted));
+}
+
+// As history answers when the horizon passes between the look at it and the read.
+class PrunedReader final : public ledger::TreeReader {
+ public:
+  std::uint64_t size() const override { return 1; }
+
+  std::uint64_t first() const override { return 0; }
+
+  Result<std::vector<ledger::MerkleHash>> hashes(std::uint32_t,
+                                                 std::uint64_t,
+                                                 std::size_t) const override {
+    return Status{StatusCode::OutOfRange, "pruned", ledger::kLedgerPruned};
+  }
+
+  Result<std::vector<std::vector<std::byte>>> entries(std::uint64_t, std::size_t) const override {
+    return Status{StatusCode::OutOfRange, "pruned", ledger::kLedgerPruned};
+  }
+};
+
+TEST(PastStateTest, R6WhatIsPrunedUnderTheReaderIsCompactedToo) {
+  PastState state;
+  const Status status = state.advance(PrunedReader{}, LogIndex{1}, 1);
+  EXPECT_EQ(status.detail(), static_cast<std::uint32_t>(ErrorCode::PastCompacted));
+  EXPECT_EQ(state.index(), LogIndex{0});
 }
 
 TEST_F(PastReadsTest, R6WhoWaitsNoLongerIsToldSoAndItsJobIsDropped) {
@@ -270,6 +364,25 @@ TEST_F(BoundedPastTest, R6JobsAtOnceAreBounded) {
   hashed_ = 1;
   EXPECT_EQ(reply_to(1).slot.code, StatusCode::Ok);
   EXPECT_EQ(reply_to(2).slot.code, StatusCode::Ok);
+  EXPECT_EQ(error(1), ErrorCode::None);
+}
+
+// Room for what tables begin with, and little more.
+class SmallPastTest : public PastReadsTest {
+ protected:
+  SmallPastTest() : PastReadsTest({.shard_count = kShards, .bytes_max = bytes()}) {}
+
+  static std::uint64_t bytes() {
+    return locks::LockCpu{locks::LockOptions{.rows_initial = 64}}.usage().memory_bytes;
+  }
+};
+
+TEST_F(SmallPastTest, R6MemoryPerRequestIsBoundedAndTheNextOneHasItsTurn) {
+  constexpr std::uint64_t kLocks = 20'000;
+  for (std::uint64_t k = 1; k <= kLocks; ++k) {
+    acquire(5, std::string("other/") + std::to_string(k));
+  }
+  EXPECT_EQ(error(kLocks), ErrorCode::PastTooLong);
   EXPECT_EQ(error(1), ErrorCode::None);
 }
 

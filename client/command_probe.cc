@@ -5,6 +5,7 @@
 #include "client/health_probe.h"
 #include "common/child_process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -71,11 +72,15 @@ class CommandProbe final : public HealthProbe, public std::enable_shared_from_th
   }
 
   void on_end() {
+    pollfd ended{child_->exit_fd(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) <= 0) {
+      return await_end();  // Its end may be told a moment before it comes.
+    }
     // What it left running, while the group's number is surely its own: it is not reaped yet.
     child_->signal(SIGKILL);
     const auto code = child_->wait_for(std::chrono::milliseconds{0});
     if (!code.has_value()) {
-      return await_end();  // Its end may be told a moment before it can be read.
+      return await_end();
     }
     const std::string evidence =
         child_->status_taken()

@@ -90,15 +90,20 @@ GCOORD_HD inline NameBlockRow store_export(const LockTables& tables, LockRow loc
   return store_block(tables, head);
 }
 
-// Whether everything about a held lock is plain, or why it cannot be moved.
-GCOORD_HD inline LockCode may_move(const LockTables& tables, LockRow lock_row) {
+// Whether everything about a held lock is plain, or why it cannot be moved. A holder who was
+// granted it where it came to and has not asked for it there has an import that a move does not
+// carry.
+GCOORD_HD inline LockCode may_move(const LockTables& tables,
+                                   LockRow lock_row,
+                                   std::uint32_t name_bytes) {
   const LockRecord& lock = tables.locks[lock_row];
   const LockExtra extra = is_marked(lock) ? load_extra(tables, lock) : LockExtra{};
   if (extra.share_count != 0 || extra.hold_count != 1 || extra.note_first.value != 0 ||
-      extra.delay_ms != 0 || tables.sessions[lock.holder].phase != SessionPhase::Live) {
+      extra.delay_ms != 0 || tables.sessions[lock.holder].phase != SessionPhase::Live ||
+      (extra.residence == Residence::Here && holder_unasked(tables, lock_row))) {
     return LockCode::MoveNotPlain;
   }
-  if (lock.waiter_count > kMoveWaitersMax) {
+  if (!move_fits(name_bytes, lock.waiter_count)) {
     return LockCode::MoveCrowded;
   }
   RequestRow row = lock.queue_first;
@@ -132,6 +137,13 @@ GCOORD_HD inline LockRow create_marked(const ApplyPoint& at, const LockCommand& 
   return row;
 }
 
+// Whether numbers are left for a move from the shard, of the lock or of a name without a record.
+GCOORD_HD inline bool numbers_left(const LockTables& tables, ShardId shard, LockRow row) {
+  const bool marked = row.value != 0 && is_marked(tables.locks[row]);
+  const std::uint32_t newest = marked ? load_extra(tables, tables.locks[row]).move_number : 0;
+  return newest < kMoveNumberMax && tables.shard(shard).token_last <= kMovedTokenMax;
+}
+
 template <typename Point>
 GCOORD_HD_APART void apply_move_out(const Point& at, const LockCommand& command, LockReply& reply) {
   const LockTables& tables = at.tables;
@@ -139,11 +151,15 @@ GCOORD_HD_APART void apply_move_out(const Point& at, const LockCommand& command,
   if (row.value != 0) {
     const bool kept = answer_kept(tables, row, reply);
     if (!kept) {
-      reply.code = may_move(tables, row);
+      reply.code = may_move(tables, row, command.name_bytes);
     }
     if (reply.code == LockCode::Moved || (!kept && reply.code != LockCode::None)) {
       return;
     }
+  }
+  if (!numbers_left(tables, at.shard, row)) {
+    reply.code = LockCode::MoveNotPlain;
+    return;
   }
   // Never to the shard itself: who proposes sees to it. The step does not know its shard's number,
   // since logs are replayed under others.

@@ -137,36 +137,37 @@ GCOORD_HD inline LockRow create_marked(const ApplyPoint& at, const LockCommand& 
   return row;
 }
 
-// Whether numbers are left for a move from the shard, of the lock or of a name without a record.
-GCOORD_HD inline bool numbers_left(const LockTables& tables, ShardId shard, LockRow row) {
-  const bool marked = row.value != 0 && is_marked(tables.locks[row]);
-  const std::uint32_t newest = marked ? load_extra(tables, tables.locks[row]).move_number : 0;
-  return newest < kMoveNumberMax && tables.shard(shard).token_last <= kMovedTokenMax;
+// Whether numbers are left for one more move of the lock, and for the tokens that follow it.
+GCOORD_HD inline bool numbers_left(const LockTables& tables, LockRow row) {
+  const LockRecord& lock = tables.locks[row];
+  const std::uint32_t newest = is_marked(lock) ? load_extra(tables, lock).move_number : 0;
+  return newest < kMoveNumberMax && tables.shard(lock.shard).token_last <= kMovedTokenMax;
 }
 
 template <typename Point>
 GCOORD_HD_APART void apply_move_out(const Point& at, const LockCommand& command, LockReply& reply) {
   const LockTables& tables = at.tables;
-  LockRow row = find_lock(tables, at.shard, command.name_hash);
-  if (row.value != 0) {
-    const bool kept = answer_kept(tables, row, reply);
-    if (!kept) {
-      reply.code = may_move(tables, row, command.name_bytes);
-    }
-    if (reply.code == LockCode::Moved || (!kept && reply.code != LockCode::None)) {
-      return;
-    }
+  const LockRow row = find_lock(tables, at.shard, command.name_hash);
+  // A name that nobody holds and that was never moved gets no record: it would stay for ever.
+  if (row.value == 0) {
+    reply.code = LockCode::NotHeld;
+    return;
   }
-  if (!numbers_left(tables, at.shard, row)) {
+  const bool kept = answer_kept(tables, row, reply);
+  if (!kept) {
+    reply.code = may_move(tables, row, command.name_bytes);
+  }
+  if (reply.code == LockCode::Moved || (!kept && reply.code != LockCode::None)) {
+    return;
+  }
+  if (!numbers_left(tables, row)) {
     reply.code = LockCode::MoveNotPlain;
     return;
   }
   // Never to the shard itself: who proposes sees to it. The step does not know its shard's number,
   // since logs are replayed under others.
   ensure_keeper(tables, at.shard);
-  if (row.value == 0) {
-    row = create_marked(at, command);
-  } else if (is_kept(tables, tables.locks[row])) {
+  if (kept) {
     take_from_keeper(tables, row);
   }
   mark(tables, row);

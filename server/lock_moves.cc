@@ -64,14 +64,11 @@ bool LockMoves::keeps_many(ShardId shard) const {
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
 
-// A first move leaves records that stay for ever: none for a name that nobody holds, and not more
-// of them than there is room for.
+// A first move leaves records that stay for ever: not more of them than there is room for. That
+// somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
   if (locks_.residence(shard, name).has_value()) {
     return ErrorCode::None;
-  }
-  if (locks::find_lock(locks_.tables(), shard, name).value == 0) {
-    return ErrorCode::LockNotHeld;
   }
   const bool full = locks_.tables().locks.used() >= options_.locks_max;
   return full || keeps_many(shard) || keeps_many(to) ? ErrorCode::LocksExhausted : ErrorCode::None;

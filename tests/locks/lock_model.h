@@ -315,7 +315,7 @@ class LockModel : public LockModelParts {
   Answer move_out(const LockCommand& command) {
     const Key name = key(command.name_hash);
     const auto found = locks_.find(name);
-    if (found == locks_.end() && is_away(name)) {
+    if (found == locks_.end() && (is_away(name) || !names_.contains(name))) {
       return free_answer(name);
     }
     if (found != locks_.end() && (!plain(found->second) || unasked(name, found->second))) {

@@ -373,7 +373,13 @@ TEST_F(LockMove, L19AtMostAsManyWaitersAreMovedAsThereIsRoomFor) {
   expect_snapshots();
 }
 
-TEST_F(LockMove, L19AFreeNameMovesAndIsTakenThere) {
+TEST_F(LockMove, L19ANameThatNobodyHoldsMovesOnlyOnceItWasMoved) {
+  EXPECT_EQ(out(kHome, kOther).code, LockCode::NotHeld);
+  EXPECT_EQ(shards_.locks.usage().locks + shards_.locks.usage().sessions, 0u);
+  const LockReply first = wait(kHome, 9, 1);
+  move(kHome, kOther);
+  EXPECT_EQ(release(kOther, 9, 1, first.token).code, LockCode::Released);
+  move(kOther, kHome);
   move(kHome, kOther);
   EXPECT_EQ(wait(kHome, 1, 1).code, LockCode::Moved);
   EXPECT_FALSE(shards_.locks.get(kHome, hash_name("a")).has_value());
@@ -394,6 +400,7 @@ TEST_F(LockMove, L19AFreeNameMovesAndIsTakenThere) {
 }
 
 TEST_F(LockMove, L19NobodySpeaksForTheKeeper) {
+  wait(kHome, 9, 1);
   move(kHome, kOther);
   shards_.shard = kHome;
   LockCommand close = make_close_session(kKeeperSession, RequestSequence{1});

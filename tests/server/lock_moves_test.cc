@@ -402,9 +402,9 @@ TEST_F(LockMovesTest, L19MoreWaitersThanAnEntryHasRoomForStayWithTheirLock) {
 }
 
 TEST_F(LockMovesTest, L19ANameThatNobodyHoldsLeavesNoRecord) {
-  const auto refused = move(home(), other());
-  EXPECT_EQ(world_.leader(home()).sink.take(refused).slot.detail, number(ErrorCode::LockNotHeld));
-  EXPECT_TRUE(world_.leader(home()).engine.proposals.empty());
+  const auto refused = world_.answered(home(), move(home(), other()));
+  EXPECT_EQ(refused.slot.detail, number(ErrorCode::LockNotHeld));
+  EXPECT_EQ(world_.leader(home()).service->locks().usage().locks, 0u);
 }
 
 TEST_F(LockMovesTest, L19WhatIsSaidOfALockBeforeItComesIsSaidAgain) {

@@ -110,9 +110,9 @@ GCOORD_HD inline void release_note(const LockTables& tables, NameBlockRow first)
   }
 }
 
-// Waiters that a lock takes along when it is moved to another shard. Sixteen times what one session
-// may have in a shard; 12 bytes each in the log.
-inline constexpr std::uint32_t kMoveWaitersMax = 1024;
+// Waiters that a lock takes along when it is moved to another shard: as many as one command has
+// room for beside the shortest name (lock_move_command.h). Longer names leave room for fewer.
+inline constexpr std::uint32_t kMoveWaitersMax = 166;
 
 // Gives back what a lock that is away left to be sent: a block for the lock, one for each waiter.
 GCOORD_HD inline void release_export(const LockTables& tables, NameBlockRow first) {

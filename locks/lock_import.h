@@ -46,6 +46,22 @@ GCOORD_HD inline RequestRow find_import(const LockTables& tables,
   return RequestRow{};
 }
 
+// Whether the lock's holder was granted it by a wait that came with it, and has not asked after it.
+GCOORD_HD inline bool holder_unasked(const LockTables& tables, LockRow lock_row) {
+  const LockRecord& lock = tables.locks[lock_row];
+  RequestRow row = tables.sessions[lock.holder].request_oldest;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
+    const RequestRecord& request = tables.requests[row];
+    if (is_imported(request.sequence) && request.code == LockCode::Granted &&
+        request.token == lock.token && request.argument_hash == import_hash(lock.name_hash)) {
+      return true;
+    }
+    row = request.next;
+  }
+  return false;
+}
+
 // Puts a fresh request into the place of one that waits.
 GCOORD_HD inline void replace_waiter(const LockTables& tables,
                                      RequestRow old_row,
@@ -70,14 +86,15 @@ GCOORD_HD inline void replace_waiter(const LockTables& tables,
 }
 
 // Whether the acquire takes over what its session's wait has come to; then `reply` says what. One
-// that does not wait asks for something else, and leaves the wait alone.
+// that does not wait, or asks for more than the plain, is about something else, and leaves the wait
+// alone.
 GCOORD_HD inline bool adopt_import(const LockTables& tables,
                                    const LockCommand& command,
                                    LockRow lock_row,
                                    RequestRow request_row,
                                    LockReply& reply) {
   const LockRecord& lock = tables.locks[lock_row];
-  if ((command.flags & kAcquireWait) == 0 || !is_marked(lock) ||
+  if ((command.flags & kAcquireWait) == 0 || command_asks(command) || !is_marked(lock) ||
       load_extra(tables, lock).residence != Residence::Here) {
     return false;
   }

@@ -90,15 +90,20 @@ GCOORD_HD inline NameBlockRow store_export(const LockTables& tables, LockRow loc
   return store_block(tables, head);
 }
 
-// Whether everything about a held lock is plain, or why it cannot be moved.
-GCOORD_HD inline LockCode may_move(const LockTables& tables, LockRow lock_row) {
+// Whether everything about a held lock is plain, or why it cannot be moved. A holder who was
+// granted it where it came to and has not asked for it there has an import that a move does not
+// carry.
+GCOORD_HD inline LockCode may_move(const LockTables& tables,
+                                   LockRow lock_row,
+                                   std::uint32_t name_bytes) {
   const LockRecord& lock = tables.locks[lock_row];
   const LockExtra extra = is_marked(lock) ? load_extra(tables, lock) : LockExtra{};
   if (extra.share_count != 0 || extra.hold_count != 1 || extra.note_first.value != 0 ||
-      extra.delay_ms != 0 || tables.sessions[lock.holder].phase != SessionPhase::Live) {
+      extra.delay_ms != 0 || tables.sessions[lock.holder].phase != SessionPhase::Live ||
+      (extra.residence == Residence::Here && holder_unasked(tables, lock_row))) {
     return LockCode::MoveNotPlain;
   }
-  if (lock.waiter_count > kMoveWaitersMax) {
+  if (!move_fits(name_bytes, lock.waiter_count)) {
     return LockCode::MoveCrowded;
   }
   RequestRow row = lock.queue_first;
@@ -132,25 +137,37 @@ GCOORD_HD inline LockRow create_marked(const ApplyPoint& at, const LockCommand& 
   return row;
 }
 
+// Whether numbers are left for one more move of the lock, and for the tokens that follow it.
+GCOORD_HD inline bool numbers_left(const LockTables& tables, LockRow row) {
+  const LockRecord& lock = tables.locks[row];
+  const std::uint32_t newest = is_marked(lock) ? load_extra(tables, lock).move_number : 0;
+  return newest < kMoveNumberMax && tables.shard(lock.shard).token_last <= kMovedTokenMax;
+}
+
 template <typename Point>
 GCOORD_HD_APART void apply_move_out(const Point& at, const LockCommand& command, LockReply& reply) {
   const LockTables& tables = at.tables;
-  LockRow row = find_lock(tables, at.shard, command.name_hash);
-  if (row.value != 0) {
-    const bool kept = answer_kept(tables, row, reply);
-    if (!kept) {
-      reply.code = may_move(tables, row);
-    }
-    if (reply.code == LockCode::Moved || (!kept && reply.code != LockCode::None)) {
-      return;
-    }
+  const LockRow row = find_lock(tables, at.shard, command.name_hash);
+  // A name that nobody holds and that was never moved gets no record: it would stay for ever.
+  if (row.value == 0) {
+    reply.code = LockCode::NotHeld;
+    return;
+  }
+  const bool kept = answer_kept(tables, row, reply);
+  if (!kept) {
+    reply.code = may_move(tables, row, command.name_bytes);
+  }
+  if (reply.code == LockCode::Moved || (!kept && reply.code != LockCode::None)) {
+    return;
+  }
+  if (!numbers_left(tables, row)) {
+    reply.code = LockCode::MoveNotPlain;
+    return;
   }
   // Never to the shard itself: who proposes sees to it. The step does not know its shard's number,
   // since logs are replayed under others.
   ensure_keeper(tables, at.shard);
-  if (row.value == 0) {
-    row = create_marked(at, command);
-  } else if (is_kept(tables, tables.locks[row])) {
+  if (kept) {
     take_from_keeper(tables, row);
   }
   mark(tables, row);

@@ -20,7 +20,8 @@ RequestSequence text_hash(std::string_view text) {
 Status check_sessions(const LockCommand& command) {
   const std::uint32_t count = moved_count(command);
   if (command.note_bytes % kMovedSessionBytes != 0 || count > kMoveWaitersMax + 1 ||
-      (count == 0) != (command.token.value == 0)) {
+      (count == 0) != (command.token.value == 0) ||
+      (count != 0 && !move_fits(command.name_bytes, count - 1))) {
     return bad("impossible sessions of a moved lock");
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -37,8 +38,9 @@ Status check_move(const LockCommand& command) {
   if (command.flags != 0) {
     return bad("unknown flag");
   }
-  if (command.kind != LockCommandKind::MoveOut && move_number(command) == 0) {
-    return bad("move 0");
+  if (command.kind != LockCommandKind::MoveOut &&
+      (move_number(command) == 0 || move_number(command) > kMoveNumberMax)) {
+    return bad("impossible number of a move");
   }
   if (command.kind == LockCommandKind::MoveDone) {
     return {};
@@ -47,9 +49,8 @@ Status check_move(const LockCommand& command) {
   if (command.kind == LockCommandKind::MoveOut) {
     return {};
   }
-  // A shard grants far fewer tokens than there are, however often locks come to it.
-  constexpr std::uint64_t kTokenMax = ~std::uint64_t{0} / 2;
-  if (moved_token_last(command) > kTokenMax || command.token.value > moved_token_last(command)) {
+  if (moved_token_last(command) > kMovedTokenMax ||
+      command.token.value > moved_token_last(command)) {
     return bad("token that was never granted");
   }
   return check_sessions(command);
@@ -136,6 +137,10 @@ LockCommand make_move_done(NameHash name_hash, std::uint32_t number) {
   command.serial = number;
   command.name_hash = name_hash;
   return command;
+}
+
+bool move_sound(const LockCommand& command) {
+  return check_move(command).ok();
 }
 
 std::size_t encode_move(const LockCommand& command, std::vector<std::byte>& out) {

@@ -15,6 +15,7 @@
 #include "common/hd.h"
 #include "common/status.h"
 #include "locks/lock_command.h"
+#include "locks/lock_extra.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,29 @@ struct MovedSession {
 };
 
 inline constexpr std::uint32_t kMovedSessionBytes = 12;
+
+// Of a MoveIn: what stands before its name, and all of it: what one entry of the log has room for
+// beside its record header (server/engine_options.h).
+inline constexpr std::uint32_t kMoveInHeadBytes = 28;
+inline constexpr std::uint32_t kMoveCommandBytesMax = 2040;
+
+// Whether a MoveIn has room for a name of so many bytes and a lock that so many wait for.
+GCOORD_HD constexpr bool move_fits(std::uint32_t name_bytes, std::uint32_t waiter_count) {
+  return waiter_count <= kMoveWaitersMax &&
+         kMoveInHeadBytes + name_bytes + kMovedSessionBytes * (1 + waiter_count) <=
+             kMoveCommandBytesMax;
+}
+
+static_assert(move_fits(1, kMoveWaitersMax));
+static_assert(move_fits(kNameBytesMax, 0));
+
+// Moves of one name are numbered from 1 to this; who has got there stays. Higher numbers come from
+// no shard, and the one after the last does not fit the words that keep it.
+inline constexpr std::uint32_t kMoveNumberMax = 0xffff'fffe;
+
+// The newest token of a shard that a lock may come from. A shard grants far fewer, and above it
+// there are as many again for those where it comes to.
+inline constexpr std::uint64_t kMovedTokenMax = std::uint64_t{1} << 62;
 
 // Of a MoveOut: where to. Of a MoveIn: where from.
 GCOORD_HD constexpr ShardId move_shard(const LockCommand& command) {
@@ -84,6 +108,9 @@ struct MoveInFields {
 
 LockCommand make_move_in(const MoveInFields& fields);
 LockCommand make_move_done(NameHash name_hash, std::uint32_t number);
+
+// Whether decode_move() would take it: what a node makes of state that it was given may not.
+bool move_sound(const LockCommand& command);
 
 // Asserts what decode_move() would reject.
 std::size_t encode_move(const LockCommand& command, std::vector<std::byte>& out);

@@ -64,6 +64,10 @@ void LockCpu::follow_newcomers(const std::vector<SessionId>& sessions, ShardId s
     const SessionRow row = find_session(tables_, shard, session);
     if (row.value != 0) {
       register_with_clock(row, now);
+      // It ended while its lock was between the shards.
+      if (clock_.remembers_expired(session)) {
+        clock_.on_come_too_late(row, now);
+      }
     }
   }
 }

@@ -394,11 +394,23 @@ Status check_whole(const LockSnapshot& snapshot) {
                                   [](const auto& session) { return session.session.value; })) {
     return lost("session twice");
   }
-  // What was moved here brought its token along, which another name may have been granted here.
+  // What was moved here brought its token along, which another name may have been granted here; a
+  // hold of it that was broken does not say any more where it came from.
   std::vector<LockSnapshot::Lock> natives;
-  std::ranges::copy_if(snapshot.locks, std::back_inserter(natives), [](const auto& lock) {
-    return lock.residence == Residence::Native;
-  });
+  std::vector<LockSnapshot::Lock> broken;
+  for (const LockSnapshot::Lock& lock : snapshot.locks) {
+    if (lock.hold == SnapshotHold::Broken) {
+      broken.push_back(lock);
+    } else if (lock.residence == Residence::Native) {
+      natives.push_back(lock);
+    }
+  }
+  using NamedToken = std::pair<std::string_view, std::uint64_t>;
+  if (!keys_unique<NamedToken>(broken, [](const auto& lock) {
+        return NamedToken{lock.name, lock.token.value};
+      })) {
+    return lost("broken hold twice");
+  }
   if (!keys_unique<std::uint64_t>(natives, [](const auto& lock) { return lock.token.value; })) {
     return lost("token twice");
   }

@@ -133,6 +133,12 @@ void SessionClock::on_delaying(SessionRow row) {
   set_deadline(row, kTickNever);
 }
 
+void SessionClock::on_come_too_late(SessionRow row, Tick now) {
+  GCOORD_ASSERT(rows_[row.value].present);
+  heard_[row.value] = Tick{};
+  set_deadline(row, rows_[row.value].led ? now : kTickNever);
+}
+
 void SessionClock::on_broken(SessionRow row, std::int32_t change) {
   SessionCell& broken = rows_[row.value];
   const std::int64_t count = std::int64_t{broken.broken_count} + change;

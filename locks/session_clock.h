@@ -63,6 +63,13 @@ class SessionClock {
   // So many of its holds were broken more than it was told of.
   void on_broken(SessionRow row, std::int32_t change);
 
+  // Of a session that came here after it was over (remembers_expired()): due as if it had never
+  // been heard of, here and wherever the shard is led later.
+  void on_come_too_late(SessionRow row, Tick now);
+
+  // Whether a session is over, as far as is remembered.
+  bool remembers_expired(SessionId session) const;
+
   // How many those are.
   std::uint32_t broken_count(SessionRow row) const { return rows_[row.value].broken_count; }
 
@@ -120,7 +127,6 @@ class SessionClock {
   SessionRow find_first(SessionId session) const;
   void link(SessionRow row);
   void unlink(SessionRow row);
-  bool remembers_expired(SessionId session) const;
   void remember_expired(SessionId session);
   std::size_t propose_due(SessionRow first,
                           std::uint32_t row_count,

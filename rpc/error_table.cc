@@ -369,7 +369,7 @@ constexpr ErrorEntry kTable[] = {
      "the lock is held or waited for by more than a plain hold, or its holder has ended",
      "Move it when it is free, or held without a count, a note, a share or a delay"},
     {ErrorCode::MoveCrowded, "MoveCrowded", StatusCode::FailedPrecondition, ExitCode::Conflict,
-     "more than 1,024 wait for the lock",
+     "more wait for the lock than one entry of the log has room for",
      "Move it when fewer wait"},
     {ErrorCode::MoveNotHome, "MoveNotHome", StatusCode::FailedPrecondition, ExitCode::Conflict,
      "a lock that was moved can only be moved back to the shard of its name",

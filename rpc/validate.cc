@@ -118,6 +118,9 @@ ErrorCode check_nomination(const RequestSlot& slot,
   if (named.value().target.value == 0) {
     return ErrorCode::SessionZero;
   }
+  if (named.value().target.value == kSessionReserved) {
+    return ErrorCode::PayloadMalformed;
+  }
   return asked ? check_name(named.value().name) : check_office(slot, named.value().name);
 }
 
@@ -143,6 +146,12 @@ ErrorCode check_move(std::span<const std::byte> payload, const RequestLimits& li
 
 ErrorCode check_session(const RequestSlot& slot) {
   return slot.session == 0 ? ErrorCode::SessionZero : ErrorCode::None;
+}
+
+// Any sequence closes, also none; but not one of those that are the shard's own.
+ErrorCode check_close(const RequestSlot& slot) {
+  const ErrorCode code = check_session(slot);
+  return code == ErrorCode::None && slot.sequence >> 63 != 0 ? ErrorCode::SequenceTooFar : code;
 }
 
 ErrorCode check_grant(const RequestSlot& slot, const RequestLimits& limits) {
@@ -184,7 +193,7 @@ ErrorCode check_kind(const RequestSlot& slot,
     case RequestKind::OpenSession:
       return check_ttl(slot.ttl_ms, limits);
     case RequestKind::CloseSession:
-      return check_session(slot);
+      return check_close(slot);
     case RequestKind::LockAcquire:
       return check_acquire(slot, text_of(payload), limits);
     case RequestKind::LockAcquireHold:
@@ -321,6 +330,9 @@ ErrorCode check_request(const RequestSlot& slot,
                         const RequestLimits& limits) {
   if (!request_kind_known(slot.kind)) {
     return ErrorCode::KindUnknown;
+  }
+  if (slot.session == kSessionReserved) {
+    return ErrorCode::SlotInvalid;
   }
   if (const ErrorCode code = check_flags(slot); code != ErrorCode::None) {
     return code;

@@ -24,6 +24,9 @@ struct RequestLimits {
   std::uint32_t ttl_ms_max = kTtlMsMax;
 };
 
+// A session that no request may name: the shards keep records of their own under it.
+inline constexpr std::uint64_t kSessionReserved = ~std::uint64_t{0};
+
 // 1 to 1,024 bytes of valid UTF-8 (common/utf8.h) without control
 // characters (U+0000 to U+001F, U+007F): names are printed in tables and logs.
 ErrorCode check_name(std::string_view name);

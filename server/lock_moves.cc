@@ -3,7 +3,9 @@
 #include "common/name_hash.h"
 #include "locks/byte_codec.h"
 #include "locks/lock_move_command.h"
+#include "server/engine_options.h"
 #include "server/lock_replies.h"
+#include "server/log_record.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,18 +18,24 @@ using locks::LockCode;
 using locks::Residence;
 using rpc::ErrorCode;
 
+static_assert(locks::kMoveCommandBytesMax + kRecordHeaderBytes <= kCommandBytesMax);
+
 namespace {
 
+// Nothing for what no shard lets go of: state that was installed may say anything.
 std::vector<std::byte> move_in_message(ShardId from, const locks::DepartedLock& lock) {
+  const locks::LockCommand command = locks::make_move_in({.from = from,
+                                                          .number = lock.number,
+                                                          .token = lock.token,
+                                                          .token_last = lock.token_last,
+                                                          .name_bytes = lock.name_bytes,
+                                                          .text = lock.text});
+  if (!locks::move_sound(command)) {
+    return {};
+  }
   std::vector<std::byte> message{kMoveInKind};
   ByteWriter{message}.integer(lock.to.value);
-  locks::encode(locks::make_move_in({.from = from,
-                                     .number = lock.number,
-                                     .token = lock.token,
-                                     .token_last = lock.token_last,
-                                     .name_bytes = lock.name_bytes,
-                                     .text = lock.text}),
-                message);
+  locks::encode(command, message);
   return message;
 }
 
@@ -48,6 +56,22 @@ LockMoves::LockMoves(const LockMovesOptions& options,
 
 void LockMoves::answer(const Asked& asked, const rpc::ReplySlot& reply) {
   doors_.answer(asked.connection, reply);
+}
+
+bool LockMoves::keeps_many(ShardId shard) const {
+  const locks::LockTables& tables = locks_.tables();
+  const locks::SessionRow keeper = locks::find_session(tables, shard, locks::kKeeperSession);
+  return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
+}
+
+// A first move leaves records that stay for ever: not more of them than there is room for. That
+// somebody holds the lock, or held it where it is, the log decides.
+ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
+  if (locks_.residence(shard, name).has_value()) {
+    return ErrorCode::None;
+  }
+  const bool full = locks_.tables().locks.used() >= options_.locks_max;
+  return full || keeps_many(shard) || keeps_many(to) ? ErrorCode::LocksExhausted : ErrorCode::None;
 }
 
 void LockMoves::on_request(ConnectionId connection,
@@ -77,6 +101,9 @@ void LockMoves::on_request(ConnectionId connection,
   if (waiting_.size() + steps_.size() >= kMovesAtOnceMax) {
     return answer(asked, error_reply(request, ErrorCode::Overloaded));
   }
+  if (const ErrorCode error = may_leave(shard, to, hash); error != ErrorCode::None) {
+    return answer(asked, error_reply(request, error));
+  }
   const Step step{.kind = StepKind::Out, .asked = asked, .shard = shard, .name = hash};
   propose(step, locks::make_move_out(name, to), connection);
 }
@@ -104,8 +131,9 @@ void LockMoves::settle(const Asked& asked) {
     if (now_ >= asked.deadline || waiting_.size() >= kMovesAtOnceMax) {
       return answer(asked, error_reply(asked.request, ErrorCode::LockMoving));
     }
-    departing_.insert(asked.shard.value);
-    send_at_ = min_id(send_at_, now_ + 1);
+    if (departing_.insert(asked.shard.value).second) {
+      send_at_ = min_id(send_at_, now_ + 1);
+    }
     waiting_.push_back(asked);
     return;
   }
@@ -139,7 +167,7 @@ void LockMoves::on_decided(std::uint64_t id, const locks::LockReply& reply) {
       }
       return;
     case StepKind::Done:
-      send_at_ = min_id(send_at_, now_ + 1);  // Whoever waits for it is answered.
+      wake_at_ = min_id(wake_at_, now_ + 1);  // Whoever waits for it is answered.
       return;
   }
 }
@@ -165,7 +193,7 @@ void LockMoves::on_peer_message(NodeId from, std::span<const std::byte> message)
     return;
   }
   received_.push_back({from, {message.begin(), message.end()}});
-  send_at_ = min_id(send_at_, now_ + 1);
+  wake_at_ = min_id(wake_at_, now_ + 1);
 }
 
 void LockMoves::take_received() {
@@ -191,7 +219,7 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
   const NameHash name = known ? decoded.value().name_hash : NameHash{};
   const ShardId home = shard_of(name, options_.shard_count);
   if (!known || source.value >= options_.shard_count || source == to ||
-      (home != source && home != to)) {
+      (home != source && home != to) || !doors_.takes_moves()) {
     dropped_->add();
     return;
   }
@@ -207,8 +235,23 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
   if (under_way(step)) {
     return;
   }
-  // Even what has come is proposed again: only a decision of this term says so for certain.
+  // What is applied is decided for ever, so what has come needs no entry more; nor does what the
+  // shard would refuse as often as it is sent.
+  const auto here = locks_.residence(to, name);
+  if (here.has_value() && here->move_number >= step.number) {
+    return tell_arrived(from, source, name, step.number);
+  }
+  if (would_be_refused(to, name)) {
+    dropped_->add();
+    return;
+  }
   propose(step, decoded.value(), ConnectionId{});
+}
+
+bool LockMoves::would_be_refused(ShardId shard, NameHash name) const {
+  const auto here = locks_.residence(shard, name);
+  return here.has_value() ? here->residence != Residence::Away
+                          : locks::find_lock(locks_.tables(), shard, name).value != 0;
 }
 
 bool LockMoves::under_way(const Step& step) const {
@@ -261,8 +304,7 @@ void LockMoves::on_moved_in(std::span<const std::byte> body) {
 void LockMoves::on_role(ShardId shard, bool leading) {
   if (leading) {
     if (!locks_.departed(shard).empty()) {
-      departing_.insert(shard.value);
-      send_at_ = min_id(send_at_, now_ + 1);
+      on_departed(shard);
     }
     return;
   }
@@ -276,6 +318,11 @@ void LockMoves::on_role(ShardId shard, bool leading) {
   }
 }
 
+void LockMoves::on_departed(ShardId shard) {
+  departing_.insert(shard.value);
+  send_at_ = min_id(send_at_, now_ + 1);
+}
+
 void LockMoves::send_departed(Tick now) {
   for (const std::uint32_t number : std::exchange(departing_, {})) {
     const ShardId shard{number};
@@ -286,8 +333,11 @@ void LockMoves::send_departed(Tick now) {
     departing_.insert(number);
     for (const locks::DepartedLock& lock : departed) {
       const NodeId leader = doors_.leader(lock.to);
-      if (leader != NodeId{}) {
-        send_or_keep(leader, move_in_message(shard, lock));
+      std::vector<std::byte> message = move_in_message(shard, lock);
+      if (message.empty()) {
+        dropped_->add();
+      } else if (leader != NodeId{}) {
+        send_or_keep(leader, std::move(message));
       }
     }
   }
@@ -297,21 +347,21 @@ void LockMoves::send_departed(Tick now) {
 
 void LockMoves::on_tick(Tick now) {
   now_ = now;
-  if (now < send_at_) {
+  if (now < next_deadline()) {
     return;
   }
+  wake_at_ = kTickNever;
   take_received();
-  send_departed(now);
+  if (now >= send_at_) {
+    send_departed(now);
+  }
   for (const Asked& asked : std::exchange(waiting_, {})) {
     settle(asked);
-  }
-  if (!received_.empty()) {
-    send_at_ = min_id(send_at_, now + 1);  // Messages of this node to itself.
   }
 }
 
 Tick LockMoves::next_deadline() const {
-  return send_at_;
+  return min_id(send_at_, wake_at_);
 }
 
 }  // namespace gcoord::server

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/metrics.h"
 #include "locks/lock_cpu.h"
+#include "rpc/error_codes.h"
 #include "rpc/request.h"
 #include "server/reply_sink.h"
 
@@ -36,6 +37,10 @@ inline constexpr std::size_t kMovesAtOnceMax = 1024;
 // How often a lock is sent until it has arrived: a round trip between nodes, rounded up.
 inline constexpr std::uint32_t kMoveResendMs = 100;
 
+// Names without a holder whose records one shard keeps, and of which there is room for one more
+// move: at some 160 bytes each 10 MB a shard.
+inline constexpr std::uint32_t kKeptNamesMax = 65536;
+
 // How long a client's question stays; then it is told to ask again.
 inline constexpr std::uint32_t kMoveAnswerMs = 5000;
 
@@ -47,6 +52,7 @@ struct LockMovesOptions {
   NodeId node;
   std::uint32_t shard_count = 1;
   std::uint32_t tick_ms = 10;
+  std::uint32_t locks_max = 0;  // Of LockLimits.
 };
 
 class LockMoves {
@@ -60,6 +66,8 @@ class LockMoves {
     std::function<void(ShardId, const locks::LockCommand&, std::uint64_t step, ConnectionId)>
         propose;
     std::function<void(ConnectionId, const rpc::ReplySlot&)> answer;
+    // Whether the turn takes the commands of moves.
+    std::function<bool()> takes_moves;
   };
 
   LockMoves(const LockMovesOptions& options,
@@ -83,6 +91,9 @@ class LockMoves {
   void on_peer_message(NodeId from, std::span<const std::byte> message);
 
   void on_role(ShardId shard, bool leading);
+  // A MoveOut was applied in a shard that is led here, whoever proposed it and in whatever term: a
+  // new leader is told of its role before it has applied all that came before.
+  void on_departed(ShardId shard);
   void on_tick(Tick now);
   // kTickNever while nothing is under way.
   Tick next_deadline() const;
@@ -118,6 +129,9 @@ class LockMoves {
   void answer(const Asked& asked, const rpc::ReplySlot& reply);
   void settle(const Asked& asked);
   void settle_out(const Asked& asked, const locks::LockReply& reply);
+  rpc::ErrorCode may_leave(ShardId shard, ShardId to, NameHash name) const;
+  bool keeps_many(ShardId shard) const;
+  bool would_be_refused(ShardId shard, NameHash name) const;
   void send_departed(Tick now);
   void send_or_keep(NodeId to, std::vector<std::byte> message);
   void take_received();
@@ -134,7 +148,8 @@ class LockMoves {
   Counter* dropped_ = nullptr;
   Doors doors_;
   Tick now_{1};
-  Tick send_at_ = kTickNever;
+  Tick send_at_ = kTickNever;  // What departs is sent then.
+  Tick wake_at_ = kTickNever;  // Messages are taken then, and clients answered.
   std::uint64_t step_last_ = 0;
   std::unordered_map<std::uint64_t, Step> steps_;
   std::vector<Asked> waiting_;

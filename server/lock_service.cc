@@ -17,6 +17,7 @@ namespace {
 // What rpc/validate.h admits, locks::encode() must be able to write.
 static_assert(rpc::kSequenceAheadMax == locks::kSequenceAheadMax);
 static_assert(rpc::kNameBytesMax == locks::kNameBytesMax);
+static_assert(rpc::kSessionReserved == locks::kKeeperSession.value);
 static_assert(rpc::kTtlMsMax == locks::kTtlMsMax);
 static_assert(rpc::kNoteBytesMax == locks::kNoteBytesMax);
 static_assert(rpc::kHoldersMax == locks::kHoldersMax);
@@ -118,7 +119,7 @@ LockService::LockService(const LockServiceOptions& options,
                  waits_,
                  metrics,
                  deadlock_doors()),
-      moves_({options.node, options.limits.shard_count, options.tick_ms},
+      moves_({options.node, options.limits.shard_count, options.tick_ms, options.caps.locks_max},
              locks_,
              metrics,
              move_doors()),
@@ -372,7 +373,12 @@ void LockService::on_cancel(ConnectionId connection,
   const rpc::Caller caller = rpc::caller_of(request);
   const locks::LockCommand command =
       locks::make_cancel_wait(caller.session, caller.sequence, false);
-  submit(connection, request, place_of(request, hash_name(name)), command);
+  const ShardId shard = place_of(request, hash_name(name));
+  // Else the wait would come with the lock after it was given up, and be granted to nobody.
+  if (leads(shard) && not_come_yet(request, shard, hash_name(name))) {
+    return send_error(connection, request, ErrorCode::LockMoving);
+  }
+  submit(connection, request, shard, command);
 }
 
 // Whether a majority of the nodes has admitted this life of the node, and so remembers its number.

@@ -60,6 +60,9 @@ void LockService::on_election_ask(ConnectionId connection,
   if (!leads(shard)) {
     return send(connection, not_leader_reply(request, engine_->view(shard).leader));
   }
+  if (not_come_yet(request, shard, name)) {
+    return send_error(connection, request, ErrorCode::LockMoving);
+  }
   const locks::LockTables& tables = locks_.tables();
   const auto residence = locks_.residence(shard, name);
   if (residence.has_value() && residence->residence == locks::Residence::Away) {

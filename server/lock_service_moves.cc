@@ -54,7 +54,8 @@ LockMoves::Doors LockService::move_doors() {
                 propose(shard, command, pending);
               },
           .answer = [this](ConnectionId connection,
-                           const rpc::ReplySlot& reply) { send(connection, reply); }};
+                           const rpc::ReplySlot& reply) { send(connection, reply); },
+          .takes_moves = [this] { return engine_->takes_holds(); }};
 }
 
 }  // namespace gcoord::server

@@ -44,6 +44,9 @@ void LockService::apply_command(const AppliedEntry& entry) {
           : locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
   metrics_.sessions->set(locks_.tables().sessions.used());
   metrics_.locks->set(locks_.tables().locks.used());
+  if (decision.code == LockCode::MovedOut && leads(entry.shard)) {
+    moves_.on_departed(entry.shard);
+  }
   if (entry.cookie != 0) {
     answer(pending_.take(entry.cookie), entry, decision);
   }

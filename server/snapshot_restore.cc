@@ -31,13 +31,31 @@ Status refused(std::string what) {
   return {StatusCode::InvalidArgument, std::move(what), ledger::kRestoreRefused};
 }
 
+// The newest token of all shards of the file.
+class NewestToken final : public ledger::SnapshotStates {
+ public:
+  Status on_header(const ledger::SnapshotHeader&) override { return {}; }
+
+  Status on_state(const ledger::SnapshotState& whole) override {
+    GCOORD_TRY(const StateSummary summary, summarize_state(whole.state));
+    token_ = std::max(token_, summary.token_last);
+    return {};
+  }
+
+  std::uint64_t token() const { return token_; }
+
+ private:
+  std::uint64_t token_ = 0;
+};
+
 // Told the states of the file, writes the checkpoints of every shard of the new cluster.
 class Restorer final : public ledger::SnapshotStates {
  public:
   Restorer(const RestoreOptions& options,
            const consensus::Configuration& configuration,
-           ledger::CheckpointStore& store)
-      : options_(options), configuration_(configuration), store_(store) {
+           ledger::CheckpointStore& store,
+           std::uint64_t token_floor)
+      : options_(options), configuration_(configuration), store_(store), token_floor_(token_floor) {
     batch_.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
   }
 
@@ -101,7 +119,10 @@ class Restorer final : public ledger::SnapshotStates {
     const ledger::SnapshotShard& shard = whole.shard;
     GCOORD_TRY(const StateSummary summary, summarize_state(whole.state));
     GCOORD_TRY(const auto changed,
-               restored_state(whole.state, {options_.token_bump, options_.drop_sessions}));
+               restored_state(whole.state,
+                              {.token_bump = options_.token_bump,
+                               .token_floor = token_floor_,
+                               .drop_sessions = options_.drop_sessions}));
     ordinal_newest_ = std::max(ordinal_newest_, summary.ordinal_newest);
     restored_.sessions += options_.drop_sessions ? 0 : summary.sessions;
     restored_.locks += options_.drop_sessions ? 0 : summary.locks;
@@ -149,6 +170,7 @@ class Restorer final : public ledger::SnapshotStates {
   const RestoreOptions& options_;
   const consensus::Configuration& configuration_;
   ledger::CheckpointStore& store_;
+  std::uint64_t token_floor_;
   ledger::CheckpointBatch batch_;
   std::vector<std::byte> hard_;
   std::vector<std::byte> service_;
@@ -237,7 +259,14 @@ Result<Restored> restore_snapshot(const RestoreOptions& options) {
   GCOORD_TRY(const consensus::Configuration configuration, first_configuration(options.nodes));
   GCOORD_TRY(const auto directory, FreshDirectory::open(options.data_directory));
   GCOORD_TRY(auto store, ledger::CheckpointStore::open(options.data_directory + "/checkpoint"));
-  Restorer restorer(options, configuration, *store);
+  // What is dropped says where the names are that were moved. They begin anew at home, whose tokens
+  // may be behind those of the shard where they were.
+  NewestToken newest;
+  if (options.drop_sessions) {
+    GCOORD_TRY(const ledger::SnapshotFacts seen, ledger::read_snapshot(options.file, newest));
+    static_cast<void>(seen);
+  }
+  Restorer restorer(options, configuration, *store, newest.token());
   GCOORD_TRY(const ledger::SnapshotFacts facts, ledger::read_snapshot(options.file, restorer));
   GCOORD_TRY_STATUS(restorer.finish(facts));
   store.reset();

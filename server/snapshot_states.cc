@@ -30,9 +30,12 @@ Result<StateSummary> summarize_state(std::span<const std::byte> state) {
 
 Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
                                               const StateChange& change) {
+  GCOORD_TRY(const StateSummary summary, summarize_state(state));
+  const std::uint64_t lift = change.token_floor - std::min(change.token_floor, summary.token_last);
+  constexpr std::uint64_t kTokenMax = ~std::uint64_t{0};
   auto raised = locks::raise_snapshot(
       state,
-      change.token_bump,
+      change.token_bump > kTokenMax - lift ? kTokenMax : change.token_bump + lift,
       change.drop_sessions ? locks::SnapshotSessions::Drop : locks::SnapshotSessions::Keep);
   if (!raised.ok()) {
     const bool range = raised.status().code() == StatusCode::OutOfRange;

@@ -24,7 +24,8 @@ struct StateSummary {
 Result<StateSummary> summarize_state(std::span<const std::byte> state);
 
 struct StateChange {
-  std::uint64_t token_bump = 0;  // Tokens that count as granted after the snapshot.
+  std::uint64_t token_bump = 0;   // Tokens that count as granted after the snapshot.
+  std::uint64_t token_floor = 0;  // Counted from it where the snapshot says fewer.
   bool drop_sessions = false;
 };
 

@@ -151,9 +151,6 @@ std::vector<WatchEvent> WatchChanges::after(const locks::LockCpu& locks,
       }
     }
     for (const Hold& hold : now.holds) {
-      if (command.kind == LockCommandKind::MoveIn && hold.token == command.token) {
-        continue;  // It is held as before, in another shard.
-      }
       if (!holds(old.holds, hold.token)) {
         events.push_back({WatchEventKind::Granted, name, hold.token, hold.session, now.note});
       } else if (now.note != old.note) {

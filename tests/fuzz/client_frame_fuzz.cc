@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,11 @@ void judge_request(const RequestSlot& slot, std::span<const std::byte> payload) 
     judge_command(locks::make_transfer(holder_of(slot, named.name), named.target));
   } else if (slot.kind == RequestKind::LockCancel) {
     judge_command(locks::make_cancel_wait(caller.session, caller.sequence, false));
+  } else if (slot.kind == RequestKind::SessionGrant) {
+    judge_command(locks::make_register_session(caller.session, slot.ttl_ms));
+  } else if (slot.kind == RequestKind::CloseSession) {
+    const RequestSequence sequence{std::max<std::uint64_t>(slot.sequence, 1)};
+    judge_command(locks::make_close_session(caller.session, sequence));
   }
 }
 
@@ -194,6 +200,25 @@ RequestSlot slot_of(RequestKind kind) {
   return slot;
 }
 
+// What a shard keeps for itself, as somebody may claim it.
+std::vector<FuzzInput> claims_of_a_shard() {
+  std::vector<FuzzInput> claims;
+  for (const RequestKind kind : {RequestKind::LockAcquire,
+                                 RequestKind::LockRelease,
+                                 RequestKind::LockCancel,
+                                 RequestKind::SessionGrant,
+                                 RequestKind::CloseSession}) {
+    RequestSlot keeper = slot_of(kind);
+    keeper.session = kSessionReserved;
+    claims.push_back(frame_of(keeper, bytes_of("a")));
+    RequestSlot imported = slot_of(kind);
+    imported.sequence = ~std::uint64_t{0};
+    imported.acked_below = imported.sequence;
+    claims.push_back(frame_of(imported, bytes_of("a")));
+  }
+  return claims;
+}
+
 }  // namespace
 
 std::vector<FuzzInput> fuzz_seeds() {
@@ -205,25 +230,28 @@ std::vector<FuzzInput> fuzz_seeds() {
   const Welcome welcome{.shard_count = 4, .nodes = {{NodeId{1}, "127.0.0.1:1"}}};
   RequestSlot far = slot_of(RequestKind::LockAcquire);
   far.sequence = std::uint64_t{1} << 33;
-  return {frame_of(far, bytes_of("far")),
-          frame_of(slot_of(RequestKind::Hello), encode(Hello{.client = "fuzz"})),
-          frame_of(slot_of(RequestKind::LockAcquire), bytes_of("jobs/\xc3\xbc")),
-          frame_of(slot_of(RequestKind::LockRelease), bytes_of("jobs/train")),
-          frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive(sessions)),
-          frame_of(slot_of(RequestKind::LockCheckBatch), encode_check_batch(checks)),
-          frame_of(slot_of(RequestKind::LockList), encode_list_query({.prefix = "jobs/"})),
-          frame_of(slot_of(RequestKind::LeaderMap), encode_shard_range({ShardId{1}, 2})),
-          frame_of(slot_of(RequestKind::SnapshotRead), encode_snapshot_read({3, 512})),
-          frame_of(slot_of(RequestKind::Hello), encode(welcome)),
-          frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
-          frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),
-          frame_of(slot_of(RequestKind::LockGet), encode_lock_row(row)),
-          frame_of(slot_of(RequestKind::LockAcquireHold),
-                   encode_hold({.flags = 1, .limit = 9, .name = "jobs", .note = "note"})),
-          frame_of(slot_of(RequestKind::ElectProclaim), encode_proclamation({"jobs", "a:1"})),
-          frame_of(slot_of(RequestKind::ElectTransfer), encode_nomination({SessionId{2}, "jobs"})),
-          frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
-          frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
+  std::vector<FuzzInput> seeds{
+      frame_of(far, bytes_of("far")),
+      frame_of(slot_of(RequestKind::Hello), encode(Hello{.client = "fuzz"})),
+      frame_of(slot_of(RequestKind::LockAcquire), bytes_of("jobs/\xc3\xbc")),
+      frame_of(slot_of(RequestKind::LockRelease), bytes_of("jobs/train")),
+      frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive(sessions)),
+      frame_of(slot_of(RequestKind::LockCheckBatch), encode_check_batch(checks)),
+      frame_of(slot_of(RequestKind::LockList), encode_list_query({.prefix = "jobs/"})),
+      frame_of(slot_of(RequestKind::LeaderMap), encode_shard_range({ShardId{1}, 2})),
+      frame_of(slot_of(RequestKind::SnapshotRead), encode_snapshot_read({3, 512})),
+      frame_of(slot_of(RequestKind::Hello), encode(welcome)),
+      frame_of(slot_of(RequestKind::KeepAlive), encode_keep_alive_reply(entries)),
+      frame_of(slot_of(RequestKind::LockCheckBatch), encode_verdicts(verdicts)),
+      frame_of(slot_of(RequestKind::LockGet), encode_lock_row(row)),
+      frame_of(slot_of(RequestKind::LockAcquireHold),
+               encode_hold({.flags = 1, .limit = 9, .name = "jobs", .note = "note"})),
+      frame_of(slot_of(RequestKind::ElectProclaim), encode_proclamation({"jobs", "a:1"})),
+      frame_of(slot_of(RequestKind::ElectTransfer), encode_nomination({SessionId{2}, "jobs"})),
+      frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
+      frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
+  std::ranges::move(claims_of_a_shard(), std::back_inserter(seeds));
+  return seeds;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byte_count) {

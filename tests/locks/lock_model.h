@@ -276,7 +276,8 @@ class LockModel : public LockModelParts {
   // The request takes over what a wait that came with the lock has become.
   Answer adopt(const LockCommand& command, Lock& lock) {
     const Key name = key(command.name_hash);
-    if (!names_.contains(name) || (command.flags & kAcquireWait) == 0) {
+    const bool plain = (command.flags & (kAcquireWait | kAcquireHold)) == kAcquireWait;
+    if (!names_.contains(name) || !plain) {
       return {};
     }
     const std::uint64_t id = command.session.value;
@@ -314,10 +315,10 @@ class LockModel : public LockModelParts {
   Answer move_out(const LockCommand& command) {
     const Key name = key(command.name_hash);
     const auto found = locks_.find(name);
-    if (found == locks_.end() && is_away(name)) {
+    if (found == locks_.end() && (is_away(name) || !names_.contains(name))) {
       return free_answer(name);
     }
-    if (found != locks_.end() && !plain(found->second)) {
+    if (found != locks_.end() && (!plain(found->second) || unasked(name, found->second))) {
       return {LockCode::MoveNotPlain};
     }
     const std::uint64_t to = move_shard(command).value;
@@ -332,6 +333,18 @@ class LockModel : public LockModelParts {
       locks_.erase(name);
     }
     return {LockCode::MovedOut, names_[name].number};
+  }
+
+  // Whether the one holder was granted a lock that came here, and has not fetched the grant.
+  bool unasked(Key name, const Lock& lock) {
+    return names_.contains(name) &&
+           std::ranges::any_of(sessions_[lock.holders[0].session].requests,
+                               [&](const Request& request) {
+                                 return request.sequence >= kImportedSequence &&
+                                        request.answer.code == LockCode::Granted &&
+                                        request.answer.token == lock.holders[0].token &&
+                                        request.arguments == import_arguments(name);
+                               });
   }
 
   bool plain(const Lock& lock) const {

@@ -165,6 +165,7 @@ TEST_F(LockMove, L19EachStepHappensOnceHoweverOftenItComes) {
   EXPECT_TRUE(done(kHome, lock).replayed);
   EXPECT_TRUE(shards_.locks.departed(kHome).empty());
   // And when the lock has moved on, what comes late changes nothing.
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::Granted);
   const DepartedLock first = lock;
   out(kOther, kHome);
   const DepartedLock second = departed(kOther);
@@ -248,7 +249,118 @@ TEST_F(LockMove, L19WhatIsMoreThanPlainStays) {
   EXPECT_TRUE(shards_.locks.departed(kHome).empty());
 }
 
-TEST_F(LockMove, L19AtMost1024WaitersAreMoved) {
+// What a MoveIn has room for is what one entry of the log has room for.
+TEST_F(LockMove, L19AsManyWaitersAreMovedAsOneEntryHasRoomFor) {
+  const auto fits = [this](const std::string& name, std::uint64_t waiters) {
+    LockHarness fresh;
+    fresh.shard = kHome;
+    for (std::uint64_t session = 1; session <= waiters + 1; ++session) {
+      fresh.wait(session, 1, name);
+    }
+    if (fresh.apply(make_move_out(name, kOther)).code != LockCode::MovedOut) {
+      return false;
+    }
+    const DepartedLock lock = fresh.locks.departed(kHome).at(0);
+    std::vector<std::byte> bytes;
+    encode(make_move_in({.from = kHome,
+                         .number = lock.number,
+                         .token = lock.token,
+                         .token_last = lock.token_last,
+                         .name_bytes = lock.name_bytes,
+                         .text = lock.text}),
+           bytes);
+    EXPECT_LE(bytes.size(), kMoveCommandBytesMax);
+    EXPECT_TRUE(decode(bytes).ok());
+    return true;
+  };
+  EXPECT_FALSE(fits("ten_bytes_", 200));
+  EXPECT_FALSE(fits("ten_bytes_", 166));
+  EXPECT_TRUE(fits("ten_bytes_", 165));
+  EXPECT_FALSE(fits(std::string(kNameBytesMax, 'n'), 82));
+  EXPECT_TRUE(fits(std::string(kNameBytesMax, 'n'), 81));
+}
+
+TEST_F(LockMove, L19NumbersBeyondTheLastAreRefusedNotWrapped) {
+  const auto decoded = [](std::uint32_t number, std::uint64_t token_last) {
+    std::vector<std::byte> bytes;
+    encode(make_move_in({.from = kHome, .number = 1, .name_bytes = 1, .text = "a"}), bytes);
+    for (std::size_t i = 0; i < 4; ++i) {
+      bytes[2 + i] = static_cast<std::byte>(number >> (8 * i));
+    }
+    for (std::size_t i = 0; i < 8; ++i) {
+      bytes[18 + i] = static_cast<std::byte>(token_last >> (8 * i));
+    }
+    return decode(bytes).ok();
+  };
+  EXPECT_TRUE(decoded(kMoveNumberMax, kMovedTokenMax));
+  EXPECT_FALSE(decoded(kMoveNumberMax + 1, 0));
+  EXPECT_FALSE(decoded(1, kMovedTokenMax + 1));
+  // A lock that came with the last number stays where it is, and so do all of a shard whose tokens
+  // have come so far.
+  ASSERT_EQ(
+      at(kOther,
+         make_move_in({.from = kHome, .number = kMoveNumberMax, .name_bytes = 1, .text = "a"}))
+          .code,
+      LockCode::MovedIn);
+  EXPECT_EQ(out(kOther, kHome).code, LockCode::MoveNotPlain);
+  ASSERT_EQ(at(kThird,
+               make_move_in({.from = kHome,
+                             .number = 1,
+                             .token_last = kMovedTokenMax,
+                             .name_bytes = 1,
+                             .text = "a"}))
+                .code,
+            LockCode::MovedIn);
+  EXPECT_EQ(wait(kThird, 1, 1).token.value, kMovedTokenMax + 1);
+  EXPECT_EQ(out(kThird, kHome).code, LockCode::MoveNotPlain);
+}
+
+TEST_F(LockMove, L19ASnapshotAfterABreakOfAMovedLockIsRead) {
+  const LockReply held = wait(kHome, 1, 1);
+  shards_.shard = kOther;
+  ASSERT_EQ(shards_.acquire(9, 1, "native").token, held.token) << "two shards grant alike";
+  move(kHome, kOther);
+  ASSERT_EQ(at(kOther,
+               make_break_lock(
+                   {.token = held.token, .name_bytes = 1, .who_bytes = 3, .text = "aannit hangs"}))
+                .code,
+            LockCode::Broken);
+  expect_snapshots();
+}
+
+TEST_F(LockMove, L19AGrantThatNobodyAskedForIsNotMovedOn) {
+  const LockReply held = wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  move(kHome, kOther);
+  release(kOther, 1, 1, held.token);
+  EXPECT_EQ(out(kOther, kHome).code, LockCode::MoveNotPlain);
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::Granted);
+  EXPECT_EQ(out(kOther, kHome).code, LockCode::MovedOut);
+}
+
+TEST_F(LockMove, L19WhoAsksForMoreDoesNotTakeOverAPlainWait) {
+  wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  move(kHome, kOther);
+  shards_.shard = kOther;
+  EXPECT_EQ(shards_.hold(2, 1, "a", {.delay_ms = 500}).code, LockCode::Waiting);
+  EXPECT_EQ(queue(kOther), (std::vector<std::uint64_t>{2, 2}));
+}
+
+TEST_F(LockMove, L19ASessionThatWasClosedMeanwhileIsDueAtOnce) {
+  wait(kHome, 1, 1);
+  shards_.locks.on_became_leader(kOther, shards_.now, 1);
+  out(kHome, kOther);
+  shards_.shard = kHome;
+  ASSERT_EQ(shards_.close(1).code, LockCode::SessionClosed);
+  in(kHome, departed(kHome));
+  std::vector<ExpiryProposal> due(8);
+  ASSERT_EQ(shards_.locks.clock().expired(shards_.now, due), 1u);
+  EXPECT_EQ(due[0].shard, kOther);
+  EXPECT_EQ(due[0].session.value, 1u);
+}
+
+TEST_F(LockMove, L19AtMostAsManyWaitersAreMovedAsThereIsRoomFor) {
   wait(kHome, 1, 1);
   for (std::uint64_t session = 2; session <= kMoveWaitersMax + 2; ++session) {
     wait(kHome, session, 1);
@@ -261,7 +373,13 @@ TEST_F(LockMove, L19AtMost1024WaitersAreMoved) {
   expect_snapshots();
 }
 
-TEST_F(LockMove, L19AFreeNameMovesAndIsTakenThere) {
+TEST_F(LockMove, L19ANameThatNobodyHoldsMovesOnlyOnceItWasMoved) {
+  EXPECT_EQ(out(kHome, kOther).code, LockCode::NotHeld);
+  EXPECT_EQ(shards_.locks.usage().locks + shards_.locks.usage().sessions, 0u);
+  const LockReply first = wait(kHome, 9, 1);
+  move(kHome, kOther);
+  EXPECT_EQ(release(kOther, 9, 1, first.token).code, LockCode::Released);
+  move(kOther, kHome);
   move(kHome, kOther);
   EXPECT_EQ(wait(kHome, 1, 1).code, LockCode::Moved);
   EXPECT_FALSE(shards_.locks.get(kHome, hash_name("a")).has_value());
@@ -282,6 +400,7 @@ TEST_F(LockMove, L19AFreeNameMovesAndIsTakenThere) {
 }
 
 TEST_F(LockMove, L19NobodySpeaksForTheKeeper) {
+  wait(kHome, 9, 1);
   move(kHome, kOther);
   shards_.shard = kHome;
   LockCommand close = make_close_session(kKeeperSession, RequestSequence{1});

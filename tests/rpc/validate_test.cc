@@ -96,6 +96,45 @@ TEST(Validate, AReleaseByTokenHasNoNumbers) {
             ErrorCode::SessionZero);
 }
 
+// Each of them aborted the leader: the log has no words for what the shard keeps for itself.
+TEST(Validate, L19NobodySpeaksForAShardsKeeper) {
+  for (const RequestKind kind : {RequestKind::LockAcquire,
+                                 RequestKind::LockAcquireHold,
+                                 RequestKind::LockRelease,
+                                 RequestKind::LockCancel,
+                                 RequestKind::ElectProclaim,
+                                 RequestKind::ElectTransfer,
+                                 RequestKind::SessionGrant,
+                                 RequestKind::SessionShow,
+                                 RequestKind::CloseSession}) {
+    EXPECT_EQ(after([kind](RequestSlot& s) {
+                s.kind = kind;
+                s.session = kSessionReserved;
+                s.token = 7;
+              }),
+              ErrorCode::SlotInvalid);
+  }
+  EXPECT_EQ(after([](RequestSlot& s) {
+              s = to_slot(LockRelease{.caller = {SessionId{kSessionReserved}, {}, {}},
+                                      .token = FencingToken{7},
+                                      .by_token = true});
+            }),
+            ErrorCode::SlotInvalid);
+}
+
+TEST(Validate, L19ACloseHasNoSequenceThatIsAShardsOwn) {
+  const auto close = [](std::uint64_t sequence) {
+    return after([sequence](RequestSlot& s) {
+      s.kind = RequestKind::CloseSession;
+      s.sequence = sequence;
+    });
+  };
+  EXPECT_EQ(close(0), ErrorCode::None);
+  EXPECT_EQ(close((std::uint64_t{1} << 63) - 1), ErrorCode::None);
+  EXPECT_EQ(close(std::uint64_t{1} << 63), ErrorCode::SequenceTooFar);
+  EXPECT_EQ(close(~std::uint64_t{0}), ErrorCode::SequenceTooFar);
+}
+
 TEST(Validate, OnlyCloseSessionMayNameAllShards) {
   const auto all = [](RequestKind kind) {
     return after([kind](RequestSlot& s) {

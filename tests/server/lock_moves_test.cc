@@ -2,12 +2,16 @@
 // what clients are told.
 #include "server/lock_moves.h"
 
+#include "locks/byte_codec.h"
+#include "locks/lock_move_command.h"
 #include "locks/lock_residence.h"
+#include "rpc/election_messages.h"
 #include "rpc/move_messages.h"
 #include "tests/server/fake_engine.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -94,6 +98,22 @@ class ThreeNodes {
       fresh->engine.leaders[shard] = leaders_[shard];
     }
     nodes_[id - 1] = std::move(fresh);
+  }
+
+  // The next entry of the shard's log at every node, proposed by a leader of before.
+  void apply_to_all(ShardId shard, const locks::LockCommand& command) {
+    std::vector<std::byte> record;
+    put_record_header(record, {.kind = RecordKind::LockCommand});
+    locks::encode(command, record);
+    AppliedEntry entry;
+    entry.shard = shard;
+    entry.index = LogIndex{++index_[shard.value]};
+    entry.term = Term{1};
+    entry.payload = record;
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      entry.leader = leaders_[shard.value] == NodeId{id};
+      node(id).service->apply(entry);
+    }
   }
 
   // Decides what was asked and returns the answer.
@@ -355,6 +375,80 @@ TEST_F(LockMovesTest, L19ADeviceTurnRefuses) {
   world_.leader(home()).engine.holds = false;
   const auto id = move(home(), other());
   EXPECT_EQ(world_.leader(home()).sink.take(id).slot.detail, number(ErrorCode::MoveUnsupported));
+}
+
+// A role is announced before what an earlier term left in the log is applied.
+TEST_F(LockMovesTest, L19ALeaderSendsWhatLeavesAfterItWasToldOfItsRole) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  world_.lead(home(), NodeId{3});
+  world_.apply_to_all(home(), locks::make_move_out(kName, other()));
+  EXPECT_FALSE(world_.holds(home()));
+  world_.turns(20);
+  EXPECT_EQ(token_at(other()), held);
+  EXPECT_FALSE(
+      world_.leader(home()).service->locks().residence(home(), hash_name(kName))->departing);
+}
+
+TEST_F(LockMovesTest, L19MoreWaitersThanAnEntryHasRoomForStayWithTheirLock) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  for (std::uint64_t session = 2; session <= 201; ++session) {
+    wait(home(), session, 1);
+  }
+  world_.turn();
+  EXPECT_EQ(world_.answered(home(), move(home(), other())).slot.detail,
+            number(ErrorCode::MoveCrowded));
+  EXPECT_EQ(token_at(home()), held);
+  EXPECT_EQ(queue(home()).size(), 200u);
+}
+
+TEST_F(LockMovesTest, L19ANameThatNobodyHoldsLeavesNoRecord) {
+  const auto refused = world_.answered(home(), move(home(), other()));
+  EXPECT_EQ(refused.slot.detail, number(ErrorCode::LockNotHeld));
+  EXPECT_EQ(world_.leader(home()).service->locks().usage().locks, 0u);
+}
+
+TEST_F(LockMovesTest, L19WhatIsSaidOfALockBeforeItComesIsSaidAgain) {
+  const ShardId third{(home().value + 2) % 4};
+  LockBench& bench = world_.leader(third);
+  rpc::RequestSlot cancel = bench.slot(RequestKind::LockCancel);
+  cancel.session = 1;
+  cancel.sequence = 1;
+  cancel.acked_below = 1;
+  const auto given_up = bench.send(named(cancel, third), std::string_view{kName});
+  EXPECT_EQ(bench.sink.take(given_up).slot.detail, number(ErrorCode::LockMoving));
+  const auto asked = bench.send(named(bench.slot(RequestKind::ElectAsk), third),
+                                rpc::encode_nomination({SessionId{2}, kName}));
+  EXPECT_EQ(bench.sink.take(asked).slot.detail, number(ErrorCode::LockMoving));
+  EXPECT_TRUE(bench.engine.proposals.empty());
+}
+
+TEST_F(LockMovesTest, L19WhatHasComeOrCannotComeTakesNoEntryMore) {
+  world_.answered(home(), wait(home(), 1, 1));
+  move(home(), other());
+  world_.turns(8);
+  LockBench& bench = world_.leader(other());
+  const auto again = [&](const char* name, std::uint32_t move_number) {
+    std::vector<std::byte> message{kMoveInKind};
+    locks::ByteWriter{message}.integer(other().value);
+    const std::string_view text{name};
+    locks::encode(locks::make_move_in({.from = home(),
+                                       .number = move_number,
+                                       .name_bytes = static_cast<std::uint16_t>(text.size()),
+                                       .text = text}),
+                  message);
+    bench.engine.messages.clear();
+    bench.service->on_peer_message(NodeId{1}, message);
+    bench.pass_ms(10);
+    bench.pass_ms(10);
+    EXPECT_TRUE(bench.engine.proposals.empty());
+    return std::ranges::any_of(bench.engine.messages, [](const auto& sent) {
+      return !sent.second.empty() && sent.second.front() == kMovedInKind;
+    });
+  };
+  EXPECT_TRUE(again(kName, 1)) << "its sender is told that it has come";
+  EXPECT_FALSE(again(kName, 2)) << "it is here";
+  bench.engine.holds = false;
+  EXPECT_FALSE(again(kName, 3)) << "such a turn takes none";
 }
 
 TEST_F(LockMovesTest, L19WhatIsNoMessageOfAMoveIsDroppedAndCounted) {

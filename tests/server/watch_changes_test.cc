@@ -2,6 +2,7 @@
 #include "server/watch_changes.h"
 
 #include "common/name_hash.h"
+#include "locks/lock_move_command.h"
 
 #include <gtest/gtest.h>
 
@@ -78,6 +79,22 @@ TEST_F(WatchChangesTest, AGrantAndItsReleaseAreTold) {
   EXPECT_EQ(apply(acquire(5, 1, "a")), std::vector{event(WatchEventKind::Granted, "a", 1, 5)});
   EXPECT_EQ(apply(release(5, 2, "a", FencingToken{1})),
             std::vector{event(WatchEventKind::Released, "a", 1, 5)});
+}
+
+// Whoever follows the shard learns who has what came to it; to one who followed it before, the same
+// token says that it is the same hold.
+TEST_F(WatchChangesTest, L19WhoHoldsALockThatComesIsToldAndOnlyOnce) {
+  std::string text = "a";
+  text += std::string{"\5\0\0\0\0\0\0\0\xe8\3\0\0", 12};
+  const LockCommand in = locks::make_move_in({.from = ShardId{1},
+                                              .number = 1,
+                                              .token = FencingToken{7},
+                                              .token_last = 9,
+                                              .name_bytes = 1,
+                                              .text = text});
+  EXPECT_EQ(apply(in), std::vector{event(WatchEventKind::Granted, "a", 7, 5)});
+  EXPECT_TRUE(apply(in).empty());
+  EXPECT_TRUE(apply(locks::make_move_out("a", ShardId{1})).empty());
 }
 
 TEST_F(WatchChangesTest, WhatChangesNothingTellsNothing) {

@@ -14,8 +14,9 @@ namespace {
 // A chain of hints longer than this is a circle; wait for the nodes to agree.
 constexpr std::uint32_t kRedirectsMax = 3;
 
-// A lock is moved home and on again while a request is under way, if at all; more is a circle.
-constexpr std::uint32_t kMovesMax = 8;
+// One hint leads home and one from there to the lock. More is a circle: two shards that each say
+// "the other", because the lock is on its way home and the home has yet to hear of it.
+constexpr std::uint32_t kMovesAtOnceMax = 2;
 
 // A release, or a break, that was sent again, under another number or under none, finds its work
 // done: the first one was executed.
@@ -26,6 +27,21 @@ bool released_before(const Operation& operation, rpc::ErrorCode code) {
   return again && (breaks || operation.slot.kind == rpc::RequestKind::LockRelease) &&
          (code == rpc::ErrorCode::LockNotHeld || code == rpc::ErrorCode::TokenStale ||
           code == rpc::ErrorCode::HolderOther);
+}
+
+// The wait has ended, or has nobody that it could grant anything to: no place is left of it.
+bool ends_wait(rpc::ErrorCode code) {
+  switch (code) {
+    case rpc::ErrorCode::WaitTimedOut:
+    case rpc::ErrorCode::WaitCancelled:
+    case rpc::ErrorCode::Deadlock:
+    case rpc::ErrorCode::SessionUnknown:
+    case rpc::ErrorCode::SessionExpired:
+    case rpc::ErrorCode::SessionClosed:
+      return true;
+    default:
+      return false;
+  }
 }
 
 Status status_of(const rpc::ReplySlot& slot, std::span<const std::byte> payload) {
@@ -195,6 +211,11 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (code == rpc::ErrorCode::LockMoved && follows(operation, slot)) {
     return follow(id, operation, ShardId{static_cast<std::uint32_t>(slot.extra)}, status);
   }
+  if (code == rpc::ErrorCode::LockMoving && doubts_place(operation)) {
+    moved_.forget(operation.name_hash);
+    go_to(operation, shard_of(operation.name_hash, nodes_.cluster()->shard_count));
+    return begin(id, operation);
+  }
   if (rpc::is_passing(code)) {
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
@@ -206,6 +227,12 @@ void Dispatcher::on_failure(std::uint64_t id,
   }
   if (released_before(operation, code)) {
     return complete(id, Answer{{}, slot, {}});
+  }
+  if (operation.takes_back && !ends_wait(code)) {
+    return ask_anew(id, operation, std::move(status));
+  }
+  if (operation.may_leave_place() && !ends_wait(code)) {
+    take_back_moved(operation, std::string{operation.name()});
   }
   const auto session = operation.session;
   complete(id, Answer{std::move(status), slot, {}});
@@ -232,30 +259,54 @@ void Dispatcher::locate(Operation& operation) const {
 bool Dispatcher::follows(const Operation& operation, const rpc::ReplySlot& slot) const {
   return operation.name_hash != NameHash{} && operation.target == Target::ShardLeader &&
          operation.slot.kind != rpc::RequestKind::LockCancel &&
-         operation.slot.kind != rpc::RequestKind::LockGetAt && operation.moves < kMovesMax &&
+         operation.slot.kind != rpc::RequestKind::LockGetAt &&
          slot.extra < nodes_.cluster()->shard_count && slot.extra != operation.slot.shard;
 }
 
-// Asks for the lock where it has gone, under a number of that shard: here nothing was done. A lock
-// is never further from the shard of its name than one move.
-void Dispatcher::follow(std::uint64_t id, Operation& operation, ShardId to, Status status) {
-  const bool home = to == shard_of(operation.name_hash, nodes_.cluster()->shard_count);
-  if (home) {
-    moved_.forget(operation.name_hash);
+void Dispatcher::learn_place(NameHash name, ShardId shard) {
+  if (shard == shard_of(name, nodes_.cluster()->shard_count)) {
+    moved_.forget(name);
+  } else {
+    moved_.learn(name, shard);
+  }
+}
+
+// Leaves the shard for another one, where it will have another number: here nothing was done.
+void Dispatcher::go_to(Operation& operation, ShardId shard) {
+  if (shard == shard_of(operation.name_hash, nodes_.cluster()->shard_count)) {
     operation.slot.unset(rpc::RequestFlag::Moved);
   } else {
-    moved_.learn(operation.name_hash, to);
     operation.slot.set(rpc::RequestFlag::Moved);
   }
-  const std::uint32_t from = std::exchange(operation.slot.shard, to.value);
+  const std::uint32_t from = std::exchange(operation.slot.shard, shard.value);
   const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
-  ++operation.moves;
-  ++statistics_.moves;
-  operation.last_failure = std::move(status);
   if (operation.session != nullptr && sequence != 0) {
     end_number(*operation.session, from, sequence);
   }
+}
+
+// Asks for the lock where it has gone. A lock is never further from the shard of its name than one
+// move.
+void Dispatcher::follow(std::uint64_t id, Operation& operation, ShardId to, Status status) {
+  learn_place(operation.name_hash, to);
+  operation.last_failure = std::move(status);
+  ++operation.moves;
+  ++operation.moves_at_once;
+  ++statistics_.moves;
+  go_to(operation, to);
+  if (operation.moves_at_once > kMovesAtOnceMax) {
+    return retry(id, operation, failure(rpc::ErrorCode::LockMoving));
+  }
   begin(id, operation);
+}
+
+// Whether the request came to this shard by what the client remembers alone, which a cluster that
+// was restored may know nothing of. One that the shard may have executed stays with it.
+bool Dispatcher::doubts_place(const Operation& operation) const {
+  const bool remembered = operation.name_hash != NameHash{} && operation.moves == 0 &&
+                          operation.slot.has(rpc::RequestFlag::Moved) &&
+                          operation.slot.kind != rpc::RequestKind::LockCancel;
+  return remembered && (operation.session == nullptr || !operation.outcome_unknown);
 }
 
 void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status) {
@@ -286,9 +337,19 @@ void Dispatcher::retry(std::uint64_t id, Operation& operation, Status status) {
   operation.phase = OperationPhase::Backoff;
   operation.retry_at = options_.clock->now() + backoff_.delay(operation.attempt);
   operation.redirects = 0;
+  operation.moves_at_once = 0;
   ++operation.attempt;
   ++statistics_.retries;
   schedule(operation);
+}
+
+// What the shard decided it decided under that number for good.
+void Dispatcher::ask_anew(std::uint64_t id, Operation& operation, Status status) {
+  const std::uint64_t sequence = std::exchange(operation.slot.sequence, 0);
+  if (sequence != 0) {
+    end_number(*operation.session, operation.slot.shard, sequence);
+  }
+  retry(id, operation, std::move(status));
 }
 
 void Dispatcher::renumber(std::uint64_t id, Operation& operation, Status status) {

@@ -4,7 +4,9 @@
 // Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
 // always with the same (session, sequence), so that it is executed once. Until: the deadline, at
 // which the caller learns the last cause. An acquire that was given up is cancelled behind the
-// caller's back, and released if it had been granted, so that nothing is left behind.
+// caller's back, and released if it had been granted, so that nothing is left behind. Where its
+// lock had moved, its place in the queue went along, perhaps before its cancel came there: it is
+// asked for once more, to be given up, for as long as the session lives.
 //
 // Runs on the client's thread only. Callbacks may submit more.
 #pragma once
@@ -70,6 +72,10 @@ class Dispatcher {
                   const rpc::ReplySlot& slot,
                   Status status);
   void locate(Operation& operation) const;
+  void learn_place(NameHash name, ShardId shard);
+  void go_to(Operation& operation, ShardId shard);
+  bool doubts_place(const Operation& operation) const;
+  void ask_anew(std::uint64_t id, Operation& operation, Status status);
   bool follows(const Operation& operation, const rpc::ReplySlot& slot) const;
   void follow(std::uint64_t id, Operation& operation, ShardId to, Status status);
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
@@ -78,7 +84,8 @@ class Dispatcher {
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
   void take_back(const Operation& acquire);
-  void take_back_moved(const Operation& cancel, const std::string& name);
+  void on_cancelled(const Operation& cancel, const std::string& name, const Answer& answer);
+  void take_back_moved(const Operation& given_up, const std::string& name);
   void release_late(const Operation& cancel, const std::string& name, std::uint64_t token);
   void look_at_node(Operation& operation, TimePoint now);
   Status why_late(const Operation& operation) const;

@@ -57,6 +57,10 @@ void Dispatcher::on_deadline(std::uint64_t id, Operation& operation) {
       operation.acquires() && operation.sent_count > 0 && operation.slot.sequence != 0;
   Status late = why_late(operation);
   if (!may_be_granted) {
+    // Nobody else notices when a session that is not kept alive from here has ended.
+    if (operation.may_leave_place() && (!operation.takes_back || operation.session->keep_alive)) {
+      take_back_moved(operation, std::string{operation.name()});
+    }
     return fail(id, std::move(late));
   }
   // Its number stays taken until the cancel that bears it is answered.
@@ -87,17 +91,35 @@ void Dispatcher::take_back(const Operation& acquire) {
   like.session = session;
   like.name_hash = cancel->name_hash;
   like.deadline = cancel->deadline;
+  like.takes_back = acquire.may_leave_place();
   cancel->callback = [this, like = std::move(like), name](const Answer& answer) {
-    const auto code = static_cast<rpc::ErrorCode>(answer.status.detail());
-    if (code == rpc::ErrorCode::LockMoved) {
-      moved_.learn(like.name_hash, ShardId{static_cast<std::uint32_t>(answer.slot.extra)});
-      return take_back_moved(like, name);
-    }
-    if (code == rpc::ErrorCode::AcquireGranted && !answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
-      release_late(like, name, answer.slot.token);
-    }  // Else nothing came of it, or the lock was the session's before and stays so.
+    on_cancelled(like, name, answer);
   };
   submit(std::move(cancel));
+}
+
+void Dispatcher::on_cancelled(const Operation& cancel,
+                              const std::string& name,
+                              const Answer& answer) {
+  const auto code = static_cast<rpc::ErrorCode>(answer.status.detail());
+  if (code == rpc::ErrorCode::AcquireGranted) {
+    if (!answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
+      release_late(cancel, name, answer.slot.token);
+    }  // Else the lock was the session's before and stays so.
+    return;
+  }
+  const bool moved = code == rpc::ErrorCode::LockMoved;
+  if (moved && answer.slot.extra < nodes_.cluster()->shard_count) {
+    learn_place(cancel.name_hash, ShardId{static_cast<std::uint32_t>(answer.slot.extra)});
+  }
+  // That nothing waited there under this number does not say that nothing waits, or will: the place
+  // of a wait that moved comes under another number, and perhaps after the cancel.
+  const bool answered = answer.slot.kind == rpc::RequestKind::LockCancel;
+  const bool lives =
+      code != rpc::ErrorCode::SessionExpired && code != rpc::ErrorCode::SessionClosed;
+  if (answered && lives && (moved || cancel.takes_back)) {
+    take_back_moved(cancel, name);
+  }
 }
 
 void Dispatcher::release_late(const Operation& cancel,
@@ -119,23 +141,25 @@ void Dispatcher::release_late(const Operation& cancel,
 
 // The wait went with its lock. Whoever asks for the lock there has the wait's place, and gives it
 // up when its own time is over, which is at once.
-void Dispatcher::take_back_moved(const Operation& cancel, const std::string& name) {
+void Dispatcher::take_back_moved(const Operation& given_up, const std::string& name) {
+  const TimePoint now = options_.clock->now();
   auto acquire = std::make_unique<Operation>();
   acquire->slot.kind = rpc::RequestKind::LockAcquire;
-  acquire->slot.shard = shard_of(cancel.name_hash, nodes_.cluster()->shard_count).value;
-  acquire->slot.session = cancel.slot.session;
-  acquire->slot.ttl_ms = cancel.session->ttl_ms;
+  acquire->slot.shard = shard_of(given_up.name_hash, nodes_.cluster()->shard_count).value;
+  acquire->slot.session = given_up.slot.session;
+  acquire->slot.ttl_ms = given_up.session->ttl_ms;
   acquire->slot.set(rpc::RequestFlag::Wait);
-  acquire->name_hash = cancel.name_hash;
+  acquire->name_hash = given_up.name_hash;
   acquire->payload = name;
-  acquire->session = cancel.session;
-  acquire->wait_until = options_.clock->now();
-  acquire->deadline = cancel.deadline;
+  acquire->session = given_up.session;
+  acquire->takes_back = true;
+  acquire->wait_until = now;
+  acquire->deadline = now + std::chrono::milliseconds{given_up.session->ttl_ms};
   Operation like;
-  like.slot = cancel.slot;
-  like.session = cancel.session;
-  like.name_hash = cancel.name_hash;
-  like.deadline = cancel.deadline;
+  like.slot = acquire->slot;
+  like.session = acquire->session;
+  like.name_hash = acquire->name_hash;
+  like.deadline = acquire->deadline;
   acquire->callback = [this, like = std::move(like), name](const Answer& answer) {
     if (answer.status.ok() && !answer.slot.has(rpc::ReplyFlag::AlreadyHeld)) {
       release_late(like, name, answer.slot.token);
@@ -167,7 +191,7 @@ std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& sessio
     return shards;
   }
   operations_.for_each([&](std::uint64_t, const Operation& operation) {
-    const bool sent = operation.acquires() && operation.sent_count > 0;
+    const bool sent = operation.acquires() && (operation.sent_count > 0 || operation.takes_back);
     const bool cancel = operation.slot.kind == rpc::RequestKind::LockCancel;
     if (operation.session.get() == &session && (sent || cancel)) {
       shards.insert(operation.slot.shard);

@@ -62,12 +62,14 @@ struct Operation {
   TimePoint look_at{};  // While sent: when to look whether the node is silent.
   TimePoint retry_at{};
   std::uint32_t attempt = 0;
-  std::uint32_t redirects = 0;   // In a row, without a back-off between.
-  std::uint32_t moves = 0;       // How often it was told that its lock has moved.
-  std::uint32_t sent_count = 0;  // More than 0: a node may have executed it.
-  bool renumbered = false;       // An earlier number's outcome is not known.
-  bool counted = false;          // Twice is not the same as once: never renumbered.
-  bool outcome_unknown = false;  // A node took it and then could not say what came of it.
+  std::uint32_t redirects = 0;      // In a row, without a back-off between.
+  std::uint32_t moves = 0;          // How often it was told that its lock has moved.
+  std::uint32_t moves_at_once = 0;  // Of these, in a row, without a back-off between.
+  std::uint32_t sent_count = 0;     // More than 0: a node may have executed it.
+  bool renumbered = false;          // An earlier number's outcome is not known.
+  bool counted = false;             // Twice is not the same as once: never renumbered.
+  bool outcome_unknown = false;     // A node took it and then could not say what came of it.
+  bool takes_back = false;          // Asks only for a place in a queue that is to be given up.
   Status last_failure;
 
   bool waits() const { return slot.has(rpc::RequestFlag::Wait); }
@@ -89,6 +91,9 @@ struct Operation {
     return slot.kind == rpc::RequestKind::LockAcquire ||
            slot.kind == rpc::RequestKind::LockAcquireHold;
   }
+
+  // Whether a wait of its session may stand in the queue of a shard under a number of nobody's.
+  bool may_leave_place() const { return acquires() && waits() && (moves > 0 || takes_back); }
 
   // Of an acquire: the name in its payload.
   std::string_view name() const;

@@ -242,6 +242,20 @@ TEST_F(SnapshotRestoreTest, TreesGoOnFromTheirFrontiersInEveryShard) {
   EXPECT_EQ(restore_snapshot(again).status().detail(), ledger::kSnapshotImpossible);
 }
 
+// Where names were moved to is forgotten with the sessions, so every shard may be their next one.
+TEST(SnapshotStates, L19TokensGoOnFromTheGreatestOfTheFile) {
+  const auto token_after = [](std::span<const std::byte> state, std::uint64_t floor) {
+    const auto raised =
+        restored_state(state, {.token_bump = 5, .token_floor = floor, .drop_sessions = true});
+    EXPECT_TRUE(raised.ok());
+    return summarize_state(raised.value()).value().token_last;
+  };
+  EXPECT_EQ(token_after({}, 0), 5u);
+  EXPECT_EQ(token_after({}, 100), 105u);
+  const auto later = restored_state({}, {.token_bump = 200}).value();
+  EXPECT_EQ(token_after(later, 100), 205u);
+}
+
 TEST_F(SnapshotRestoreTest, RefusesWhatWouldNotBeANewCluster) {
   RestoreOptions same = options();
   same.cluster = ledger::sample_header().cluster;

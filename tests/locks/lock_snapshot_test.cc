@@ -144,7 +144,12 @@ RC_GTEST_PROP(LockSnapshotProperty, DamagedBytesAreRefusedOrMakeAConsistentShard
     RC_ASSERT(restored.locks.usage().sessions == 0u);
     return;
   }
-  RC_ASSERT(restored.locks.serialize(restored.shard) == bytes);
+  // Damage may take away all that an older version cannot say; then that one is written, shorter.
+  const auto again = restored.locks.serialize(restored.shard);
+  RC_ASSERT(again == bytes || again.size() < bytes.size());
+  LockHarness third;
+  RC_ASSERT(third.locks.deserialize(third.shard, again, Tick{1}).ok());
+  RC_ASSERT(third.locks.serialize(third.shard) == again);
   for (std::uint64_t session = 1; session <= 4; ++session) {
     restored.close(session);
   }

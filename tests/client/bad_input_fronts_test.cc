@@ -13,6 +13,7 @@
 #include "rpc/lock_messages.h"
 #include "tests/cli/programs.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -362,18 +363,37 @@ std::string neighbour(const std::string& stem) {
   return name;
 }
 
+// The value, or the end of the test with what went wrong.
+template <typename R>
+auto must(R result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.status().to_string().c_str());
+  }
+  return std::move(result).value();
+}
+
+// A node that has just begun may close a connection that comes before it serves.
+Client connect_in_time(const std::string& endpoint) {
+  auto client = Client::connect({.endpoints = {endpoint}});
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+       !client.ok() && std::chrono::steady_clock::now() < end;) {
+    client = Client::connect({.endpoints = {endpoint}});
+  }
+  return must(std::move(client));
+}
+
 class BadInputFronts : public testing::Test {
  protected:
   BadInputFronts()
-      : client_(Client::connect({.endpoints = {node_.endpoint()}}).value()),
-        holder_(client_.open_session({.ttl = milliseconds{kLongTtlMs}}).value()),
-        other_(client_.open_session({.ttl = milliseconds{kLongTtlMs}}).value()) {
-    held_.emplace(holder_.acquire("a").value());
+      : client_(connect_in_time(node_.endpoint())),
+        holder_(must(client_.open_session({.ttl = milliseconds{kLongTtlMs}}))),
+        other_(must(client_.open_session({.ttl = milliseconds{kLongTtlMs}}))) {
+    held_.emplace(must(holder_.acquire("a")));
     // Its token is none that "a" ever had, and its holder is known in the shard of "a".
     for (int turn = 0; turn < 7; ++turn) {
-      EXPECT_TRUE(other_.acquire(other_name_).value().release().ok());
+      EXPECT_TRUE(must(other_.acquire(other_name_)).release().ok());
     }
-    other_held_.emplace(other_.acquire(other_name_).value());
+    other_held_.emplace(must(other_.acquire(other_name_)));
     fronts_.push_back(std::make_unique<Wire>(node_.endpoint()));
     fronts_.push_back(std::make_unique<Cpp>(client_));
     fronts_.push_back(std::make_unique<PlainC>(node_.endpoint()));
@@ -482,8 +502,12 @@ TEST_F(BadInputFronts, EachMistakeHasOneNumberInEveryFrontEndAndChangesNothing) 
 TEST_F(BadInputFronts, AStoppedClientThatGoesOnHasLostItsLock) {
   const auto clock = std::make_shared<ManualClock>();
   auto stopped = Client::connect({.endpoints = {node_.endpoint()}, .clock = clock}).value();
-  auto session = stopped.open_session({.ttl = milliseconds{kLongTtlMs}}).value();
-  auto lock = session.acquire("stopped").value();
+  auto opened = stopped.open_session({.ttl = milliseconds{kLongTtlMs}});
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  auto session = std::move(opened).value();
+  auto acquired = session.acquire("stopped");
+  ASSERT_TRUE(acquired.ok()) << acquired.status().to_string();
+  auto lock = std::move(acquired).value();
   clock->advance(milliseconds{kLongTtlMs});
   EXPECT_FALSE(lock.valid());
   EXPECT_EQ(session.acquire("another").status().detail(), kDetailSessionExpired);

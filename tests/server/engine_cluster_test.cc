@@ -104,6 +104,18 @@ TEST(EngineCluster, ReadsAreServedUnderTheLeaseWithoutAMessage) {
   EXPECT_EQ(cluster.count(leader, "gcoord_server_messages_out_total"), messages);
 }
 
+// The leader of shard 0 of three nodes, when it has a lease and the others have been stopped.
+std::uint32_t leave_alone_with_lease(EngineCluster& cluster) {
+  const std::uint32_t leader = cluster.leader_of(0);
+  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    if (id != leader) {
+      cluster.stop(id);
+    }
+  }
+  return leader;
+}
+
 TEST(EngineCluster, R1ARoundIsAskedForWhateverTheLeaseSays) {
   EngineCluster cluster(3, 1);
   cluster.start_all();
@@ -124,13 +136,7 @@ TEST(EngineCluster, R1WithoutAMajorityALeaseAnswersNoRound) {
   EngineCluster cluster(3, 1);
   cluster.start_all();
   cluster.run_until([&] { return cluster.all_led(); });
-  const std::uint32_t leader = cluster.leader_of(0);
-  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
-  for (std::uint32_t id = 1; id <= 3; ++id) {
-    if (id != leader) {
-      cluster.stop(id);
-    }
-  }
+  const std::uint32_t leader = leave_alone_with_lease(cluster);
   ASSERT_TRUE(cluster.engine(leader).view(ShardId{0}).lease);
   const std::uint64_t strict = cluster.read_by_round(leader, 0);
   const std::uint64_t leased = cluster.read(leader, 0);
@@ -144,13 +150,7 @@ TEST(EngineCluster, R2WhenTheLeaseIsOverAReadFallsBackToARound) {
   EngineCluster cluster(3, 1);
   cluster.start_all();
   cluster.run_until([&] { return cluster.all_led(); });
-  const std::uint32_t leader = cluster.leader_of(0);
-  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
-  for (std::uint32_t id = 1; id <= 3; ++id) {
-    if (id != leader) {
-      cluster.stop(id);
-    }
-  }
+  const std::uint32_t leader = leave_alone_with_lease(cluster);
   cluster.run_until([&] { return !cluster.engine(leader).view(ShardId{0}).lease; });
   const std::uint64_t cookie = cluster.read(leader, 0);
   cluster.engine(leader).turn();

@@ -13,6 +13,7 @@
 //                                       visible from then on; kNoTree: the shard is left alone
 //   void hashed(shard, size)            after the last look at the entries before it
 //   Sha256Words leaf(shard, index)      of the entry that is leaf `index`, from 0
+//   uint32_t pressing()                 leaves of one shard that do not wait: its log fills up
 //   bool ends()                         leave once nothing is left to hash
 //
 // Contract: a block of threads calls each function together. `table.size` is changed by hashed()
@@ -37,9 +38,6 @@ inline constexpr std::uint32_t kFollowRunMax = 32;
 // Leaves that are worth a pass: sixteen for every thread of a block on a device. With 500 a
 // multiprocessor of an H200 does 63 M compressions a second, with 170 to 270 of them 36 to 48.
 inline constexpr std::uint32_t kFollowLeavesMin = 2048;
-
-// And those of one shard that are: its log may be full soon.
-inline constexpr std::uint32_t kFollowShardMin = kFollowRunMax;
 
 // Nothing that is decided stays out of the trees longer than this and a pass: little of the second
 // that an entry may take to a signed checkpoint.
@@ -88,7 +86,14 @@ struct FollowBlock {
   FollowCounts counts;
   std::uint64_t now_ns;
   std::uint32_t ends;
-  std::uint32_t hurried;  // The last chunk with a shard that has much, by its first one; from 1.
+  std::uint32_t pressed;  // The last visit that found a shard which does not wait; from 1.
+};
+
+// One look of a block at one of its chunks.
+struct FollowVisit {
+  std::uint32_t first;   // Shard of the chunk.
+  std::uint32_t number;  // Of the block's visits, from 1.
+  bool all;              // Whatever there is, however little.
 };
 
 // --- Memory
@@ -139,41 +144,40 @@ GCOORD_HD inline MerkleTurn scratch_turn(const MerkleFollower& follower, FollowS
 template <typename Log>
 GCOORD_HD std::uint32_t take_spans(const MerkleFollower& follower,
                                    const Log& log,
-                                   std::uint32_t first,
+                                   const FollowVisit& visit,
                                    std::uint32_t run_count,
                                    FollowBlock& shared) {
   MerkleBlock& block = shared.merkle;
   for (std::uint32_t run = block_rank(); run < run_count; run += block_threads()) {
-    const std::uint32_t shard = first + run;
+    const std::uint32_t shard = visit.first + run;
     const std::uint64_t size = follower.table.size[shard];
     const std::uint64_t decided = log.decided(shard);
     const std::uint64_t left = decided == kNoTree || decided < size ? 0 : decided - size;
     const auto count = static_cast<std::uint32_t>(left < kFollowRunMax ? left : kFollowRunMax);
     GCOORD_ASSERT((size + count) >> follower.table.levels == 0);
     block.span[run] = {size, count, shard, 0, 0};
-    if (count >= kFollowShardMin) {
-      shared.hurried = first + 1;
+    if (left >= log.pressing()) {
+      shared.pressed = visit.number;
     }
   }
   block_meet();
   return count_level(block, run_count, 0);
 }
 
-// Hashes what the chunk that begins with `first` has, if it is worth it or `all` of it is wanted.
-// What it added.
+// Hashes what the visited chunk has, if it is worth it or all of it is wanted. What it added.
 template <typename Log>
 GCOORD_HD std::uint32_t follow_chunk(const MerkleFollower& follower,
                                      const Log& log,
-                                     std::uint32_t first,
-                                     bool all,
+                                     const FollowVisit& visit,
                                      FollowScratch& scratch,
                                      FollowBlock& shared) {
   MerkleBlock& block = shared.merkle;
-  const std::uint32_t left = follower.table.shard_count - first;
+  const std::uint32_t left = follower.table.shard_count - visit.first;
   const std::uint32_t run_count = left < kMerkleBlockRuns ? left : kMerkleBlockRuns;
-  const std::uint32_t total = take_spans(follower, log, first, run_count, shared);
-  const bool worth = all || total >= kFollowLeavesMin || shared.hurried == first + 1;
-  block_meet();  // Before the next chunk's shards say that they have much.
+  const std::uint32_t total = take_spans(follower, log, visit, run_count, shared);
+  const bool worth =
+      visit.all || total >= kFollowLeavesMin || shared.pressed == visit.number;
+  block_meet();  // Before the next visit's shards press.
   if (total == 0 || !worth) {
     return 0;
   }
@@ -207,24 +211,21 @@ GCOORD_HD std::uint32_t follow_chunk(const MerkleFollower& follower,
 
 // --- All of them
 
-// One pass over the chunks of a block. What it added.
+// One pass over the chunks of a block, after `visits` of them. What it added.
 template <typename Log>
 GCOORD_HD std::uint64_t follow_pass(const MerkleFollower& follower,
                                     const Log& log,
                                     std::uint32_t block_index,
                                     bool all,
+                                    std::uint32_t& visits,
                                     FollowBlock& shared) {
   std::uint64_t total = 0;
   const std::uint64_t stride = std::uint64_t{follower.block_count} * kMerkleBlockRuns;
   for (std::uint64_t first = std::uint64_t{block_index} * kMerkleBlockRuns;
        first < follower.table.shard_count;
        first += stride) {
-    total += follow_chunk(follower,
-                          log,
-                          static_cast<std::uint32_t>(first),
-                          all,
-                          follower.scratch[block_index],
-                          shared);
+    const FollowVisit visit = {static_cast<std::uint32_t>(first), ++visits, all};
+    total += follow_chunk(follower, log, visit, follower.scratch[block_index], shared);
   }
   if (block_rank() == 0) {
     ++shared.counts.passes;
@@ -251,18 +252,19 @@ GCOORD_HD void follow(const MerkleFollower& follower,
                       FollowBlock& shared) {
   if (block_rank() == 0) {
     shared.counts = follower.counts[block_index];
-    shared.hurried = 0;
+    shared.pressed = 0;
   }
   look_up(log, shared);
   const std::uint64_t began_ns = shared.now_ns;
   std::uint64_t all_ns = began_ns;  // When all was last taken.
+  std::uint32_t visits = 0;
   for (std::uint64_t pass = 0; pass < kFollowPassesMax; ++pass) {
     look_up(log, shared);
     const std::uint64_t now_ns = shared.now_ns;
     const bool ends = shared.ends != 0;
     const bool all = ends || now_ns - all_ns >= kFollowPatienceNs;
     all_ns = all ? now_ns : all_ns;
-    const std::uint64_t added = follow_pass(follower, log, block_index, all, shared);
+    const std::uint64_t added = follow_pass(follower, log, block_index, all, visits, shared);
     const bool overdue = follower.life_ns != 0 && now_ns - began_ns >= follower.life_ns;
     if (overdue || (ends && added == 0)) {
       break;

@@ -345,10 +345,11 @@ std::uint64_t hash_on_host(TurnCluster& cluster, std::uint32_t n, bool all) {
   const ledger::MerkleFollower& follower = cluster.follower(n);
   const auto shared = std::make_unique<ledger::FollowBlock>();
   std::uint64_t added = 0;
+  std::uint32_t visits = 0;
   for (std::uint32_t block = 0; block < follower.block_count; ++block) {
     shared->counts = follower.counts[block];
-    shared->hurried = 0;
-    added += ledger::follow_pass(follower, cluster.counted_log(n), block, all, *shared);
+    shared->pressed = 0;
+    added += ledger::follow_pass(follower, cluster.counted_log(n), block, all, visits, *shared);
     follower.counts[block] = shared->counts;
   }
   return added;

@@ -1,10 +1,10 @@
 // Memory that a GPU shares with another GPU, a CPU or both, touched by name of intent.
 //
-// Every function has two bodies: PTX at system scope on a device, and a twin for the host that is
-// what a CPU thread does to the same memory. Both may meet in one ring (a host thread at the other
-// end of pinned memory), and two host threads may stand for two devices, so that ThreadSanitizer
-// sees what a device would do. Who stores and who loads, and why, is decided in
-// netcore/memory_order.h; nothing else includes this file.
+// Every function has two bodies: PTX on a device, at system scope but for those named after the
+// device, and a twin for the host that is what a CPU thread does to the same memory. Both may meet
+// in one ring (a host thread at the other end of pinned memory), and two host threads may stand for
+// two devices, so that ThreadSanitizer sees what a device would do. Who stores and who loads, and
+// why, is decided in netcore/memory_order.h; nothing else includes this file.
 //
 // Contract: naturally aligned addresses of global or pinned host memory, never of shared or local
 // memory. Loads never go through a cache that is not coherent (ORDERING.md O2). One call moves one
@@ -58,6 +58,27 @@ GCOORD_HD inline void store_release_system(std::uint64_t* to, std::uint64_t valu
   asm volatile("st.release.sys.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 #else
   std::atomic_ref<std::uint64_t>{*to}.store(value, std::memory_order_release);
+#endif
+}
+
+// ld.acquire.gpu: as load_acquire_system, for what another kernel of the same device stored.
+GCOORD_HD inline std::uint64_t load_acquire_device(const std::uint64_t* from) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t value = 0;
+  asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+#else
+  return load_acquire_system(from);
+#endif
+}
+
+// st.release.gpu: pairs with load_acquire_device. Does not wait for stores to other devices to be
+// seen there, as a release to the system does.
+GCOORD_HD inline void store_release_device(std::uint64_t* to, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+#else
+  store_release_system(to, value);
 #endif
 }
 

@@ -35,16 +35,18 @@ inline constexpr std::uint64_t kNoTree = ~std::uint64_t{0};
 // Leaves that one pass takes of one shard; the rest is for the next one.
 inline constexpr std::uint32_t kFollowRunMax = 32;
 
-// Leaves that are worth a pass: sixteen for every thread of a block on a device. With 500 a
-// multiprocessor of an H200 does 63 M compressions a second, with 170 to 270 of them 36 to 48.
-inline constexpr std::uint32_t kFollowLeavesMin = 2048;
+// Leaves that are worth a pass: 32 for every thread of a block on a device. While a block hashes
+// 3,700 at a time a multiprocessor of an H200 does 130 M compressions a second, with 320 to 500 of
+// them 55 to 65.
+inline constexpr std::uint32_t kFollowLeavesMin = 4096;
 
 // Nothing that is decided stays out of the trees longer than this and a pass: little of the second
 // that an entry may take to a signed checkpoint.
 inline constexpr std::uint64_t kFollowPatienceNs = 10'000'000;
 
-// A pause of a block that found nothing to do.
-inline constexpr std::uint32_t kFollowPauseNs = 2'000;
+// A pause of a block that found nothing worth a pass in a chunk: short beside what it takes until
+// there is, and long enough that thousands of threads that look leave the caches to turns.
+inline constexpr std::uint32_t kFollowPauseNs = 10'000;
 
 // A constant bound on passes: hours, at the shortest pause.
 inline constexpr std::uint64_t kFollowPassesMax = std::uint64_t{1} << 42;
@@ -175,10 +177,10 @@ GCOORD_HD std::uint32_t follow_chunk(const MerkleFollower& follower,
   const std::uint32_t left = follower.table.shard_count - visit.first;
   const std::uint32_t run_count = left < kMerkleBlockRuns ? left : kMerkleBlockRuns;
   const std::uint32_t total = take_spans(follower, log, visit, run_count, shared);
-  const bool worth =
-      visit.all || total >= kFollowLeavesMin || shared.pressed == visit.number;
+  const bool worth = visit.all || total >= kFollowLeavesMin || shared.pressed == visit.number;
   block_meet();  // Before the next visit's shards press.
   if (total == 0 || !worth) {
+    device_pause(kFollowPauseNs);
     return 0;
   }
   const std::uint64_t began_ns = device_now_ns();
@@ -268,9 +270,6 @@ GCOORD_HD void follow(const MerkleFollower& follower,
     const bool overdue = follower.life_ns != 0 && now_ns - began_ns >= follower.life_ns;
     if (overdue || (ends && added == 0)) {
       break;
-    }
-    if (added == 0) {
-      device_pause(kFollowPauseNs);
     }
   }
   look_up(log, shared);

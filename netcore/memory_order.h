@@ -2,9 +2,10 @@
 //
 // Ring code names an intent (publish, observe, own, packet) and takes the orders from here: from
 // HostOrder for rings between host threads, from SystemOrder where one end may be a GPU, another
-// process or both. SystemOrder runs on host and device alike (common/memory_device.h has PTX and
-// twin side by side), so ThreadSanitizer judges on CPUs the order that devices use. Swapping in a
-// weaker policy in a test shows that a missing order is caught.
+// process or both, from DeviceOrder where both are kernels of one GPU. The last two run on host and
+// device alike (common/memory_device.h has PTX and twin side by side), so ThreadSanitizer judges on
+// CPUs the order that devices use. Swapping in a weaker policy in a test shows that a missing order
+// is caught.
 #pragma once
 
 #include "common/hd.h"
@@ -73,6 +74,15 @@ struct SystemOrder {
   // O1: after the group's sync and before put(), by the thread that puts, when the packet speaks
   // for other memory (payload written, places read). Pairs with take_ordered().
   GCOORD_HD static void before_put() { fence_system(); }
+};
+
+// As SystemOrder, between kernels of one device, and about memory of that device alone.
+struct DeviceOrder {
+  GCOORD_HD static void publish(std::uint64_t& word, std::uint64_t value) {
+    store_release_device(&word, value);
+  }
+
+  GCOORD_HD static std::uint64_t observe(std::uint64_t& word) { return load_acquire_device(&word); }
 };
 
 }  // namespace gcoord::netcore

@@ -287,6 +287,9 @@ class TurnStripe {
   GCOORD_HD_FLAT void step_places() {
     using Entry = typename Service::Entry;
     static_cast<void>(keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace));
+    if (is_hashed(t_.node)) {
+      ask_trees();
+    }
     std::uint32_t credit[kTurnPeers];
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -312,6 +315,18 @@ class TurnStripe {
     if (is_hashed(t_.node)) {
       tell_trees();
     }
+  }
+
+  // How far the trees of the turn's rows reach: of all rows at once, since each acquire empties the
+  // first-level cache.
+  GCOORD_HD void ask_trees() {
+    for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
+      const std::uint32_t place = base + warp_rank();
+      if (place < t_.place_count) {
+        t_.desk.hashed_to[place] = t_.node.trees.hashed_to(t_.desk.row[place]);
+      }
+    }
+    warp_sync();
   }
 
   // What the rows of the turn have applied may be hashed.

@@ -75,6 +75,7 @@ struct StripeDesk {
   std::uint8_t arrived[kTurnPlaces][consensus::kInboxMessages];  // Slots: peer * kTurnSlots + at.
   std::uint8_t snapshot[kTurnPlaces];                            // 1 + which of them; 0: none.
   std::uint8_t woken[kTurnPlaces];
+  LogIndex hashed_to[kTurnPlaces];  // Of a row with a tree: what it may forget (TurnTrees).
   consensus::StorageAck stored_ack[kTurnPlaces];
   std::uint8_t transfer_to[kTurnPlaces];  // The node to hand leadership to; 0: none.
   std::uint8_t proposal_count[kTurnPlaces];

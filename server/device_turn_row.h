@@ -87,7 +87,7 @@ inline constexpr std::uint32_t kHashedReserve = kTurnEntriesMax;
 template <typename Service>
 GCOORD_HD LogIndex hashed_by_all(const RowTurn<Service>& r, consensus::ShardRef shard) {
   const consensus::Hot& hot = shard.hot();
-  LogIndex to = r.node.trees.hashed_to(r.row);
+  LogIndex to = r.desk.hashed_to[r.place];
   GCOORD_UNROLL
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     const std::uint32_t peer = slot < hot.self_slot ? slot : slot - 1;

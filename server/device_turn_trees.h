@@ -6,8 +6,8 @@
 // tree, and while its log is full it takes no more proposals. A snapshot brings no tree, so a row
 // that was brought up by one has none from then on.
 // Memory orders: both words are published with release and observed with acquire (ORDERING.md O1,
-// O2), entries before the turn's, looks at entries before the other's. One writer for each. POD;
-// host and device.
+// O2), entries before the turn's, looks at entries before the other's; of device scope, as log,
+// words and both kernels are on one. One writer for each. POD; host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -32,30 +32,30 @@ struct TurnTrees {
   // Everything up to `applied` may be hashed. After a sync of the group that stored the entries.
   GCOORD_HD void decide(std::uint32_t row, LogIndex applied) const {
     if (decided[row] != applied.value && decided[row] != kNoTurnTree) {
-      netcore::SystemOrder::publish(decided[row], applied.value);
+      netcore::DeviceOrder::publish(decided[row], applied.value);
     }
   }
 
   // The row was brought up by a snapshot.
   GCOORD_HD void lose(std::uint32_t row) const {
-    netcore::SystemOrder::publish(decided[row], kNoTurnTree);
+    netcore::DeviceOrder::publish(decided[row], kNoTurnTree);
   }
 
   // No entry up to here is looked at any more.
   GCOORD_HD LogIndex hashed_to(std::uint32_t row) const {
     return decided[row] == kNoTurnTree ? LogIndex{kNoTurnTree}
-                                       : LogIndex{netcore::SystemOrder::observe(hashed[row])};
+                                       : LogIndex{netcore::DeviceOrder::observe(hashed[row])};
   }
 
   // --- By whoever hashes
 
   GCOORD_HD std::uint64_t decided_to(std::uint32_t row) const {
-    return netcore::SystemOrder::observe(decided[row]);
+    return netcore::DeviceOrder::observe(decided[row]);
   }
 
   // After a sync of the group that looked at the entries.
   GCOORD_HD void hash(std::uint32_t row, std::uint64_t size) const {
-    netcore::SystemOrder::publish(hashed[row], size);
+    netcore::DeviceOrder::publish(hashed[row], size);
   }
 };
 

@@ -31,12 +31,22 @@ struct Setting {
   std::uint32_t batch;
 };
 
+// One way to run: without trees, the same with the log that trees need, or with trees, where so
+// many percent of the multiprocessors have turns.
+struct Way {
+  std::string name;
+  bool long_log = true;
+  std::optional<std::uint32_t> percent;
+};
+
+const char* const kWithout = "none";
+const char* const kWithoutLong = "none, long log";
+
 Result<chaos::TurnClusterOptions> hashed_options(const Setting& setting, std::uint32_t percent) {
   GCOORD_TRY(const std::uint32_t all, chaos::processors_of(setting.devices[0]));
   const std::uint32_t hashing = chaos::hash_processors(all, crowd_of(setting.devices), percent);
   GCOORD_TRY(const std::uint32_t stripes, stripes_for(setting.devices, hashing));
   chaos::TurnClusterOptions options = options_for(setting.shards, stripes);
-  options.shape.log_slots = kHashedLogSlots;
   options.hash_blocks = hashing * chaos::kProcessorHashBlocks;
   return options;
 }
@@ -105,31 +115,56 @@ Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
       {"shards_led_by_several_nodes", verdict.several_leaders}};
 }
 
-// One run, with trees where there is a plan.
-Result<ordered_json> measure_once(const Setting& setting,
-                                  const std::optional<std::uint32_t>& plan) {
+Result<chaos::TurnClusterOptions> options_of(const Setting& setting, const Way& way) {
   GCOORD_TRY(const std::uint32_t all, stripes_for(setting.devices));
   chaos::TurnClusterOptions options = options_for(setting.shards, all);
-  if (plan.has_value()) {
-    GCOORD_TRY(options, hashed_options(setting, *plan));
+  if (way.percent.has_value()) {
+    GCOORD_TRY(options, hashed_options(setting, *way.percent));
   }
+  if (way.long_log) {
+    options.shape.log_slots = kHashedLogSlots;
+  }
+  return options;
+}
+
+// The part of all commands that replicas got in snapshots and not as entries: a leader with a short
+// log lets go of what a third replica has not got. A tree has all entries, so none with trees.
+Result<double> by_snapshot(TurnRun& run) {
+  std::uint64_t had = 0;
+  std::uint64_t applied = 0;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    GCOORD_TRY(const std::uint64_t commands, run.applied(n));
+    GCOORD_TRY(const chaos::NodeCounts counts, run.cluster().counts(n));
+    had += commands;
+    applied += counts.sum.applied;
+  }
+  return had > applied ? static_cast<double>(had - applied) / static_cast<double>(had) : 0.0;
+}
+
+// One run.
+Result<ordered_json> measure_once(const Setting& setting, const Way& way) {
+  const bool hashes = way.percent.has_value();
+  GCOORD_TRY(const chaos::TurnClusterOptions options, options_of(setting, way));
   GCOORD_TRY(const auto run, TurnRun::start(options, setting.devices));
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     GCOORD_TRY_STATUS(run->cluster().feed(n, setting.batch));
   }
   wait_ms(kWarmMs);
-  GCOORD_TRY(const Reading before, read(*run, plan.has_value()));
+  GCOORD_TRY(const Reading before, read(*run, hashes));
   wait_ms(kMeasuredMs);
-  GCOORD_TRY(const Reading after, read(*run, plan.has_value()));
+  GCOORD_TRY(const Reading after, read(*run, hashes));
   GCOORD_TRY_STATUS(run->rest());
   GCOORD_TRY_STATUS(run->stop_all());
   GCOORD_TRY_STATUS(run->check_agreement({0, 1, 2}));
+  GCOORD_TRY(const double snapshots, by_snapshot(*run));
   ordered_json row = {
-      {"trees", plan.has_value() ? std::to_string(*plan) : "none"},
+      {"trees", way.name},
       {"stripes_per_node", options.shape.stripe_count},
+      {"log_slots", options.shape.log_slots},
       {"commands_per_s",
-       rounded(per_second(after.applied - before.applied, after.applied_at - before.applied_at))}};
-  if (plan.has_value()) {
+       rounded(per_second(after.applied - before.applied, after.applied_at - before.applied_at))},
+      {"share_by_snapshot", rounded(snapshots)}};
+  if (hashes) {
     GCOORD_TRY(
         const ordered_json trees,
         trees_of(*run,
@@ -140,7 +175,7 @@ Result<ordered_json> measure_once(const Setting& setting,
   return row;
 }
 
-// The medians of each kind of run, and what part of the rate without trees each plan keeps.
+// The medians of each way, and what part of the rates without trees it keeps.
 ordered_json summary_of(const ordered_json& rows) {
   std::vector<std::pair<std::string, std::vector<double>>> rates;
   for (const ordered_json& row : rows) {
@@ -163,9 +198,13 @@ ordered_json summary_of(const ordered_json& rows) {
   for (const auto& [kind, values] : rates) {
     const double rate = median(values);
     summary[kind]["commands_per_s"] = rounded(rate);
-    if (kind != "none" && summary.contains("none")) {
-      summary[kind]["of_without"] = rounded(rate / summary["none"]["commands_per_s"].get<double>());
-    }
+    const auto keep_share = [&](const char* name, const char* without) {
+      if (kind != without && summary.contains(without)) {
+        summary[kind][name] = rounded(rate / summary[without]["commands_per_s"].get<double>());
+      }
+    };
+    keep_share("of_without", kWithout);
+    keep_share("of_without_long_log", kWithoutLong);
   }
   return summary;
 }
@@ -187,13 +226,15 @@ void say(const Setting& setting, const ordered_json& row) {
 ordered_json measure_setting(const Setting& setting,
                              const std::vector<std::uint32_t>& plans,
                              std::uint32_t runs) {
-  std::vector<std::optional<std::uint32_t>> kinds{std::nullopt};
-  kinds.insert(kinds.end(), plans.begin(), plans.end());
+  std::vector<Way> ways{{kWithout, false, {}}, {kWithoutLong, true, {}}};
+  for (const std::uint32_t percent : plans) {
+    ways.push_back({std::to_string(percent), true, percent});
+  }
   ordered_json rows = ordered_json::array();
   for (std::uint32_t k = 0; k < runs; ++k) {
-    for (const auto& kind : kinds) {
-      const auto measured = measure_once(setting, kind);
-      ordered_json row = {{"trees", kind.has_value() ? std::to_string(*kind) : "none"}};
+    for (const Way& way : ways) {
+      const auto measured = measure_once(setting, way);
+      ordered_json row = {{"trees", way.name}};
       if (measured.ok()) {
         row = measured.value();
       } else {

@@ -70,8 +70,8 @@ struct CountedLog {
                                    {.length = ledger::kOneBlockRecordBytes});
   }
 
-  // A quarter of the log: the rest is for what is decided until the block comes by again.
-  GCOORD_HD std::uint32_t pressing() const { return log_slots / 4; }
+  // Half of the log: the rest is for what is decided until the block comes by again.
+  GCOORD_HD std::uint32_t pressing() const { return log_slots / 2; }
 
   GCOORD_HD bool ends() const { return netcore::SystemOrder::peek(*end) != 0; }
 };

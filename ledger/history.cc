@@ -13,9 +13,6 @@
 namespace gcoord::ledger {
 namespace {
 
-// One write to the store: few and large, and well within its memory.
-constexpr std::size_t kWriteBytes = std::size_t{32} << 20;
-
 Status gap(ShardId shard, std::uint64_t size, std::uint64_t wanted) {
   return {StatusCode::DataLoss,
           "the history of shard " + std::to_string(shard.value) + " ends with " +
@@ -114,8 +111,8 @@ Status History::append(const std::shared_ptr<const HistoryEntries>& batch) {
     return {};
   }
   GCOORD_TRY_STATUS(hash(*fresh));
-  pending_.add(fresh);
-  pending_bytes_ = pending_.size_bytes();
+  growing_->add(fresh);
+  tell_pending();
   for (const HistoryEntry& entry : fresh->entries) {
     Row& row = rows_[entry.shard];
     row.bytes.fetch_add(entry.length, std::memory_order_relaxed);
@@ -149,7 +146,7 @@ Status History::hash(const HistoryEntries& batch) {
   GCOORD_TRY_STATUS(trees_->append());
   GCOORD_TRY(const std::vector<KeptNode> kept, trees_->kept());
   for (const KeptNode& node : kept) {
-    pending_.add_node(ShardId{node.shard}, {node.level, node.index, hash_of_words(node.hash)});
+    growing_->add_node(ShardId{node.shard}, {node.level, node.index, hash_of_words(node.hash)});
   }
   return {};
 }
@@ -179,7 +176,7 @@ Status History::rewind(ShardId shard, std::uint64_t wanted) {
   if (wanted == size(shard)) {
     return {};
   }
-  if (pending_.has(shard)) {
+  if (growing_->has(shard) || leaving_ != nullptr) {
     GCOORD_TRY_STATUS(flush());
   }
   GCOORD_TRY(const MerkleFrontier frontier, frontier_at(*reader(shard), wanted));
@@ -196,7 +193,7 @@ Status History::rewind(ShardId shard, std::uint64_t wanted) {
 }
 
 Status History::reset(ShardId shard, const MerkleFrontier& frontier) {
-  if (pending_.has(shard)) {
+  if (growing_->has(shard) || leaving_ != nullptr) {
     GCOORD_TRY_STATUS(flush());
   }
   const std::uint32_t number = shard.value;
@@ -214,7 +211,7 @@ Status History::reset(ShardId shard, const MerkleFrontier& frontier) {
   for (std::uint32_t level = 64; level-- > 0;) {
     if ((frontier.size >> level & 1) != 0) {
       const std::uint64_t index = (frontier.size >> level) - 1;
-      pending_.add_node(shard, {level, index, frontier.peaks[peak++]});
+      growing_->add_node(shard, {level, index, frontier.peaks[peak++]});
     }
   }
   return {};
@@ -237,9 +234,9 @@ Status History::align(std::span<const std::uint64_t> applied) {
 // --- Into the store
 
 std::vector<std::uint32_t> History::changed_shards() const {
-  std::vector<std::uint32_t> shards(pending_.shards().begin(), pending_.shards().end());
+  std::vector<std::uint32_t> shards(growing_->shards().begin(), growing_->shards().end());
   for (const std::uint32_t shard : touched_) {
-    if (!pending_.has(ShardId{shard})) {
+    if (!growing_->has(ShardId{shard})) {
       shards.push_back(shard);
     }
   }
@@ -248,94 +245,80 @@ std::vector<std::uint32_t> History::changed_shards() const {
 }
 
 Status History::flush() {
-  const std::vector<std::uint32_t> shards = changed_shards();
-  if (shards.empty()) {
-    return {};
+  if (leaving_ != nullptr) {
+    GCOORD_TRY_STATUS(leaving_->wait());
+    end_flush();
   }
-  GCOORD_TRY_STATUS(flush_shards(shards));
-  for (const std::uint32_t shard : touched_) {
-    store_.set_horizon(ShardId{shard}, first(ShardId{shard}));
+  GCOORD_TRY(const std::shared_ptr<HistoryFlush> flush, begin_flush());
+  if (flush != nullptr) {
+    GCOORD_TRY_STATUS(flush->write(store_));
+    end_flush();
+  }
+  return {};
+}
+
+Result<std::shared_ptr<HistoryFlush>> History::begin_flush() {
+  GCOORD_ASSERT(leaving_ == nullptr);
+  const std::vector<std::uint32_t> numbers = changed_shards();
+  if (numbers.empty()) {
+    return std::shared_ptr<HistoryFlush>{};
+  }
+  GCOORD_TRY(std::vector<MerkleFrontier> heads, frontiers(numbers));
+  std::vector<FlushedShard> shards;
+  shards.reserve(numbers.size());
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const ShardId shard{numbers[k]};
+    const auto from = cuts_.find(shard.value);
+    shards.push_back({.shard = shard,
+                      .frontier = std::move(heads[k]),
+                      .first = first(shard),
+                      .bytes = rows_[shard.value].bytes.load(std::memory_order_relaxed),
+                      .cut = from == cuts_.end() ? std::nullopt : std::optional{from->second}});
+  }
+  auto flush = std::make_shared<HistoryFlush>(growing_, std::move(shards));
+  {
+    const std::lock_guard lock(memory_mutex_);
+    leaving_ = flush;
+    growing_ = std::make_shared<HistoryPending>(options_.shard_count);
+  }
+  tell_pending();
+  flushed_touched_ = std::move(touched_);
+  touched_.clear();
+  cuts_.clear();
+  return flush;
+}
+
+void History::end_flush() {
+  GCOORD_ASSERT(leaving_ != nullptr && leaving_->written());
+  for (const FlushedShard& each : leaving_->shards()) {
+    if (flushed_touched_.contains(each.shard.value)) {
+      store_.set_horizon(each.shard, each.first);
+    }
   }
   // As much again as is kept: then a store that nothing is merged in any more is worth rewriting.
   if (pruned_bytes_ > kReclaimBytes && pruned_bytes_ > store_.disk_bytes() / 2) {
     pruned_bytes_ = 0;
     store_.reclaim();
   }
-  pending_.clear();
-  pending_bytes_ = 0;
-  touched_.clear();
-  cuts_.clear();
+  std::shared_ptr<const HistoryFlush> written;  // Freed without the lock.
+  {
+    const std::lock_guard lock(memory_mutex_);
+    written = std::move(leaving_);
+    leaving_ = nullptr;
+  }
+  tell_pending();
+  flushed_touched_.clear();
   ++flushes_;
-  return {};
 }
 
-// All of a shard is in one write, so that its head never says what is not there.
-Status History::flush_shards(std::span<const std::uint32_t> shards) {
-  GCOORD_TRY(std::vector<MerkleFrontier> heads, frontiers(shards));
-  HistoryBatch batch;
-  for (std::size_t k = 0; k < shards.size(); ++k) {
-    const ShardId shard{shards[k]};
-    if (const auto from = cuts_.find(shard.value); from != cuts_.end()) {
-      GCOORD_TRY_STATUS(cut(shard, from->second, batch));
-    }
-    write_entries(shard, batch);
-    write_nodes(shard, batch);
-    batch.put_head(shard,
-                   {std::move(heads[k]),
-                    first(shard),
-                    rows_[shard.value].bytes.load(std::memory_order_relaxed)});
-    if (batch.size_bytes() >= kWriteBytes) {
-      GCOORD_TRY_STATUS(store_.write(batch));
-      batch.clear();
-    }
-  }
-  return batch.empty() ? Status{} : store_.write(batch);
+void History::tell_pending() {
+  pending_bytes_ =
+      growing_->size_bytes() + (leaving_ == nullptr ? 0 : leaving_->pending().size_bytes());
 }
 
-void History::write_entries(ShardId shard, HistoryBatch& batch) const {
-  bool begun = false;
-  for (const HistoryPending::Entry& entry : pending_.entries(shard)) {
-    if (!begun || entry.index % kTileThings == 0) {
-      batch.begin_fragment({shard, 0, entry.index});
-    }
-    begun = true;
-    batch.add(entry.bytes);
-  }
-}
-
-// Nodes of a level come by rising index, and side by side unless something was taken back.
-void History::write_nodes(ShardId shard, HistoryBatch& batch) const {
-  std::uint32_t level = ~0u;
-  std::uint64_t next = 0;
-  for (const PendingNode& node : pending_.nodes(shard)) {
-    if (node.level % kTileLevels != 0 || node.level == 0) {
-      batch.put_peak(shard, node.level, node.index, node.hash);
-      continue;
-    }
-    if (node.level != level || node.index != next || node.index % kTileThings == 0) {
-      batch.begin_fragment({shard, node.level / kTileLevels, node.index});
-    }
-    batch.add(node.hash);
-    level = node.level;
-    next = node.index + 1;
-  }
-}
-
-// Removes what the store has of entries from `size` on, and of the nodes over them.
-Status History::cut(ShardId shard, std::uint64_t wanted, HistoryBatch& batch) const {
-  const auto remove = [&batch](std::string_view key, std::span<const std::byte>) {
-    batch.remove(std::string(key));
-    return true;
-  };
-  if (wanted == 0) {
-    GCOORD_TRY_STATUS(store_.scan(peak_key(shard, 0, 0), peak_key(shard, 64, 0), remove));
-  }
-  for (std::uint32_t tile_level = 0; tile_level < 64 / kTileLevels; ++tile_level) {
-    GCOORD_TRY_STATUS(store_.scan(tile_key(shard, tile_level, wanted >> (kTileLevels * tile_level)),
-                                  tile_key(shard, tile_level + 1, 0),
-                                  remove));
-  }
-  return {};
+History::Memory History::memory() const {
+  const std::lock_guard lock(memory_mutex_);
+  return {growing_, leaving_};
 }
 
 void History::prune(ShardId shard, std::uint64_t wanted) {

@@ -2,6 +2,9 @@
 //
 //   append (hash, keep the newest in memory) ... flush (to the store, durable) ... prune
 //
+// A flush may be written by another thread while entries are appended: what memory has by then
+// leaves as a whole, and what comes next grows beside it.
+//
 // A shard's tree grows with every batch; nodes of every eighth level are kept as they are
 // completed, and everything between follows from them and the entries, so the root of any size and
 // any proof can be had again (reader). What was flushed is there after a crash; what was not comes
@@ -14,14 +17,15 @@
 // A shard whose state came from another node goes on from that node's frontier: its history begins
 // there. Pruning moves a shard's first entry by whole tiles; what is kept proves as before.
 //
-// Threads: append, begin_at, align, forget, flush and prune belong to one owner
-// (history_worker.h). All const calls are for any thread. After a failure the owner stops; the
-// number is kHistoryGap, kHistoryRot, the store's, or the device's. Host only.
+// Threads: append, begin_at, align, forget, flush, begin_flush, end_flush and prune belong to one
+// owner (history_worker.h). All const calls are for any thread. After a failure the owner stops;
+// the number is kHistoryGap, kHistoryRot, the store's, or the device's. Host only.
 #pragma once
 
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/history_entries.h"
+#include "ledger/history_flush.h"
 #include "ledger/history_pending.h"
 #include "ledger/history_store.h"
 #include "ledger/merkle_frontier.h"
@@ -89,10 +93,20 @@ class History final : public std::enable_shared_from_this<History> {
   // Lets go of everything of a shard: it begins anew.
   Status forget(ShardId shard);
 
-  // Everything that was appended is durable on return.
+  // Everything that was appended is durable on return. Waits for a flush that was begun.
   Status flush();
 
-  bool flush_due() const { return pending_.size_bytes() >= options_.pending_bytes_max; }
+  bool flush_due() const { return growing_->size_bytes() >= options_.pending_bytes_max; }
+
+  // Begins a flush of all that was appended, for another thread to write to store(); nothing where
+  // there is nothing. end_flush() once it is written, and before the next one.
+  Result<std::shared_ptr<HistoryFlush>> begin_flush();
+  void end_flush();
+
+  // The flush that was begun and not ended.
+  const std::shared_ptr<const HistoryFlush>& leaving() const { return leaving_; }
+
+  HistoryStore& store() { return store_; }
 
   // Entries below `first`, which is taken down to a tile's begin, need not be kept any more.
   // Nothing happens for what is below already. Takes effect in the store with the next flush.
@@ -149,11 +163,21 @@ class History final : public std::enable_shared_from_this<History> {
     std::atomic<std::uint64_t> bytes{0};
   };
 
+  // What is not known to be in the store, newest first: a thing moves from `growing` to `leaving`
+  // to the store, so who looks in this order finds it.
+  struct Memory {
+    std::shared_ptr<const HistoryPending> growing;
+    std::shared_ptr<const HistoryFlush> leaving;
+
+    void look_up(ShardId shard, std::uint64_t first, TileEntries& into) const;
+    std::optional<MerkleHash> node(ShardId shard, std::uint32_t level, std::uint64_t index) const;
+  };
+
   History(const HistoryOptions& options, HistoryStore& store)
       : options_(options),
         store_(store),
         rows_(options.shard_count),
-        pending_(options.shard_count) {}
+        growing_(std::make_shared<HistoryPending>(options.shard_count)) {}
 
   Status load();
   Status hash(const HistoryEntries& batch);
@@ -162,21 +186,22 @@ class History final : public std::enable_shared_from_this<History> {
   Status check_order(const HistoryEntries& batch);
   Status rewind(ShardId shard, std::uint64_t size);
   Status reset(ShardId shard, const MerkleFrontier& frontier);
-  Status cut(ShardId shard, std::uint64_t size, HistoryBatch& batch) const;
-  Status flush_shards(std::span<const std::uint32_t> shards);
-  void write_entries(ShardId shard, HistoryBatch& batch) const;
-  void write_nodes(ShardId shard, HistoryBatch& batch) const;
+  void tell_pending();
+  Memory memory() const;
   std::vector<std::uint32_t> changed_shards() const;
 
   HistoryOptions options_;
   HistoryStore& store_;
   std::vector<Row> rows_;
-  HistoryPending pending_;
+  mutable std::mutex memory_mutex_;  // Guards the next two from the owner's changes.
+  std::shared_ptr<HistoryPending> growing_;
+  std::shared_ptr<const HistoryFlush> leaving_;
   mutable std::mutex trees_mutex_;  // Guards trees_.
   std::unique_ptr<MerkleTrees> trees_;
   // Of the owner alone:
   std::unordered_map<std::uint32_t, std::uint64_t> cuts_;  // By shard: what lies beyond goes.
-  std::unordered_set<std::uint32_t> touched_;  // Heads to be written, beside pending_'s.
+  std::unordered_set<std::uint32_t> touched_;          // Heads to be written, beside growing_'s.
+  std::unordered_set<std::uint32_t> flushed_touched_;  // Those of leaving_.
   std::unordered_map<std::uint32_t, std::uint64_t> ahead_;  // Kept warm: of one batch, by shard.
   std::uint64_t pruned_bytes_ = 0;    // Since the store was last asked to reclaim.
   std::vector<std::uint64_t> order_;  // Kept warm, as all below.

@@ -44,18 +44,6 @@ std::vector<PendingNode> HistoryPending::nodes(ShardId shard) const {
   return nodes;
 }
 
-void HistoryPending::clear() {
-  const std::lock_guard lock(mutex_);
-  for (const std::uint32_t shard : shards_) {
-    newest_[shard] = 0;
-  }
-  shards_.clear();
-  links_.clear();
-  batches_.clear();
-  nodes_.clear();
-  bytes_ = 0;
-}
-
 void HistoryPending::look_up(ShardId shard, std::uint64_t first, TileEntries& into) const {
   const std::lock_guard lock(mutex_);
   for (std::uint32_t place = newest_[shard.value]; place != 0; place = links_[place - 1].older) {

@@ -1,8 +1,9 @@
 // The newest of every shard's history: what is hashed and not in the store yet.
 //
 // Batches stay as they came; the entries of a shard are a chain through them, newest first, so
-// adding costs a few stores and no allocation of its own. One thread adds and clears; any thread
-// looks up. Bounded by its owner, who writes it to the store and clears it.
+// adding costs a few stores and no allocation of its own. One thread adds; any thread looks up.
+// Bounded by its owner, who lets it go as a whole once it is in the store. What nobody adds to any
+// more, as it is on its way there, any thread may read with all of the functions.
 #pragma once
 
 #include "common/ids.h"
@@ -53,13 +54,11 @@ class HistoryPending {
     std::span<const std::byte> bytes;
   };
 
-  // Of a shard, by rising index; they live until clear().
+  // Of a shard, by rising index; they live as long as this.
   std::vector<Entry> entries(ShardId shard) const;
   std::vector<PendingNode> nodes(ShardId shard) const;
 
   std::size_t size_bytes() const { return bytes_; }
-
-  void clear();
 
   // --- Any thread's.
 

@@ -69,12 +69,26 @@ Status history_rot(ShardId shard, std::uint64_t index, const std::string& what) 
           kHistoryRot};
 }
 
+void History::Memory::look_up(ShardId shard, std::uint64_t first, TileEntries& into) const {
+  growing->look_up(shard, first, into);
+  if (leaving != nullptr) {
+    leaving->pending().look_up(shard, first, into);
+  }
+}
+
+std::optional<MerkleHash> History::Memory::node(ShardId shard,
+                                                std::uint32_t level,
+                                                std::uint64_t index) const {
+  const auto newest = growing->node(shard, level, index);
+  return newest || leaving == nullptr ? newest : leaving->pending().node(shard, level, index);
+}
+
 // What is not in the store yet is looked up first: what has left memory by then is in the store.
 Result<TileEntries> History::tile_entries(ShardId shard, std::uint64_t tile) const {
   const std::uint64_t begin = tile * kTileThings;
   const std::uint64_t end = size(shard);
   TileEntries entries(kTileThings);
-  pending_.look_up(shard, begin, entries);
+  memory().look_up(shard, begin, entries);
   const auto there = static_cast<std::ptrdiff_t>(
       end <= begin ? 0 : std::min<std::uint64_t>(end - begin, kTileThings));
   const bool whole = std::all_of(
@@ -98,8 +112,9 @@ Result<TileHashes> History::tile_nodes(ShardId shard,
   const std::uint64_t begin = tile * kTileThings;
   const std::uint64_t end = size(shard) >> (kTileLevels * tile_level);
   TileHashes hashes(kTileThings);
+  const Memory memory = this->memory();
   for (std::size_t k = 0; k < hashes.size() && begin + k < end; ++k) {
-    hashes[k] = pending_.node(shard, kTileLevels * tile_level, begin + k);
+    hashes[k] = memory.node(shard, kTileLevels * tile_level, begin + k);
   }
   TileTaker taker(shard, tile_level, tile);
   GCOORD_TRY_STATUS(taker.take(store_));
@@ -116,7 +131,7 @@ Result<TileHashes> History::tile_nodes(ShardId shard,
 Result<std::optional<MerkleHash>> History::begun_peak(ShardId shard,
                                                       std::uint32_t level,
                                                       std::uint64_t index) const {
-  if (const auto pending = pending_.node(shard, level, index)) {
+  if (const auto pending = memory().node(shard, level, index)) {
     return pending;
   }
   const std::string key = peak_key(shard, level, index);

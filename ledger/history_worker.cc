@@ -37,6 +37,13 @@ HistoryWorker::HistoryWorker(std::shared_ptr<History> history, HistoryWorkerOpti
         {"gcoord_ledger_history_lag_entries", "Entries applied and not hashed yet.", "", ""});
   }
   if (options_.driver == StorageDriver::Thread) {
+    writer_ = std::make_unique<FlushWriter>(history_->store(), [this] {
+      {
+        const std::lock_guard lock(mutex_);
+        napping_ = false;
+      }
+      wake_.notify_one();
+    });
     thread_ = std::thread{[this] { run(); }};
   }
 }
@@ -84,7 +91,7 @@ void HistoryWorker::append(std::shared_ptr<const HistoryEntries> batch) {
             queued_entries_.fetch_sub(count, std::memory_order_relaxed);
             // Release: pairs with appended(); the sizes say what was hashed by then.
             appended_.fetch_add(1, std::memory_order_release);
-            return flush_when_due();
+            return advance_flush();
           },
           bytes});
 }
@@ -114,11 +121,9 @@ Status HistoryWorker::settle() {
   auto done = std::make_shared<std::promise<Status>>();
   std::future<Status> flushed = done->get_future();
   submit({.work =
-              [this, done = std::move(done)] {
-                const Status status = history_->flush();
-                fail(status);  // Before whoever waits may look.
-                done->set_value(status);
-                return status;
+              [this, done = std::move(done)]() mutable {
+                waiting_for_next_.push_back(std::move(done));
+                return advance_flush();
               },
           .awaited = true});
   flushed.wait();
@@ -175,8 +180,54 @@ Status HistoryWorker::failure() const {
   return failure_;
 }
 
-Status HistoryWorker::flush_when_due() {
-  return history_->flush_due() ? history_->flush() : Status{};
+// Takes note of what was written, and begins what is due or waited for. Where as much again has
+// come together while the store writes, it is slower than what comes, and is waited for.
+Status HistoryWorker::advance_flush() {
+  const bool due = history_->flush_due();
+  if (writing_ != nullptr && (due || writing_->written())) {
+    GCOORD_TRY_STATUS(end_flush());
+  }
+  return writing_ == nullptr && (due || !waiting_for_next_.empty()) ? begin_flush() : Status{};
+}
+
+Status HistoryWorker::begin_flush() {
+  auto flush = history_->begin_flush();
+  if (!flush.ok()) {
+    answer(waiting_for_next_, flush.status());
+    return flush.status();
+  }
+  writing_ = std::move(flush).value();
+  waiting_for_it_ = std::move(waiting_for_next_);
+  waiting_for_next_.clear();
+  if (writing_ == nullptr) {
+    answer(waiting_for_it_, {});
+    return {};
+  }
+  if (writer_ != nullptr) {
+    writer_->begin(writing_);
+    return {};
+  }
+  static_cast<void>(writing_->write(history_->store()));
+  return end_flush();
+}
+
+// History has ended it already where it had to wait for it itself.
+Status HistoryWorker::end_flush() {
+  const Status status = writing_->wait();
+  if (status.ok() && history_->leaving() == writing_) {
+    history_->end_flush();
+  }
+  writing_ = nullptr;
+  answer(waiting_for_it_, status);
+  return status;
+}
+
+void HistoryWorker::answer(Waiters& waiters, const Status& status) {
+  fail(status);  // Before whoever waits may look.
+  for (const auto& each : waiters) {
+    each->set_value(status);
+  }
+  waiters.clear();
 }
 
 Status HistoryWorker::prune_some() {
@@ -188,15 +239,7 @@ Status HistoryWorker::prune_some() {
 void HistoryWorker::work_on(std::unique_lock<std::mutex>& lock) {
   Task task = std::move(tasks_.front());
   tasks_.pop_front();
-  Status status;
-  if (failure_.ok()) {
-    lock.unlock();
-    status = task.work();
-    lock.lock();
-  }
-  if (failure_.ok()) {
-    failure_ = status;
-  }
+  do_unlocked(lock, task.work);
   queued_bytes_ -= task.bytes;
   room_.notify_all();
   lock.unlock();
@@ -208,24 +251,44 @@ void HistoryWorker::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, std::chrono::milliseconds(kKeepIntervalMs), [this] {
-      return stopping_ || !tasks_.empty();
+      return stopping_ || !tasks_.empty() || (writing_ != nullptr && writing_->written());
     });
     for (std::size_t left = tasks_.size(); left > 0 && !stopping_; --left) {
       work_on(lock);
     }
     nap(lock);
+    do_unlocked(lock, [this] { return advance_flush(); });
     const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
     // Clocks may be set back.
     const bool due = now_ms - kept_ms_ >= kKeepIntervalMs;
-    if (!stopping_ && failure_.ok() && due) {
+    if (!stopping_ && due) {
       kept_ms_ = now_ms;
-      lock.unlock();
-      Status status = prune_some();
-      lock.lock();
-      failure_ = status;
+      do_unlocked(lock, [this] { return prune_some(); });
+    }
+    if (!failure_.ok()) {
+      break_promises();
     }
   }
   tasks_.clear();
+  break_promises();
+}
+
+// Nothing after a failure.
+void HistoryWorker::do_unlocked(std::unique_lock<std::mutex>& lock,
+                                const std::function<Status()>& work) {
+  if (!failure_.ok()) {
+    return;
+  }
+  lock.unlock();
+  const Status status = work();
+  lock.lock();
+  failure_ = failure_.ok() ? status : failure_;
+}
+
+// Whoever waits for a flush hears that there will be none.
+void HistoryWorker::break_promises() {
+  waiting_for_it_.clear();
+  waiting_for_next_.clear();
 }
 
 void HistoryWorker::tell_metrics() {

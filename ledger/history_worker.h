@@ -1,8 +1,9 @@
 // The thread that hashes and keeps history, so that no turn does.
 //
-// A turn hands over what it applied and goes on; the thread hashes it, writes to the store when
-// enough has come together, and prunes. It is not woken for every turn: having worked it naps a
-// moment and then takes what has come meanwhile. settle() is what makes a checkpoint wait:
+// A turn hands over what it applied and goes on; the thread hashes it, has it written to the store
+// when enough has come together, and prunes. It is not woken for every turn: having worked it naps
+// a moment and then takes what has come meanwhile. Another thread writes (flush_writer.h), so that
+// trees grow while a million shards go to the disk. settle() is what makes a checkpoint wait:
 // everything handed over before is durable when it returns. With StorageDriver::Owner there is no
 // thread: each call does its work at once, which is what a simulation wants.
 //
@@ -13,6 +14,7 @@
 
 #include "common/metrics.h"
 #include "common/status.h"
+#include "ledger/flush_writer.h"
 #include "ledger/history.h"
 #include "ledger/history_keeping.h"
 #include "ledger/history_pruning.h"
@@ -95,6 +97,7 @@ class HistoryWorker {
   };
 
   struct Pruning;
+  using Waiters = std::vector<std::shared_ptr<std::promise<Status>>>;
 
   void submit(Task task);
   Status prune_on(const std::shared_ptr<Pruning>& pruning);
@@ -102,7 +105,12 @@ class HistoryWorker {
   void fail(const Status& status);
   void nap(std::unique_lock<std::mutex>& lock);
   void work_on(std::unique_lock<std::mutex>& lock);
-  Status flush_when_due();
+  void do_unlocked(std::unique_lock<std::mutex>& lock, const std::function<Status()>& work);
+  void break_promises();
+  Status advance_flush();
+  Status begin_flush();
+  Status end_flush();
+  void answer(Waiters& waiters, const Status& status);
   Status prune_some();
   void tell_metrics();
 
@@ -119,7 +127,10 @@ class HistoryWorker {
   Gauge* pending_bytes_ = nullptr;
   Gauge* lag_ = nullptr;
   HistoryCounts told_;
-  std::uint64_t kept_ms_ = 0;  // Of the thread: when it pruned last.
+  std::uint64_t kept_ms_ = 0;  // Of the thread, as the next three: when it pruned last.
+  std::shared_ptr<HistoryFlush> writing_;
+  Waiters waiting_for_it_;    // For the flush that is being written,
+  Waiters waiting_for_next_;  // or for one that begins from now on.
 
   mutable std::mutex mutex_;  // Guards all below.
   std::condition_variable wake_;
@@ -129,6 +140,7 @@ class HistoryWorker {
   Status failure_;
   bool napping_ = false;
   bool stopping_ = false;
+  std::unique_ptr<FlushWriter> writer_;  // With a thread only; ends after it.
   std::thread thread_;
 };
 

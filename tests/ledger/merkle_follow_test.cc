@@ -19,11 +19,11 @@ constexpr std::uint32_t kPressing = 48;
 // Leaf i of a shard is the hash of its number and i.
 struct ListedLog {
   const std::vector<std::uint64_t>* decided_to;
-  std::vector<std::uint64_t>* hashed_to;
+  std::uint64_t* hashed_to;  // The table's sizes.
 
   std::uint64_t decided(std::uint32_t shard) const { return (*decided_to)[shard]; }
 
-  void hashed(std::uint32_t shard, std::uint64_t size) const { (*hashed_to)[shard] = size; }
+  void hashed(std::uint32_t shard, std::uint64_t size) const { hashed_to[shard] = size; }
 
   Sha256Words leaf(std::uint32_t shard, std::uint64_t index) const {
     std::byte record[kOneBlockRecordBytes]{};
@@ -52,15 +52,17 @@ struct MerkleFollow : testing::Test {
 
   // The leaves that visit number `number` of the chunk that begins with `first` hashes.
   std::uint32_t visit(std::uint32_t first, std::uint32_t number, bool all = false) {
-    return follow_chunk(
-        follower, ListedLog{&decided, &hashed}, {first, number, all}, follower.scratch[0], *shared);
+    return follow_chunk(follower,
+                        ListedLog{&decided, follower.table.size},
+                        {first, number, all},
+                        follower.scratch[0],
+                        *shared);
   }
 
   OwnedColumns columns;
   MerkleFollower follower;
   std::unique_ptr<FollowBlock> shared = std::make_unique<FollowBlock>();
   std::vector<std::uint64_t> decided = std::vector<std::uint64_t>(kShards, 0);
-  std::vector<std::uint64_t> hashed = std::vector<std::uint64_t>(kShards, 0);
 };
 
 TEST_F(MerkleFollow, AChunkWaitsUntilItIsWorthAPass) {
@@ -79,12 +81,12 @@ TEST_F(MerkleFollow, AShardThatPressesTakesItsChunkAlongOnceAndNoOther) {
   EXPECT_EQ(visit(0, 1), 0u);
   decided[0] = kPressing;
   decided[1] = 1;
-  EXPECT_EQ(visit(0, 2), kPressing + 1);
+  EXPECT_EQ(visit(0, 2), kFollowRunMax + 1);
   EXPECT_EQ(visit(kMerkleBlockRuns, 3), 0u);
   decided[0] += 1;  // Nothing presses any more: what it was pressed to before is past.
   EXPECT_EQ(visit(0, 4), 0u);
-  EXPECT_EQ(hashed[0], kPressing);
-  EXPECT_EQ(hashed[1], 1u);
+  EXPECT_EQ(follower.table.size[0], kFollowRunMax);
+  EXPECT_EQ(follower.table.size[1], 1u);
 }
 
 TEST_F(MerkleFollow, AShardWithMoreThanAPassTakesIsNotForgotten) {
@@ -92,7 +94,7 @@ TEST_F(MerkleFollow, AShardWithMoreThanAPassTakesIsNotForgotten) {
   std::uint32_t number = 0;
   for (std::uint32_t pass = 1; pass <= 3; ++pass) {
     EXPECT_EQ(visit(0, ++number), kFollowRunMax);
-    EXPECT_EQ(hashed[5], pass * kFollowRunMax);
+    EXPECT_EQ(follower.table.size[5], pass * kFollowRunMax);
   }
   EXPECT_EQ(visit(0, ++number), 0u) << "what is left can wait";
   EXPECT_EQ(visit(0, ++number, true), kPressing - kFollowRunMax);

@@ -47,6 +47,8 @@ def look(cluster: Cluster, begin: float) -> dict:
                      "entries": int(series.get("gcoord_ledger_history_entries_total", 0)),
                      "entries_pruned": int(series.get("gcoord_ledger_history_pruned_total", 0)),
                      "heads": int(series.get("gcoord_server_publication_size", 0)),
+                     "heads_published": int(series.get("gcoord_server_publication_published_size", 0)),
+                     "heads_compared": int(series.get("gcoord_server_publication_heads_compared_total", 0)),
                      "heads_first": int(series.get("gcoord_server_publication_first", 0))})
     return {"second": round(time.monotonic() - begin, 1), "nodes": rows}
 

@@ -12,8 +12,10 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::size_t kLeavesAtOnce = 256;  // As a TreeReader gives them.
-// Heads compared in one call: some milliseconds of reading.
-constexpr std::size_t kComparedAtOnce = 16 * kLeavesAtOnce;
+// Heads compared in one call: tens of milliseconds of reading on a busy node, in which no page of
+// the others is answered. A node that answers late is never among those that agree, has to compare
+// all that it was not asked about in time, and answers later still.
+constexpr std::size_t kComparedAtOnce = kLeavesAtOnce;
 constexpr std::uint64_t kFetchAgainMs = 100;
 // Runs of leaves that are agreed on, with others between them.
 constexpr std::size_t kAgreedMax = 4096;
@@ -171,7 +173,7 @@ void Publication::advance(std::uint64_t now_ms) {
   if (publisher_) {
     times_.ordered(state_.size(), port_.now_ms());
   }
-  compare();
+  const bool more = compare();
   vouch();
   publish();
   hunt();
@@ -190,7 +192,7 @@ void Publication::advance(std::uint64_t now_ms) {
   const bool signs = doubted_.empty() && done < state_.size();
   const bool waits = review_.waiting() || round_ || news || signs || compared_ < state_.size() ||
                      hunt_.busy() || !up_to_date();
-  due_ms_ = now_ms + (waits ? kStepMs : kRepeatMs);
+  due_ms_ = now_ms + (more ? 1 : waits ? kStepMs : kRepeatMs);
 }
 
 void Publication::answer_pages() {
@@ -282,10 +284,11 @@ std::uint64_t Publication::skip_agreed() {
 
 // Holds the ordered leaves against this node's own trees, in their order: what is behind is waited
 // for.
-void Publication::compare() {
+bool Publication::compare() {
   const ledger::TreeReader& log = port_.cluster_log();
   const std::uint64_t end = trusted_;
-  for (std::size_t done = 0; compared_ < end && done < kComparedAtOnce && !failed_;) {
+  std::size_t done = 0;
+  while (compared_ < end && done < kComparedAtOnce && !failed_) {
     const std::uint64_t stop = std::min(end, skip_agreed());
     if (compared_ >= stop) {
       break;
@@ -294,20 +297,23 @@ void Publication::compare() {
         static_cast<std::size_t>(std::min<std::uint64_t>(kLeavesAtOnce, stop - compared_));
     const auto entries = log.entries(compared_, count);
     if (!entries.ok()) {
-      return fail(entries.status());
+      fail(entries.status());
+      return false;
     }
     for (const auto& entry : entries.value()) {
       const auto head = ledger::decode_head(entry);
       if (!head.ok()) {
-        return fail(head.status());
+        fail(head.status());
+        return false;
       }
       if (!compare_leaf(head.value())) {
-        return;
+        return false;
       }
       ++compared_;
       ++done;
     }
   }
+  return done >= kComparedAtOnce;
 }
 
 // False: this node's tree is not that large yet.

@@ -175,7 +175,7 @@ class Publication {
   void fetch();
   void trust();
   bool append(std::span<const ledger::ShardHead> leaves);
-  void compare();
+  bool compare();
   void note_agreed(std::uint64_t begin, std::uint64_t end);
   std::uint64_t skip_agreed();
   bool compare_leaf(const ledger::ShardHead& head);

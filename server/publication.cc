@@ -283,7 +283,7 @@ std::uint64_t Publication::skip_agreed() {
 }
 
 // Holds the ordered leaves against this node's own trees, in their order: what is behind is waited
-// for.
+// for. True: there is more that need not be waited for.
 bool Publication::compare() {
   const ledger::TreeReader& log = port_.cluster_log();
   const std::uint64_t end = trusted_;

@@ -54,6 +54,30 @@ TEST(Publication, ManyShardsAtOnceTakeSeveralRounds) {
   EXPECT_LE(world.reference().size(), 3002u);
 }
 
+// A node that has thousands of heads to hold against its trees answers others in between: while it
+// does not, nothing that it has could be agreed with it, and it stays behind.
+TEST(Publication, ANodeThatComesBackComparesALittleAtATime) {
+  PublicationWorld world({.shard_count = 3000});
+  world.lead(1);
+  world.cut(3);
+  for (std::uint32_t shard = 0; shard < 3000; ++shard) {
+    world.decide(shard, std::to_string(shard));
+  }
+  world.run(5000);
+  ASSERT_GE(world.node(1).publication->view().published_size, 3000u);
+  world.mend(3);
+  std::uint64_t before = world.node(3).counter("heads_compared_total");
+  std::uint64_t most = 0;
+  for (std::uint32_t ms = 0; ms < 3000; ++ms) {
+    world.run(1);
+    const std::uint64_t now = world.node(3).counter("heads_compared_total");
+    most = std::max(most, now - before);
+    before = now;
+  }
+  EXPECT_GE(before, 3000u) << "and not one look in twenty milliseconds, while there is more";
+  EXPECT_LE(most, 256u);
+}
+
 TEST(Publication, GoesOnOverLossLagAndRestarts) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const std::uint32_t node_count = seed % 2 == 0 ? 3 : 5;

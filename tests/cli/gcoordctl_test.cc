@@ -38,7 +38,7 @@ TEST_F(GcoordctlTest, AnAcquiredLockIsCheckedReleasedAndThenStale) {
   EXPECT_EQ(ctl_.json({"lock", "check", "a", "--token", token}, 1)["verdict"], "STALE");
 }
 
-TEST_F(GcoordctlTest, TryOnAHeldLockExitsWithConflict) {
+TEST_F(GcoordctlTest, L1TryOnAHeldLockExitsWithConflict) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   const auto error = ctl_.json({"lock", "acquire", "a", "--try"}, 6)["error"];
   EXPECT_EQ(error["code"], "GC6001");
@@ -271,7 +271,7 @@ TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
   EXPECT_GE(count, 2 * std::stoull(result["pairs"].get<std::string>()));
 }
 
-TEST_F(GcoordctlTest, SharedNamesAreLockedOneAtATime) {
+TEST_F(GcoordctlTest, L1SharedNamesAreLockedOneAtATime) {
   const auto result =
       ctl_.json({"bench", "lock", "--clients", "8", "--names", "shared", "--seconds", "1"});
   EXPECT_GT(std::stoull(result["pairs"].get<std::string>()), 0u);

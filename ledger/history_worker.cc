@@ -239,7 +239,7 @@ Status HistoryWorker::prune_some() {
 void HistoryWorker::work_on(std::unique_lock<std::mutex>& lock) {
   Task task = std::move(tasks_.front());
   tasks_.pop_front();
-  do_unlocked(lock, task.work);
+  work_unlocked(lock, task.work);
   queued_bytes_ -= task.bytes;
   room_.notify_all();
   lock.unlock();
@@ -257,13 +257,13 @@ void HistoryWorker::run() {
       work_on(lock);
     }
     nap(lock);
-    do_unlocked(lock, [this] { return advance_flush(); });
+    work_unlocked(lock, [this] { return advance_flush(); });
     const std::uint64_t now_ms = options_.wall_ms ? options_.wall_ms() : 0;
     // Clocks may be set back.
     const bool due = now_ms - kept_ms_ >= kKeepIntervalMs;
     if (!stopping_ && due) {
       kept_ms_ = now_ms;
-      do_unlocked(lock, [this] { return prune_some(); });
+      work_unlocked(lock, [this] { return prune_some(); });
     }
     if (!failure_.ok()) {
       break_promises();
@@ -274,8 +274,8 @@ void HistoryWorker::run() {
 }
 
 // Nothing after a failure.
-void HistoryWorker::do_unlocked(std::unique_lock<std::mutex>& lock,
-                                const std::function<Status()>& work) {
+void HistoryWorker::work_unlocked(std::unique_lock<std::mutex>& lock,
+                                  const std::function<Status()>& work) {
   if (!failure_.ok()) {
     return;
   }

@@ -105,7 +105,7 @@ class HistoryWorker {
   void fail(const Status& status);
   void nap(std::unique_lock<std::mutex>& lock);
   void work_on(std::unique_lock<std::mutex>& lock);
-  void do_unlocked(std::unique_lock<std::mutex>& lock, const std::function<Status()>& work);
+  void work_unlocked(std::unique_lock<std::mutex>& lock, const std::function<Status()>& work);
   void break_promises();
   Status advance_flush();
   Status begin_flush();

@@ -14,9 +14,9 @@ namespace {
 // operator's patience. Twice the same round does no harm, the log takes one.
 constexpr std::uint64_t kProposeAgainMs = 2000;
 // Entries that may be undecided at once: all of the largest round, 65,536 heads in three megabytes
-// of shard 0's log, three eighths of what a shard may have undecided, so that clients' entries there
-// find room. A million heads are 24,000 entries, and each flight of them waits for a turn and a
-// sync.
+// of shard 0's log, three eighths of what a shard may have undecided, so that clients' entries
+// there find room. A million heads are 24,000 entries, and each flight of them waits for a turn and
+// a sync.
 constexpr std::size_t kEntriesUnderWay = 1536;
 // Heads of a round that are read again before they are published: some milliseconds of reading, as
 // the last tile of a tree is hashed anew.

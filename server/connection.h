@@ -96,7 +96,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::size_t outstanding() const { return outstanding_ + parked_; }
 
-  // The front end's clock of activity, in its own unit.
+  // What sweeps know: whether something came since the last one, and at which one that was last so.
+  bool active = true;
   std::uint64_t active_at = 0;
   std::uint64_t blocked_since = 0;  // 0: the client reads.
 

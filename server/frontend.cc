@@ -134,7 +134,6 @@ void FrontEnd::on_accepted(asio::ip::tcp::socket socket) {
   ++here.generation;
   const ConnectionId id = make_id(place, here.generation);
   here.connection = std::make_shared<Connection>(id, std::move(socket), events_);
-  here.connection->active_at = now_ms_;
   ++connection_count_;
   accepted_->add();
   connections_->set(static_cast<std::int64_t>(connection_count_));
@@ -164,7 +163,7 @@ Connection* FrontEnd::find(ConnectionId id) const {
 void FrontEnd::on_request(Connection& connection,
                           const rpc::RequestSlot& request,
                           std::span<const std::byte> payload) {
-  connection.active_at = now_ms_;
+  connection.active = true;
   if (connection.welcomed()) {
     handler_(connection.id(), request, payload);
   } else {
@@ -275,7 +274,6 @@ bool FrontEnd::flush() {
 }
 
 void FrontEnd::sweep(std::uint64_t now_ms) {
-  now_ms_ = now_ms;
   for (std::size_t place = 0; place < places_.size(); ++place) {
     const std::shared_ptr<Connection> connection = places_[place].connection;
     if (connection == nullptr) {
@@ -283,6 +281,9 @@ void FrontEnd::sweep(std::uint64_t now_ms) {
     }
     if (connection->blocked() && connection->blocked_since == 0) {
       connection->blocked_since = now_ms;
+    }
+    if (std::exchange(connection->active, false)) {
+      connection->active_at = now_ms;
     }
     const std::uint64_t quiet_ms = now_ms - std::min(now_ms, connection->active_at);
     const bool late = !connection->welcomed() && quiet_ms > options_.hello_limit_ms;

@@ -109,7 +109,6 @@ class FrontEnd final : public ReplySink {
   std::uint16_t port_ = 0;
   bool accepting_ = false;
   bool stopping_ = false;
-  std::uint64_t now_ms_ = 0;  // Of the last sweep.
   std::vector<Place> places_;
   std::vector<std::uint32_t> free_;
   std::size_t connection_count_ = 0;

@@ -414,12 +414,27 @@ TEST_F(FrontEndTest, SilentConnectionsAreSweptAway) {
   rpc::FrameBuilder builder(rpc::FrameDirection::Requests);
   ASSERT_TRUE(welcome(welcomed, builder));
   ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 2; }));
-  frontend_->sweep(4'000);
-  EXPECT_EQ(frontend_->connection_count(), 2u);
+  frontend_->sweep(1'000);
   frontend_->sweep(6'000);
+  EXPECT_EQ(frontend_->connection_count(), 2u);
+  frontend_->sweep(6'001);
   EXPECT_EQ(frontend_->connection_count(), 1u);
   frontend_->sweep(700'000);
   EXPECT_EQ(frontend_->connection_count(), 0u);
+}
+
+// The node's clock is that of its machine, and it may have had no time for a sweep for long.
+TEST_F(FrontEndTest, AConnectionIsAsOldAsTheFirstSweepThatSeesIt) {
+  RawClient first = connect();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 1; }));
+  frontend_->sweep(90'000'000);
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "before the first sweep";
+  RawClient second = connect();
+  ASSERT_TRUE(pump_until([&] { return frontend_->connection_count() == 2; }));
+  frontend_->sweep(91'000'000);
+  EXPECT_EQ(frontend_->connection_count(), 1u) << "long after the last sweep";
+  rpc::FrameBuilder builder(rpc::FrameDirection::Requests);
+  EXPECT_TRUE(welcome(second, builder));
 }
 
 TEST_F(FrontEndTest, ARepliesConnectionMayBeGone) {

@@ -353,6 +353,11 @@ class TurnStripe {
       if (warp_ballot(again) != 0) {
         push_due(t_, again && (t_.node.flags[row] & kTurnQueued) == 0, row);
       }
+      if constexpr (Service::kTellsHost) {
+        if (meant && t_.desk.led_anew[place] != 0) {
+          t_.node.leaders.close(t_.stripe, row - t_.rows.first, t_.state.looks);
+        }
+      }
     }
     const std::uint64_t least =
         t_.place_count == 1 ? warp_broadcast(next.value, 0) : warp_least(next.value);

@@ -158,7 +158,8 @@ GCOORD_HD void store_own(const RowTurn<Service>& r,
     }
   }
   GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
-  r.store(out.own_entry.first, Service::noop(), 0);
+  const std::uint64_t tag = Service::kTellsHost ? own_term_tag(shard.hot().term) : 0;
+  r.store(out.own_entry.first, Service::noop(), tag);
 }
 
 // A snapshot that the step sends is the service as it is now: nothing was applied since.

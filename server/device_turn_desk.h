@@ -81,6 +81,7 @@ struct StripeDesk {
   std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
   std::uint8_t message_count[kTurnPlaces];
   std::uint8_t again[kTurnPlaces];
+  std::uint8_t led_anew[kTurnPlaces];  // Its word in the table of leaders is another one.
   TurnTally tally;
   std::uint32_t reply_count;
   std::uint32_t reply_room;  // Replies that this turn may give.
@@ -150,6 +151,7 @@ GCOORD_HD inline void open_place(StripeDesk& desk, std::uint32_t place, std::uin
   desk.proposal_count[place] = 0;
   desk.message_count[place] = 0;
   desk.again[place] = 0;
+  desk.led_anew[place] = 0;
 }
 
 // The row's place, made if there is room; kNoTurnPlace otherwise. All members, the same row.

@@ -57,6 +57,7 @@ Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
   }
   std::unique_ptr<ResidentNode> node{new ResidentNode(options, std::move(memory))};
   GCOORD_TRY_STATUS(node->carve());
+  GCOORD_TRY_STATUS(node->carve_leaders());
   GCOORD_TRY_STATUS(node->open_clients());
   return node;
 }
@@ -78,6 +79,20 @@ Status ResidentNode::carve() {
   stripes_ = carved.stripes;
   return registry_.source().write(reinterpret_cast<std::byte*>(carved.service.stripes),
                                   std::as_bytes(std::span{carved.stripes}));
+}
+
+Status ResidentNode::carve_leaders() {
+  const TurnShape& shape = options_.shape;
+  LeaderTable& leaders = view_.leaders;
+  leaders.stripe_pages = leader_pages(stripe_rows(shape));
+  const std::size_t pages = std::size_t{shape.stripe_count} * leaders.stripe_pages;
+  const std::size_t bytes = ColumnArena::bytes_for<std::uint64_t>(shape.shard_count) +
+                            ColumnArena::bytes_for<std::uint64_t>(pages);
+  GCOORD_TRY(const netcore::MemoryRange range, registry_.allocate(MemoryKind::Pinned, bytes));
+  RangeArena arena(range);
+  leaders.word = arena.column<std::uint64_t>(shape.shard_count);
+  leaders.page = arena.column<std::uint64_t>(pages);
+  return {};
 }
 
 Status ResidentNode::open_clients() {

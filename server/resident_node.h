@@ -4,7 +4,8 @@
 // Life: make() carves everything and opens the rings to this host; connect() gives it the channel
 // to each peer (in one process: join_resident; between processes: resident_join.h); view() is then
 // what kernels work with. Requests and what the node tells its host travel in lanes of pinned
-// memory, one per stripe, whose host ends are here.
+// memory, one per stripe, whose host ends are here. Who leads its rows stands in pinned memory,
+// too, which the host reads when it likes (view().leaders).
 //
 // A peer that is not there (yet, or any more) can be stood in for: a channel whose other end is
 // memory of this node that nobody reads. A channel is replaced by one of a greater epoch while
@@ -142,6 +143,7 @@ class ResidentNode {
 
   void begin(Lane& lane, const TurnReply& reply);
   Status carve();
+  Status carve_leaders();
   Status open_clients();
 
   ResidentNodeOptions options_;

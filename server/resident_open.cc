@@ -208,8 +208,7 @@ Status ResidentEngine::open_node() {
   }
   node_ = std::move(made).value();
   requests_ = std::make_unique<ResidentRequests>(*node_);
-  rows_ =
-      std::make_unique<ResidentRows>(options.self, options.shape.shard_count, service_, *requests_);
+  rows_ = std::make_unique<ResidentRows>(*node_, service_, *requests_);
   probe_ = std::make_unique<ResidentProbe>(options.shape.stripe_count, *requests_);
   if (product_.empty()) {
     turn_ = make_host_turn(*node_);

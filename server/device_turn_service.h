@@ -49,6 +49,7 @@
 #include "common/ids.h"
 #include "netcore/slot.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gcoord::server {
@@ -86,14 +87,23 @@ enum class TurnVerdict : std::uint32_t {
   Store = 8,      // To be made durable, then acknowledged: device_turn_store.h.
   // Leadership is being handed over, and nothing was appended; try again.
   Transferring = 9,
+  // Of a service that tells its host all: no-ops that were decided and applied in several rows, in
+  // one slot (ToldNoops).
+  Noops = 10,
 };
 
 // What is told of the first entry of a term that this node leads has a tag of its own, in place of
-// a request's: this bit and the term. Once it is applied, so is all that was acknowledged before.
+// a request's: this bit and the term's low half. Once it is applied, so is all that was
+// acknowledged before.
 inline constexpr std::uint64_t kOwnTermTag = std::uint64_t{1} << 62;
 
+// What tags and slots have room for of a term: enough to tell it from those of years before.
+GCOORD_HD constexpr std::uint32_t low_term(Term term) {
+  return static_cast<std::uint32_t>(term.value);
+}
+
 GCOORD_HD constexpr std::uint64_t own_term_tag(Term term) {
-  return kOwnTermTag | (term.value & (kOwnTermTag - 1));
+  return kOwnTermTag | low_term(term);
 }
 
 // No request's: those count up from 1.
@@ -114,5 +124,25 @@ struct alignas(64) TurnReply {
 };
 
 static_assert(sizeof(TurnReply) == netcore::kSlotBytes);
+
+// A no-op of one row.
+struct ToldNoop {
+  std::uint32_t row = 0;
+  std::uint32_t own_term = 0;  // The term that this node led and began with it; 0: another's.
+  LogIndex index;
+};
+
+inline constexpr std::uint32_t kNoopsPerSlot = 3;
+
+// One slot to a client, in place of a TurnReply. When a node is lost a third of all rows begin a
+// term, and each would be two slots.
+struct alignas(64) ToldNoops {
+  std::uint32_t count = 0;
+  TurnVerdict verdict = TurnVerdict::Noops;  // Where TurnReply has it.
+  ToldNoop noop[kNoopsPerSlot];
+};
+
+static_assert(sizeof(ToldNoops) == netcore::kSlotBytes);
+static_assert(offsetof(ToldNoops, verdict) == offsetof(TurnReply, verdict));
 
 }  // namespace gcoord::server

@@ -1,10 +1,10 @@
 // What a stripe tells its host, for services that tell it all (TurnReply; kTellsHost).
 //
-// Two slots for a decided entry: the reply, then the entry. One for a snapshot that took a row's
-// place, which the row owes (its flags) until there is room. Called by the one thread that has the
-// row, after its step; in the order in which the host must hear: a snapshot before the entries
-// behind it. Nothing is dropped: without room the row is turned again. Who leads a row finds its
-// way beside the ring (leader_table.h). Host and device.
+// Two slots for a decided entry: the reply, then the entry; a third of one for a no-op. One for a
+// snapshot that took a row's place, which the row owes (its flags) until there is room. Called by
+// the one thread that has the row, after its step; in the order in which the host must hear: a
+// snapshot before the entries behind it. Nothing is dropped: without room the row is turned again.
+// Who leads a row finds its way beside the ring (leader_table.h). Host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -56,6 +56,27 @@ GCOORD_HD void tell_leader(const RowTurn& r, std::uint64_t before, consensus::Sh
     r.node.leaders.tell(r.row, word);
     r.desk.led_anew[r.place] = 1;
   }
+}
+
+// Tells a no-op together with those of other rows: a slot for three of them, in front of all that
+// the turn tells besides. So it must be the first thing that this turn tells of its row. False: it
+// is not, or there is no room, and it is to be told by itself.
+template <typename RowTurn>
+GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
+  const std::uint64_t tag = r.node.origin_of(r.row, index);
+  const bool alone = (tag == 0 || is_own_term(tag)) && r.desk.noop_room != 0 &&
+                     (r.node.flags[r.row] & kTurnInstallOwed) == 0;
+  if (!alone || !r.node.service.is_noop(r.node.entry(r.row, index))) {
+    return false;
+  }
+  const std::uint32_t at = relaxed_add(r.desk.noop_count, 1);
+  GCOORD_ASSERT(at < kTurnPlaces);  // One of each row.
+  ToldNoop& noop = r.scratch.noops[at / kNoopsPerSlot].noop[at % kNoopsPerSlot];
+  noop.row = r.row;
+  noop.own_term = tag == 0 ? 0 : static_cast<std::uint32_t>(tag);
+  noop.index = index;
+  relaxed_add(r.desk.tally.applied, 1);
+  return true;
 }
 
 // Executes one decided entry and tells the host. False: later, for want of room or of the service.

@@ -19,6 +19,7 @@
 #include "consensus/packed_table.h"
 #include "netcore/gpu_channel_device.h"
 #include "netcore/slot.h"
+#include "server/device_turn_service.h"
 #include "server/device_turn_trees.h"
 #include "server/leader_table.h"
 
@@ -46,6 +47,9 @@ inline constexpr std::uint32_t kTurnMessages = 2 * kTurnPeers + 1;
 // Client requests that one row takes in one turn, and replies that one group gives in it.
 inline constexpr std::uint32_t kTurnProposals = 8;
 inline constexpr std::uint32_t kTurnReplies = 128;
+
+// Slots before them for no-ops: each row of a turn has one at most.
+inline constexpr std::uint32_t kNoopSlots = (kTurnPlaces + kNoopsPerSlot - 1) / kNoopsPerSlot;
 
 // Sizes of a node. The same on all nodes of a cluster but for the service.
 struct TurnShape {
@@ -178,6 +182,7 @@ struct StripeScratch {
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot request[kTurnSlots];
   netcore::Slot reply[kTurnReplies];
+  ToldNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
 };

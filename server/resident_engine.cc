@@ -216,18 +216,20 @@ Result<std::size_t> ResidentEngine::store(std::uint64_t now_ms) {
   return done;
 }
 
-// Lanes where somebody waits first, and all that is in them: so what was decided for a client
-// before this node ceased to lead is answered before follow() ends the rest.
+// Lanes where somebody waits first; and where a term is over all that is in the lane, so that what
+// was decided for a client before is answered before follow() ends the rest.
 Result<std::size_t> ResidentEngine::listen() {
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }
   rows_->look();
   const std::uint32_t lanes = node_->options().shape.stripe_count;
+  const std::uint32_t whole = node_->options().client_slots * kNoopsPerSlot;
   std::size_t told = 0;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     if (requests_->awaits(lane)) {
-      GCOORD_TRY(const std::uint32_t heard, hear(lane, node_->options().client_slots));
+      const std::uint32_t most = rows_->is_ending(lane) ? whole : kToldPerLane;
+      GCOORD_TRY(const std::uint32_t heard, hear(lane, most));
       told += heard;
     }
   }

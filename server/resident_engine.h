@@ -73,7 +73,7 @@ constexpr std::uint64_t host_patience_ms(const EngineOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms / 2;
 }
 
-// The most that the tables of a resident node are sized for: 64 K locks in each of 16 stripes.
+// The most that the tables of a resident node are sized for, over all stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
 class ResidentEngine final : public NodeEngine, private netcore::Sink {

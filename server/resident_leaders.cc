@@ -51,7 +51,7 @@ const std::vector<ResidentLeaders::Change>& ResidentLeaders::look() {
   const auto pages = static_cast<std::uint32_t>(seen_.size());
   std::uint32_t taken = 0;
   std::uint32_t looked = 0;
-  for (; looked < pages && taken < kLookPagesMax; ++looked) {
+  for (; looked < pages && taken < kLookPagesMax && changes_.size() < kLookChangesMax; ++looked) {
     const std::uint32_t page =
         next_page_ + looked < pages ? next_page_ + looked : next_page_ + looked - pages;
     // Before the words: what is stored behind this is found by the next look.

@@ -50,7 +50,7 @@ struct ResidentNodeOptions {
 };
 
 // What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
-// be stored with a Store.
+// be stored with a Store. A no-op that came with others says nothing of state hash and room.
 struct ToldSlot {
   TurnReply reply;
   locks::LockEntry entry;
@@ -136,12 +136,16 @@ class ResidentNode {
     netcore::LaneReceiver from;
     std::uint32_t missing = 0;  // Entries that follow what came, and have not.
     ToldSlot told;
+    ToldNoops noops;  // That came together, and how many of them were given on.
+    std::uint32_t noops_given = 0;
   };
 
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory)
       : options_(options), registry_(std::move(memory)) {}
 
-  void begin(Lane& lane, const TurnReply& reply);
+  static void begin(Lane& lane, const TurnReply& reply);
+  static void begin_noops(Lane& lane, const ToldNoops& noops);
+  static ToldSlot next_noop(Lane& lane);
   Status carve();
   Status carve_leaders();
   Status open_clients();

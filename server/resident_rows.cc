@@ -1,7 +1,6 @@
 #include "server/resident_rows.h"
 
 #include "common/device_errors.h"
-#include "server/device_turn_tell.h"
 #include "server/engine_errors.h"
 #include "server/lock_turn_service.h"
 #include "server/log_record.h"
@@ -23,16 +22,33 @@ Status difference(const ToldSlot& told, std::uint64_t own) {
           kDeviceFailed};
 }
 
+// Whether a term that was led here is over.
+bool ends(const LeaderWord& before, const LeaderWord& now) {
+  return before.leads() && (!now.leads() || before.term != now.term);
+}
+
 }  // namespace
 
 ResidentRows::ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests)
     : service_(service),
       requests_(requests),
       leaders_(node.options().self, node.options().shape, node.view().leaders),
+      ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
       rows_(node.options().shape.shard_count) {}
 
 // --- Who leads
+
+void ResidentRows::look() {
+  std::fill(ending_.begin(), ending_.end(), false);
+  changes_ = &leaders_.look();
+  for (const ResidentLeaders::Change& change : *changes_) {
+    if (ends(leaders_.known(change.shard), change.word)) {
+      const std::uint32_t lane = requests_.lane_of(change.shard);
+      ending_[lane] = ending_[lane] || requests_.awaits(lane);
+    }
+  }
+}
 
 bool ResidentRows::follow() {
   const auto* const changes = std::exchange(changes_, nullptr);
@@ -50,7 +66,7 @@ bool ResidentRows::follow() {
 void ResidentRows::follow(const ResidentLeaders::Change& change) {
   const LeaderWord before = leaders_.known(change.shard);
   const LeaderWord& now = change.word;
-  const bool ended = before.leads() && (!now.leads() || before.term != now.term);
+  const bool ended = ends(before, now);
   leaders_.set(change);
   if (ended) {
     end_all(change.shard);
@@ -79,7 +95,8 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
       return {};
     case TurnVerdict::Committed:
     case TurnVerdict::Told:
-      if (done_of(told.reply.result) != LockTurnDone::Absent) {
+      if (done_of(told.reply.result) != LockTurnDone::Absent &&
+          !LockTurnService::is_noop(told.entry)) {
         requests_.note_room(lane, room_of(told.reply.result));
       }
       return take_entry(told);
@@ -90,6 +107,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
       take_refusal(told.reply);
       return {};
     case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
+    case TurnVerdict::Noops:  // Taken apart by ResidentNode::pull().
     case TurnVerdict::None:
       break;
   }
@@ -146,8 +164,8 @@ void ResidentRows::take_refusal(const TurnReply& told) {
 
 // An earlier term's may be told late, when it is decided by the entry of a later one.
 void ResidentRows::note_own_term(const TurnReply& told) {
-  if (told.tag == own_term_tag(told.term)) {
-    rows_[told.shard.value].own_term = told.term;
+  if (is_own_term(told.tag)) {
+    rows_[told.shard.value].own_term = static_cast<std::uint32_t>(told.tag);
     rows_[told.shard.value].own_index = told.index;
   }
 }
@@ -236,6 +254,9 @@ Status ResidentRows::apply(const ToldSlot& told) {
     note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
     return {};
   }
+  if (LockTurnService::is_noop(told.entry)) {
+    return {};  // Which changed nothing; and with others it says no hash.
+  }
   const std::uint64_t own = service_.state_hash(shard);
   counts_.compared += kind == ToldKind::Command ? 1 : 0;
   return own == told.reply.result.word[0] ? Status{} : difference(told, own);
@@ -262,7 +283,7 @@ ShardView ResidentRows::view(ShardId shard) const {
   view.applied = row.applied;
   view.durable = row.applied;
   // The word may be ahead of the ring, and so of the copy.
-  view.lease = word.leads() && row.own_term == word.term && row.applied >= row.own_index;
+  view.lease = word.leads() && row.own_term == low_term(word.term) && row.applied >= row.own_index;
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     view.configuration.node[slot] = NodeId{slot + 1};
     view.configuration.weight[slot] = 1;

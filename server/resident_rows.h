@@ -49,11 +49,14 @@ class ResidentRows {
   void begin_forgotten() { leaders_.begin_forgotten(); }
 
   // --- Who leads, in two halves: look() finds what the table says anew, then the caller takes from
-  // the ring what was told before, at least in lanes where somebody waits, and follow() lets it
+  // the ring what was told before, at least where requests are about to end, and follow() lets it
   // take effect: requests of a shard that is not led here any more end, and the service is told
   // where leadership began or ended.
 
-  void look() { changes_ = &leaders_.look(); }
+  void look();
+
+  // Whether what was found will end requests of the lane: then all that is in it comes first.
+  bool is_ending(std::uint32_t lane) const { return ending_[lane]; }
 
   // Whether anything took effect.
   bool follow();
@@ -113,8 +116,8 @@ class ResidentRows {
  private:
   struct Row {
     LogIndex applied;
-    Term own_term;       // The last term led here whose first entry was told,
-    LogIndex own_index;  // and where that entry stands.
+    LogIndex own_index;          // Of the first entry of a term led here, as told last,
+    std::uint32_t own_term = 0;  // and which term that was (low_term).
     bool absent = false;
   };
 
@@ -145,6 +148,7 @@ class ResidentRows {
   ResidentRequests& requests_;
   ResidentLeaders leaders_;
   const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
+  std::vector<bool> ending_;                                       // By lane.
   ToldCommands commands_;
   ResidentUse use_;
   std::vector<Row> rows_;

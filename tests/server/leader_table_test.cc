@@ -166,6 +166,20 @@ TEST(ResidentLeaders, ALookTakesAPartAndTheNextOneGoesOnBehindIt) {
   }
 }
 
+TEST(ResidentLeaders, ALookThatFoundManyChangesTakesNoFurtherPage) {
+  constexpr std::uint32_t kMax = ResidentLeaders::kLookChangesMax;
+  Table device(kMax + 8 * kLeaderPageRows);
+  ResidentLeaders leaders(NodeId{1}, device.shape, device.table);
+  for (std::uint32_t row = 0; row < device.shape.shard_count; ++row) {
+    device.tell(row, word_of(Role::Leader, 1, 1));
+  }
+  const std::size_t first = follow(leaders);
+  EXPECT_GE(first, kMax);
+  EXPECT_LT(first, kMax + kLeaderPageRows);
+  EXPECT_EQ(follow(leaders), device.shape.shard_count - first);
+  EXPECT_EQ(leaders.leader_count(), device.shape.shard_count);
+}
+
 TEST(ResidentLeaders, CountsFollowWhatIsKnown) {
   Table device(8);
   ResidentLeaders leaders(NodeId{3}, device.shape, device.table);

@@ -187,9 +187,9 @@ class TurnStripe {
     scan_deadlines(t_);
     ++t_.state.looks;
     if constexpr (Service::kTellsHost) {
-      const std::uint32_t room = replies_.credit_up_to(kTurnReplies);
+      const std::uint32_t room = replies_.credit_up_to(kTurnReplies + kNoopSlots);
       if (warp_rank() == 0) {
-        t_.desk.reply_room = room < kTurnReplies ? room : kTurnReplies;
+        divide_room(t_.desk, room);
       }
       warp_sync();
     }
@@ -343,6 +343,11 @@ class TurnStripe {
 
   // Clients first: who waits for an answer waits for nothing else.
   GCOORD_HD void say() {
+    if constexpr (Service::kTellsHost) {
+      if (t_.desk.noop_count != 0) {
+        send_noops(t_, replies_);
+      }
+    }
     if (t_.desk.reply_count != 0) {
       send_replies(t_, replies_);
     }
@@ -367,6 +372,11 @@ class TurnStripe {
       next = meant ? min_id(next, t_.desk.deadline[place]) : next;
       if (warp_ballot(again) != 0) {
         push_due(t_, again && (t_.node.flags[row] & kTurnQueued) == 0, row);
+      }
+      if constexpr (Service::kTellsHost) {
+        if (meant && t_.desk.led_anew[place] != 0) {
+          t_.node.leaders.close(t_.stripe, row - t_.rows.first, t_.state.looks);
+        }
       }
     }
     const std::uint64_t least =

@@ -158,7 +158,8 @@ GCOORD_HD void store_own(const RowTurn<Service>& r,
     }
   }
   GCOORD_ASSERT(out.own_entry.kind == consensus::EntryKind::Noop);
-  r.store(out.own_entry.first, Service::noop(), 0);
+  const std::uint64_t tag = Service::kTellsHost ? own_term_tag(shard.hot().term) : 0;
+  r.store(out.own_entry.first, Service::noop(), tag);
 }
 
 // A snapshot that the step sends is the service as it is now: nothing was applied since.
@@ -217,17 +218,22 @@ GCOORD_HD bool note_configured(const RowTurn<Service>& r, LogIndex index) {
   return false;
 }
 
-// Whether decided entries are left for the next turn, or a configuration is to be told of.
+// Whether decided entries are left for the next turn, or a configuration is to be told of. `told`:
+// the turn has told something of the row already.
 template <typename Service>
 GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
                              const consensus::Hot& hot,
-                             const consensus::ApplyRequest& request) {
+                             const consensus::ApplyRequest& request,
+                             bool told) {
   LogIndex& applied = r.node.applied[r.row];
   const LogIndex before = applied;
   LogIndex index = before;
   const LogIndex last = min_id(request.last, before + kTurnApply);
   bool configured = false;
   if constexpr (Service::kTellsHost) {
+    if (index < last && !told && apply_together(r, index + 1)) {
+      index = index + 1;
+    }
     while (index < last && !configured && apply_and_tell(r, hot, index + 1)) {
       index = index + 1;
       configured = note_configured(r, index);
@@ -276,12 +282,13 @@ GCOORD_HD void carry_out(const RowTurn<Service>& r,
   }
   store_new(r, hot, in, out);
   bool again = out.again != 0;
+  bool stages = false;
   if constexpr (Service::kTellsHost) {
-    const bool stages = out.storage.present != 0 && desk.reading.input.stored_at_once == 0;
+    stages = out.storage.present != 0 && desk.reading.input.stored_at_once == 0;
     again = (stages && !stage(r, shard, out.storage)) || again;
   }
   if (out.apply.first.value != 0) {
-    const bool left = apply_decided(r, hot, out.apply);
+    const bool left = apply_decided(r, hot, out.apply, stages);
     if (left) {
       // To be asked for again: the step takes "applied up to 0" for no news, so a row whose very
       // first entry found no room would wait for ever.

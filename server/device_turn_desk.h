@@ -82,9 +82,12 @@ struct StripeDesk {
   std::uint8_t proposal[kTurnPlaces][kTurnProposals];  // Numbers of requests.
   std::uint8_t message_count[kTurnPlaces];
   std::uint8_t again[kTurnPlaces];
+  std::uint8_t led_anew[kTurnPlaces];  // Its word in the table of leaders is another one.
   TurnTally tally;
   std::uint32_t reply_count;
   std::uint32_t reply_room;  // Replies that this turn may give.
+  std::uint32_t noop_count;
+  std::uint32_t noop_room;  // No-ops that it may tell together.
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -120,6 +123,8 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.tally = TurnTally{};
     t.desk.reply_count = 0;
     t.desk.reply_room = kTurnReplies;
+    t.desk.noop_count = 0;
+    t.desk.noop_room = 0;
     t.node.service.begin_turn(t.stripe);
   }
   warp_sync();
@@ -151,6 +156,7 @@ GCOORD_HD inline void open_place(StripeDesk& desk, std::uint32_t place, std::uin
   desk.proposal_count[place] = 0;
   desk.message_count[place] = 0;
   desk.again[place] = 0;
+  desk.led_anew[place] = 0;
 }
 
 // The row's place, made if there is room; kNoTurnPlace otherwise. All members, the same row.
@@ -219,6 +225,15 @@ GCOORD_HD inline std::uint32_t reserve_replies(StripeDesk& desk,
     write_reply(scratch, k, TurnReply{});
   }
   return kTurnReplies;
+}
+
+// Divides what a client leaves room for. No-ops have their part only where enough is left beside it
+// for whatever else a row may tell at once.
+GCOORD_HD inline void divide_room(StripeDesk& desk, std::uint32_t room) {
+  const bool both = room >= kTurnReplies / 2;
+  const std::uint32_t rest = both ? room - kNoopSlots : room;
+  desk.noop_room = both ? kTurnPlaces : 0;
+  desk.reply_room = rest < kTurnReplies ? rest : kTurnReplies;
 }
 
 // A refusal that is dropped if there is no room: the client asks again. By a member of a group, or

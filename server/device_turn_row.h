@@ -300,10 +300,8 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   const std::uint32_t wide_place = consensus::load_row(r.node.table, r.row, shard);
   const consensus::Role before = hot.role;
-  const Term term_before = hot.term;
-  const NodeId leader_before = hot.leader;
   const LogIndex applied_before = log.applied;
-  const std::uint64_t standing_before = standing_of(shard);
+  const std::uint64_t word_before = leader_word_of(shard);
   const std::uint32_t room = page_room(r.node, log);
   consensus::InboxHead in;
   consensus::Configuration configuration;
@@ -314,10 +312,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   if constexpr (Service::kTellsHost) {
-    if (hot.role != before || hot.term != term_before || hot.leader != leader_before ||
-        standing_of(shard) != standing_before) {
-      r.owe(kTurnRoleOwed);
-    }
+    tell_leader(r, word_before, shard);
   }
   store_snapshot(r, out);
   store_proposed(r, out, configuration);

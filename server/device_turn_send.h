@@ -216,6 +216,25 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
   warp_sync();
 }
 
+// Before all replies: see apply_together().
+template <typename Service>
+GCOORD_HD void send_noops(StripeTurn<Service>& t, netcore::LaneSender& to) {
+  const std::uint32_t count = t.desk.noop_count;
+  const std::uint32_t total = (count + kNoopsPerSlot - 1) / kNoopsPerSlot;
+  for (std::uint32_t at = warp_rank(); at < total; at += warp_lanes()) {
+    const std::uint32_t left = count - at * kNoopsPerSlot;
+    t.scratch.noops[at].count = left < kNoopsPerSlot ? left : kNoopsPerSlot;
+    t.scratch.noops[at].verdict = TurnVerdict::Noops;
+  }
+  warp_sync();
+  const std::uint32_t lost =
+      publish_slots<kFewSlots>(to, total, [&t](std::uint32_t at, std::uint32_t word) {
+        return word_in(&t.scratch.noops[at], word);
+      });
+  GCOORD_ASSERT(lost == 0);  // Their room was put aside (divide_room).
+  t.state.counts.replies += total;
+}
+
 template <typename Service>
 GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t wanted = t.desk.reply_count;

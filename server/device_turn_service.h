@@ -31,8 +31,8 @@
 // it is. There log(index) is the row's entry of an earlier index (kEntriesKept). Its node pushes to
 // the host, per shard in log order and never dropping any: each decided entry as a reply followed
 // by the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
-// what its rows become (Role); and that a snapshot took a row's place (Installed). What the host
-// leaves no room for is not applied until it does.
+// and that a snapshot took a row's place (Installed). What the host leaves no room for is not
+// applied until it does. Who leads its rows stands in a table beside the ring (leader_table.h).
 //
 // A service that takes rows back (kReadmits; device_turn_readmit.h) has room for a configuration in
 // an entry of its log, to which apply does nothing:
@@ -45,9 +45,11 @@
 // outside: `command` may be given anything and must make something harmless of it.
 #pragma once
 
+#include "common/hd.h"
 #include "common/ids.h"
 #include "netcore/slot.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gcoord::server {
@@ -79,13 +81,35 @@ enum class TurnVerdict : std::uint32_t {
   Overloaded = 3,  // Too much is under way; try again.
   Refused = 4,     // No such shard on this lane, or no tag.
   // Of a service that tells its host all:
-  Told = 5,       // Decided and applied here; nobody here asked for it.
-  Role = 6,       // The row's role (`detail`), leader or term changed.
+  Told = 5,  // Decided and applied here; nobody here asked for it.
+  // 6 was a change of role, which leader_table.h says now.
   Installed = 7,  // The row stands for a snapshot up to `index`.
   Store = 8,      // To be made durable, then acknowledged: device_turn_store.h.
   // Leadership is being handed over, and nothing was appended; try again.
   Transferring = 9,
+  // Of a service that tells its host all: no-ops that were decided and applied in several rows, in
+  // one slot (ToldNoops).
+  Noops = 10,
 };
+
+// What is told of the first entry of a term that this node leads has a tag of its own, in place of
+// a request's: this bit and the term's low half. Once it is applied, so is all that was
+// acknowledged before.
+inline constexpr std::uint64_t kOwnTermTag = std::uint64_t{1} << 62;
+
+// What tags and slots have room for of a term: enough to tell it from those of years before.
+GCOORD_HD constexpr std::uint32_t low_term(Term term) {
+  return static_cast<std::uint32_t>(term.value);
+}
+
+GCOORD_HD constexpr std::uint64_t own_term_tag(Term term) {
+  return kOwnTermTag | low_term(term);
+}
+
+// No request's: those count up from 1.
+GCOORD_HD constexpr bool is_own_term(std::uint64_t tag) {
+  return (tag & kOwnTermTag) != 0;
+}
 
 // One slot to a client.
 struct alignas(64) TurnReply {
@@ -94,12 +118,31 @@ struct alignas(64) TurnReply {
   std::uint64_t tag = 0;
   LogIndex index;  // Committed: where.
   NodeId leader;
-  std::uint32_t detail = 0;  // Role: a consensus::Role, as a number.
+  std::uint32_t detail = 0;  // Store: see there.
   TurnResult result;
-  Term term;                   // Role, Committed and Told: of the row now.
-  std::uint64_t standing = 0;  // Role: who votes in the row (standing_of).
+  Term term;  // Committed and Told: of the row now.
 };
 
 static_assert(sizeof(TurnReply) == netcore::kSlotBytes);
+
+// A no-op of one row.
+struct ToldNoop {
+  std::uint32_t row = 0;
+  std::uint32_t own_term = 0;  // The term that this node led and began with it; 0: another's.
+  LogIndex index;
+};
+
+inline constexpr std::uint32_t kNoopsPerSlot = 3;
+
+// One slot to a client, in place of a TurnReply. When a node is lost a third of all rows begin a
+// term, and each would be two slots.
+struct alignas(64) ToldNoops {
+  std::uint32_t count = 0;
+  TurnVerdict verdict = TurnVerdict::Noops;  // Where TurnReply has it.
+  ToldNoop noop[kNoopsPerSlot];
+};
+
+static_assert(sizeof(ToldNoops) == netcore::kSlotBytes);
+static_assert(offsetof(ToldNoops, verdict) == offsetof(TurnReply, verdict));
 
 }  // namespace gcoord::server

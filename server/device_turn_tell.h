@@ -1,10 +1,10 @@
 // What a stripe tells its host, for services that tell it all (TurnReply; kTellsHost).
 //
-// Two slots for a decided entry: the reply, then the entry. One for a change of role, and one for a
-// snapshot that took a row's place; both are owed by the row (its flags) until there is room, so
-// the host hears the newest role, not each. Called by the one thread that has the row, after its
-// step; in the order in which the host must hear: a snapshot before the entries behind it. Nothing
-// is dropped: without room the row is turned again. Host and device.
+// Two slots for a decided entry: the reply, then the entry; a third of one for a no-op. One for a
+// snapshot that took a row's place, which the row owes (its flags) until there is room. Called by
+// the one thread that has the row, after its step; in the order in which the host must hear: a
+// snapshot before the entries behind it. Nothing is dropped: without room the row is turned again.
+// Who leads a row finds its way beside the ring (leader_table.h). Host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -30,47 +30,53 @@ GCOORD_HD TurnReply told_of(const RowTurn& r, const consensus::Hot& hot, TurnVer
   return reply;
 }
 
-// One notice of one slot, if the row owes it. False: no room.
+// What the row owes at the end of its turn. False: it found no room.
 template <typename RowTurn>
-GCOORD_HD bool tell_one(const RowTurn& r, std::uint8_t what, const TurnReply& reply) {
+GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
   std::uint8_t& flags = r.node.flags[r.row];
-  if ((flags & what) == 0) {
+  if ((flags & kTurnInstallOwed) == 0) {
     return true;
   }
   const std::uint32_t at = reserve_replies(r.desk, r.scratch, 1);
   if (at == kTurnReplies) {
     return false;
   }
-  write_reply(r.scratch, at, reply);
-  flags = static_cast<std::uint8_t>(flags & ~what);
+  TurnReply installed = told_of(r, shard.hot(), TurnVerdict::Installed);
+  installed.index = r.node.applied[r.row];
+  write_reply(r.scratch, at, installed);
+  flags = static_cast<std::uint8_t>(flags & ~kTurnInstallOwed);
   return true;
 }
 
-// Who votes in a row: voters in bits 0 to 7, voters that are leaving in 8 to 15, learners in 16 to
-// 23, by slots, and whether this replica has forgotten what it promised.
-inline constexpr std::uint64_t kStandingForgetful = std::uint64_t{1} << 24;
-
-GCOORD_HD inline std::uint64_t standing_of(consensus::ShardRef shard) {
-  const consensus::Configuration& configuration = shard.configuration();
-  const bool forgetful = (shard.hot().flags & consensus::kRowForgetful) != 0;
-  return std::uint64_t{configuration.voters} | std::uint64_t{configuration.voters_outgoing} << 8 |
-         std::uint64_t{configuration.learners} << 16 | (forgetful ? kStandingForgetful : 0u);
+// The row's word in the table of leaders, if it is another one than before the step.
+template <typename RowTurn>
+GCOORD_HD void tell_leader(const RowTurn& r, std::uint64_t before, consensus::ShardRef shard) {
+  const std::uint64_t word = leader_word_of(shard);
+  if (word != before) {
+    r.node.leaders.tell(r.row, word);
+    r.desk.led_anew[r.place] = 1;
+  }
 }
 
-// What the row owes at the end of its turn. False: not all of it found room.
+// Tells a no-op together with those of other rows: a slot for three of them, in front of all that
+// the turn tells besides. So it must be the first thing that this turn tells of its row. False: it
+// is not, or there is no room, and it is to be told by itself.
 template <typename RowTurn>
-GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
-  if ((r.node.flags[r.row] & (kTurnInstallOwed | kTurnRoleOwed)) == 0) {
-    return true;
+GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
+  const std::uint64_t tag = r.node.origin_of(r.row, index);
+  const bool alone = (tag == 0 || is_own_term(tag)) && r.desk.noop_room != 0 &&
+                     (r.node.flags[r.row] & kTurnInstallOwed) == 0;
+  if (!alone || !r.node.service.is_noop(r.node.entry(r.row, index))) {
+    return false;
   }
-  const consensus::Hot& hot = shard.hot();
-  TurnReply role = told_of(r, hot, TurnVerdict::Role);
-  role.standing = standing_of(shard);
-  role.detail = static_cast<std::uint32_t>(hot.role);
-  role.index = r.node.applied[r.row];
-  TurnReply installed = told_of(r, hot, TurnVerdict::Installed);
-  installed.index = r.node.applied[r.row];
-  return tell_one(r, kTurnInstallOwed, installed) && tell_one(r, kTurnRoleOwed, role);
+  const std::uint32_t at = relaxed_add(r.desk.noop_count, 1);
+  GCOORD_ASSERT(at < kTurnPlaces);  // One of each row.
+  ToldNoop& noop = r.scratch.noops[at / kNoopsPerSlot].noop[at % kNoopsPerSlot];
+  noop.row = r.row;
+  noop.own_term = tag == 0 ? 0 : static_cast<std::uint32_t>(tag);
+  noop.index = index;
+  relaxed_add(r.desk.tally.applied, 1);
+  return true;
 }
 
 // Executes one decided entry and tells the host. False: later, for want of room or of the service.
@@ -86,7 +92,8 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   const auto entry = r.node.entry(r.row, index);
   static_assert(sizeof entry == netcore::kSlotBytes);
   const std::uint64_t tag = r.node.origin_of(r.row, index);
-  TurnReply reply = told_of(r, hot, tag != 0 ? TurnVerdict::Committed : TurnVerdict::Told);
+  const bool asked = tag != 0 && !is_own_term(tag);
+  TurnReply reply = told_of(r, hot, asked ? TurnVerdict::Committed : TurnVerdict::Told);
   reply.tag = tag;
   reply.index = index;
   const auto log = [&r](LogIndex earlier) { return r.node.entry(r.row, earlier); };

@@ -19,7 +19,9 @@
 #include "consensus/packed_table.h"
 #include "netcore/gpu_channel_device.h"
 #include "netcore/slot.h"
+#include "server/device_turn_service.h"
 #include "server/device_turn_trees.h"
+#include "server/leader_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +47,9 @@ inline constexpr std::uint32_t kTurnMessages = 2 * kTurnPeers + 1;
 // Client requests that one row takes in one turn, and replies that one group gives in it.
 inline constexpr std::uint32_t kTurnProposals = 8;
 inline constexpr std::uint32_t kTurnReplies = 128;
+
+// Slots before them for no-ops: each row of a turn has one at most.
+inline constexpr std::uint32_t kNoopSlots = (kTurnPlaces + kNoopsPerSlot - 1) / kNoopsPerSlot;
 
 // Sizes of a node. The same on all nodes of a cluster but for the service.
 struct TurnShape {
@@ -177,6 +182,7 @@ struct StripeScratch {
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot request[kTurnSlots];
   netcore::Slot reply[kTurnReplies];
+  ToldNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.
 };
@@ -203,6 +209,7 @@ struct TurnNode {
   TurnClock* clock = nullptr;
   ClockState* clock_state = nullptr;
   TurnControl* control = nullptr;
+  LeaderTable leaders;  // Of a service that tells its host all; the owner makes it.
   TurnTrees trees;
   netcore::GpuChannelDevice channel[kTurnPeers];  // Band::Consensus, a lane per stripe.
   netcore::GpuChannelDevice client;  // Band::Rpc, a lane per stripe; epoch 0: there is none.
@@ -223,8 +230,7 @@ struct TurnNode {
 
 // TurnNode::flags.
 inline constexpr std::uint8_t kTurnQueued = 1;       // Lies in the due ring.
-inline constexpr std::uint8_t kTurnRoleOwed = 2;     // The host is to be told of a change of role,
-inline constexpr std::uint8_t kTurnInstallOwed = 4;  // or that a snapshot was installed.
+inline constexpr std::uint8_t kTurnInstallOwed = 4;  // The host is to be told of a snapshot.
 // The entry at `applied` is a configuration that the step has not been told of.
 inline constexpr std::uint8_t kTurnConfigured = 8;
 
@@ -277,8 +283,8 @@ std::size_t turn_node_bytes(const TurnShape& shape) {
          ColumnArena::bytes_for<ClockState>(1) + ColumnArena::bytes_for<TurnControl>(1);
 }
 
-// Everything but names, service and channels, which the owner fills in. The rows mean nothing until
-// start_stripe() has stored them.
+// Everything but names, service, channels and table of leaders, which the owner fills in. The rows
+// mean nothing until start_stripe() has stored them.
 template <typename Service, typename Arena>
 TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
   using Entry = typename Service::Entry;

@@ -101,9 +101,10 @@ struct LockTurnService {
     return configuration;
   }
 
-  // Clients configure nothing.
+  // Clients configure nothing, and a no-op says nothing else, whoever asks for it (ToldNoops).
   GCOORD_HD static Entry command(const TurnRequest& request) {
-    if ((request.head & 0xffu) == locks::kEntryConfiguration) {
+    const std::uint32_t kind = request.head & 0xffu;
+    if (kind == locks::kEntryConfiguration || kind == 0) {
       return noop();
     }
     Entry entry;

@@ -11,8 +11,11 @@
 namespace gcoord::server {
 namespace {
 
-// Told slots that one turn takes from a lane: more wait for the next, so that clients are read.
-constexpr std::uint32_t kToldPerTurn = 256;
+// What one turn takes from lanes where nobody waits: more is left for the next, so that clients are
+// read, and who leads is looked at, every few milliseconds however much there is to hear.
+constexpr std::uint32_t kToldPerTurn = 4096;
+// Of that, from one lane.
+constexpr std::uint32_t kToldPerLane = 256;
 
 // After the last work the loop looks again and again for so long before it sleeps: longer than a
 // command takes from node to node, shorter than anybody would notice on a core.
@@ -213,31 +216,54 @@ Result<std::size_t> ResidentEngine::store(std::uint64_t now_ms) {
   return done;
 }
 
+// Lanes where somebody waits first; and where a term is over all that is in the lane, so that what
+// was decided for a client before is answered before follow() ends the rest.
 Result<std::size_t> ResidentEngine::listen() {
-  std::size_t told = 0;
   if (is_durable()) {
     storage_->set_time(Tick{now_ms() / options_.engine.tick_ms});
   }
-  const std::uint64_t heard_ms = now_ms();
-  for (std::uint32_t lane = 0; lane < node_->options().shape.stripe_count; ++lane) {
-    for (std::uint32_t k = 0; k < kToldPerTurn; ++k) {
-      const auto slot = node_->pull(lane);
-      if (!slot.has_value()) {
-        break;
-      }
-      ++told;
-      probe_->heard(lane, heard_ms);
-      const TurnVerdict verdict = slot->reply.verdict;
-      if (is_durable() && verdict == TurnVerdict::Store) {
-        GCOORD_TRY_STATUS(storage_->take(*slot));
-        continue;
-      }
-      probe_->take(lane, slot->reply);
-      GCOORD_TRY_STATUS(rows_->take(lane, *slot));
-      if (is_durable() && (verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told)) {
-        GCOORD_TRY_STATUS(storage_->on_told(slot->reply));
-      }
+  rows_->look();
+  const std::uint32_t lanes = node_->options().shape.stripe_count;
+  const std::uint32_t whole = node_->options().client_slots * kNoopsPerSlot;
+  std::size_t told = 0;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    if (requests_->awaits(lane)) {
+      const std::uint32_t most = rows_->is_ending(lane) ? whole : kToldPerLane;
+      GCOORD_TRY(const std::uint32_t heard, hear(lane, most));
+      told += heard;
     }
+  }
+  std::uint32_t left = kToldPerTurn;
+  for (std::uint32_t k = 0; k < lanes && left != 0; ++k) {
+    GCOORD_TRY(const std::uint32_t heard, hear(next_lane_, std::min(left, kToldPerLane)));
+    told += heard;
+    left -= heard;
+    next_lane_ = (next_lane_ + 1) % lanes;
+  }
+  return told + (rows_->follow() ? 1 : 0);
+}
+
+// Takes what a lane brought; how much that was.
+Result<std::uint32_t> ResidentEngine::hear(std::uint32_t lane, std::uint32_t most) {
+  std::uint32_t told = 0;
+  for (; told < most; ++told) {
+    const auto slot = node_->pull(lane);
+    if (!slot.has_value()) {
+      break;
+    }
+    const TurnVerdict verdict = slot->reply.verdict;
+    if (is_durable() && verdict == TurnVerdict::Store) {
+      GCOORD_TRY_STATUS(storage_->take(*slot));
+      continue;
+    }
+    probe_->take(lane, slot->reply);
+    GCOORD_TRY_STATUS(rows_->take(lane, *slot));
+    if (is_durable() && (verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told)) {
+      GCOORD_TRY_STATUS(storage_->on_told(slot->reply));
+    }
+  }
+  if (told != 0) {
+    probe_->heard(lane, now_ms());
   }
   return told;
 }
@@ -247,8 +273,8 @@ void ResidentEngine::tell_metrics() {
   metrics_.entries.add(now.entries - told_.entries);
   metrics_.compared.add(now.compared - told_.compared);
   metrics_.absent.set(static_cast<std::int64_t>(now.absent));
-  metrics_.voting.set(rows_->voting_count());
-  metrics_.forgotten.set(rows_->forgotten_count());
+  metrics_.voting.set(rows_->leaders().voting_count());
+  metrics_.forgotten.set(rows_->leaders().forgotten_count());
   metrics_.under_way.set(static_cast<std::int64_t>(requests_->under_way()));
   told_ = now;
 }
@@ -363,15 +389,15 @@ NodeView ResidentEngine::view() const {
   node.incarnation = incarnation();
   node.directory_id = identity_->directory_id();
   node.shard_count = options_.engine.shard_count;
-  node.leader_count = rows_->leader_count();
+  node.leader_count = rows_->leaders().leader_count();
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
   node.durability = options_.engine.durability;
   node.established = identity_->established();
   node.readmits = !is_durable();
-  node.voting_count = running_ ? rows_->voting_count() : 0;
-  node.forgotten_count = rows_->forgotten_count();
-  node.unled_count = rows_->unled_count();
-  node.led_anew = rows_->led_anew();
+  node.voting_count = running_ ? rows_->leaders().voting_count() : 0;
+  node.forgotten_count = rows_->leaders().forgotten_count();
+  node.unled_count = rows_->leaders().unled_count();
+  node.led_anew = rows_->leaders().led_anew();
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
   if (product_.empty()) {

@@ -73,7 +73,7 @@ constexpr std::uint64_t host_patience_ms(const EngineOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms / 2;
 }
 
-// The most that the tables of a resident node are sized for: 64 K locks in each of 16 stripes.
+// The most that the tables of a resident node are sized for, over all stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
 class ResidentEngine final : public NodeEngine, private netcore::Sink {
@@ -183,6 +183,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Result<std::size_t> run(std::uint64_t now_us);
   Result<std::size_t> store(std::uint64_t now_ms);
   Result<std::size_t> listen();
+  Result<std::uint32_t> hear(std::uint32_t lane, std::uint32_t most);
   Status tell_alive(std::uint64_t now_ms);
   void talk(std::uint64_t now_ms);
   void tell_metrics();
@@ -229,6 +230,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::uint64_t next_heartbeat_ms_ = 0;
   std::uint64_t next_alive_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.
+  std::uint32_t next_lane_ = 0;  // Where the next pass begins to listen.
   ResidentRowCounts told_;       // As of the last metrics.
 };
 

@@ -57,6 +57,7 @@ Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
   }
   std::unique_ptr<ResidentNode> node{new ResidentNode(options, std::move(memory))};
   GCOORD_TRY_STATUS(node->carve());
+  GCOORD_TRY_STATUS(node->carve_leaders());
   GCOORD_TRY_STATUS(node->open_clients());
   return node;
 }
@@ -80,6 +81,20 @@ Status ResidentNode::carve() {
                                   std::as_bytes(std::span{carved.stripes}));
 }
 
+Status ResidentNode::carve_leaders() {
+  const TurnShape& shape = options_.shape;
+  LeaderTable& leaders = view_.leaders;
+  leaders.stripe_pages = leader_pages(stripe_rows(shape));
+  const std::size_t pages = std::size_t{shape.stripe_count} * leaders.stripe_pages;
+  const std::size_t bytes = ColumnArena::bytes_for<std::uint64_t>(shape.shard_count) +
+                            ColumnArena::bytes_for<std::uint64_t>(pages);
+  GCOORD_TRY(const netcore::MemoryRange range, registry_.allocate(MemoryKind::Pinned, bytes));
+  RangeArena arena(range);
+  leaders.word = arena.column<std::uint64_t>(shape.shard_count);
+  leaders.page = arena.column<std::uint64_t>(pages);
+  return {};
+}
+
 Status ResidentNode::open_clients() {
   const std::uint32_t stripes = options_.shape.stripe_count;
   GpuChannelOptions options;
@@ -98,7 +113,9 @@ Status ResidentNode::open_clients() {
     lanes_.push_back({netcore::open_sender(end, Band::Rpc, lane),
                       netcore::open_receiver(end, Band::Rpc, lane),
                       0,
-                      {}});
+                      {},
+                      {},
+                      0});
   }
   return {};
 }
@@ -206,6 +223,9 @@ bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::ui
 std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
   Lane& lane = lanes_[number];
   for (;;) {
+    if (lane.noops_given < lane.noops.count) {
+      return next_noop(lane);
+    }
     const netcore::SlotTile tile = lane.from.poll(1);
     if (tile.slot_count == 0) {
       return std::nullopt;
@@ -214,6 +234,11 @@ std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
     tile.for_each_word(
         [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
     lane.from.release(tile);
+    if (lane.missing == 0 && words[offsetof(TurnReply, verdict) / sizeof words[0]] ==
+                                 static_cast<std::uint32_t>(TurnVerdict::Noops)) {
+      begin_noops(lane, from_words<ToldNoops>(words));
+      continue;
+    }
     if (lane.missing == 0) {
       begin(lane, from_words<TurnReply>(words));
     } else if (lane.told.reply.verdict == TurnVerdict::Store) {
@@ -237,6 +262,24 @@ void ResidentNode::begin(Lane& lane, const TurnReply& reply) {
   if (verdict == TurnVerdict::Store) {
     lane.missing = std::min(reply.detail & ~kStoreSnapshot, kStageMax);
   }
+}
+
+void ResidentNode::begin_noops(Lane& lane, const ToldNoops& noops) {
+  lane.noops = noops;
+  lane.noops.count = std::min(noops.count, kNoopsPerSlot);
+  lane.noops_given = 0;
+}
+
+ToldSlot ResidentNode::next_noop(Lane& lane) {
+  const ToldNoop& noop = lane.noops.noop[lane.noops_given++];
+  ToldSlot told;
+  told.reply.shard = ShardId{noop.row};
+  told.reply.verdict = TurnVerdict::Told;
+  told.reply.index = noop.index;
+  told.reply.term = Term{noop.own_term};
+  told.reply.tag = noop.own_term == 0 ? 0 : own_term_tag(told.reply.term);
+  told.entry = LockTurnService::noop();
+  return told;
 }
 
 Status ResidentNode::abort() {

@@ -4,7 +4,8 @@
 // Life: make() carves everything and opens the rings to this host; connect() gives it the channel
 // to each peer (in one process: join_resident; between processes: resident_join.h); view() is then
 // what kernels work with. Requests and what the node tells its host travel in lanes of pinned
-// memory, one per stripe, whose host ends are here.
+// memory, one per stripe, whose host ends are here. Who leads its rows stands in pinned memory,
+// too, which the host reads when it likes (view().leaders).
 //
 // A peer that is not there (yet, or any more) can be stood in for: a channel whose other end is
 // memory of this node that nobody reads. A channel is replaced by one of a greater epoch while
@@ -49,7 +50,7 @@ struct ResidentNodeOptions {
 };
 
 // What a lane of the node brought its host: a reply, for a decided entry the entry, and what is to
-// be stored with a Store.
+// be stored with a Store. A no-op that came with others says nothing of state hash and room.
 struct ToldSlot {
   TurnReply reply;
   locks::LockEntry entry;
@@ -135,13 +136,18 @@ class ResidentNode {
     netcore::LaneReceiver from;
     std::uint32_t missing = 0;  // Entries that follow what came, and have not.
     ToldSlot told;
+    ToldNoops noops;  // That came together, and how many of them were given on.
+    std::uint32_t noops_given = 0;
   };
 
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory)
       : options_(options), registry_(std::move(memory)) {}
 
-  void begin(Lane& lane, const TurnReply& reply);
+  static void begin(Lane& lane, const TurnReply& reply);
+  static void begin_noops(Lane& lane, const ToldNoops& noops);
+  static ToldSlot next_noop(Lane& lane);
   Status carve();
+  Status carve_leaders();
   Status open_clients();
 
   ResidentNodeOptions options_;

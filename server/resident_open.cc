@@ -16,9 +16,14 @@
 namespace gcoord::server {
 namespace {
 
-// Looks at every ring of clients in every turn still happen with so many (device_turn.h), and three
-// nodes of them find room on one GPU many times over.
-constexpr std::uint32_t kStripes = 16;
+// Looks at every ring of clients in every turn still happen with so few (device_turn.h).
+constexpr std::uint32_t kStripesMin = 16;
+// When a node is lost, each row that it led takes four or five whole steps on both others, and a
+// stripe takes 32 rows in a turn of up to a tenth of a millisecond: so many rows are done with in
+// some ten milliseconds, and sixteen stripes for a million rows were at it for hundreds.
+constexpr std::uint32_t kStripeRows = 4096;
+// Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
+constexpr std::uint32_t kStripesMax = 256;
 
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;
@@ -59,7 +64,9 @@ Status check(const EngineOptions& options) {
 TurnShape shape_of(const EngineOptions& options) {
   TurnShape shape;
   shape.shard_count = options.shard_count;
-  shape.stripe_count = std::min(kStripes, (options.shard_count + kScanRows - 1) / kScanRows);
+  shape.stripe_count =
+      std::min(std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax),
+               (options.shard_count + kScanRows - 1) / kScanRows);
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
   // Room for every row: a full pool of wide rows stops the node (docs/adr/0019).
@@ -208,8 +215,7 @@ Status ResidentEngine::open_node() {
   }
   node_ = std::move(made).value();
   requests_ = std::make_unique<ResidentRequests>(*node_);
-  rows_ =
-      std::make_unique<ResidentRows>(options.self, options.shape.shard_count, service_, *requests_);
+  rows_ = std::make_unique<ResidentRows>(*node_, service_, *requests_);
   probe_ = std::make_unique<ResidentProbe>(options.shape.stripe_count, *requests_);
   if (product_.empty()) {
     turn_ = make_host_turn(*node_);

@@ -71,6 +71,9 @@ class ResidentRequests {
   // What shards of the lane take that this device does not have (resident_use.h).
   void note_elsewhere(std::uint32_t lane, std::uint32_t use) { lanes_[lane].elsewhere = use; }
 
+  // Whether somebody waits for what the lane says.
+  bool awaits(std::uint32_t lane) const { return lanes_[lane].weight != 0; }
+
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
 
   std::uint32_t lane_of(ShardId shard) const;

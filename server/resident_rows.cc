@@ -1,7 +1,6 @@
 #include "server/resident_rows.h"
 
 #include "common/device_errors.h"
-#include "server/device_turn_tell.h"
 #include "server/engine_errors.h"
 #include "server/lock_turn_service.h"
 #include "server/log_record.h"
@@ -14,9 +13,6 @@
 namespace gcoord::server {
 namespace {
 
-// What every row begins with (start_row).
-constexpr std::uint64_t kFirstStanding = (1u << kTurnNodes) - 1;
-
 Status difference(const ToldSlot& told, std::uint64_t own) {
   return {StatusCode::Internal,
           "the device and its host disagree on shard " + std::to_string(told.reply.shard.value) +
@@ -26,41 +22,65 @@ Status difference(const ToldSlot& told, std::uint64_t own) {
           kDeviceFailed};
 }
 
+// Whether a term that was led here is over.
+bool ends(const LeaderWord& before, const LeaderWord& now) {
+  return before.leads() && (!now.leads() || before.term != now.term);
+}
+
 }  // namespace
 
-ResidentRows::ResidentRows(NodeId self,
-                           std::uint32_t shard_count,
-                           Service& service,
-                           ResidentRequests& requests)
-    : self_(self),
-      service_(service),
+ResidentRows::ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests)
+    : service_(service),
       requests_(requests),
+      leaders_(node.options().self, node.options().shape, node.view().leaders),
+      ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
-      rows_(shard_count),
-      unled_count_(shard_count) {
-  for (Row& row : rows_) {
-    set_standing(row, kFirstStanding);
+      rows_(node.options().shape.shard_count) {}
+
+// --- Who leads
+
+void ResidentRows::look() {
+  std::fill(ending_.begin(), ending_.end(), false);
+  changes_ = &leaders_.look();
+  for (const ResidentLeaders::Change& change : *changes_) {
+    if (ends(leaders_.known(change.shard), change.word)) {
+      const std::uint32_t lane = requests_.lane_of(change.shard);
+      ending_[lane] = ending_[lane] || requests_.awaits(lane);
+    }
   }
 }
 
-void ResidentRows::begin_forgotten() {
-  for (Row& row : rows_) {
-    set_standing(row, kFirstStanding | kStandingForgetful);
+bool ResidentRows::follow() {
+  const auto* const changes = std::exchange(changes_, nullptr);
+  if (changes == nullptr || changes->empty()) {
+    return false;
+  }
+  for (const ResidentLeaders::Change& change : *changes) {
+    follow(change);
+  }
+  return true;
+}
+
+// Nobody is told of what changed between two terms that others lead: there may be a third of a
+// million such shards at once, and whoever wants to know asks (view).
+void ResidentRows::follow(const ResidentLeaders::Change& change) {
+  const LeaderWord before = leaders_.known(change.shard);
+  const LeaderWord& now = change.word;
+  const bool ended = ends(before, now);
+  leaders_.set(change);
+  if (ended) {
+    end_all(change.shard);
+  }
+  if (ended && now.leads()) {
+    // Lost and won between two looks: what waited for the old term must be asked for again.
+    service_.on_role(change.shard, consensus::Role::Follower, now.term, NodeId{});
+  }
+  if (ended || now.leads() != before.leads()) {
+    service_.on_role(change.shard, now.role, now.term, now.leader);
   }
 }
 
-bool ResidentRows::votes(const Row& row) const {
-  const auto voters = static_cast<consensus::SlotMask>(row.standing | row.standing >> 8);
-  return (row.standing & kStandingForgetful) == 0 && consensus::has_slot(voters, self_.value - 1);
-}
-
-void ResidentRows::set_standing(Row& row, std::uint64_t standing) {
-  voting_count_ -= votes(row) ? 1 : 0;
-  forgotten_count_ -= (row.standing & kStandingForgetful) != 0 ? 1 : 0;
-  row.standing = standing;
-  voting_count_ += votes(row) ? 1 : 0;
-  forgotten_count_ += (row.standing & kStandingForgetful) != 0 ? 1 : 0;
-}
+// --- What the ring brings
 
 Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
   if (told.reply.shard.value >= rows_.size()) {
@@ -70,15 +90,13 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
                : Status{StatusCode::Internal, "the device told of no row of it", kDeviceFailed};
   }
   switch (told.reply.verdict) {
-    case TurnVerdict::Role:
-      take_role(told.reply);
-      return {};
     case TurnVerdict::Installed:
       take_snapshot(told.reply);
       return {};
     case TurnVerdict::Committed:
     case TurnVerdict::Told:
-      if (done_of(told.reply.result) != LockTurnDone::Absent) {
+      if (done_of(told.reply.result) != LockTurnDone::Absent &&
+          !LockTurnService::is_noop(told.entry)) {
         requests_.note_room(lane, room_of(told.reply.result));
       }
       return take_entry(told);
@@ -89,6 +107,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
       take_refusal(told.reply);
       return {};
     case TurnVerdict::Store:  // Not of a row's state: ResidentStorage takes it.
+    case TurnVerdict::Noops:  // Taken apart by ResidentNode::pull().
     case TurnVerdict::None:
       break;
   }
@@ -112,32 +131,8 @@ void ResidentRows::end_all(ShardId shard) {
     end(asked,
         read ? StatusCode::Unavailable : StatusCode::Unknown,
         kLeadershipLost,
-        rows_[shard.value].leader);
+        leader_of(shard));
   }
-}
-
-void ResidentRows::take_role(const TurnReply& told) {
-  Row& row = rows_[told.shard.value];
-  const auto role = static_cast<consensus::Role>(told.detail);
-  const bool led = row.role == consensus::Role::Leader;
-  const bool leads = role == consensus::Role::Leader;
-  const bool ended = led && (!leads || row.term != told.term);
-  leader_count_ += static_cast<std::uint32_t>(leads) - static_cast<std::uint32_t>(led);
-  unled_count_ += static_cast<std::uint32_t>(told.leader.value == 0) -
-                  static_cast<std::uint32_t>(row.leader.value == 0);
-  led_anew_ += row.leader.value == 0 && told.leader.value != 0 ? 1 : 0;
-  set_standing(row, told.standing);
-  row.role = role;
-  row.term = told.term;
-  row.leader = told.leader;
-  if (ended) {
-    end_all(told.shard);
-  }
-  if (ended && leads) {
-    // Lost and won between two looks: what waited for the old term must be asked for again.
-    service_.on_role(told.shard, consensus::Role::Follower, told.term, NodeId{});
-  }
-  service_.on_role(told.shard, role, told.term, told.leader);
 }
 
 void ResidentRows::take_snapshot(const TurnReply& told) {
@@ -167,8 +162,17 @@ void ResidentRows::take_refusal(const TurnReply& told) {
   }
 }
 
+// An earlier term's may be told late, when it is decided by the entry of a later one.
+void ResidentRows::note_own_term(const TurnReply& told) {
+  if (is_own_term(told.tag)) {
+    rows_[told.shard.value].own_term = static_cast<std::uint32_t>(told.tag);
+    rows_[told.shard.value].own_index = told.index;
+  }
+}
+
 Status ResidentRows::take_entry(const ToldSlot& told) {
   ++counts_.entries;
+  note_own_term(told.reply);
   const auto waiting = waiting_.find(told.reply.shard.value);
   if (waiting == waiting_.end()) {
     return apply(told);
@@ -191,7 +195,7 @@ void ResidentRows::end_covered(const ToldSlot& told) {
     end(*asked,
         read ? StatusCode::Unavailable : StatusCode::Unknown,
         kLeadershipLost,
-        rows_[told.reply.shard.value].leader);
+        leader_of(told.reply.shard));
   }
 }
 
@@ -231,7 +235,7 @@ Status ResidentRows::apply(const ToldSlot& told) {
   const auto asked = told.reply.tag != 0 ? requests_.take(told.reply.tag) : std::optional<Asked>{};
   AppliedEntry entry = entry_of(shard, told.reply.index, told.entry, kind);
   entry.term = told.reply.term;
-  entry.leader = row.role == consensus::Role::Leader;
+  entry.leader = leaders_.known(shard).leads();
   if (kind == ToldKind::Command && asked.has_value()) {
     entry.cookie = asked->cookies.front();
   }
@@ -244,11 +248,14 @@ Status ResidentRows::apply(const ToldSlot& told) {
     }
   } else if (asked.has_value()) {
     // A name that did not arrive whole: nothing happened, as if there had been no room.
-    end(*asked, StatusCode::ResourceExhausted, kOverloaded, row.leader);
+    end(*asked, StatusCode::ResourceExhausted, kOverloaded, leader_of(shard));
   }
   if (row.absent) {
     note_use(shard, kind == ToldKind::Command ? told.entry : locks::LockEntry{});
     return {};
+  }
+  if (LockTurnService::is_noop(told.entry)) {
+    return {};  // Which changed nothing; and with others it says no hash.
   }
   const std::uint64_t own = service_.state_hash(shard);
   counts_.compared += kind == ToldKind::Command ? 1 : 0;
@@ -265,23 +272,25 @@ void ResidentRows::note_use(ShardId shard, const locks::LockEntry& entry) {
 
 ShardView ResidentRows::view(ShardId shard) const {
   const Row& row = rows_[shard.value];
+  const LeaderWord word = leaders_.known(shard);
   ShardView view;
   view.shard = shard;
-  view.role = row.role;
-  view.term = row.term;
-  view.leader = row.leader;
+  view.role = word.role;
+  view.term = word.term;
+  view.leader = word.leader;
   view.last = row.applied;
   view.commit = row.applied;
   view.applied = row.applied;
   view.durable = row.applied;
-  view.lease = row.role == consensus::Role::Leader;
+  // The word may be ahead of the ring, and so of the copy.
+  view.lease = word.leads() && row.own_term == low_term(word.term) && row.applied >= row.own_index;
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
     view.configuration.node[slot] = NodeId{slot + 1};
     view.configuration.weight[slot] = 1;
   }
-  view.configuration.voters = static_cast<consensus::SlotMask>(row.standing);
-  view.configuration.voters_outgoing = static_cast<consensus::SlotMask>(row.standing >> 8);
-  view.configuration.learners = static_cast<consensus::SlotMask>(row.standing >> 16);
+  view.configuration.voters = word.voters();
+  view.configuration.voters_outgoing = word.voters_outgoing();
+  view.configuration.learners = word.learners();
   return view;
 }
 

@@ -1,17 +1,19 @@
 // What a host knows of the rows of its resident node, and the copy of their state that it keeps.
 //
-// Follows what the node tells: roles, decided entries in log order, snapshots. Entries go to the
-// service as the host's own engine would give them, so its tables are a copy of the device's; after
-// each the two state hashes are compared, and the first difference is a failure of the device. A
-// row that stands for a snapshot has no state on this device: it `wants` one as of that index or
-// later from another host (resident_states.h); until it comes its entries wait here, at most
-// kWaitingMax of them (beyond that they are let go, and a later state is wanted), and from then on
-// the host applies alone. One thread.
+// Follows what the node tells: decided entries in log order, snapshots, and, in a table beside the
+// ring, who leads (resident_leaders.h). Entries go to the service as the host's own engine would
+// give them, so its tables are a copy of the device's; after each the two state hashes are
+// compared, and the first difference is a failure of the device. A row that stands for a snapshot
+// has no state on this device: it `wants` one as of that index or later from another host
+// (resident_states.h); until it comes its entries wait here, at most kWaitingMax of them (beyond
+// that they are let go, and a later state is wanted), and from then on the host applies alone. One
+// thread.
 #pragma once
 
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/engine_view.h"
+#include "server/resident_leaders.h"
 #include "server/resident_node.h"
 #include "server/resident_requests.h"
 #include "server/resident_use.h"
@@ -41,30 +43,33 @@ class ResidentRows {
   static constexpr std::size_t kWaitingMax = 4096;
 
   // The references outlive it.
-  ResidentRows(NodeId self,
-               std::uint32_t shard_count,
-               Service& service,
-               ResidentRequests& requests);
+  ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests);
 
   // The rows begin as ones that have forgotten what this node promised. Before anything was told.
-  void begin_forgotten();
+  void begin_forgotten() { leaders_.begin_forgotten(); }
+
+  // --- Who leads, in two halves: look() finds what the table says anew, then the caller takes from
+  // the ring what was told before, at least where requests are about to end, and follow() lets it
+  // take effect: requests of a shard that is not led here any more end, and the service is told
+  // where leadership began or ended.
+
+  void look();
+
+  // Whether what was found will end requests of the lane: then all that is in it comes first.
+  bool is_ending(std::uint32_t lane) const { return ending_[lane]; }
+
+  // Whether anything took effect.
+  bool follow();
+
+  const ResidentLeaders& leaders() const { return leaders_; }
+
+  // --- What the ring brings
 
   // The next thing that lane `lane` brought. Internal: the device and this host differ.
   Status take(std::uint32_t lane, const ToldSlot& told);
 
+  // `lease`: leads, and the copy has what was acknowledged before this term.
   ShardView view(ShardId shard) const;
-
-  std::uint32_t leader_count() const { return leader_count_; }
-
-  // Shards of which this node knows no leader.
-  std::uint32_t unled_count() const { return unled_count_; }
-
-  std::uint64_t led_anew() const { return led_anew_; }
-
-  // Shards in which this node votes, and those whose promises it has forgotten.
-  std::uint32_t voting_count() const { return voting_count_; }
-
-  std::uint32_t forgotten_count() const { return forgotten_count_; }
 
   const ResidentRowCounts& counts() const { return counts_; }
 
@@ -110,12 +115,10 @@ class ResidentRows {
 
  private:
   struct Row {
-    consensus::Role role = consensus::Role::Follower;
-    bool absent = false;
-    NodeId leader;
-    Term term;
     LogIndex applied;
-    std::uint64_t standing = 0;  // As told (standing_of).
+    LogIndex own_index;          // Of the first entry of a term led here, as told last,
+    std::uint32_t own_term = 0;  // and which term that was (low_term).
+    bool absent = false;
   };
 
   struct Waiting {
@@ -123,11 +126,13 @@ class ResidentRows {
     std::deque<ToldSlot> entries;
   };
 
-  void take_role(const TurnReply& told);
-  bool votes(const Row& row) const;
-  void set_standing(Row& row, std::uint64_t standing);
+  void follow(const ResidentLeaders::Change& change);
+
+  NodeId leader_of(ShardId shard) const { return leaders_.known(shard).leader; }
+
   void take_snapshot(const TurnReply& told);
   void take_refusal(const TurnReply& told);
+  void note_own_term(const TurnReply& told);
   Status take_entry(const ToldSlot& told);
   Status apply(const ToldSlot& told);
   AppliedEntry entry_of(ShardId shard,
@@ -139,18 +144,15 @@ class ResidentRows {
   void end_all(ShardId shard);
   void end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader);
 
-  NodeId self_;
   Service& service_;
   ResidentRequests& requests_;
+  ResidentLeaders leaders_;
+  const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
+  std::vector<bool> ending_;                                       // By lane.
   ToldCommands commands_;
   ResidentUse use_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint32_t, Waiting> waiting_;  // By shard.
-  std::uint32_t leader_count_ = 0;
-  std::uint32_t unled_count_ = 0;
-  std::uint64_t led_anew_ = 0;
-  std::uint32_t voting_count_ = 0;
-  std::uint32_t forgotten_count_ = 0;
   ResidentRowCounts counts_;
   std::vector<std::byte> bytes_;  // Kept warm, as the next.
   std::vector<std::byte> record_;

@@ -292,6 +292,57 @@ TEST(ResidentNode, AFirstEntryThatFindsNoRoomIsToldLater) {
   }
 }
 
+// What is told in rings keeps nobody from knowing who leads: before the table of leaders, a host
+// heard of each shard behind all that its device had told before.
+TEST(ResidentNode, AHostWhoseRingsAreFullKnowsWhoLeads) {
+  ResidentWorld world(17, {}, false, 16);
+  const auto expect_led_by_all_but = [&world](std::uint32_t lost) {
+    std::uint32_t led = 0;
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      if (n != lost) {
+        auto& node = world.nodes[n];
+        for (const ResidentLeaders::Change& change : node.leaders->look()) {
+          world.take_leader(node, change);
+        }
+        led += node.leaders->leader_count();
+        EXPECT_EQ(node.leaders->unled_count(), 0u) << n;
+      }
+    }
+    EXPECT_EQ(led, kShards);
+  };
+  world.turns(6000);
+  expect_led_by_all_but(kTurnNodes);
+  world.paused = 1;
+  world.turns(6000);
+  expect_led_by_all_but(1);
+  for (const auto& node : world.nodes) {
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      EXPECT_EQ(node.told[shard], LogIndex{}) << "nothing was taken from the rings";
+    }
+  }
+}
+
+// The first entries of terms, of which a lost node makes a third of a million at once, are told in
+// a slot each at most; alone they took two.
+TEST(ResidentNode, NoopsOfSeveralRowsShareASlot) {
+  ResidentWorld world(18);
+  world.turns(4000);
+  world.paused = 0;
+  world.turns(6000);
+  for (std::uint32_t n = 1; n < kTurnNodes; ++n) {
+    auto& node = world.nodes[n];
+    ASSERT_TRUE(node.turn->stop(0).ok());
+    const auto counts = node.memory->counts();
+    ASSERT_TRUE(counts.ok());
+    std::uint64_t told = 0;
+    for (const LogIndex index : node.told) {
+      told += index.value;
+    }
+    EXPECT_GT(told, kShards);
+    EXPECT_LE(counts.value().replies, told) << "slots";
+  }
+}
+
 // A device that turns does not make its host able to answer, or its disk able to store.
 TEST(ResidentNode, ANodeWhoseHostStandsStillLeadsNothingAndComesBack) {
   ResidentWorld world(12);

@@ -33,15 +33,20 @@ struct ForgetfulWorld : ResidentWorld {
         start_row(view, row, RowMemory::Forgotten);
       }
     });
+    nodes[n].leaders->begin_forgotten();
   }
 
-  // Rows whose newest told standing says that all vote and that nothing is forgotten.
+  // Rows of which the node knows that all vote and that nothing is forgotten.
   std::uint32_t whole_rows(std::uint32_t n) const {
     std::uint32_t whole = 0;
-    for (const TurnReply& role : nodes[n].role) {
-      whole += role.standing == kAllVote ? 1 : 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      whole += standing(nodes[n], ShardId{shard}) == kAllVote ? 1 : 0;
     }
     return whole;
+  }
+
+  static std::uint64_t standing(const Node& node, ShardId shard) {
+    return node.leaders->known(shard).standing;
   }
 
   // Turns until every node says that all rows are whole again.
@@ -135,7 +140,8 @@ TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
   EXPECT_NE(world.nodes[leader].answers[tag].reply.verdict, TurnVerdict::Committed);
   for (std::uint32_t each = 0; each < kShards; ++each) {
     EXPECT_EQ(world.leader_of(ShardId{each}), kTurnNodes) << each;
-    EXPECT_LE(world.nodes[victim].role[each].term, world.nodes[leader].role[each].term)
+    EXPECT_LE(world.nodes[victim].leaders->known(ShardId{each}).term,
+              world.nodes[leader].leaders->known(ShardId{each}).term)
         << "a campaign of its own";
   }
   world.paused = kTurnNodes;
@@ -248,7 +254,7 @@ TEST(ResidentReadmit, ClientsConfigureNothing) {
   EXPECT_EQ(answer.reply.verdict, TurnVerdict::Committed);
   world.turns(900);
   for (const auto& node : world.nodes) {
-    EXPECT_EQ(node.role[shard.value].standing, kAllVote);
+    EXPECT_EQ(ForgetfulWorld::standing(node, shard), kAllVote);
   }
   const locks::LockEntry kept = world.history[shard.value][answer.reply.index.value];
   EXPECT_TRUE(LockTurnService::is_noop(kept));

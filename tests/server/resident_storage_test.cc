@@ -78,7 +78,7 @@ struct Life {
     node.ring_slots = 256;
     ResidentWorld::open(host, node);
     requests = std::make_unique<ResidentRequests>(*host.memory);
-    rows = std::make_unique<ResidentRows>(NodeId{1}, ResidentWorld::kShards, service, *requests);
+    rows = std::make_unique<ResidentRows>(*host.memory, service, *requests);
     EngineOptions options;
     options.cluster = ClusterId{9};
     options.node = NodeId{1};

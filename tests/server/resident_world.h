@@ -4,6 +4,7 @@
 
 #include "common/random.h"
 #include "locks/lock_cpu.h"
+#include "server/resident_leaders.h"
 #include "server/resident_node.h"
 #include "server/resident_turn.h"
 #include "server/told_commands.h"
@@ -34,7 +35,7 @@ struct ResidentWorld {
     std::unique_ptr<ResidentTurn> turn;
     std::unique_ptr<locks::LockCpu> copy;
     ToldCommands commands;
-    std::vector<TurnReply> role;              // By shard: the newest.
+    std::unique_ptr<ResidentLeaders> leaders;
     std::vector<LogIndex> told;               // By shard: the newest entry.
     std::vector<bool> absent;                 // By shard.
     std::map<std::uint64_t, Answer> answers;  // By tag.
@@ -90,7 +91,8 @@ struct ResidentWorld {
     node.memory = std::move(made).value();
     node.copy = std::make_unique<locks::LockCpu>(
         locks::LockOptions{.shard_count = kShards, .index_seed = 77});
-    node.role.resize(kShards);
+    node.leaders =
+        std::make_unique<ResidentLeaders>(options.self, options.shape, node.memory->view().leaders);
     node.told.resize(kShards);
     node.absent.resize(kShards);
   }
@@ -149,19 +151,33 @@ struct ResidentWorld {
   }
 
   void listen(Node& node) {
+    const auto& changes = node.leaders->look();
     for (std::uint32_t lane = 0; lane < 3; ++lane) {
       while (const auto told = node.memory->pull(lane)) {
         take(node, *told);
       }
     }
+    for (const ResidentLeaders::Change& change : changes) {
+      take_leader(node, change);
+    }
+  }
+
+  // A term never falls on a node, and in each term one node leads at most, whoever looks when.
+  void take_leader(Node& node, const ResidentLeaders::Change& change) {
+    const ShardId shard = change.shard;
+    EXPECT_GE(change.word.term, node.leaders->known(shard).term) << "shard " << shard.value;
+    if (change.word.leads()) {
+      const NodeId self = node.memory->options().self;
+      EXPECT_EQ(change.word.leader, self) << "shard " << shard.value;
+      const auto [led, fresh] = leader_of_term[shard.value].try_emplace(change.word.term, self);
+      EXPECT_EQ(led->second, self) << "shard " << shard.value << " has two leaders in one term";
+    }
+    node.leaders->set(change);
   }
 
   void take(Node& node, const ToldSlot& told) {
     const ShardId shard = told.reply.shard;
     switch (told.reply.verdict) {
-      case TurnVerdict::Role:
-        node.role[shard.value] = told.reply;
-        return;
       case TurnVerdict::Installed:
         node.absent[shard.value] = true;
         node.told[shard.value] = told.reply.index;
@@ -179,6 +195,7 @@ struct ResidentWorld {
       case TurnVerdict::Transferring:
         node.answers[told.reply.tag].reply = told.reply;
         return;
+      case TurnVerdict::Noops:  // Which pull() takes apart.
       case TurnVerdict::None:
         break;
     }
@@ -208,7 +225,9 @@ struct ResidentWorld {
                             static_cast<std::uint64_t>(answer.decision.code) << 8;
       EXPECT_EQ(told.reply.result.word[1] & 0xffff'ffffu, expected);
     }
-    if (!node.absent[shard.value]) {
+    if (LockTurnService::is_noop(told.entry)) {
+      // Changed nothing, and came with others.
+    } else if (!node.absent[shard.value]) {
       EXPECT_EQ(told.reply.result.word[0], node.copy->state_hash(shard))
           << "shard " << shard.value << " kind " << int{told.entry.kind()} << " number "
           << told.entry.number() << " done " << told.reply.result.word[1];
@@ -216,14 +235,12 @@ struct ResidentWorld {
     } else {
       EXPECT_EQ(done_of(told.reply.result), LockTurnDone::Absent);
     }
-    if (told.reply.tag != 0) {
+    if (told.reply.tag != 0 && !is_own_term(told.reply.tag)) {
       node.answers[told.reply.tag] = answer;
     }
   }
 
-  static bool leads(const Node& node, ShardId shard) {
-    return node.role[shard.value].detail == static_cast<std::uint32_t>(consensus::Role::Leader);
-  }
+  static bool leads(const Node& node, ShardId shard) { return node.leaders->known(shard).leads(); }
 
   // The node that leads a shard; kTurnNodes: none.
   std::uint32_t leader_of(ShardId shard) const {
@@ -291,6 +308,7 @@ struct ResidentWorld {
   std::unique_ptr<ResidentNode> dead[kTurnNodes];
   // What was decided, by shard and index, whoever told of it.
   std::map<std::uint64_t, locks::LockEntry> history[kShards];
+  std::map<Term, NodeId> leader_of_term[kShards];
   std::uint64_t now_ns = 1'000'000;
   std::uint32_t paused = kTurnNodes;   // A node that is not turned.
   std::uint32_t stalled = kTurnNodes;  // A node whose host does not work, though its device turns.

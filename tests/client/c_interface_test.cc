@@ -3,6 +3,7 @@
 #include "gcoord/gcoord.h"
 #include "gcoord/gcoord_reads.h"
 #include "gcoord/gcoord_sessions.h"
+#include "gcoord/gcoord_watch.h"
 #include "rpc/read_messages.h"
 #include "rpc/session_messages.h"
 
@@ -176,6 +177,39 @@ TEST_F(CInterfaceTest, OptionsThatWereNotInitialisedAreRefused) {
   options.request_timeout_ms = std::int64_t{1} << 60;
   EXPECT_EQ(gcoord_client_connect(&options, &client, &error_), GCOORD_INVALID_ARGUMENT);
   EXPECT_EQ(client, nullptr);
+}
+
+TEST_F(CInterfaceTest, NoOptionsAreTakenThatTheirInitHasNotFilled) {
+  open_session();
+  const auto refused = [&](gcoord_status status) {
+    EXPECT_EQ(status, GCOORD_INVALID_ARGUMENT);
+    EXPECT_EQ(error_.number, 1001u);
+    EXPECT_NE(std::strstr(error_.message, "struct_bytes"), nullptr) << error_.message;
+  };
+  const gcoord_acquire_options acquire{};
+  gcoord_lock* lock = nullptr;
+  gcoord_multi_lock* locks = nullptr;
+  const char* name = "name";
+  refused(gcoord_lock_acquire_as(session_, name, &acquire, &lock, &error_));
+  refused(gcoord_lock_acquire_all(session_, &name, 1, &acquire, &locks, &error_));
+  const auto never = [](void*, gcoord_lock*, const gcoord_error*) { FAIL(); };
+  refused(gcoord_lock_acquire_as_async(session_, name, &acquire, never, nullptr, &error_));
+  const gcoord_read_options read{};
+  const gcoord_list_options list{};
+  gcoord_description* found = nullptr;
+  gcoord_page* page = nullptr;
+  refused(gcoord_read(client_, name, &read, &found, nullptr, &error_));
+  refused(gcoord_list(client_, &list, &page, &error_));
+  const gcoord_session_options session{};
+  const gcoord_session_list_options sessions{};
+  const gcoord_watch_options watching{};
+  gcoord_session* opened = nullptr;
+  gcoord_session_page* listed = nullptr;
+  gcoord_watch* watch = nullptr;
+  refused(gcoord_session_open_as(client_, &session, &opened, &error_));
+  refused(gcoord_session_list(client_, &sessions, &listed, &error_));
+  refused(gcoord_watch_open(client_, &watching, &watch, &error_));
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockAcquire).empty());
 }
 
 TEST_F(CInterfaceTest, HandlesThatAreNotThereAnswerNothing) {

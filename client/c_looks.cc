@@ -198,6 +198,20 @@ gcoord_status gcoord_read(gcoord_client* client,
   });
 }
 
+gcoord_status gcoord_read_at(gcoord_client* client,
+                             const char* name,
+                             uint64_t index,
+                             uint32_t node_id,
+                             gcoord_description** lock,
+                             gcoord_freshness* at,
+                             gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{client, "client"}, {name, "name"}, {lock, "lock"}});
+    return given.ok() ? give_reading(client->client.read_at(name, index, node_id), lock, at)
+                      : given;
+  });
+}
+
 gcoord_status gcoord_read_check(gcoord_client* client,
                                 const char* name,
                                 uint64_t token,

@@ -46,6 +46,22 @@ class Reads(ClusterTest):
         self.assertLessEqual(len(found), 49)
         self.assert_number(1110, self.client.list, cursor="zz")
 
+    def test_R6_a_lock_is_shown_as_it_was(self):
+        session = self.session()
+        with session.acquire(self.name) as first:
+            index = self.client.get(self.name).acquired_index
+        with session.acquire(self.name):
+            for node in (0, 1, 2, 3):
+                if node:  # It comes as far as this client has seen.
+                    self.client.read(self.name, gcoord.Consistency.MONOTONIC, node_id=node)
+                past = self.client.read_at(self.name, index, node)
+                self.assertEqual((past.lock.token, past.lock.holder_session), (first.fence, session.id))
+                self.assertEqual((past.at.shard, past.at.index, past.at.age), (past.lock.shard, index, None))
+                self.assertIsNone(self.client.read_at(self.name, index - 1, node).lock)
+        self.assert_number(6321, self.client.read_at, self.name, 2**60)
+        self.assert_number(1001, self.client.read_at, self.name, 2**64 + index)
+        self.assert_number(1101, self.client.read_at, "", index)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -49,7 +49,8 @@ class Elections(ClusterTest):
             first.transfer(12345)
         self.assertEqual(caught.exception.number, 6111)
         self.assertTrue(first.is_leader())
-        self.client.ask_transfer(self.name, sessions[2].id)
+        while not waiting[1].done():
+            self._ask(sessions[2].id)  # An ask stands for a few seconds.
         waiting[1].result(PATIENCE)
         self.assertTrue(third.is_leader())
         self.assertFalse(first.is_leader())
@@ -58,6 +59,12 @@ class Elections(ClusterTest):
         waiting[0].result(PATIENCE)
         self.assertTrue(second.is_leader())
         self.assertFalse(third.is_leader())
+
+    def _ask(self, session_id: int) -> None:
+        try:
+            self.client.ask_transfer(self.name, session_id)
+        except gcoord.GcoordError as error:
+            self.assertEqual(error.number, 6111, "it leads already, and waits no more")
 
     def test_E7_is_leader_turns_false_by_the_clock_alone(self):
         with self.session(ttl=20).election(self.name) as election:

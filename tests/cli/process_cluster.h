@@ -77,7 +77,7 @@ class ProcessCluster : public testing::Test {
   }
 
   const std::uint32_t shards_;
-  chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
 

@@ -161,7 +161,7 @@ TEST_F(SessionVerbsTest, WaitersAreNamedByLeadersOrRefused) {
 // Three nodes: every one of them answers, as fresh as was asked for.
 class ThreeNodes {
  public:
-  ThreeNodes() : directory_(scratch()) {
+  ThreeNodes() {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
@@ -183,7 +183,7 @@ class ThreeNodes {
   chaos::LocalCluster& nodes() { return *cluster_; }
 
  private:
-  chaos::ScratchDirectory directory_;
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
 

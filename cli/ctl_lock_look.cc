@@ -201,19 +201,36 @@ client::Result<Listed> read_all(client::Client& client,
   return listed;
 }
 
+bool by_leaders(const client::ReadOptions& how) {
+  return how.consistency == client::Consistency::Lease ||
+         how.consistency == client::Consistency::Linearizable;
+}
+
+// Only leaders know who waits; and where they must answer, no one node can.
+const char* why_no_list(const LookOptions& options, const client::ReadOptions& how) {
+  if (options.waiters && !by_leaders(how)) {
+    return "--waiters goes with --consistency lease or linearizable";
+  }
+  if (how.node_id != 0 && by_leaders(how)) {
+    return "--node goes with --consistency serializable, bounded or monotonic";
+  }
+  return nullptr;
+}
+
 // Every node shows all locks if it may be a replica; where the leader must answer, all are asked.
 client::Result<Listed> list_as_asked(client::Client& client,
                                      const LookOptions& options,
                                      const client::ReadOptions& how) {
-  const bool by_leader = how.consistency == client::Consistency::Lease ||
-                         how.consistency == client::Consistency::Linearizable;
-  return by_leader ? list_all(client, options) : read_all(client, options, how);
+  return by_leaders(how) ? list_all(client, options) : read_all(client, options, how);
 }
 
 int list(Context& context, const LookOptions& options) {
   const auto how = read_options(context, options.read);
   if (!how.has_value()) {
     return static_cast<int>(rpc::ExitCode::Usage);
+  }
+  if (const char* why = why_no_list(options, *how); why != nullptr) {
+    return context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, why));
   }
   auto client = context.connect();
   if (!client.has_value()) {
@@ -293,7 +310,8 @@ void add_lock_look_commands(CLI::App& lock, Context& context) {
   auto options = std::make_shared<LookOptions>();
   CLI::App* verb = add_verb(lock, context, options, "get", "show who holds a lock", get);
   add_lock_name(*verb, options->name);
-  verb->add_flag("--waiters", options->waiters, "name the waiters too");
+  CLI::Option* waiters = verb->add_flag(
+      "--waiters", options->waiters, "name the waiters too, as the shard's leader knows them");
   add_read_flags(*verb, options->read);
   CLI::Option* at_index =
       verb->add_option(
@@ -302,9 +320,12 @@ void add_lock_look_commands(CLI::App& lock, Context& context) {
               "as it was when its shard's log had come to this index, from the history that "
               "nodes keep")
           ->type_name("N");
-  for (const char* other : {"--consistency", "--max-staleness", "--after", "--waiters"}) {
+  at_index->excludes(waiters);
+  for (const char* other : {"--consistency", "--max-staleness", "--after"}) {
     at_index->excludes(verb->get_option(other));
+    waiters->excludes(verb->get_option(other));
   }
+  waiters->excludes(verb->get_option("--node"));
 
   verb = add_verb(lock, context, options, "list", "list the locks that are held", list);
   verb->alias("ls");

@@ -94,6 +94,17 @@ Status required(std::initializer_list<Argument> arguments) {
                                     : failure(rpc::ErrorCode::OptionMissing, missing->name);
 }
 
+Status first_failure(std::initializer_list<Status> outcomes) {
+  const auto failed =
+      std::ranges::find(outcomes, false, [](const Status& each) { return each.ok(); });
+  return failed == outcomes.end() ? Status{} : *failed;
+}
+
+Status not_initialised() {
+  return failure(rpc::ErrorCode::OptionInvalid,
+                 "struct_bytes; begin with the _init of the options");
+}
+
 Result<AcquireOptions> wait_of(std::int64_t wait_ms) {
   if (wait_ms == GCOORD_FOREVER) {
     return AcquireOptions{.wait = kForever};

@@ -77,6 +77,30 @@ struct Argument {
 
 Status required(std::initializer_list<Argument> arguments);
 
+// The first of them that is a failure, or success.
+Status first_failure(std::initializer_list<Status> outcomes);
+
+// GC1001: a structure of options that its _init has not filled.
+Status not_initialised();
+
+// Later versions may add fields at the end; an earlier one than this there is not.
+template <typename Options>
+Status initialised(const Options& given) {
+  return given.struct_bytes < sizeof given ? not_initialised() : Status{};
+}
+
+// What every _init begins with: zeros, and what the caller was compiled with. False: options is
+// NULL.
+template <typename Options>
+bool begin_options(Options* options) {
+  if (options == nullptr) {
+    return false;
+  }
+  *options = Options{};
+  options->struct_bytes = sizeof *options;
+  return true;
+}
+
 // A wait of AcquireOptions; GC1001 for what is neither a time nor GCOORD_FOREVER.
 Result<AcquireOptions> wait_of(std::int64_t wait_ms);
 

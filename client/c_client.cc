@@ -29,10 +29,9 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 Status check_options(const gcoord_client_options& options) {
-  // Later versions may add fields at the end; an earlier one than this there is not.
-  if (options.struct_bytes < sizeof(gcoord_client_options)) {
-    return failure(rpc::ErrorCode::OptionInvalid,
-                   "struct_bytes; begin with gcoord_client_options_init");
+  Status filled = initialised(options);
+  if (!filled.ok()) {
+    return filled;
   }
   const auto usable = [](std::int64_t time_ms) { return time_ms >= 0 && time_ms <= kTimeoutMsMax; };
   if (!usable(options.connect_timeout_ms) || !usable(options.request_timeout_ms) ||
@@ -63,12 +62,10 @@ ClientOptions options_of(const gcoord_client_options& given,
 }  // namespace
 
 void gcoord_client_options_init(gcoord_client_options* options) {
-  if (options == nullptr) {
+  if (!begin_options(options)) {
     return;
   }
   static const ClientOptions defaults;
-  *options = gcoord_client_options{};
-  options->struct_bytes = sizeof(*options);
   options->connect_timeout_ms = defaults.connect_timeout.count();
   options->request_timeout_ms = defaults.request_timeout.count();
   options->drift_divisor = defaults.drift_divisor;

@@ -32,12 +32,9 @@ gcoord_status gcoord_election_campaign(gcoord_election* election,
                                        int64_t wait_ms,
                                        gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{election, "election"}});
     const auto how = wait_of(wait_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
-    }
-    return election->election.campaign({.wait = how.value().wait});
+    const Status given = first_failure({required({{election, "election"}}), how.status()});
+    return given.ok() ? election->election.campaign({.wait = how.value().wait}) : given;
   });
 }
 
@@ -47,11 +44,12 @@ gcoord_status gcoord_election_campaign_async(gcoord_election* election,
                                              void* user,
                                              gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given =
-        required({{election, "election"}, {reinterpret_cast<const void*>(callback), "callback"}});
     const auto how = wait_of(wait_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given = first_failure(
+        {required({{election, "election"}, {reinterpret_cast<const void*>(callback), "callback"}}),
+         how.status()});
+    if (!given.ok()) {
+      return given;
     }
     election->election.campaign_async({.wait = how.value().wait})
         .then([callback, user](const Status& status) {

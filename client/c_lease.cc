@@ -16,10 +16,11 @@ gcoord_status gcoord_lease_take(gcoord_client* client,
                                 gcoord_lease** lease,
                                 gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {lease, "lease"}});
     const auto how = wait_of(wait_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given = first_failure(
+        {required({{client, "client"}, {name, "name"}, {lease, "lease"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
     auto gate = gate_of(on_event, user);
     auto taken = client->client.take_lease(name,
@@ -44,12 +45,14 @@ gcoord_status gcoord_lease_take_async(gcoord_client* client,
                                       void* user,
                                       gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"},
-                             {name, "name"},
-                             {reinterpret_cast<const void*>(callback), "callback"}});
     const auto how = wait_of(wait_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given =
+        first_failure({required({{client, "client"},
+                                 {name, "name"},
+                                 {reinterpret_cast<const void*>(callback), "callback"}}),
+                       how.status()});
+    if (!given.ok()) {
+      return given;
     }
     auto gate = gate_of(on_event, event_user);
     const LeaseOptions options{.ttl = std::chrono::milliseconds{ttl_ms},

@@ -19,8 +19,8 @@ Result<ReadOptions> read_options_of(const gcoord_read_options* given) {
   if (given == nullptr) {
     return failure(ErrorCode::OptionMissing, "options");
   }
-  if (given->struct_bytes < sizeof *given) {
-    return failure(ErrorCode::OptionInvalid, "struct_bytes");
+  if (Status filled = initialised(*given); !filled.ok()) {
+    return filled;
   }
   if (given->consistency < GCOORD_LINEARIZABLE || given->consistency > GCOORD_MONOTONIC) {
     return failure(ErrorCode::OptionInvalid, "consistency");
@@ -49,6 +49,15 @@ void tell(const Freshness& at, gcoord_freshness* told) {
   if (told != nullptr) {
     *told = freshness(at);
   }
+}
+
+Status give_reading(Result<LockReading> reading, gcoord_description** lock, gcoord_freshness* at) {
+  if (reading.ok()) {
+    auto& found = reading.value().lock;
+    *lock = found.has_value() ? new gcoord_description{*std::move(found)} : nullptr;
+    tell(reading.value().at, at);
+  }
+  return reading.status();
 }
 
 // A batch has at most as many shards as names, which is the room that there is.
@@ -114,8 +123,8 @@ Result<ListOptions> list_options_of(const gcoord_list_options* given) {
   if (given == nullptr) {
     return failure(ErrorCode::OptionMissing, "options");
   }
-  if (given->struct_bytes < sizeof *given) {
-    return failure(ErrorCode::OptionInvalid, "struct_bytes");
+  if (Status filled = initialised(*given); !filled.ok()) {
+    return filled;
   }
   auto cursor = cursor_of_text(given->cursor != nullptr ? given->cursor : "");
   if (!cursor.has_value()) {
@@ -142,13 +151,9 @@ gcoord_status gcoord_describe(gcoord_client* client,
 }
 
 void gcoord_list_options_init(gcoord_list_options* options) {
-  if (options == nullptr) {
-    return;
+  if (begin_options(options)) {
+    options->limit = ListOptions{}.limit;
   }
-  static const ListOptions defaults;
-  *options = gcoord_list_options{};
-  options->struct_bytes = sizeof *options;
-  options->limit = defaults.limit;
 }
 
 gcoord_status gcoord_list(gcoord_client* client,
@@ -156,10 +161,11 @@ gcoord_status gcoord_list(gcoord_client* client,
                           gcoord_page** page,
                           gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {page, "page"}});
     const auto how = list_options_of(options);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given =
+        first_failure({required({{client, "client"}, {page, "page"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
     auto listed = client->client.list(how.value());
     if (listed.ok()) {
@@ -170,9 +176,7 @@ gcoord_status gcoord_list(gcoord_client* client,
 }
 
 void gcoord_read_options_init(gcoord_read_options* options) {
-  if (options != nullptr) {
-    *options = gcoord_read_options{};
-    options->struct_bytes = sizeof *options;
+  if (begin_options(options)) {
     options->consistency = static_cast<int32_t>(ReadOptions{}.consistency);
   }
 }
@@ -184,18 +188,27 @@ gcoord_status gcoord_read(gcoord_client* client,
                           gcoord_freshness* at,
                           gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {lock, "lock"}});
     const auto how = read_options_of(options);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given = first_failure(
+        {required({{client, "client"}, {name, "name"}, {lock, "lock"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
-    auto reading = client->client.read(name, how.value());
-    if (reading.ok()) {
-      auto& found = reading.value().lock;
-      *lock = found.has_value() ? new gcoord_description{*std::move(found)} : nullptr;
-      tell(reading.value().at, at);
-    }
-    return reading.status();
+    return give_reading(client->client.read(name, how.value()), lock, at);
+  });
+}
+
+gcoord_status gcoord_read_at(gcoord_client* client,
+                             const char* name,
+                             uint64_t index,
+                             uint32_t node_id,
+                             gcoord_description** lock,
+                             gcoord_freshness* at,
+                             gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{client, "client"}, {name, "name"}, {lock, "lock"}});
+    return given.ok() ? give_reading(client->client.read_at(name, index, node_id), lock, at)
+                      : given;
   });
 }
 
@@ -207,10 +220,11 @@ gcoord_status gcoord_read_check(gcoord_client* client,
                                 gcoord_freshness* at,
                                 gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {verdict, "verdict"}});
     const auto how = read_options_of(options);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given = first_failure(
+        {required({{client, "client"}, {name, "name"}, {verdict, "verdict"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
     const auto reading = client->client.read_check(name, token, how.value());
     if (reading.ok()) {
@@ -230,11 +244,12 @@ gcoord_status gcoord_read_batch(gcoord_client* client,
                                 size_t* shard_count,
                                 gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {locks, "locks"}});
-    given = given.ok() ? names_given(names, count) : given;
     const auto how = read_options_of(options);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given = first_failure({required({{client, "client"}, {locks, "locks"}}),
+                                        names_given(names, count),
+                                        how.status()});
+    if (!given.ok()) {
+      return given;
     }
     const std::vector<std::string> list(names, names + count);
     auto reading = client->client.read_batch(list, how.value());
@@ -266,11 +281,13 @@ gcoord_status gcoord_read_check_batch(gcoord_client* client,
                                       size_t* shard_count,
                                       gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {tokens, "tokens"}, {verdicts, "verdicts"}});
-    given = given.ok() ? names_given(names, count) : given;
     const auto how = read_options_of(options);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given =
+        first_failure({required({{client, "client"}, {tokens, "tokens"}, {verdicts, "verdicts"}}),
+                       names_given(names, count),
+                       how.status()});
+    if (!given.ok()) {
+      return given;
     }
     std::vector<TokenCheck> checks;
     for (size_t index = 0; index < count; ++index) {
@@ -294,12 +311,10 @@ gcoord_status gcoord_read_list(gcoord_client* client,
                                gcoord_page** page,
                                gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {page, "page"}});
     const auto what = list_options_of(list);
     const auto how = read_options_of(options);
-    for (const Status& each : {what.status(), how.status()}) {
-      given = given.ok() ? each : given;
-    }
+    const Status given = first_failure(
+        {required({{client, "client"}, {page, "page"}}), what.status(), how.status()});
     if (!given.ok()) {
       return given;
     }

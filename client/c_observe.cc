@@ -26,10 +26,11 @@ gcoord_status gcoord_leader_stream_next(gcoord_leader_stream* stream,
                                         gcoord_office* office,
                                         gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{stream, "stream"}, {office, "office"}});
     const auto how = wait_of(timeout_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given =
+        first_failure({required({{stream, "stream"}, {office, "office"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
     LeaderStream::Office next;
     if (timeout_ms == GCOORD_FOREVER) {

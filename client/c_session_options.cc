@@ -91,8 +91,8 @@ gcoord_status with_options(gcoord_client* client,
     if (!given.ok()) {
       return given;
     }
-    if (options->struct_bytes < sizeof *options) {
-      return failure(ErrorCode::OptionInvalid, "struct_bytes");
+    if (Status filled = initialised(*options); !filled.ok()) {
+      return filled;
     }
     const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
     auto health = health_of(*options, gate);
@@ -110,14 +110,10 @@ gcoord_status with_options(gcoord_client* client,
 }  // namespace
 
 void gcoord_session_options_init(gcoord_session_options* options) {
-  if (options == nullptr) {
-    return;
+  if (begin_options(options)) {
+    options->ttl_ms = SessionOptions{}.ttl.count();
+    options->on_unhealthy = GCOORD_STARVE;
   }
-  static const SessionOptions defaults;
-  *options = gcoord_session_options{};
-  options->struct_bytes = sizeof *options;
-  options->ttl_ms = defaults.ttl.count();
-  options->on_unhealthy = GCOORD_STARVE;
 }
 
 gcoord_status gcoord_session_open_as(gcoord_client* client,

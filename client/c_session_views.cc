@@ -28,8 +28,8 @@ gcoord_session_facts facts_of(const SessionDescription& described) {
 }
 
 Result<SessionListOptions> options_of(const gcoord_session_list_options& given) {
-  if (given.struct_bytes < sizeof given) {
-    return failure(gcoord::rpc::ErrorCode::OptionInvalid, "struct_bytes");
+  if (Status filled = initialised(given); !filled.ok()) {
+    return filled;
   }
   if (given.filter < GCOORD_SESSIONS_ALL || given.filter > GCOORD_SESSIONS_IDLE) {
     return failure(gcoord::rpc::ErrorCode::OptionInvalid, "filter");
@@ -97,14 +97,10 @@ gcoord_status gcoord_session_keep_alive_once(gcoord_client* client,
 }
 
 void gcoord_session_list_options_init(gcoord_session_list_options* options) {
-  if (options == nullptr) {
-    return;
+  if (begin_options(options)) {
+    options->remaining_below_ms = GCOORD_FOREVER;
+    options->limit = SessionListOptions{}.limit;
   }
-  static const SessionListOptions defaults;
-  *options = gcoord_session_list_options{};
-  options->struct_bytes = sizeof *options;
-  options->remaining_below_ms = GCOORD_FOREVER;
-  options->limit = defaults.limit;
 }
 
 gcoord_status gcoord_session_list(gcoord_client* client,

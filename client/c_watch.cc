@@ -35,10 +35,7 @@ WatchOptions options_of(const gcoord_watch_options& given) {
 }  // namespace
 
 void gcoord_watch_options_init(gcoord_watch_options* options) {
-  if (options != nullptr) {
-    *options = gcoord_watch_options{};
-    options->struct_bytes = sizeof *options;
-  }
+  begin_options(options);
 }
 
 gcoord_status gcoord_watch_open(gcoord_client* client,
@@ -50,8 +47,8 @@ gcoord_status gcoord_watch_open(gcoord_client* client,
     if (!given.ok()) {
       return given;
     }
-    if (options->struct_bytes < sizeof *options) {
-      return failure(gcoord::rpc::ErrorCode::OptionInvalid, "struct_bytes");
+    if (Status filled = initialised(*options); !filled.ok()) {
+      return filled;
     }
     return give(client->client.watch(options_of(*options)), watch);
   });
@@ -62,10 +59,11 @@ gcoord_status gcoord_watch_next(gcoord_watch* watch,
                                 gcoord_batch** batch,
                                 gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required({{watch, "watch"}, {batch, "batch"}});
     const auto how = wait_of(timeout_ms);
-    if (!given.ok() || !how.ok()) {
-      return given.ok() ? how.status() : given;
+    const Status given =
+        first_failure({required({{watch, "watch"}, {batch, "batch"}}), how.status()});
+    if (!given.ok()) {
+      return given;
     }
     if (timeout_ms == GCOORD_FOREVER) {
       return give(watch->watch.next(), batch);

@@ -88,10 +88,11 @@ void Candidate::begin_reviews(const Campaign& campaign, std::uint64_t token) {
                                     .led_since = session_->core().clock().now()})});
 }
 
+// Goes on while the term may: a transfer that is under way may change nothing.
 void Candidate::review_later(const Review& review) {
   const TimePoint now = session_->core().clock().now();
   const bool ever = review.interval != kTimeNever;
-  if (led_token() == review.token && ever) {
+  if (epoch() == review.token && !office_->ended(review.token) && ever) {
     // An alarm does not keep the candidate: one that is gone has resigned.
     session_->core().call_at(now + review.interval, [weak = weak_from_this(), review] {
       if (const auto self = weak.lock()) {
@@ -102,7 +103,10 @@ void Candidate::review_later(const Review& review) {
 }
 
 void Candidate::look_at_line(const Review& review) {
-  if (led_token() != review.token || session_->core().clock().now() >= leader_until()) {
+  if (led_token() != review.token) {
+    return review_later(review);
+  }
+  if (session_->core().clock().now() >= leader_until()) {
     return;
   }
   candidates(
@@ -114,11 +118,10 @@ void Candidate::look_at_line(const Review& review) {
 }
 
 void Candidate::on_line(const Review& review, const Result<ElectionView>& line) {
-  const bool leads = led_token() == review.token;
-  if (!leads || (line.ok() && line.value().leader.epoch != review.token)) {
+  if (line.ok() && line.value().leader.epoch != review.token) {
     return;  // It leads no more, or by another term that looks for itself.
   }
-  if (!line.ok()) {
+  if (!line.ok() || led_token() != review.token) {
     return review_later(review);
   }
   const std::vector<CandidateView>& waiting = line.value().candidates;

@@ -1,7 +1,6 @@
 #include "gcoord/client.h"
 
 #include "client/blocking.h"
-#include "client/break_lock.h"
 #include "client/calls.h"
 #include "client/client_impl.h"
 #include "client/election_calls.h"
@@ -9,7 +8,6 @@
 #include "client/future_of.h"
 #include "client/leader_stream.h"
 #include "client/ledger_prune.h"
-#include "client/move_lock.h"
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
@@ -333,24 +331,6 @@ Future<Status> Client::ask_transfer_async(std::string_view name,
 Status Client::ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch) {
   return await<Status>(*impl_->core(), [&](auto callback) {
     client::ask_transfer(*impl_->core(), name, {session_id, epoch}, std::move(callback));
-  });
-}
-
-Result<BrokenLock> Client::break_lock(std::string_view name, BreakOptions options) {
-  return await<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
-    client::break_lock(*impl_->core(), name, options, std::move(callback));
-  });
-}
-
-Status Client::move_lock(std::string_view name, std::uint32_t to_shard) {
-  return await<Status>(*impl_->core(), [&](auto callback) {
-    client::move_lock(*impl_->core(), name, to_shard, std::move(callback));
-  });
-}
-
-Future<Result<BrokenLock>> Client::break_lock_async(std::string_view name, BreakOptions options) {
-  return future_of<Result<BrokenLock>>(*impl_->core(), [&](auto callback) {
-    client::break_lock(*impl_->core(), name, options, std::move(callback));
   });
 }
 

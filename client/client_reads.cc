@@ -145,6 +145,14 @@ Result<LockReading> Client::read_at(std::string_view name,
   });
 }
 
+Future<Result<LockReading>> Client::read_at_async(std::string_view name,
+                                                  std::uint64_t index,
+                                                  std::uint32_t node_id) {
+  return future_of<Result<LockReading>>(*impl_->core(), [&](auto callback) {
+    read_past(*impl_->core(), {name, index, NodeId{node_id}}, std::move(callback));
+  });
+}
+
 Result<ReadPage> Client::read_list(const ListOptions& list, const ReadOptions& options) {
   std::uint32_t node = options.node_id;
   for (const NodeView& each : cluster().nodes) {

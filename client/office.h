@@ -16,11 +16,13 @@ namespace gcoord::client {
 
 class Office {
  public:
+  // Whether the term of this token is over for good.
+  bool ended(std::uint64_t token) const { return token <= over_.load(std::memory_order_acquire); }
+
   // Whether the term of this token is over, from the moment on that its release or its transfer is
   // sent; after a transfer that changed nothing it may go on.
   bool over(std::uint64_t token) const {
-    return token <= over_.load(std::memory_order_acquire) ||
-           token == suspended_.load(std::memory_order_acquire);
+    return ended(token) || token == suspended_.load(std::memory_order_acquire);
   }
 
   // A candidate leads by the token; false when it must not.

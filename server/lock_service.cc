@@ -49,10 +49,6 @@ SessionExpiryOptions expiry_options(const LockServiceOptions& options) {
           options.limits.ttl_ms_min};
 }
 
-MetricName plain(std::string name, std::string help) {
-  return MetricName{std::move(name), std::move(help), "", ""};
-}
-
 ErrorCode error_of_limit(locks::LockLimit limit) {
   switch (limit) {
     case locks::LockLimit::Locks:
@@ -76,26 +72,10 @@ LockService::LockService(const LockServiceOptions& options,
                          MetricsRegistry& metrics)
     : options_(options),
       replies_(replies),
+      metrics_(metrics),
       locks_(lock_options(options)),
       election_asks_(options.tick_ms),
-      reads_({options.limits.shard_count, options.tick_ms},
-             locks_,
-             {[this](ShardId shard, std::uint64_t group, ReadWay way) {
-                confirm(shard, PendingKind::Read, group, way);
-              },
-              [this](ShardId shard) { return leads(shard); },
-              [this](ShardId shard) { return engine_->view(shard).leader; },
-              [this](ShardId shard) { return engine_->view(shard).term; },
-              [this](ShardId shard, SessionId session, RequestSequence sequence) {
-                const auto started = waits_.started_us({shard, session, sequence});
-                return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
-              },
-              [this](NameHash name, FencingToken epoch) {
-                return election_asks_.wanted(name, epoch, now_);
-              },
-              [this](ConnectionId connection, const rpc::ReplySlot& reply, auto payload) {
-                send(connection, reply, payload);
-              }}),
+      reads_({options.limits.shard_count, options.tick_ms}, locks_, read_doors()),
       ages_(make_ages(metrics)),
       replica_reads_(make_replica_reads()),
       session_views_({options.limits.shard_count, options.tick_ms},
@@ -126,24 +106,6 @@ LockService::LockService(const LockServiceOptions& options,
       led_((options.limits.shard_count + 63) / 64),
       events_(locks::kLockEventsPerCommandMax) {
   applied_.resize(options.limits.shard_count);
-  const std::string prefix = "gcoord_server_";
-  metrics_.requests =
-      &metrics.counter(plain(prefix + "requests_total", "Requests of clients that were taken."));
-  metrics_.requests_failed =
-      &metrics.counter(plain(prefix + "requests_failed_total", "Requests answered with an error."));
-  metrics_.requests_refused = &metrics.counter(
-      plain(prefix + "requests_refused_total", "Requests refused for their form or a cap."));
-  metrics_.grants = &metrics.counter(plain(prefix + "grants_total", "Locks granted by this node."));
-  metrics_.waits_timed_out = &metrics.counter(
-      plain(prefix + "waits_timed_out_total", "Waits that the leader ended at their time."));
-  metrics_.waits = &metrics.gauge(plain(prefix + "waits", "Acquires that wait at this leader."));
-  metrics_.sessions = &metrics.gauge(
-      plain(prefix + "session_registrations", "Registrations of sessions in shards here."));
-  metrics_.locks = &metrics.gauge(plain(prefix + "locks", "Locks held in shards of this node."));
-  metrics_.command_us = &metrics.histogram(plain(
-      prefix + "command_duration_us", "From request to answer of what goes through the log."));
-  metrics_.wait_us = &metrics.histogram(
-      plain(prefix + "wait_duration_us", "From request to answer of acquires that waited."));
 }
 
 void LockService::start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports) {

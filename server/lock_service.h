@@ -24,6 +24,7 @@
 #include "server/lock_moves.h"
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
+#include "server/lock_service_metrics.h"
 #include "server/log_record.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
@@ -146,19 +147,6 @@ class LockService final : public Service {
     NodeId leader_hint;
   };
 
-  struct Metrics {
-    Counter* requests = nullptr;
-    Counter* requests_failed = nullptr;
-    Counter* requests_refused = nullptr;
-    Counter* grants = nullptr;
-    Counter* waits_timed_out = nullptr;
-    Gauge* waits = nullptr;
-    Gauge* sessions = nullptr;
-    Gauge* locks = nullptr;
-    Histogram* command_us = nullptr;
-    Histogram* wait_us = nullptr;
-  };
-
   void send(ConnectionId connection,
             const rpc::ReplySlot& reply,
             std::span<const std::byte> payload = {});
@@ -200,6 +188,7 @@ class LockService final : public Service {
   void finish_close(std::uint64_t group, rpc::ErrorCode error, NodeId leader_hint);
 
   // Reads of replicas, and what they need (lock_service_reads.cc).
+  LockReads::Doors read_doors();
   ReplicaAges make_ages(MetricsRegistry& metrics);
   ReplicaReads make_replica_reads();
   void confirm(ShardId shard, PendingKind kind, std::uint64_t group, ReadWay way);
@@ -249,7 +238,7 @@ class LockService final : public Service {
 
   LockServiceOptions options_;
   ReplySink& replies_;
-  Metrics metrics_;
+  LockServiceMetrics metrics_;
   ReplicaPort* engine_ = nullptr;
   const NodeReports* reports_ = nullptr;
   // This service's own ticks: like the engine's in length, counted from another start.

@@ -1,4 +1,5 @@
-// Reads of replicas in the lock service: between the engine's confirmations and who waits for them.
+// Reads in the lock service, and those of replicas: between the engine's confirmations and who
+// waits for them.
 #include "server/lock_service.h"
 
 #include <algorithm>
@@ -23,6 +24,25 @@ void LockService::confirm(ShardId shard, PendingKind kind, std::uint64_t group, 
   } else {
     engine_->read(shard, cookie);
   }
+}
+
+LockReads::Doors LockService::read_doors() {
+  return {.ask = [this](ShardId shard,
+                        std::uint64_t group,
+                        ReadWay way) { confirm(shard, PendingKind::Read, group, way); },
+          .leads = [this](ShardId shard) { return leads(shard); },
+          .leader_hint = [this](ShardId shard) { return engine_->view(shard).leader; },
+          .term = [this](ShardId shard) { return engine_->view(shard).term; },
+          .waited_ms =
+              [this](ShardId shard, SessionId session, RequestSequence sequence) {
+                const auto started = waits_.started_us({shard, session, sequence});
+                return static_cast<std::uint32_t>((now_us_ - started.value_or(now_us_)) / 1000);
+              },
+          .wanted = [this](NameHash name,
+                           FencingToken epoch) { return election_asks_.wanted(name, epoch, now_); },
+          .answer = [this](ConnectionId connection,
+                           const rpc::ReplySlot& reply,
+                           auto payload) { send(connection, reply, payload); }};
 }
 
 ReplicaAges LockService::make_ages(MetricsRegistry& metrics) {

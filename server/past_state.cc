@@ -1,5 +1,6 @@
 #include "server/past_state.h"
 
+#include "ledger/entry_walk.h"
 #include "ledger/error_details.h"
 #include "rpc/error_codes.h"
 #include "server/lock_replies.h"
@@ -10,13 +11,11 @@
 namespace gcoord::server {
 namespace {
 
-constexpr std::uint64_t kReadEntries = 256;  // What a reader gives at once.
-
 // The tables have this shard and no other.
 constexpr ShardId kOnly{0};
 
-// What was pruned while it was being read is told as what was pruned before.
-Status read_failure(const Status& status) {
+// A past that was pruned, before or while it was read, is one that is not there.
+Status told(const Status& status) {
   return status.detail() == ledger::kLedgerPruned ? rpc::make_error(rpc::ErrorCode::PastCompacted)
                                                   : status;
 }
@@ -29,22 +28,13 @@ PastState::PastState(std::uint64_t bytes_max)
       ended_(locks::kLockEventsPerCommandMax) {}
 
 Status PastState::advance(const ledger::TreeReader& history, LogIndex to, std::uint64_t count) {
-  const std::uint64_t last =
-      std::min({to.value, history.size(), index_.value + std::min(count, to.value)});
-  while (index_.value < last) {
-    if (history.first() > index_.value) {
-      return rpc::make_error(rpc::ErrorCode::PastCompacted);
-    }
-    const auto entries = history.entries(index_.value, std::min(kReadEntries, last - index_.value));
-    if (!entries.ok()) {
-      return read_failure(entries.status());
-    }
-    for (const auto& entry : entries.value()) {
-      ++index_;
-      GCOORD_TRY_STATUS(apply(entry));
-    }
-  }
-  return {};
+  const std::uint64_t end = std::min(to.value, index_.value + std::min(count, to.value));
+  return told(ledger::walk_entries(
+      history,
+      index_.value,
+      end,
+      [] { return true; },
+      [this](std::span<const std::byte> entry) { return apply(entry); }));
 }
 
 Status PastState::apply(std::span<const std::byte> entry) {

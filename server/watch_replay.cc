@@ -1,5 +1,6 @@
 #include "server/watch_replay.h"
 
+#include "ledger/entry_walk.h"
 #include "server/log_record.h"
 #include "server/watch_ring.h"
 
@@ -7,11 +8,6 @@
 #include <utility>
 
 namespace gcoord::server {
-namespace {
-
-constexpr std::size_t kReadEntries = 256;  // What a reader gives at once.
-
-}  // namespace
 
 WatchReplay::WatchReplay(Reader reader, std::function<void()> wake)
     : reader_(std::move(reader)),
@@ -69,28 +65,19 @@ void WatchReplay::advance(WatchReplayJob& job) {
     job.machine = std::make_unique<locks::LockCpu>(locks::LockOptions{.rows_initial = 64});
   }
   std::size_t bytes = 0;
-  const std::uint64_t last = std::min(job.to.value, job.next + kReplayBatchEntries);
-  while (job.next < last && bytes < kReplayBatchBytes && !job.given_up.load()) {
-    const std::uint64_t count = std::min(
-        {kReadEntries, last - job.next, reader->size() - std::min(reader->size(), job.next)});
-    if (count == 0) {
-      return;  // The worker of history has yet to come here.
-    }
-    const auto entries = reader->entries(job.next, count);
-    if (!entries.ok()) {
-      job.failure = entries.status();
-      return;
-    }
-    const std::size_t before = job.batch.size();
-    for (const auto& entry : entries.value()) {
-      ++job.next;
-      apply(job, entry);
-    }
-    for (std::size_t k = before; k < job.batch.size(); ++k) {
-      bytes += memory_bytes(job.batch[k]);
-    }
-  }
-  job.done = job.next >= job.to.value;
+  job.failure = ledger::walk_entries(
+      *reader,
+      job.next,
+      std::min(job.to.value, job.next + kReplayBatchEntries),
+      [&] { return bytes < kReplayBatchBytes && !job.given_up.load(); },
+      [&](std::span<const std::byte> entry) -> Status {
+        const std::size_t before = job.batch.size();
+        apply(job, entry);
+        bytes += job.batch.size() > before ? memory_bytes(job.batch.back()) : 0;
+        return {};
+      });
+  // Not done either while the worker of history has yet to come here.
+  job.done = job.failure.ok() && job.next >= job.to.value;
 }
 
 void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {

@@ -1,5 +1,5 @@
-/* The C interface beyond a plain lock: several locks, permits, reads of a chosen freshness,
- * sessions as leases, a session that is bound to a health check, and who leads. */
+/* The C interface beyond a plain lock: several locks, permits, reads of a chosen freshness and of
+ * the past, sessions as leases, a session that is bound to a health check, and who leads. */
 #include "gcoord/gcoord_locks.h"
 #include "gcoord/gcoord_reads.h"
 #include "gcoord/gcoord_sessions.h"
@@ -32,6 +32,7 @@ static void take_several(gcoord_client* client, gcoord_session* session) {
   gcoord_acquire_options how;
   gcoord_multi_lock* locks = NULL;
   gcoord_description* found = NULL;
+  uint64_t index = 0;
   gcoord_acquire_options_init(&how);
   how.wait_ms = 5000;
   how.note = "both";
@@ -40,12 +41,17 @@ static void take_several(gcoord_client* client, gcoord_session* session) {
   expect(gcoord_multi_lock_valid(locks) && gcoord_multi_lock_size(locks) == 2, "both are held");
   expect_ok(gcoord_describe(client, names[0], true, &found, &error), "describe");
   expect(gcoord_description_lock(found).note_bytes == 4, "its note is read by others");
+  index = gcoord_description_lock(found).acquired_index;
   printf("token %" PRIu64 " of %s\n",
          gcoord_multi_lock_fence(locks, 0),
          gcoord_multi_lock_name(locks, 0));
   gcoord_description_free(found);
   expect_ok(gcoord_multi_lock_release(locks, &error), "release both");
   gcoord_multi_lock_free(locks);
+  /* Released or not: at that index of its shard's log it was held. */
+  expect_ok(gcoord_read_at(client, names[0], index, 0, &found, NULL, &error), "read_at");
+  expect(found != NULL && gcoord_description_lock(found).note_bytes == 4, "it is shown as it was");
+  gcoord_description_free(found);
 }
 
 /* Two of three permits, and a read that shows this client's own writes. */

@@ -1,4 +1,5 @@
-"""Several locks at once, permits, reads of a chosen freshness, and a session that is bound to a health check.
+"""Several locks at once, permits, reads of a chosen freshness and of the past, and a session that is bound to a health
+check.
 
 The cluster is what GCOORD_ENDPOINTS names."""
 
@@ -15,12 +16,17 @@ def main() -> None:
             assert session.healthy
             with session.acquire_all(["examples/left", "examples/right"], wait=5, note=b"both") as both:
                 assert both.valid and set(both.fences) == {"examples/left", "examples/right"}
-                assert client.get("examples/left").note == b"both"
+                left = client.get("examples/left")
+                assert left.note == b"both"
 
                 # This client's own writes are in it, whichever node answers.
                 mine = client.read("examples/right", Consistency.MONOTONIC)
                 assert mine.lock is not None and mine.lock.token == both.fence("examples/right")
                 print(f"tokens {both.fences}, read at index {mine.at.index} of shard {mine.at.shard}")
+
+            # Released or not: at that index of its shard's log it was held.
+            past = client.read_at("examples/left", left.acquired_index)
+            assert past.lock is not None and past.lock.token == left.token
 
             with session.acquire("examples/pool", shared=True, permits=2, permits_max=3):
                 with client.open_session(ttl=10) as other:

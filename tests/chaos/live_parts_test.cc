@@ -3,8 +3,8 @@
 #include "chaos/live/frame_pipe.h"
 #include "chaos/live/live_page.h"
 #include "chaos/live/schedule.h"
-#include "chaos/process/scratch_directory.h"
 #include "netcore/frame.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -162,14 +162,13 @@ TEST(ScheduleTest, FromTheSecondDealOnAReplacedDiskComesInCompanyButNeverInThatO
 }
 
 TEST(BitFlipTest, ABitFlipsInWhatIsUsedAndFlipsBack) {
-  auto scratch = ScratchDirectory::make(testing::TempDir(), "bit-flip");
-  ASSERT_TRUE(scratch.ok());
-  const auto file = scratch.value().path() / "file";
+  const ScratchFolder scratch;
+  const auto file = scratch.path() / "file";
   const std::string used = "some bytes";
   std::ofstream{file, std::ios::binary} << used << std::string(4096, '\0');
   for (std::uint64_t strike = 1; strike <= 20; ++strike) {
     Draw draw{1, strike};
-    const auto flip = flip_bit(files_in(scratch.value().path()), draw);
+    const auto flip = flip_bit(files_in(scratch.path()), draw);
     ASSERT_TRUE(flip.ok());
     EXPECT_LT(flip.value().offset, used.size());
     EXPECT_TRUE(flip_back(flip.value()));

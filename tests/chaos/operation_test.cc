@@ -2,6 +2,7 @@
 
 #include "chaos/check/checks.h"
 #include "chaos/check/history_file.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 
@@ -107,18 +108,19 @@ TEST(OperationLine, ValuesAndKeysMayHoldAnything) {
 }
 
 TEST(HistoryFile, ALineCutShortByAKilledWriterIsLeftOutAndNamed) {
-  const auto file = std::filesystem::path{testing::TempDir()} / "history_file_test.jsonl";
+  const ScratchFolder folder;
+  const auto file = folder.path() / "history_file.jsonl";
   std::ofstream{file} << to_json_line(example()) << "\n" << to_json_line(example()).substr(0, 30);
   History history;
   EXPECT_TRUE(read_history(file, history).ok());
   EXPECT_EQ(history.operations.size(), 1u);
   EXPECT_EQ(history.torn_files, std::vector{file.string()});
   EXPECT_EQ(history.bad_line_count, 0u);
-  std::filesystem::remove(file);
 }
 
 TEST(HistoryFile, BadLinesAreCountedByTheirNumber) {
-  const auto file = std::filesystem::path{testing::TempDir()} / "history_bad_test.jsonl";
+  const ScratchFolder folder;
+  const auto file = folder.path() / "history_bad.jsonl";
   Operation second = example();
   second.key = "another";
   {
@@ -136,17 +138,17 @@ TEST(HistoryFile, BadLinesAreCountedByTheirNumber) {
   EXPECT_EQ(history.bad_lines[0].line, 2u);
   EXPECT_EQ(history.bad_lines[1].line, 4u);
   EXPECT_EQ(check_run(history, {}, {}).verdict, Verdict::Undecided) << "an operation is missing";
-  std::filesystem::remove(file);
 }
 
 TEST(HistoryFile, AFileThatIsNotThereIsAnError) {
   History history;
   EXPECT_FALSE(read_history("no/such/file.jsonl", history).ok());
-  EXPECT_FALSE(read_history(testing::TempDir(), history).ok());
+  EXPECT_FALSE(read_history(ScratchFolder{}.path(), history).ok());
 }
 
 TEST(HistoryFile, WhatIsWrittenIsRead) {
-  const auto file = std::filesystem::path{testing::TempDir()} / "history_written_test.jsonl";
+  const ScratchFolder folder;
+  const auto file = folder.path() / "history_written.jsonl";
   auto writer = HistoryWriter::open(file);
   ASSERT_TRUE(writer.ok());
   for (int count = 0; count < 1000; ++count) {
@@ -156,7 +158,6 @@ TEST(HistoryFile, WhatIsWrittenIsRead) {
   History history;
   EXPECT_TRUE(read_history(file, history).ok());
   EXPECT_EQ(history.operations.size(), 1000u);
-  std::filesystem::remove(file);
 }
 
 }  // namespace

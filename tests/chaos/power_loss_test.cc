@@ -3,8 +3,8 @@
 
 #include "chaos/live/shim_page.h"
 #include "chaos/process/own_path.h"
-#include "chaos/process/scratch_directory.h"
 #include "common/child_process.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -55,12 +55,7 @@ class PowerLossTest : public testing::Test {
     return loss.ok() ? loss.value() : PowerLoss{};
   }
 
-  static ScratchDirectory make_scratch() {
-    auto made = ScratchDirectory::make(testing::TempDir(), "power-loss");
-    return std::move(made).value();
-  }
-
-  ScratchDirectory scratch_ = make_scratch();
+  const ScratchFolder scratch_;
   std::unique_ptr<ShimPage> page_;
 };
 

@@ -2,6 +2,7 @@
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
 #include "chaos/process/scratch_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,11 +21,12 @@ TEST(FreePorts, AreDistinct) {
 }
 
 TEST(ScratchDirectory, GoesAwayWithItsObjectUnlessItIsKept) {
+  const ScratchFolder parent;
   std::filesystem::path gone;
   std::filesystem::path kept;
   {
-    auto first = ScratchDirectory::make(testing::TempDir(), "scratch");
-    auto second = ScratchDirectory::make(testing::TempDir(), "scratch");
+    auto first = ScratchDirectory::make(parent.path(), "scratch");
+    auto second = ScratchDirectory::make(parent.path(), "scratch");
     ASSERT_TRUE(first.ok());
     ASSERT_TRUE(second.ok());
     second.value().keep();
@@ -35,7 +37,6 @@ TEST(ScratchDirectory, GoesAwayWithItsObjectUnlessItIsKept) {
   }
   EXPECT_FALSE(std::filesystem::exists(gone));
   EXPECT_TRUE(std::filesystem::exists(kept));
-  std::filesystem::remove_all(kept);
 }
 
 TEST(ResourceUsage, SaysWhatThisProcessTakes) {
@@ -56,12 +57,11 @@ TEST(LocalCluster, WithoutItsProgramSaysHowToBuildIt) {
 }
 
 TEST(LocalCluster, ANodeThatEndsIsReportedWithTheEndOfItsLog) {
-  auto scratch = ScratchDirectory::make(testing::TempDir(), "cluster");
-  ASSERT_TRUE(scratch.ok());
-  const auto program = scratch.value().path() / "broken";
+  const ScratchFolder scratch;
+  const auto program = scratch.path() / "broken";
   std::ofstream{program} << "#!/bin/sh\necho 'the disk is on fire' >&2\nexit 1\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  auto cluster = LocalCluster::plan({.program = program, .directory = scratch.value().path()});
+  auto cluster = LocalCluster::plan({.program = program, .directory = scratch.path()});
   ASSERT_TRUE(cluster.ok());
   const Status started = cluster.value().start_all(std::chrono::seconds{30});
   EXPECT_EQ(started.code(), StatusCode::Unavailable);

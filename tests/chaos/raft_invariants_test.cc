@@ -1,6 +1,7 @@
 #include "chaos/check/raft_invariants.h"
 
 #include "chaos/check/checks.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 
@@ -154,7 +155,8 @@ TEST(RaftInvariants, AfterItsDiskWasLostANodeVotesAsAnother) {
 }
 
 TEST(RaftInvariants, LinesThatAreNoTraceAreCounted) {
-  const auto file = std::filesystem::path{testing::TempDir()} / "trace_bad_test.jsonl";
+  const ScratchFolder folder;
+  const auto file = folder.path() / "trace_bad.jsonl";
   std::ofstream{file} << line({}) << "\n{\"node\":1}\n" << line({}) << "\n{\"node\":1,";
   Trace trace;
   ASSERT_TRUE(read_trace(file, trace).ok());

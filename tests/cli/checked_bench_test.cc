@@ -65,7 +65,7 @@ class CheckedBenchTest : public testing::Test {
     return file;
   }
 
-  const chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
 

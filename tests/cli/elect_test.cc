@@ -103,7 +103,7 @@ TEST_F(ElectTest, E8EpochsOfANameRiseOverAllOfItsLeaders) {
 
 // Three nodes; the leading candidate is killed, and then the node that led the election's shard.
 TEST(ElectProcessTest, E1TheNextInLineIsElectedAfterAKillOfTheLeadingCandidate) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   chaos::LocalClusterOptions options;
   options.program = chaos::program_beside("gcoordd");
   options.directory = directory.path();

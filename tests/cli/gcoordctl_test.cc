@@ -250,7 +250,7 @@ TEST_F(GcoordctlTest, BytesThatAreNoTextAreRefusedInJson) {
 }
 
 TEST_F(GcoordctlTest, BenchReportsPairsAndWritesAHistory) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string file = (directory.path() / "history.jsonl").string();
   const auto result = ctl_.json(
       {"bench", "lock", "--clients", "4", "--pipeline", "2", "--seconds", "1", "--history", file});

@@ -52,7 +52,7 @@ class ThreeNodesProcessTest : public testing::Test {
     return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", "60s"});
   }
 
-  chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
   std::optional<Ctl> ctl_;
 };
@@ -128,7 +128,7 @@ TEST_F(ThreeNodesProcessTest, NodesEndCleanlyOnSigterm) {
 }
 
 TEST(GcoorddTest, ASecondDaemonOnADirectoryIsRefused) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string data_dir = (directory.path() / "data").string();
   DevNode first({"--data-dir", data_dir});
   const Finished second =
@@ -139,7 +139,7 @@ TEST(GcoorddTest, ASecondDaemonOnADirectoryIsRefused) {
 }
 
 TEST(GcoorddTest, ADirectoryOfAnotherClusterIsRefused) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string data_dir = (directory.path() / "data").string();
   {
     DevNode first({"--data-dir", data_dir});
@@ -164,7 +164,7 @@ TEST(GcoorddTest, ADirectoryOfAnotherClusterIsRefused) {
 }
 
 TEST(GcoorddTest, LocksSurviveARestartAndTokensGoOn) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string data_dir = (directory.path() / "data").string();
   std::string token;
   {
@@ -191,7 +191,7 @@ TEST(GcoorddTest, MetricsAreExposed) {
 }
 
 TEST(GcoorddTest, TraceWritesTransitionsAsJsonLines) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string file = (directory.path() / "trace.jsonl").string();
   {
     DevNode node({"--trace", file});
@@ -211,7 +211,7 @@ TEST(GcoorddTest, TraceWritesTransitionsAsJsonLines) {
 }
 
 TEST(GcoorddTest, ASecondLifeWritesATraceOfItsOwn) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string file = (directory.path() / "trace.jsonl").string();
   std::uintmax_t first_bytes = 0;
   for (const int life : {1, 2}) {

@@ -108,7 +108,7 @@ class LedgerPruneProcessTest : public testing::Test {
     EXPECT_EQ(verified.json().value("proves", ""), what);
   }
 
-  const chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::vector<std::string> ledgers_;
   std::optional<chaos::LocalCluster> cluster_;
   std::optional<Ctl> ctl_;

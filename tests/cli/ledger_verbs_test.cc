@@ -57,7 +57,7 @@ class LedgerVerbs : public ::testing::Test {
   }
 
   static ServedLedger* served_;
-  chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
 };
 
 ServedLedger* LedgerVerbs::served_ = nullptr;
@@ -225,7 +225,7 @@ TEST(LedgerOfANode, ALockThatWasGrantedIsProvedOffline) {
   const auto held = ctl.json({"lock", "acquire", "proved", "--ttl", "30s"});
   ASSERT_FALSE(held.contains("error")) << held;
   const std::string key = ctl.json(with_ledger({"keys"}))["keys"][0]["key"];
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string proof = (directory.path() / "proof").string();
   const Words prove =
       with_ledger({"-o", "json", "prove", "--shard", "0", "0", "--key", key, "--out", proof});

@@ -1,11 +1,7 @@
 // L19 with real nodes: a held lock with 100 waiters moves while clients look on and nodes are
 // killed.
-#include "chaos/process/local_cluster.h"
-#include "common/name_hash.h"
-#include "gcoord/client.h"
-#include "tests/cli/programs.h"
+#include "tests/cli/process_cluster.h"
 
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,53 +10,24 @@
 namespace gcoord::cli {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::uint32_t kShards = 8;
-constexpr std::uint32_t kNodes = 3;
 constexpr std::size_t kClients = 4;
 constexpr std::size_t kWaiters = 100;
-constexpr milliseconds kTtl{60'000};
 
-class LockMoveProcessTest : public testing::Test {
+class LockMoveProcessTest : public ProcessCluster {
  protected:
   struct Waiting {
     client::Session session;
     client::Future<client::Result<client::Lock>> granted;
   };
 
+  LockMoveProcessTest() : ProcessCluster(kShards) {}
+
   void SetUp() override {
-    chaos::LocalClusterOptions options;
-    options.program = chaos::program_beside("gcoordd");
-    options.directory = directory_.path();
-    options.node_count = kNodes;
-    options.shards = kShards;
-    options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
-    auto cluster = chaos::LocalCluster::plan(options);
-    ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
-    cluster_.emplace(std::move(cluster).value());
-    ASSERT_TRUE(cluster_->start_all(kPatience).ok());
-    for (std::size_t i = 0; i < kClients + 1; ++i) {
+    ProcessCluster::SetUp();
+    for (std::size_t i = 0; i < kClients + 1 && !HasFatalFailure(); ++i) {
       clients_.push_back(connect(i + 1));
     }
-  }
-
-  client::Client connect(std::uint64_t seed) const {
-    client::ClientOptions options;
-    options.endpoints = cluster_->endpoints();
-    options.request_timeout = kPatience;
-    options.connect_timeout = kPatience;
-    options.wait_for_cluster = true;
-    options.seed = seed;
-    auto client = client::Client::connect(std::move(options));
-    EXPECT_TRUE(client.ok()) << client.status().to_string();
-    return std::move(client).value();
-  }
-
-  client::Session open(client::Client& client) {
-    auto session = client.open_session({.ttl = kTtl, .on_event = {}});
-    EXPECT_TRUE(session.ok()) << session.status().to_string();
-    return std::move(session).value();
   }
 
   // The operator's client; the others wait.
@@ -106,12 +73,6 @@ class LockMoveProcessTest : public testing::Test {
     }
   }
 
-  static std::uint32_t home(const std::string& name) {
-    return shard_of(hash_name(name), kShards).value;
-  }
-
-  chaos::ScratchDirectory directory_ = scratch();
-  std::optional<chaos::LocalCluster> cluster_;
   std::vector<client::Client> clients_;
   std::vector<Waiting> waiting_;
   std::vector<std::uint64_t> expected_;
@@ -156,8 +117,7 @@ TEST_F(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
     });
     cluster_->kill(node);
     mover.join();
-    ASSERT_TRUE(cluster_->spawn(node).ok());
-    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+    spawn(node);
     at = to;
     EXPECT_EQ(operator_client().get(name, false).value().shard, at);
     EXPECT_EQ(queue(name), expected_);
@@ -166,25 +126,22 @@ TEST_F(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
 }
 
 TEST_F(LockMoveProcessTest, L19TheVerbSaysWhatItDidAndWhyNot) {
-  std::string endpoints;
-  for (const std::string& endpoint : cluster_->endpoints()) {
-    endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-  }
-  const Ctl ctl{endpoints};
+  const Ctl nodes = ctl();
   const std::string name = "a";
   const std::uint32_t to = (home(name) + 3) % kShards;
-  const auto held = ctl.json({"lock", "acquire", name, "--ttl", "60s"});
-  const auto moved = ctl.json({"lock", "move", name, "--to-shard", std::to_string(to)});
+  const auto held = nodes.json({"lock", "acquire", name, "--ttl", "60s"});
+  const auto moved = nodes.json({"lock", "move", name, "--to-shard", std::to_string(to)});
   EXPECT_EQ(moved["shard"], to);
-  EXPECT_EQ(ctl.json({"lock", "get", name})["shard"], to);
-  ctl.json({"lock", "check", name, "--token", held["token"]});
-  ctl.json({"lock", "release", name, "--token", held["token"], "--session", held["session"]});
-  ctl.json({"lock", "move", name, "--to-shard", std::to_string((home(name) + 5) % kShards)});
-  ctl.json({"lock", "move", name, "--to-shard", std::to_string(home(name))});
-  EXPECT_EQ(ctl.json({"lock", "move", name, "--to-shard", "99"}, 2)["error"]["code"], "GC1112");
-  ctl.json({"lock", "acquire", "noted", "--note", "x", "--ttl", "60s"});
+  EXPECT_EQ(nodes.json({"lock", "get", name})["shard"], to);
+  nodes.json({"lock", "check", name, "--token", held["token"]});
+  nodes.json({"lock", "release", name, "--token", held["token"], "--session", held["session"]});
+  nodes.json({"lock", "move", name, "--to-shard", std::to_string((home(name) + 5) % kShards)});
+  nodes.json({"lock", "move", name, "--to-shard", std::to_string(home(name))});
+  EXPECT_EQ(nodes.json({"lock", "move", name, "--to-shard", "99"}, 2)["error"]["code"], "GC1112");
+  nodes.json({"lock", "acquire", "noted", "--note", "x", "--ttl", "60s"});
   const std::string other = std::to_string((home("noted") + 1) % kShards);
-  EXPECT_EQ(ctl.json({"lock", "move", "noted", "--to-shard", other}, 6)["error"]["code"], "GC6053");
+  EXPECT_EQ(nodes.json({"lock", "move", "noted", "--to-shard", other}, 6)["error"]["code"],
+            "GC6053");
 }
 
 }  // namespace

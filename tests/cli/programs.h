@@ -2,8 +2,8 @@
 #pragma once
 
 #include "chaos/process/own_path.h"
-#include "chaos/process/scratch_directory.h"
 #include "common/child_process.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -42,13 +42,6 @@ inline std::string file_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-// A directory for the files of one test.
-inline chaos::ScratchDirectory scratch() {
-  auto made = chaos::ScratchDirectory::make(testing::TempDir(), "cli-test");
-  EXPECT_TRUE(made.ok());
-  return std::move(made).value();
-}
-
 inline ChildOptions program(const std::string& name, std::vector<std::string> arguments) {
   ChildOptions options;
   options.arguments = {chaos::program_beside(name).string()};
@@ -60,7 +53,7 @@ inline ChildOptions program(const std::string& name, std::vector<std::string> ar
 
 // Runs a program to its end.
 inline Finished run(const std::string& name, const std::vector<std::string>& arguments) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   ChildOptions options = program(name, arguments);
   options.error_file = (directory.path() / "stderr").string();
   auto child = ChildProcess::start(options);
@@ -126,7 +119,9 @@ class DevNode {
                                           "--tick-ms",
                                           "5"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    auto child = ChildProcess::start(program("gcoordd", arguments));
+    ChildOptions options = program("gcoordd", arguments);
+    options.environment.emplace_back("TMPDIR", folder_.path().string());
+    auto child = ChildProcess::start(options);
     EXPECT_TRUE(child.ok());
     child_.emplace(std::move(child).value());
     const auto line = child_->read_line(kPatience);
@@ -150,6 +145,7 @@ class DevNode {
   ChildProcess& child() { return *child_; }
 
  private:
+  const ScratchFolder folder_;  // Where it puts its data.
   std::optional<ChildProcess> child_;
   std::string endpoint_;
   std::string metrics_;

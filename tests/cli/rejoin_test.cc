@@ -125,7 +125,7 @@ class RejoinProcessTest : public testing::Test {
     cluster_->kill(node);
   }
 
-  const chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
   std::optional<Ctl> ctl_;
   std::map<std::string, std::string> tokens_;

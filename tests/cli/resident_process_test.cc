@@ -82,7 +82,7 @@ class ResidentProcessTest : public testing::Test {
     return ctl_->json({"--timeout", "30s", "lock", "check", name, "--token", grant["token"]}, code);
   }
 
-  chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
   std::optional<Ctl> ctl_;
 };
@@ -238,7 +238,7 @@ TEST_F(ResidentDurableTest, AllNodesAreKilledAtOnceAndNothingAcknowledgedIsLost)
 }
 
 TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
-  const chaos::ScratchDirectory directory = scratch();
+  const ScratchFolder directory;
   const std::string data_dir = (directory.path() / "data").string();
   const auto refused = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"--turn",

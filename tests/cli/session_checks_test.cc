@@ -30,7 +30,7 @@ class SessionChecksTest : public testing::Test {
 
   DevNode node_;
   Ctl ctl_ = node_.ctl();
-  chaos::ScratchDirectory folder_ = scratch();
+  const ScratchFolder folder_;
   std::filesystem::path flag_ = [this] {
     std::ofstream{folder_.path() / "healthy"} << "yes";
     return folder_.path() / "healthy";

@@ -126,12 +126,42 @@ TEST_F(SessionVerbsTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
   EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "bounded"}).code, 2);
   EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "lease", "--max-staleness", "1s"}).code, 2);
   EXPECT_EQ(ctl_({"lock", "get", "a", "--after", "nonsense"}).code, 2);
+  EXPECT_EQ(ctl_.json({"lock", "list", "--node", "1"}, 2)["error"]["code"], "GC1001");
+}
+
+// They were left out, and nothing said so.
+TEST_F(SessionVerbsTest, WaitersAreNamedByLeadersOrRefused) {
+  const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  ChildProcess waiter = ctl_.start({"-o", "json", "lock", "acquire", "a", "--ttl", "60s"});
+  while (ctl_.json({"lock", "get", "a", "--waiters"})["waiters"].empty()) {
+  }
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"--consistency", "lease"},
+                                              {"--consistency", "linearizable"},
+                                              {"--max-staleness", "20s"},
+                                              {"--after", "0:1"},
+                                              {"--node", "1"}}) {
+    std::vector<std::string> get = {"lock", "get", "a", "--waiters"};
+    get.insert(get.end(), how.begin(), how.end());
+    const Finished refused = ctl_(get);
+    EXPECT_EQ(refused.code, 2) << how[0];
+    EXPECT_THAT(refused.out + refused.err, AllOf(HasSubstr("--waiters"), HasSubstr(how[0])));
+  }
+  for (const std::string how : {"lease", "linearizable"}) {
+    const auto list = ctl_.json({"lock", "list", "--waiters", "--consistency", how});
+    EXPECT_EQ(list["locks"][0]["waiters"].size(), 1u) << how;
+  }
+  const auto refused =
+      ctl_.json({"lock", "list", "--waiters", "--consistency", "serializable"}, 2)["error"];
+  EXPECT_EQ(refused["code"], "GC1001");
+  EXPECT_THAT(refused["message"], HasSubstr("--waiters"));
+  ctl_.json({"lock", "release", "a", "--token", held["token"], "--session", held["session"]});
+  EXPECT_EQ(waiter.wait_for(kPatience), 0);
 }
 
 // Three nodes: every one of them answers, as fresh as was asked for.
 class ThreeNodes {
  public:
-  ThreeNodes() : directory_(scratch()) {
+  ThreeNodes() {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
@@ -153,7 +183,7 @@ class ThreeNodes {
   chaos::LocalCluster& nodes() { return *cluster_; }
 
  private:
-  chaos::ScratchDirectory directory_;
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
 

@@ -128,7 +128,7 @@ class SnapshotProcessTest : public testing::Test {
     return id;
   }
 
-  const chaos::ScratchDirectory directory_ = scratch();
+  const ScratchFolder directory_;
   std::vector<std::string> more_;
   std::optional<chaos::LocalCluster> cluster_;
   std::optional<Ctl> ctl_;

@@ -3,10 +3,7 @@
 // What the log holds is asked afterwards, by a watch of everything from the first revision on,
 // which the nodes make from their histories: the watch that lived through it all must have seen
 // just that.
-#include "chaos/process/local_cluster.h"
-#include "common/name_hash.h"
-#include "gcoord/client.h"
-#include "tests/cli/programs.h"
+#include "tests/cli/process_cluster.h"
 
 #include <condition_variable>
 #include <map>
@@ -24,7 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kShards = 16;
-constexpr std::uint32_t kNodes = 3;
 
 using Told =
     std::tuple<std::uint64_t, client::EventKind, std::string, std::uint64_t, std::uint64_t>;
@@ -69,32 +65,9 @@ class Listener {
   bool ended_ = false;
 };
 
-class WatchProcessTest : public testing::Test {
+class WatchProcessTest : public ProcessCluster {
  protected:
-  void SetUp() override {
-    chaos::LocalClusterOptions options;
-    options.program = chaos::program_beside("gcoordd");
-    options.directory = directory_.path();
-    options.node_count = kNodes;
-    options.shards = kShards;
-    options.node_arguments = {"--election-ms", "500", "--heartbeat-ms", "50"};
-    auto cluster = chaos::LocalCluster::plan(options);
-    ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
-    cluster_.emplace(std::move(cluster).value());
-    ASSERT_TRUE(cluster_->start_all(kPatience).ok());
-  }
-
-  client::Client connect(std::uint64_t seed) const {
-    client::ClientOptions options;
-    options.endpoints = cluster_->endpoints();
-    options.request_timeout = kPatience;
-    options.connect_timeout = kPatience;
-    options.wait_for_cluster = true;
-    options.seed = seed;
-    auto client = client::Client::connect(std::move(options));
-    EXPECT_TRUE(client.ok()) << client.status().to_string();
-    return std::move(client).value();
-  }
+  WatchProcessTest() : ProcessCluster(kShards) {}
 
   // Takes and releases names; the grants are kept.
   void load(client::Session& session, int times) {
@@ -108,18 +81,12 @@ class WatchProcessTest : public testing::Test {
     }
   }
 
-  void restart(std::uint32_t node) {
-    cluster_->kill(node);
-    ASSERT_TRUE(cluster_->spawn(node).ok());
-    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
-  }
-
   // A name in each shard that is taken last: who has seen it has seen the shard's all.
   std::vector<std::pair<std::string, std::uint64_t>> take_last(client::Session& session) {
     std::vector<std::pair<std::string, std::uint64_t>> last;
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
       std::string name = "last";
-      while (shard_of(hash_name(name), kShards).value != shard) {
+      while (home(name) != shard) {
         name += "+";
       }
       auto lock = session.acquire(name);
@@ -138,8 +105,6 @@ class WatchProcessTest : public testing::Test {
     return from;
   }
 
-  chaos::ScratchDirectory directory_ = scratch();
-  std::optional<chaos::LocalCluster> cluster_;
   std::vector<std::pair<std::string, std::uint64_t>> grants_;
   int count_ = 0;
 };
@@ -149,14 +114,13 @@ TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
   Listener live;
   auto watch = client.watch({.prefix = "", .from = everything()}, live.callback());
   ASSERT_TRUE(watch.ok()) << watch.status().to_string();
-  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
-  ASSERT_TRUE(session.ok());
-  load(session.value(), 50);
+  client::Session session = open(client);
+  load(session, 50);
   for (std::uint32_t node = 1; node <= kNodes; ++node) {
     restart(node);
-    load(session.value(), 50);
+    load(session, 50);
   }
-  const auto last = take_last(session.value());
+  const auto last = take_last(session);
   for (const auto& [name, token] : last) {
     ASSERT_TRUE(live.wait_granted(name, token)) << name;
   }
@@ -189,8 +153,7 @@ TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
 
 TEST_F(WatchProcessTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
   client::Client client = connect(1);
-  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
-  ASSERT_TRUE(session.ok());
+  client::Session session = open(client);
   auto leaders = client.observe("chief");
   ASSERT_TRUE(leaders.ok()) << leaders.status().to_string();
   std::uint64_t before = 0;
@@ -198,7 +161,7 @@ TEST_F(WatchProcessTest, E4ObserveNeverGoesBackAnEpochThroughKills) {
     if (round % 2 == 1) {
       restart(1 + round / 2);
     }
-    auto election = session.value().election("chief");
+    auto election = session.election("chief");
     ASSERT_TRUE(election.campaign().ok());
     const auto office = leaders.value().next(kPatience);
     ASSERT_TRUE(office.ok()) << office.status().to_string();
@@ -214,9 +177,8 @@ TEST_F(WatchProcessTest, AFullQueueStopsTheStreamAndNothingIsLost) {
   client::Client client = connect(1);
   auto watch = client.watch({.prefix = "name-", .from = everything(), .queue_bytes_max = 2048});
   ASSERT_TRUE(watch.ok());
-  auto session = client.open_session({.ttl = milliseconds{60'000}, .on_event = {}});
-  ASSERT_TRUE(session.ok());
-  load(session.value(), 100);
+  client::Session session = open(client);
+  load(session, 100);
   std::size_t granted = 0;
   std::map<std::uint32_t, std::uint64_t> revisions;
   while (granted < grants_.size()) {

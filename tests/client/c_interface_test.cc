@@ -1,13 +1,10 @@
 // The C interface: what crosses the border, and what must not.
-#include "client_fixture.h"
-#include "gcoord/gcoord.h"
+#include "c_interface.h"
+
 #include "gcoord/gcoord_reads.h"
 #include "gcoord/gcoord_sessions.h"
-#include "rpc/read_messages.h"
-#include "rpc/session_messages.h"
+#include "gcoord/gcoord_watch.h"
 
-#include <array>
-#include <atomic>
 #include <cstring>
 #include <future>
 #include <string>
@@ -18,45 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using rpc::ErrorCode;
 using rpc::RequestKind;
-
-class CInterfaceTest : public ClientTest {
- protected:
-  void SetUp() override {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_.endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
-    gcoord_client_options options;
-    gcoord_client_options_init(&options);
-    options.endpoints = endpoints.c_str();
-    options.request_timeout_ms = 60'000;
-    options.now_ns = [](void* user) {
-      return static_cast<const std::atomic<std::int64_t>*>(user)->load();
-    };
-    options.now_user = &now_ns_;
-    ASSERT_EQ(gcoord_client_connect(&options, &client_, &error_), GCOORD_OK) << error_.message;
-  }
-
-  void TearDown() override {
-    gcoord_session_free(session_);
-    EXPECT_EQ(gcoord_client_free(client_), GCOORD_OK);
-  }
-
-  void open_session(gcoord_event_callback on_event = nullptr, void* user = nullptr) {
-    ASSERT_EQ(gcoord_session_open(client_, 9000, on_event, user, &session_, &error_), GCOORD_OK)
-        << error_.message;
-  }
-
-  void move_clock(TimePoint by) {
-    now_ns_ += by.count();
-    gcoord_client_clock_moved(client_);
-  }
-
-  std::atomic<std::int64_t> now_ns_{TimePoint{1h}.count()};
-  gcoord_client* client_ = nullptr;
-  gcoord_session* session_ = nullptr;
-  gcoord_error error_{};
-};
 
 TEST_F(CInterfaceTest, TheLibraryHasTheVersionOfItsHeader) {
   EXPECT_EQ(gcoord_abi_version(), GCOORD_ABI_VERSION);
@@ -119,49 +77,6 @@ TEST_F(CInterfaceTest, ChecksThatAreCountedAndNotGivenAreMissing) {
   EXPECT_EQ(session_, nullptr);
 }
 
-// A reply for one name that is full of shards.
-FakeReply reply_of_many_shards(const FakeRequest& request) {
-  rpc::LockReadReply reply;
-  reply.question = rpc::decode_lock_read(rpc::bytes_of(request.payload)).value().question;
-  for (std::uint32_t shard = 0; shard < 16; ++shard) {
-    reply.shards.push_back({.shard = ShardId{shard}, .index = LogIndex{100 + shard}, .age_ms = 5});
-  }
-  reply.names.push_back({.answered = true});
-  FakeReply fake = ok_reply(request);
-  fake.payload = rpc::text_of(rpc::encode_lock_read_reply(reply));
-  return fake;
-}
-
-TEST_F(CInterfaceTest, ANodeThatAnswersForMoreShardsThanWereAskedForOverrunsNobody) {
-  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
-    return request.slot.kind == RequestKind::LockRead ? reply_of_many_shards(request)
-                                                      : friendly_reply(request);
-  });
-  gcoord_read_options how;
-  gcoord_read_options_init(&how);
-  const char* name = "name";
-  const std::uint64_t token = 7;
-  std::int32_t verdict = 0;
-  gcoord_description* lock = nullptr;
-  std::array<gcoord_freshness, 3> shards{};
-  shards[1].index = 12345;
-  std::size_t shard_count = 0;
-  ASSERT_EQ(gcoord_read_batch(client_, &name, 1, &how, &lock, shards.data(), &shard_count, &error_),
-            GCOORD_OK)
-      << error_.message;
-  EXPECT_EQ(lock, nullptr) << "nothing is there";
-  EXPECT_EQ(shard_count, 1u);
-  EXPECT_EQ(shards[0].index, 100u + shards[0].shard);
-  EXPECT_EQ(shards[1].index, 12345u);
-  ASSERT_EQ(gcoord_read_check_batch(
-                client_, &name, &token, 1, &how, &verdict, shards.data(), &shard_count, &error_),
-            GCOORD_OK)
-      << error_.message;
-  EXPECT_EQ(shard_count, 1u);
-  EXPECT_EQ(shards[1].index, 12345u);
-  EXPECT_EQ(gcoord_positions(client_, nullptr, 0), 1u) << "what was not asked for is not learnt";
-}
-
 TEST_F(CInterfaceTest, OptionsThatWereNotInitialisedAreRefused) {
   gcoord_client* client = nullptr;
   gcoord_client_options options{};
@@ -176,6 +91,39 @@ TEST_F(CInterfaceTest, OptionsThatWereNotInitialisedAreRefused) {
   options.request_timeout_ms = std::int64_t{1} << 60;
   EXPECT_EQ(gcoord_client_connect(&options, &client, &error_), GCOORD_INVALID_ARGUMENT);
   EXPECT_EQ(client, nullptr);
+}
+
+TEST_F(CInterfaceTest, NoOptionsAreTakenThatTheirInitHasNotFilled) {
+  open_session();
+  const auto refused = [&](gcoord_status status) {
+    EXPECT_EQ(status, GCOORD_INVALID_ARGUMENT);
+    EXPECT_EQ(error_.number, 1001u);
+    EXPECT_NE(std::strstr(error_.message, "struct_bytes"), nullptr) << error_.message;
+  };
+  const gcoord_acquire_options acquire{};
+  gcoord_lock* lock = nullptr;
+  gcoord_multi_lock* locks = nullptr;
+  const char* name = "name";
+  refused(gcoord_lock_acquire_as(session_, name, &acquire, &lock, &error_));
+  refused(gcoord_lock_acquire_all(session_, &name, 1, &acquire, &locks, &error_));
+  const auto never = [](void*, gcoord_lock*, const gcoord_error*) { FAIL(); };
+  refused(gcoord_lock_acquire_as_async(session_, name, &acquire, never, nullptr, &error_));
+  const gcoord_read_options read{};
+  const gcoord_list_options list{};
+  gcoord_description* found = nullptr;
+  gcoord_page* page = nullptr;
+  refused(gcoord_read(client_, name, &read, &found, nullptr, &error_));
+  refused(gcoord_list(client_, &list, &page, &error_));
+  const gcoord_session_options session{};
+  const gcoord_session_list_options sessions{};
+  const gcoord_watch_options watching{};
+  gcoord_session* opened = nullptr;
+  gcoord_session_page* listed = nullptr;
+  gcoord_watch* watch = nullptr;
+  refused(gcoord_session_open_as(client_, &session, &opened, &error_));
+  refused(gcoord_session_list(client_, &sessions, &listed, &error_));
+  refused(gcoord_watch_open(client_, &watching, &watch, &error_));
+  EXPECT_TRUE(cluster_.requests(RequestKind::LockAcquire).empty());
 }
 
 TEST_F(CInterfaceTest, HandlesThatAreNotThereAnswerNothing) {

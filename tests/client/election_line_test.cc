@@ -8,6 +8,7 @@
 #include "rpc/lock_messages.h"
 
 #include <atomic>
+#include <future>
 #include <mutex>
 
 namespace gcoord::client {
@@ -174,6 +175,35 @@ TEST_F(ElectionLineTest, E6ALeaderThatIsAskedHandsOverWithItsNextLook) {
   look(client, 1s);
   EXPECT_EQ(target_of(cluster_.wait_for(RequestKind::ElectTransfer, 1)[0]), SessionId{99});
   EXPECT_FALSE(election.is_leader());
+}
+
+// A look that was due while a transfer was under way ended all looks of the term.
+TEST_F(ElectionLineTest, E6ALeaderLooksOnAfterATransferThatChangedNothing) {
+  refusal_ = ErrorCode::CandidateAbsent;
+  std::promise<void> go_on;
+  cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
+    const bool first =
+        request.slot.kind == RequestKind::ElectTransfer && target_of(request) == SessionId{98};
+    if (first) {
+      go_on.get_future().wait();
+    }
+    return answer(request);
+  });
+  Client client = connect();
+  Session session = open(client, {.ttl = 1h});
+  Election election = session.election("chief");
+  ASSERT_TRUE(election.campaign({.review = 1s}).ok());
+  auto given = election.transfer_async(98);
+  EXPECT_FALSE(election.is_leader());
+  clock_->advance(1s);
+  client.statistics();  // The look that was due has been left out.
+  go_on.set_value();
+  EXPECT_EQ(given.get().detail(), kDetailCandidateAbsent);
+  EXPECT_TRUE(election.is_leader());
+  refusal_ = ErrorCode::None;
+  see({.wanted = SessionId{99}, .candidates = {{.session = SessionId{99}}}});
+  look(client, 1s);
+  EXPECT_EQ(target_of(cluster_.wait_for(RequestKind::ElectTransfer, 2)[1]), SessionId{99});
 }
 
 // Its host stands still for longer than its lease: whoever comes next does not find it leading, and

@@ -1,8 +1,8 @@
 // The client library as others have it: installed, found, linked, and run against three nodes.
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/own_path.h"
-#include "chaos/process/scratch_directory.h"
 #include "common/child_process.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,12 +66,9 @@ class InstalledPackage : public testing::Test {
   }
 
   void start_nodes() {
-    auto directory = chaos::ScratchDirectory::make(testing::TempDir(), "client-package");
-    ASSERT_TRUE(directory.ok());
-    directory_.emplace(std::move(directory).value());
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
-    options.directory = directory_->path();
+    options.directory = directory_.path();
     options.shards = 256;
     auto planned = chaos::LocalCluster::plan(options);
     ASSERT_TRUE(planned.ok()) << planned.status().to_string();
@@ -90,7 +87,7 @@ class InstalledPackage : public testing::Test {
 
   std::filesystem::path folder_;
   std::filesystem::path prefix_;
-  std::optional<chaos::ScratchDirectory> directory_;
+  const ScratchFolder directory_;
   std::optional<chaos::LocalCluster> cluster_;
 };
 
@@ -193,7 +190,8 @@ TEST_F(InstalledPackage, ThePythonPackageKeepsItsPromisesAgainstThreeNodes) {
   install("python");
   start_nodes();
   const Finished finished =
-      run("GCOORD_CLIENT_LIBRARY=" + quoted(library() / "libgcoord_client.so.0") + " " + python() +
+      run("TMPDIR=" + quoted(directory_.path()) +
+          " GCOORD_CLIENT_LIBRARY=" + quoted(library() / "libgcoord_client.so.0") + " " + python() +
           " -m unittest discover -v -s " + quoted(kSource / "tests/client/python"));
   EXPECT_EQ(finished.code, 0) << finished.out;
   EXPECT_THAT(finished.out, testing::ContainsRegex("Ran [1-9][0-9]* tests")) << finished.out;

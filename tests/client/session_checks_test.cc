@@ -4,6 +4,7 @@
 
 #include "client_fixture.h"
 #include "gcoord/health.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -79,15 +80,9 @@ class TinyServer {
 
 class S11 : public ClientTest {
  protected:
-  void SetUp() override {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    set_healthy(true);
-  }
+  void SetUp() override { set_healthy(true); }
 
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path flag() const { return folder_ / "healthy"; }
+  std::filesystem::path flag() const { return folder_.path() / "healthy"; }
 
   // What check() looks at.
   void set_healthy(bool healthy) const {
@@ -130,11 +125,7 @@ class S11 : public ClientTest {
     return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
   }
 
-  // One file per test, so that tests may run side by side.
-  std::filesystem::path folder_ =
-      std::filesystem::path{testing::TempDir()} /
-      (std::string{"s11-"} + testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
-       std::to_string(::getpid()));
+  const ScratchFolder folder_;
   Collected<SessionEvent> events_;
   Collected<CheckReport> reports_;
 };
@@ -297,7 +288,7 @@ TEST_F(S11, ASessionThatIsToBeClosedIsToldFirst) {
 
 TEST_F(S11, ACommandThatHangsIsKilledAndHasFailed) {
   Client client = connect();
-  const std::filesystem::path pid_file = folder_ / "pid";
+  const std::filesystem::path pid_file = folder_.path() / "pid";
   HealthCheck hanging = check();
   hanging.target += " || { echo $$ > '" + pid_file.string() + ".new'; mv '" + pid_file.string() +
                     ".new' '" + pid_file.string() + "'; exec sleep 1000; }";
@@ -328,7 +319,7 @@ TEST_F(S11, ACommandWhoseExitCodeIsTakenAwayHasFailed) {
 
 TEST_F(S11, WhatACommandLeavesRunningIsKilledWhenItEnds) {
   Client client = connect();
-  const std::filesystem::path pid_file = folder_ / "pid";
+  const std::filesystem::path pid_file = folder_.path() / "pid";
   HealthCheck leaving = check();
   leaving.target = "sleep 1000 & echo $! > '" + pid_file.string() + "'";
   Session session = open(client, bound_to(leaving));

@@ -2,7 +2,7 @@
 
 #include "ledger/error_details.h"
 #include "replay_log.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class Loaded final : public CheckpointVisitor {
 };
 
 TEST(CheckpointStore, GivesBackShardsInOrderAfterReopening) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   {
     const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
     EXPECT_EQ(store->covered_lsn(), Lsn{0});
@@ -57,7 +57,7 @@ TEST(CheckpointStore, GivesBackShardsInOrderAfterReopening) {
 }
 
 TEST(CheckpointStore, LaterWritesReplaceAndRemove) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto store = CheckpointStore::open(directory.path()).value();
   CheckpointBatch batch;
   batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("first"));
@@ -73,7 +73,7 @@ TEST(CheckpointStore, LaterWritesReplaceAndRemove) {
 }
 
 TEST(CheckpointStore, APartWithoutAnLsnLeavesTheCoveredLsn) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto store = CheckpointStore::open(directory.path()).value();
   CheckpointBatch batch;
   batch.covers(Lsn{5});
@@ -85,7 +85,7 @@ TEST(CheckpointStore, APartWithoutAnLsnLeavesTheCoveredLsn) {
 }
 
 TEST(CheckpointStore, KeepsValuesOfTheNode) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto store = CheckpointStore::open(directory.path()).value();
   CheckpointBatch batch;
   batch.put_meta("view", bytes_of("epoch 4"));
@@ -95,7 +95,7 @@ TEST(CheckpointStore, KeepsValuesOfTheNode) {
 }
 
 TEST(CheckpointStore, ADamagedFileIsALossOfDataAndNamed) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   {
     const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
     CheckpointBatch batch;
@@ -131,7 +131,7 @@ TEST(CheckpointStore, ADamagedFileIsALossOfDataAndNamed) {
 // Found by chaos disks: a bit that flips in a length near the end of the MANIFEST lets RocksDB open
 // without the edits behind it, so that one column kept its newest table and another lost it.
 TEST(CheckpointStore, IsWholeRefusedOrOfThePastWhenTheManifestLosesItsEnd) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const std::string whole = directory.path("whole");
   // Shard k changes in the k-th session only; the last one is in the log, the others in tables.
   for (std::uint32_t k = 1; k <= 3; ++k) {

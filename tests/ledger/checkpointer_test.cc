@@ -2,7 +2,7 @@
 
 #include "ledger/memory_disk.h"
 #include "opened_wal.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ void await_event(int event_fd) {
 }
 
 TEST(Checkpointer, WritesTheBatchAndThenDropsTheSegmentsItCovers) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto store = CheckpointStore::open(directory.path()).value();
   MemoryDisk disk;
   {
@@ -48,7 +48,7 @@ TEST(Checkpointer, WritesTheBatchAndThenDropsTheSegmentsItCovers) {
 }
 
 TEST(Checkpointer, ItsEndFinishesTheBatchInHand) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto store = CheckpointStore::open(directory.path()).value();
   MemoryDisk disk;
   Opened opened{disk};

@@ -2,7 +2,7 @@
 
 #include "common/incarnation.h"
 #include "ledger/error_details.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -14,12 +14,12 @@ namespace {
 
 constexpr NodeIdentity kNode{ClusterId{7}, NodeId{2}, 64};
 
-DataDirectoryOptions options_for(const TemporaryDirectory& parent, std::uint64_t random_id) {
+DataDirectoryOptions options_for(const ScratchFolder& parent, std::uint64_t random_id) {
   return {parent.path("node"), kNode, random_id};
 }
 
 // A directory that has served, met a peer and holds a file of a log.
-void use(const TemporaryDirectory& parent) {
+void use(const ScratchFolder& parent) {
   const auto directory = DataDirectory::open(options_for(parent, 991)).value();
   ASSERT_TRUE(directory->identity().remember_peer({NodeId{1}, 55, Incarnation{4}, 9}).ok());
   ASSERT_TRUE(directory->mark_in_use().ok());
@@ -27,7 +27,7 @@ void use(const TemporaryDirectory& parent) {
 }
 
 TEST(DamagedDirectory, IsKeptAsideAndSucceededByTheNextGeneration) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   use(parent);
   ASSERT_TRUE(replace_damaged(options_for(parent, 992)).ok());
   EXPECT_TRUE(std::filesystem::exists(parent.path("node.damaged/wal/segment")));
@@ -42,7 +42,7 @@ TEST(DamagedDirectory, IsKeptAsideAndSucceededByTheNextGeneration) {
 }
 
 TEST(DamagedDirectory, WithoutAReadableIdentityItIsAnEmptyOneThatPeersHaveToTell) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   use(parent);
   std::ofstream(parent.path("node/identity")) << "rot";
   ASSERT_EQ(DataDirectory::open(options_for(parent, 1)).status().detail(), kDirectoryIdentity);
@@ -54,7 +54,7 @@ TEST(DamagedDirectory, WithoutAReadableIdentityItIsAnEmptyOneThatPeersHaveToTell
 }
 
 TEST(DamagedDirectory, ADiskThatRotsTwiceIsRefusedAndNothingIsTouched) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   use(parent);
   std::filesystem::create_directory(parent.path("node.damaged"));
   const Status refused = replace_damaged(options_for(parent, 992));
@@ -64,7 +64,7 @@ TEST(DamagedDirectory, ADiskThatRotsTwiceIsRefusedAndNothingIsTouched) {
 }
 
 TEST(DamagedDirectory, OneInUseStaysWhereItIs) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   use(parent);
   const auto held = DataDirectory::open(options_for(parent, 991)).value();
   EXPECT_EQ(replace_damaged(options_for(parent, 992)).detail(), kDirectoryLocked);

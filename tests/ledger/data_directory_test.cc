@@ -1,7 +1,7 @@
 #include "ledger/data_directory.h"
 
 #include "ledger/error_details.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,12 +10,12 @@
 namespace gcoord::ledger {
 namespace {
 
-DataDirectoryOptions options_for(const TemporaryDirectory& directory) {
+DataDirectoryOptions options_for(const ScratchFolder& directory) {
   return {directory.path("node"), {ClusterId{7}, NodeId{2}, 64}, 991};
 }
 
 TEST(DataDirectory, IsCreatedPrivateAndKnowsThatItIsNew) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   const auto directory = DataDirectory::open(options_for(parent)).value();
   EXPECT_TRUE(directory->created());
   EXPECT_EQ(directory->wal_absence(), WalAbsence::Create);
@@ -27,7 +27,7 @@ TEST(DataDirectory, IsCreatedPrivateAndKnowsThatItIsNew) {
 }
 
 TEST(DataDirectory, ASecondDaemonIsRefusedAndToldWhoHoldsIt) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   const auto first = DataDirectory::open(options_for(parent)).value();
   const auto second = DataDirectory::open(options_for(parent));
   EXPECT_EQ(second.status().code(), StatusCode::FailedPrecondition);
@@ -37,21 +37,21 @@ TEST(DataDirectory, ASecondDaemonIsRefusedAndToldWhoHoldsIt) {
 }
 
 TEST(DataDirectory, MayBeOpenedAgainOnceReleased) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   ASSERT_TRUE(DataDirectory::open(options_for(parent)).ok());
   const auto again = DataDirectory::open(options_for(parent)).value();
   EXPECT_EQ(again->incarnation(), Incarnation{2});
 }
 
 TEST(DataDirectory, OneOpenToOthersIsRefused) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   ASSERT_TRUE(DataDirectory::open(options_for(parent)).ok());
   ASSERT_EQ(::chmod(parent.path("node").c_str(), 0750), 0);
   EXPECT_EQ(DataDirectory::open(options_for(parent)).status().detail(), kDirectoryPermissions);
 }
 
 TEST(DataDirectory, OneThatLostItsIdentityIsRefused) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   ASSERT_TRUE(DataDirectory::open(options_for(parent)).ok());
   ASSERT_EQ(::unlink(parent.path("node/identity").c_str()), 0);
   const auto again = DataDirectory::open(options_for(parent));
@@ -70,7 +70,7 @@ TEST(DataDirectory, AMissingParentIsNamed) {
 }
 
 TEST(DataDirectory, AnEmptyLogIsRefusedOnceItWasInUse) {
-  const TemporaryDirectory parent;
+  const ScratchFolder parent;
   ASSERT_TRUE(DataDirectory::open(options_for(parent)).value()->mark_in_use().ok());
   const auto again = DataDirectory::open(options_for(parent)).value();
   EXPECT_FALSE(again->created());

@@ -3,7 +3,7 @@
 
 #include "history_world.h"
 #include "ledger/error_details.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -191,7 +191,7 @@ TEST(History, ADamagedHeadIsRefused) {
 }
 
 TEST(History, RocksDbKeepsWhatMemoryKeeps) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   HistoryWorld world(2);
   HistoryOptions options;
   options.shard_count = 2;
@@ -211,7 +211,7 @@ TEST(History, RocksDbKeepsWhatMemoryKeeps) {
 }
 
 TEST(History, RocksDbLetsGoOfWhatIsPruned) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   HistoryWorld world(1);
   auto store = HistoryStore::open(directory.path("history"), 1);
   ASSERT_TRUE(store.ok());

@@ -2,7 +2,7 @@
 
 #include "ledger/error_details.h"
 #include "opened_wal.h"
-#include "temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace gcoord::ledger {
 namespace {
 
 TEST(PosixDisk, KeepsALogOverRestarts) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto disk = PosixDisk::open_directory(directory.path("wal")).value();
   append_synced(*Opened{*disk}, 1, 60, 2000);
   append_synced(*Opened{*disk}, 61, 70, 300'000);
@@ -21,7 +21,7 @@ TEST(PosixDisk, KeepsALogOverRestarts) {
 }
 
 TEST(PosixDisk, ReadsStopAtTheEndOfTheFile) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto disk = PosixDisk::open_directory(directory.path()).value();
   const auto file = disk->create("a", 100).value();
   std::array<std::byte, 64> bytes{};
@@ -31,7 +31,7 @@ TEST(PosixDisk, ReadsStopAtTheEndOfTheFile) {
 }
 
 TEST(PosixDisk, ListsRenamesAndRemoves) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto disk = PosixDisk::open_directory(directory.path()).value();
   ASSERT_TRUE(disk->create("b", 0).ok());
   ASSERT_TRUE(disk->create("a", 0).ok());
@@ -46,7 +46,7 @@ TEST(PosixDisk, ListsRenamesAndRemoves) {
 }
 
 TEST(PosixDisk, AMissingFileIsNotFoundAndNamed) {
-  const TemporaryDirectory directory;
+  const ScratchFolder directory;
   const auto disk = PosixDisk::open_directory(directory.path()).value();
   const auto opened = disk->open("absent");
   EXPECT_EQ(opened.status().code(), StatusCode::NotFound);

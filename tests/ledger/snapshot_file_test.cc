@@ -3,7 +3,7 @@
 
 #include "ledger/error_details.h"
 #include "tests/ledger/snapshot_samples.h"
-#include "tests/ledger/temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ class SnapshotFileTest : public testing::Test {
     return read_snapshot(path_, reader);
   }
 
-  const TemporaryDirectory directory_;
-  const std::string path_ = directory_.path() + "/snapshot";
+  const ScratchFolder directory_;
+  const std::string path_ = directory_.path("snapshot");
 };
 
 TEST_F(SnapshotFileTest, IsReadBackWithItsFacts) {
@@ -71,7 +71,7 @@ TEST_F(SnapshotFileTest, IsWrittenByOneProcessAtATime) {
 }
 
 TEST_F(SnapshotFileTest, SaysWhereItCannotBeWritten) {
-  EXPECT_EQ(SnapshotFileWriter::create(directory_.path() + "/none/file").status().detail(),
+  EXPECT_EQ(SnapshotFileWriter::create(directory_.path("none/file")).status().detail(),
             kSnapshotUnwritten);
 }
 

@@ -2,25 +2,20 @@
 // against, command by command.
 #pragma once
 
-#include "common/name_hash.h"
 #include "common/random.h"
 #include "locks/lock_command.h"
 #include "locks/lock_extra.h"
-#include "locks/lock_move_command.h"
 #include "locks/lock_reply.h"
-#include "locks/lock_table.h"
-#include "tests/locks/lock_model_parts.h"
+#include "tests/locks/lock_model_moves.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <utility>
 #include <vector>
 
 namespace gcoord::locks {
 
-class LockModel : public LockModelParts {
+class LockModel : public LockModelMoves {
  public:
   // Entries have the indexes 1, 2, 3.
   Answer apply(const LockCommand& command) {
@@ -72,52 +67,8 @@ class LockModel : public LockModelParts {
     }
   }
 
-  // The token under which the lock is held, or 0. Of several holders, the oldest one's.
-  std::uint64_t token_of(NameHash name) const {
-    const auto lock = locks_.find(key(name));
-    return lock == locks_.end() ? 0 : lock->second.holders[0].token;
-  }
-
-  std::uint64_t holder_of(NameHash name) const {
-    const auto lock = locks_.find(key(name));
-    return lock == locks_.end() ? 0 : lock->second.holders[0].session;
-  }
-
-  std::uint32_t serial_of(std::uint64_t session) const {
-    const auto found = sessions_.find(session);
-    return found == sessions_.end() ? 1 : found->second.serial;
-  }
-
-  // Where the acquire was queued that waits under these numbers; 0: none does.
-  std::uint64_t wait_index(std::uint64_t session, std::uint64_t sequence) const {
-    for (const auto& [name, lock] : locks_) {
-      for (const Waiter& waiter : lock.queue) {
-        if (waiter.session == session && waiter.sequence == sequence) {
-          return waiter.index;
-        }
-      }
-    }
-    return 0;
-  }
-
-  // The newest move of the name that this shard, which is shard 0, took part in.
-  std::uint32_t moves_of(NameHash name) const {
-    const auto found = names_.find(key(name));
-    return found == names_.end() ? 0 : found->second.number;
-  }
-
-  std::uint64_t token_last() const { return token_last_; }
-
-  bool alive(std::uint64_t session) const {
-    const auto found = sessions_.find(session);
-    return found != sessions_.end() && !found->second.dying;
-  }
-
-  std::vector<Ended> ended;  // Waits that the last command ended, in order.
-
  private:
-  static Key key(NameHash name) { return {name.low, name.high}; }
-
+ private:
   Answer request(const LockCommand& command) {
     const auto found = sessions_.find(command.session.value);
     if (found == sessions_.end()) {
@@ -199,24 +150,6 @@ class LockModel : public LockModelParts {
     return sequence < session.forgotten_below ? LockCode::SequenceForgotten : LockCode::None;
   }
 
-  static bool make_room(Session& session) {
-    if (session.requests.size() < kSessionRequestsMax) {
-      return true;
-    }
-    const auto oldest =
-        std::find_if(session.requests.begin(), session.requests.end(), [](const Request& request) {
-          return request.answer.code != LockCode::Waiting;
-        });
-    if (oldest == session.requests.end()) {
-      return false;
-    }
-    if (oldest->sequence < kImportedSequence) {
-      session.forgotten_below = std::max(session.forgotten_below, oldest->sequence + 1);
-    }
-    session.requests.erase(oldest);
-    return true;
-  }
-
   Answer acquire(const LockCommand& command) {
     const HoldAsk ask = hold_ask(command);
     const bool shares = (ask.flags & kHoldShared) != 0;
@@ -259,146 +192,6 @@ class LockModel : public LockModelParts {
     lock.marked = lock.marked || command_asks(command);
     lock.queue.push_back({session, command.sequence.value, ask, index_, noted});
     return {LockCode::Waiting};
-  }
-
-  bool is_away(Key name) const {
-    const auto found = names_.find(name);
-    return found != names_.end() && found->second.away;
-  }
-
-  // What is said of a name that nobody holds here.
-  Answer free_answer(Key name) const {
-    return is_away(name) ? Answer{LockCode::Moved, names_.at(name).to} : Answer{LockCode::NotHeld};
-  }
-
-  static std::uint32_t import_arguments(Key name) { return static_cast<std::uint32_t>(name.first); }
-
-  // The request takes over what a wait that came with the lock has become.
-  Answer adopt(const LockCommand& command, Lock& lock) {
-    const Key name = key(command.name_hash);
-    const bool plain = (command.flags & (kAcquireWait | kAcquireHold)) == kAcquireWait;
-    if (!names_.contains(name) || !plain) {
-      return {};
-    }
-    const std::uint64_t id = command.session.value;
-    std::vector<Request>& requests = sessions_[id].requests;
-    for (auto request = requests.begin(); request != requests.end(); ++request) {
-      const auto waiter =
-          std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& each) {
-            return each.session == id && each.sequence == request->sequence;
-          });
-      const bool granted = request->answer.code == LockCode::Granted && !lock.shared() &&
-                           request->arguments == import_arguments(name) &&
-                           lock.holders[0].session == id &&
-                           lock.holders[0].token == request->answer.token;
-      if (request->sequence < kImportedSequence || (waiter == lock.queue.end() && !granted)) {
-        continue;
-      }
-      const Answer answer = request->answer;
-      requests.erase(request);
-      if (granted) {
-        return answer;
-      }
-      waiter->sequence = command.sequence.value;
-      waiter->ask = hold_ask(command);
-      waiter->noted = command.note_bytes != 0;
-      return {LockCode::Waiting};
-    }
-    return {};
-  }
-
-  void have_keeper() {
-    serial_last_ += keeper_ ? 0 : 1;
-    keeper_ = true;
-  }
-
-  Answer move_out(const LockCommand& command) {
-    const Key name = key(command.name_hash);
-    const auto found = locks_.find(name);
-    if (found == locks_.end() && (is_away(name) || !names_.contains(name))) {
-      return free_answer(name);
-    }
-    if (found != locks_.end() && (!plain(found->second) || unasked(name, found->second))) {
-      return {LockCode::MoveNotPlain};
-    }
-    const std::uint64_t to = move_shard(command).value;
-    have_keeper();
-    names_[name] = {names_[name].number + 1, true, to};
-    if (found != locks_.end()) {
-      const Lock lock = found->second;
-      for (const Waiter& waiter : lock.queue) {
-        end_wait(waiter.session, waiter.sequence, {LockCode::Moved, to});
-      }
-      std::erase(sessions_[lock.holders[0].session].holds, Hold{name});
-      locks_.erase(name);
-    }
-    return {LockCode::MovedOut, names_[name].number};
-  }
-
-  // Whether the one holder was granted a lock that came here, and has not fetched the grant.
-  bool unasked(Key name, const Lock& lock) {
-    return names_.contains(name) &&
-           std::ranges::any_of(sessions_[lock.holders[0].session].requests,
-                               [&](const Request& request) {
-                                 return request.sequence >= kImportedSequence &&
-                                        request.answer.code == LockCode::Granted &&
-                                        request.answer.token == lock.holders[0].token &&
-                                        request.arguments == import_arguments(name);
-                               });
-  }
-
-  bool plain(const Lock& lock) const {
-    const bool waits = std::ranges::all_of(lock.queue, [](const Waiter& waiter) {
-      return pack_ask(waiter.ask) == 0 && !waiter.noted;
-    });
-    return !lock.shared() && lock.hold_count == 1 && !lock.noted && lock.delay_ms == 0 &&
-           !lock.delayed && alive(lock.holders[0].session) && waits;
-  }
-
-  // The session that came with a lock, if it can hold anything here.
-  Session* receive(const MovedSession& moved) {
-    const std::uint64_t id = moved.session.value;
-    if (!sessions_.contains(id)) {
-      sessions_[id].serial = ++serial_last_;
-    }
-    return sessions_[id].dying ? nullptr : &sessions_[id];
-  }
-
-  Answer move_in(const LockCommand& command) {
-    const Key name = key(command.name_hash);
-    if (locks_.contains(name) || names_.contains(name)) {
-      if (moves_of(command.name_hash) >= move_number(command)) {
-        return {LockCode::MovedIn};
-      }
-      if (!is_away(name)) {
-        return {LockCode::MoveRefused};
-      }
-    }
-    have_keeper();
-    token_last_ = std::max(token_last_, moved_token_last(command));
-    names_[name] = {move_number(command), false, 0};
-    Lock& lock = locks_[name];
-    lock.marked = true;
-    for (std::uint32_t i = 0; i < moved_count(command); ++i) {
-      const MovedSession moved = moved_session(command, i);
-      Session* session = receive(moved);
-      const std::uint64_t id = moved.session.value;
-      if (session != nullptr && i == 0) {
-        lock.holders.push_back({id, command.token.value, 0});
-        session->holds.push_back({name});
-      } else if (session != nullptr && make_room(*session)) {
-        const std::uint64_t sequence = kImportedSequence | index_ << 11 | i;
-        session->requests.push_back({sequence, import_arguments(name), {LockCode::Waiting}});
-        lock.queue.push_back({id, sequence, {}, index_, false});
-      }
-    }
-    wake(name);
-    return {LockCode::MovedIn};
-  }
-
-  Answer move_done(const LockCommand& command) const {
-    const bool known = moves_of(command.name_hash) >= move_number(command);
-    return {known ? LockCode::MoveSealed : LockCode::MoveRefused};
   }
 
   Answer acquire_own(Key name, const HoldAsk& ask) {
@@ -493,26 +286,6 @@ class LockModel : public LockModelParts {
     return {LockCode::DelayEnded, holder.token, holder.session};
   }
 
-  void free_delayed(Key name) {
-    Lock& lock = locks_[name];
-    const std::uint64_t id = lock.holders[0].session;
-    std::erase(sessions_[id].delayed, name);
-    lock.holders.clear();
-    let_go(lock);
-    wake(name);
-    if (sessions_[id].holds.empty() && sessions_[id].delayed.empty()) {
-      sessions_.erase(id);
-    }
-  }
-
-  // What the holder left goes with it.
-  static void let_go(Lock& lock) {
-    lock.hold_count = 1;
-    lock.delay_ms = 0;
-    lock.delayed = false;
-    lock.noted = false;
-  }
-
   Answer release_held(const LockCommand& command) {
     const auto found = locks_.find(key(command.name_hash));
     if (found == locks_.end()) {
@@ -574,67 +347,6 @@ class LockModel : public LockModelParts {
     const Answer granted = grant(name, next.session, next.ask, next.noted);
     end_wait(next.session, next.sequence, granted);
     return {LockCode::Transferred, granted.token, target};
-  }
-
-  Answer grant(Key name, std::uint64_t session, const HoldAsk& ask, bool noted = false) {
-    Lock& lock = locks_[name];
-    if (lock.holders.empty()) {
-      lock.limit = ask.limit;
-      let_go(lock);
-      lock.delay_ms = ask.delay_ms;
-      lock.noted = noted;
-    }
-    const std::uint32_t permits = (ask.flags & kHoldShared) != 0 ? ask.permits : 0;
-    lock.holders.push_back({session, ++token_last_, permits});
-    sessions_[session].holds.push_back({name});
-    return {LockCode::Granted, token_last_};
-  }
-
-  void pass_on(Key name, std::uint64_t session) {
-    Lock& lock = locks_[name];
-    std::erase(sessions_[session].holds, Hold{name});
-    std::erase_if(lock.holders, [session](const Holder& h) { return h.session == session; });
-    let_go(lock);
-    wake(name);
-  }
-
-  void wake(Key name) {
-    Lock& lock = locks_[name];
-    while (!lock.queue.empty()) {
-      const Waiter next = lock.queue.front();
-      const bool shares = (next.ask.flags & kHoldShared) != 0;
-      const bool fits = shares && lock.fits(next.ask) && lock.of(next.session) == nullptr;
-      if (!lock.holders.empty() && !fits) {
-        break;
-      }
-      lock.queue.pop_front();
-      end_wait(next.session, next.sequence, grant(name, next.session, next.ask, next.noted));
-    }
-    if (lock.holders.empty()) {
-      locks_.erase(name);
-    }
-  }
-
-  // The ended wait becomes the newest request of its session.
-  void end_wait(std::uint64_t session_id, std::uint64_t sequence, const Answer& answer) {
-    std::vector<Request>& requests = sessions_[session_id].requests;
-    const auto request = std::find_if(
-        requests.begin(), requests.end(), [&](const Request& r) { return r.sequence == sequence; });
-    request->answer = answer;
-    std::rotate(request, request + 1, requests.end());
-    ended.push_back({answer.code, session_id, sequence, answer.token});
-  }
-
-  // The lock that it waited for.
-  Key leave_queues(std::uint64_t session, std::uint64_t sequence) {
-    Key left;
-    for (auto& [name, lock] : locks_) {
-      const bool stood = std::erase_if(lock.queue, [&](const Waiter& waiter) {
-                           return waiter.session == session && waiter.sequence == sequence;
-                         }) != 0;
-      left = stood ? name : left;
-    }
-    return left;
   }
 
   Answer cancel(const LockCommand& command) {
@@ -716,14 +428,6 @@ class LockModel : public LockModelParts {
     }
     return answer;
   }
-
-  std::map<Key, Lock> locks_;
-  std::map<std::uint64_t, Session> sessions_;
-  std::map<Key, Name> names_;
-  bool keeper_ = false;
-  std::uint64_t token_last_ = 0;
-  std::uint64_t index_ = 0;
-  std::uint32_t serial_last_ = 0;
 };
 
 }  // namespace gcoord::locks

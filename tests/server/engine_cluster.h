@@ -11,6 +11,7 @@
 #include "netcore/transport_loopback.h"
 #include "server/replica_engine.h"
 #include "tests/ledger/gated_disk.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -40,21 +41,14 @@ class EngineCluster {
   };
 
   explicit EngineCluster(std::uint32_t node_count, std::uint32_t shard_count)
-      : shard_count_(shard_count),
-        directory_(std::filesystem::path(testing::TempDir()) /
-                   ("engine-" + std::to_string(::getpid()) + "-" +
-                    std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
-    std::filesystem::create_directories(directory_);
+      : shard_count_(shard_count) {
     for (std::uint32_t k = 0; k < node_count; ++k) {
       nodes_.push_back(std::make_unique<Node>());
       nodes_.back()->id = NodeId{k + 1};
     }
   }
 
-  ~EngineCluster() {
-    nodes_.clear();
-    std::filesystem::remove_all(directory_);
-  }
+  ~EngineCluster() { nodes_.clear(); }
 
   // Changes the options of nodes that are started later.
   std::function<void(EngineOptions&)> tune = [](EngineOptions&) {};
@@ -90,7 +84,7 @@ class EngineCluster {
     options.listen_host = "loop";
     options.listen_port = port_of(options.node);
     options.transport = fabric_.endpoint();
-    options.data_directory = (directory_ / std::to_string(id)).string();
+    options.data_directory = directory_.path(std::to_string(id));
     std::filesystem::create_directories(options.data_directory);
     options.identity_disk = &node(id).identity_disk;
     options.wal_disk = &node(id).gated_wal;
@@ -135,7 +129,7 @@ class EngineCluster {
   void wipe(std::uint32_t id) {
     nodes_[id - 1] = std::make_unique<Node>();
     nodes_[id - 1]->id = NodeId{id};
-    std::filesystem::remove_all(directory_ / std::to_string(id));
+    std::filesystem::remove_all(directory_.path(std::to_string(id)));
   }
 
   // The disks of a node that is down, as a backup keeps them.
@@ -148,7 +142,7 @@ class EngineCluster {
   Backup back_up(std::uint32_t id) {
     Backup backup{images(node(id).identity_disk),
                   images(node(id).wal_disk),
-                  directory_ / ("backup-" + std::to_string(id))};
+                  directory_.path("backup-" + std::to_string(id))};
     std::filesystem::copy(store_path(id), backup.store, std::filesystem::copy_options::recursive);
     return backup;
   }
@@ -318,7 +312,7 @@ class EngineCluster {
 
  private:
   std::filesystem::path store_path(std::uint32_t id) const {
-    return directory_ / std::to_string(id);
+    return directory_.path(std::to_string(id));
   }
 
   static std::map<std::string, std::vector<std::byte>> images(ledger::MemoryDisk& disk) {
@@ -351,7 +345,7 @@ class EngineCluster {
   }
 
   std::uint32_t shard_count_;
-  std::filesystem::path directory_;
+  const ScratchFolder directory_;
   std::uint64_t now_us_ = 1'000'000;
   std::uint64_t cookie_ = 0;
   netcore::LoopbackFabric fabric_;

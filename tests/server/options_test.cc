@@ -4,6 +4,7 @@
 #include "rpc/error_codes.h"
 #include "server/option_sources.h"
 #include "server/option_table.h"
+#include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,13 +49,12 @@ class OptionsTest : public testing::Test {
   }
 
   std::string config_file(const std::string& text) {
-    const std::string path = testing::TempDir() + "/options_test_" +
-                             testing::UnitTest::GetInstance()->current_test_info()->name() +
-                             ".toml";
+    const std::string path = folder_.path("node.toml");
     std::ofstream(path) << text;
     return path;
   }
 
+  const ScratchFolder folder_;
   std::map<std::string, std::string> environment_;
   const std::vector<std::string> minimal_{"--data-dir", "d"};
 };

@@ -1,11 +1,11 @@
 // Whole engines with their histories and publications: a replica whose history is not the others'
 // is found, named, does not vote, is repaired, and signs again.
-#include "../ledger/temporary_directory.h"
 #include "engine_cluster.h"
 #include "ledger/error_details.h"
 #include "ledger/memory_history_store.h"
 #include "server/node_history.h"
 #include "server/node_ledger.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -261,7 +261,7 @@ class PublicationEngineTest : public testing::Test {
 
   const NodeLedgerStatus status(std::uint32_t id) { return ledgers_[id].node->status(); }
 
-  ledger::TemporaryDirectory directory_;
+  ScratchFolder directory_;
   std::vector<Ledgers> ledgers_;
   std::uint64_t newest_[kShards] = {};
   std::uint64_t salt_ = 0;

@@ -1,13 +1,13 @@
 // Publications with their real files, keys and threads, behind the service that the engine calls.
 #include "server/publication_node.h"
 
-#include "../ledger/temporary_directory.h"
 #include "ledger/checkpoint_note.h"
 #include "ledger/error_details.h"
 #include "ledger/memory_tree.h"
 #include "ledger/shard_note.h"
 #include "ledger/tree_proof.h"
 #include "server/log_record.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -110,12 +110,10 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
   }
 
   std::string backup(std::uint32_t id) const {
-    return directory_.path() + "/backup/" + std::to_string(id);
+    return directory_.path("backup/" + std::to_string(id));
   }
 
-  std::string directory(std::uint32_t id) const {
-    return directory_.path() + "/" + std::to_string(id);
-  }
+  std::string directory(std::uint32_t id) const { return directory_.path(std::to_string(id)); }
 
   Member& member(std::uint32_t id) { return *members_[id - 1]; }
 
@@ -156,7 +154,7 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
   }
 
   void back_up() {
-    std::filesystem::create_directory(directory_.path() + "/backup");
+    std::filesystem::create_directory(directory_.path("backup"));
     for (std::uint32_t id = 1; id <= 3; ++id) {
       stop(id);
       std::filesystem::copy(directory(id), backup(id), std::filesystem::copy_options::recursive);
@@ -273,7 +271,7 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
     }
   }
 
-  ledger::TemporaryDirectory directory_;
+  ScratchFolder directory_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<Record> log_[kShards];
   std::vector<Record> backed_up_[kShards];
@@ -330,7 +328,7 @@ TEST_F(PublicationNodeTest, ARestoredClusterIsRefusedByWhoSignedMore) {
   for (std::uint32_t id = 1; id <= 3; ++id) {
     stop(id);
   }
-  const std::string kept = directory_.path() + "/signed";
+  const std::string kept = directory_.path("signed");
   std::filesystem::copy_file(directory(3) + "/signed", kept);
   restore();
   std::filesystem::copy_file(

@@ -2,11 +2,12 @@
 // not keep the looking thread busy.
 #include "server/resident_join.h"
 
+#include "tests/scratch_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 namespace gcoord::server {
@@ -17,17 +18,9 @@ constexpr auto kPatience = std::chrono::seconds{60};  // Only bounds a failure.
 // Sockets lie where temporary files do: in a folder of this test.
 class ResidentJoinTest : public testing::Test {
  protected:
-  ResidentJoinTest() {
-    std::string path = (std::filesystem::path(testing::TempDir()) / "join-XXXXXX").string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    folder_ = path;
-    setenv("TMPDIR", path.c_str(), 1);
-  }
+  ResidentJoinTest() { setenv("TMPDIR", folder_.path().c_str(), 1); }
 
-  ~ResidentJoinTest() override {
-    unsetenv("TMPDIR");
-    std::filesystem::remove_all(folder_);
-  }
+  ~ResidentJoinTest() override { unsetenv("TMPDIR"); }
 
   static ResidentJoinOptions options_of(std::uint32_t self, std::uint32_t peer) {
     ResidentJoinOptions options;
@@ -47,7 +40,7 @@ class ResidentJoinTest : public testing::Test {
     return found;
   }
 
-  std::filesystem::path folder_;
+  const ScratchFolder folder_;
 };
 
 TEST_F(ResidentJoinTest, TwoThatSeekEachOtherFindEachOtherAgainAndAgain) {

@@ -14,7 +14,7 @@
 #include "server/shard_codec.h"
 #include "server/snapshot_states.h"
 #include "tests/ledger/snapshot_samples.h"
-#include "tests/ledger/temporary_directory.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -128,7 +128,7 @@ class SnapshotRestoreTest : public testing::Test {
     return restored.cluster;
   }
 
-  const ledger::TemporaryDirectory directory_;
+  const ScratchFolder directory_;
   const std::string file_ = directory_.path("saved");
   std::vector<std::byte> state_;
   int tries_ = 0;

@@ -124,6 +124,7 @@ class GCOORD_API Client {
   // 1,024 of these. Asked again it goes on with a move that was begun. For operators. Errors:
   // GC6053, GC6054, GC6052 on nodes whose turn runs on a device, GC1112 for no shard.
   Status move_lock(std::string_view name, std::uint32_t to_shard);
+  Future<Status> move_lock_async(std::string_view name, std::uint32_t to_shard);
 
   // The locks of all nodes, page by page and node by node. The first page waits until every node is
   // connected or has failed to answer; LockPage::complete says whether all were asked.
@@ -158,6 +159,9 @@ class GCOORD_API Client {
   Result<LockReading> read_at(std::string_view name,
                               std::uint64_t index,
                               std::uint32_t node_id = 0);
+  Future<Result<LockReading>> read_at_async(std::string_view name,
+                                            std::uint64_t index,
+                                            std::uint32_t node_id = 0);
 
   // A page of what one node holds: Serializable, Bounded or Monotonic. The cursor is that node's.
   Result<ReadPage> read_list(const ListOptions& list, const ReadOptions& options);

@@ -154,6 +154,15 @@ GCOORD_API gcoord_status gcoord_lock_break(gcoord_client* client,
                                            gcoord_holder* broken,
                                            gcoord_error* error);
 
+// Moves the lock of a name to another shard while it is held and waited for, and comes back when it
+// has arrived; asked again it goes on with a move that was begun. For operators; what it asks of
+// the nodes and of the lock, Client::move_lock of gcoord/client.h says. GC6053, GC6054, GC6052,
+// GC1112.
+GCOORD_API gcoord_status gcoord_lock_move(gcoord_client* client,
+                                          const char* name,
+                                          uint32_t to_shard,
+                                          gcoord_error* error);
+
 // Who leads in an election. GC6101 (NOT_FOUND) when nobody does.
 GCOORD_API gcoord_status gcoord_leader(gcoord_client* client,
                                        const char* name,

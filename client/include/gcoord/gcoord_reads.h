@@ -58,6 +58,20 @@ GCOORD_API gcoord_status gcoord_read(gcoord_client* client,
                                      gcoord_freshness* at,
                                      gcoord_error* error);
 
+// A lock as it was when its shard's log had come to an index, which earlier reads and locks name
+// (gcoord_freshness, gcoord_lock_facts.acquired_index). What was left of its holder's time is not
+// known, and waiters are counted only; at->age_ms is -1. node_id 0: the shard's leader is asked.
+// GC6320 when the node has not kept the shard's log from its beginning on, GC6321 when the log has
+// not come to the index, GC6322 when it lies behind too many entries, GC6323 from nodes that
+// cannot.
+GCOORD_API gcoord_status gcoord_read_at(gcoord_client* client,
+                                        const char* name,
+                                        uint64_t index,
+                                        uint32_t node_id,
+                                        gcoord_description** lock,
+                                        gcoord_freshness* at,
+                                        gcoord_error* error);
+
 GCOORD_API gcoord_status gcoord_read_check(gcoord_client* client,
                                            const char* name,
                                            uint64_t token,

@@ -2,9 +2,10 @@
 
 import threading
 from concurrent.futures import Future
-from typing import Any, Callable, Optional, TypeVar
+from types import TracebackType
+from typing import Any, Callable, Optional, Type, TypeVar
 
-from ._library import library
+from ._library import call, library
 
 T = TypeVar("T")
 
@@ -31,6 +32,35 @@ class Handle:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.free()
+
+
+class Held:
+    """What is held until it is given back: by the end of its `with` block, or without waiting for the answer when nobody
+    has the object any more. A kind names the functions of the library for that."""
+
+    _free_function = ""
+    _give_back_function = ""  # Waits for the answer, and raises what it says.
+    _detach_function = ""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = Handle(handle, self._free_function)
+
+    def detach(self) -> None:
+        """Gives nothing back: it lives on with its session, and a session or a lease for the rest of its TTL."""
+        getattr(library(), self._detach_function)(self._handle.pointer())
+
+    def _give_back(self) -> None:
+        call(self._give_back_function, self._handle.pointer())
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self._give_back()
+        else:
+            self._handle.free()  # Gives it back too; the error of the block is the one to hear of.
 
 
 def wait_for(future: "Future[T]", abandon: Callable[[T], Any]) -> T:

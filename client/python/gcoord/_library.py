@@ -75,6 +75,7 @@ _FUNCTIONS = {
     "gcoord_check_async": (c_int32, [_HANDLE, c_char_p, c_uint64, CheckCallback, c_void_p, _ERROR]),
     "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
     "gcoord_lock_break": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_lock_move": (c_int32, [_HANDLE, c_char_p, c_uint32, _ERROR]),
     "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_candidates": (c_int32, [_HANDLE, c_char_p, CandidateCallback, c_void_p, _ERROR]),
     "gcoord_ask_transfer": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, _ERROR]),
@@ -149,8 +150,12 @@ def library() -> ctypes.CDLL:
 
 def call(name: str, *arguments: Any) -> None:
     """Calls a function that returns a status and takes an Error last; raises what it says."""
-    error = Error()
-    if getattr(library(), name)(*arguments, byref(error)) != 0:
+    error, function = Error(), getattr(library(), name)
+    for kind, value in zip(function.argtypes, arguments):
+        # ctypes would cut it, and ask for another shard, index or token than was meant.
+        if kind in (c_uint32, c_uint64) and not 0 <= value < 1 << 8 * ctypes.sizeof(kind):
+            raise make_error(3, 1001, f"{value} does not fit {8 * ctypes.sizeof(kind)} bits. Use a number that does")
+    if function(*arguments, byref(error)) != 0:
         raise error.exception()
 
 

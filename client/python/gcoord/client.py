@@ -122,6 +122,11 @@ class Client(Looks, Sessions):
                  byref(broken))
         return Holder(broken.session_id, broken.token, 0.0, 0)
 
+    def move_lock(self, name: str, to_shard: int) -> None:
+        """Moves the lock of a name to another shard while it is held and waited for; returns when it has arrived, and goes
+        on with a move that was begun. For operators; GC6053, GC6054, GC6052, GC1112."""
+        lib.call("gcoord_lock_move", self._handle.pointer(), lib.text(name), to_shard)
+
     def leader(self, name: str) -> Holder:
         """Who leads in an election; ElectionVacant when nobody does."""
         return self._holder("gcoord_leader", name)

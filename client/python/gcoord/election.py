@@ -2,21 +2,25 @@
 
 from concurrent.futures import Future
 from ctypes import byref, c_void_p
-from types import TracebackType
-from typing import Optional, Type
+from typing import Optional
 
 from . import _library as lib
-from ._handle import Handle
+from ._handle import Held
 
 
-class Election:
-    """One session's candidacy. Made by Session.election; leaving its `with` block resigns."""
+class Election(Held):
+    """One session's candidacy. Made by Session.election; leaving its `with` block resigns. detach() leaves the office to
+    live with its session."""
+
+    _free_function = "gcoord_election_free"
+    _give_back_function = "gcoord_election_resign"
+    _detach_function = "gcoord_election_detach"
 
     def __init__(self, session: object, session_pointer: int, name: str) -> None:
         self._session = session  # Lives at least as long as its candidacy.
         handle = c_void_p()
         lib.call("gcoord_election_make", session_pointer, lib.text(name), byref(handle))
-        self._handle = Handle(handle.value or 0, "gcoord_election_free")
+        super().__init__(handle.value or 0)
 
     @property
     def name(self) -> str:
@@ -72,20 +76,6 @@ class Election:
         """Hands over to one of the line; GC6111 when no such candidate waits: then it leads on."""
         lib.call("gcoord_election_transfer", self._handle.pointer(), session_id)
 
-    def detach(self) -> None:
-        """Leaves the office to live with its session; resigns nothing."""
-        lib.library().gcoord_election_detach(self._handle.pointer())
-
     def resign(self) -> None:
         """Hands over to the next in line; does nothing when it leads no more."""
-        lib.call("gcoord_election_resign", self._handle.pointer())
-
-    def __enter__(self) -> "Election":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        if kind is None:
-            self.resign()
-        else:
-            self._handle.free()
+        self._give_back()

@@ -1,19 +1,21 @@
 """Leases: one name in a session of its own."""
 
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Optional, Type
 
 from . import _library as lib
-from ._handle import Handle
+from ._handle import Held
 
 
-class Lease:
+class Lease(Held):
     """Made by Client.take_lease. Leaving its `with` block gives it back."""
 
+    _free_function = "gcoord_lease_free"
+    _give_back_function = "gcoord_lease_release"
+    _detach_function = "gcoord_lease_detach"
+
     def __init__(self, client: object, handle: int, event: int) -> None:
+        super().__init__(handle)
         self._client = client  # Lives at least as long as what it serves.
-        self._handle = Handle(handle, "gcoord_lease_free")
         self._event = event
 
     @property
@@ -46,21 +48,7 @@ class Lease:
         lib.call("gcoord_lease_renew", self._handle.pointer())
 
     def release(self) -> None:
-        lib.call("gcoord_lease_release", self._handle.pointer())
-
-    def detach(self) -> None:
-        """Leaves it to live for the rest of its TTL."""
-        lib.library().gcoord_lease_detach(self._handle.pointer())
-
-    def __enter__(self) -> "Lease":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        if kind is None:
-            self.release()
-        else:
-            self._handle.free()
+        self._give_back()
 
     def __del__(self) -> None:
         if hasattr(self, "_handle"):

@@ -67,6 +67,8 @@ lib._FUNCTIONS.update({
     "gcoord_page_shard": (_Freshness, [_HANDLE, c_size_t]),
     "gcoord_read_options_init": (None, [POINTER(_ReadOptions)]),
     "gcoord_read": (c_int32, [_HANDLE, c_char_p, POINTER(_ReadOptions), POINTER(c_void_p), POINTER(_Freshness), _ERROR]),
+    "gcoord_read_at": (
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_uint32, POINTER(c_void_p), POINTER(_Freshness), _ERROR]),
     "gcoord_read_check": (
         c_int32,
         [_HANDLE, c_char_p, c_uint64, POINTER(_ReadOptions), POINTER(c_int32), POINTER(_Freshness), _ERROR]),
@@ -153,6 +155,13 @@ class Looks:
         found, at = c_void_p(), _Freshness()
         how = _read_options(consistency, max_staleness, after, node_id)
         lib.call("gcoord_read", self._pointer(), lib.text(name), byref(how), byref(found), byref(at))
+        return LockReading(_taken(found.value), _fresh(at))
+
+    def read_at(self, name: str, index: int, node_id: int = 0) -> LockReading:
+        """A lock as it was when its shard's log had come to an index, which earlier answers name (LockReading.at,
+        LockDescription.acquired_index); node_id 0: of the shard's leader. GC6320, GC6321, GC6322, GC6323."""
+        found, at = c_void_p(), _Freshness()
+        lib.call("gcoord_read_at", self._pointer(), lib.text(name), index, node_id, byref(found), byref(at))
         return LockReading(_taken(found.value), _fresh(at))
 
     def read_check(self, name: str, token: int, consistency: Consistency = Consistency.LEASE, *,

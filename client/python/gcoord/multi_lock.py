@@ -2,11 +2,10 @@
 
 import ctypes
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from types import TracebackType
-from typing import Dict, Optional, Type
+from typing import Dict, Optional
 
 from . import _library as lib
-from ._handle import Handle
+from ._handle import Held
 
 
 class AcquireFields(ctypes.Structure):
@@ -52,13 +51,17 @@ def acquire_fields(wait: Optional[float], *, note: bytes = b"", holds_max: int =
     return fields
 
 
-class MultiLock:
+class MultiLock(Held):
     """Held locks, each with a token of its own. Leaving its `with` block releases all; so does losing the object, without
     waiting for the answers. Made by Session.acquire_all."""
 
+    _free_function = "gcoord_multi_lock_free"
+    _give_back_function = "gcoord_multi_lock_release"
+    _detach_function = "gcoord_multi_lock_detach"
+
     def __init__(self, session: object, handle: int) -> None:
+        super().__init__(handle)
         self._session = session  # Lives at least as long as its locks, or they would end with it.
-        self._handle = Handle(handle, "gcoord_multi_lock_free")
 
     @property
     def fences(self) -> Dict[str, int]:
@@ -78,18 +81,4 @@ class MultiLock:
 
     def release(self) -> None:
         """Gives all of them back; raises the first failure, when all have been given back."""
-        lib.call("gcoord_multi_lock_release", self._handle.pointer())
-
-    def detach(self) -> None:
-        """Leaves them held; they live with their session."""
-        lib.library().gcoord_multi_lock_detach(self._handle.pointer())
-
-    def __enter__(self) -> "MultiLock":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        if kind is None:
-            self.release()
-        else:
-            self._handle.free()
+        self._give_back()

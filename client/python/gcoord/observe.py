@@ -2,11 +2,10 @@
 
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
-from types import TracebackType
-from typing import Iterator, Optional, Type
+from typing import Optional
 
 from . import _library as lib
-from ._handle import Handle
+from ._stream import Stream
 from .types import Office
 
 
@@ -23,16 +22,17 @@ lib._FUNCTIONS.update({
 })
 
 
-class LeaderStream:
+class LeaderStream(Stream[Office]):
     """Leaders as they come, the present one first; never the same epoch twice, never an earlier one. An iterator that
     ends with close(). Made by Client.observe; leaving its `with` block ends it."""
 
+    _free_function = "gcoord_leader_stream_free"
+    _close_function = "gcoord_leader_stream_close"
+
     def __init__(self, client: object, pointer: int, name: str) -> None:
-        self._client = client  # Lives at least as long as what it serves.
-        self._closed = False
         handle = c_void_p()
         lib.call("gcoord_observe", pointer, lib.text(name), byref(handle))
-        self._handle = Handle(handle.value or 0, "gcoord_leader_stream_free")
+        super().__init__(client, handle.value or 0)
 
     def next(self, timeout: Optional[float] = None) -> Optional[Office]:
         """The next leader; None when there is none in time. Without a timeout it waits until there is one."""
@@ -42,28 +42,3 @@ class LeaderStream:
             return None
         value = ctypes.string_at(told.value, told.value_bytes) if told.value_bytes else b""
         return Office(told.session_id, told.epoch, value)
-
-    def close(self) -> None:
-        """A next() that waits raises GC6207; an iteration ends. From any thread."""
-        self._closed = True
-        lib.library().gcoord_leader_stream_close(self._handle.pointer())
-
-    def __iter__(self) -> Iterator[Office]:
-        return self
-
-    def __next__(self) -> Office:
-        try:
-            office = self.next()
-        except Exception:
-            if self._closed:
-                raise StopIteration from None
-            raise
-        assert office is not None
-        return office
-
-    def __enter__(self) -> "LeaderStream":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()

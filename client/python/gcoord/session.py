@@ -2,11 +2,10 @@
 
 from concurrent.futures import Future
 from ctypes import byref, c_char_p, c_void_p
-from types import TracebackType
-from typing import Any, Callable, Iterable, Optional, Sequence, Type
+from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
-from ._handle import Handle, wait_for
+from ._handle import Held, wait_for
 from ._session_library import Listeners, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
@@ -17,12 +16,16 @@ LostCallback = Callable[[LostLock], None]
 ReportCallback = Callable[[CheckReport], None]
 
 
-class Lock:
+class Lock(Held):
     """A held lock. Leaving its `with` block releases it; so does losing the object, without waiting for the answer."""
 
+    _free_function = "gcoord_lock_free"
+    _give_back_function = "gcoord_lock_release"
+    _detach_function = "gcoord_lock_detach"
+
     def __init__(self, session: "Session", handle: int) -> None:
+        super().__init__(handle)
         self._session = session  # Lives at least as long as its locks, or they would end with it.
-        self._handle = Handle(handle, "gcoord_lock_free")
 
     @property
     def name(self) -> str:
@@ -53,22 +56,16 @@ class Lock:
         return lib.library().gcoord_lock_valid(self._handle.pointer())
 
     def release(self) -> None:
-        lib.call("gcoord_lock_release", self._handle.pointer())
-
-    def detach(self) -> None:
-        """Leaves the lock held; it lives with its session."""
-        lib.library().gcoord_lock_detach(self._handle.pointer())
-
-    def __enter__(self) -> "Lock":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.release()
+        self._give_back()
 
 
-class Session:
-    """Holds locks until it is closed or lost. Made by Client.open_session, grant_session and attach_session."""
+class Session(Held):
+    """Holds locks until it is closed or lost. Made by Client.open_session, grant_session and attach_session. detach() stops
+    keeping it alive."""
+
+    _free_function = "gcoord_session_free"
+    _give_back_function = "gcoord_session_close"
+    _detach_function = "gcoord_session_detach"
 
     def __init__(self, client: object, make: str, arguments: Sequence[Any], ttl: float, session_id: int,
                  listeners: Listeners, checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> None:
@@ -83,7 +80,7 @@ class Session:
         except BaseException:
             lib.forget(self._event)
             raise
-        self._handle = Handle(handle.value or 0, "gcoord_session_free")
+        super().__init__(handle.value or 0)
 
     @property
     def id(self) -> int:
@@ -156,23 +153,9 @@ class Session:
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""
         lib.call("gcoord_session_renew", self._handle.pointer())
 
-    def detach(self) -> None:
-        """Stops keeping it alive but leaves it and its locks to live for the rest of their TTL."""
-        lib.library().gcoord_session_detach(self._handle.pointer())
-
     def close(self) -> None:
         """Ends it; its locks go to their next waiters."""
-        lib.call("gcoord_session_close", self._handle.pointer())
-
-    def __enter__(self) -> "Session":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._handle.free()  # Closes it too; the error of the block is the one to hear of.
+        self._give_back()
 
     def __del__(self) -> None:
         if hasattr(self, "_handle"):

@@ -4,11 +4,10 @@ import ctypes
 import enum
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Iterator, Mapping, Optional, Tuple, Type
+from typing import Mapping, Optional, Tuple
 
 from . import _library as lib
-from ._handle import Handle
+from ._stream import Stream
 
 
 class EventKind(enum.IntEnum):
@@ -77,14 +76,15 @@ def _event(told: _Event) -> Event:
     return Event(EventKind(told.kind), told.name.decode("utf-8", "surrogateescape"), told.token, told.session_id, value)
 
 
-class Watch:
+class Watch(Stream[Batch]):
     """Batches as they come, each once, in the order of revisions per shard; an iterator that ends with close(). Made by
     Client.watch; leaving its `with` block ends it."""
 
+    _free_function = "gcoord_watch_free"
+    _close_function = "gcoord_watch_close"
+
     def __init__(self, client: object, pointer: int, name: Optional[str], prefix: Optional[str], session_id: int,
                  waiters: bool, from_revision: int, start: Mapping[int, int]) -> None:
-        self._client = client  # Lives at least as long as its watch.
-        self._closed = False
         options = _Options()
         lib.library().gcoord_watch_options_init(byref(options))
         options.name = lib.text(name) if name is not None else None
@@ -97,7 +97,7 @@ class Watch:
         options.from_count = len(start)
         handle = c_void_p()
         lib.call("gcoord_watch_open", pointer, byref(options), byref(handle))
-        self._handle = Handle(handle.value or 0, "gcoord_watch_free")
+        super().__init__(client, handle.value or 0)
 
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch; None when there is none in time. Without a timeout it waits until there is one."""
@@ -112,28 +112,3 @@ class Watch:
             return Batch(library.gcoord_batch_shard(batch), library.gcoord_batch_revision(batch), events)
         finally:
             library.gcoord_batch_free(batch)
-
-    def close(self) -> None:
-        """A next() that waits raises GC6207; an iteration ends. From any thread."""
-        self._closed = True
-        lib.library().gcoord_watch_close(self._handle.pointer())
-
-    def __iter__(self) -> Iterator[Batch]:
-        return self
-
-    def __next__(self) -> Batch:
-        try:
-            batch = self.next()
-        except Exception:
-            if self._closed:
-                raise StopIteration from None
-            raise
-        assert batch is not None
-        return batch
-
-    def __enter__(self) -> "Watch":
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()

@@ -1,4 +1,4 @@
-// Breaking locks by force, for C.
+// What operators do to locks, for C: taking them by force, and moving them.
 #include "client/c_border.h"
 
 using namespace gcoord::client;
@@ -21,5 +21,15 @@ gcoord_status gcoord_lock_break(gcoord_client* client,
       *broken = {ended.value().session_id, ended.value().token, 0, 0};
     }
     return ended.status();
+  });
+}
+
+gcoord_status gcoord_lock_move(gcoord_client* client,
+                               const char* name,
+                               uint32_t to_shard,
+                               gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{client, "client"}, {name, "name"}});
+    return given.ok() ? client->client.move_lock(name, to_shard) : given;
   });
 }

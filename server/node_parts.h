@@ -1,0 +1,33 @@
+// What each part of a node is told of the node's options, and what the node says of itself.
+//
+// Pure but for seeds, which are drawn, and for the time of a header. Any thread.
+#pragma once
+
+#include "common/metrics.h"
+#include "ledger/snapshot_format.h"
+#include "rpc/hello.h"
+#include "server/engine_options.h"
+#include "server/frontend.h"
+#include "server/lock_service.h"
+#include "server/node_engine.h"
+#include "server/node_history.h"
+#include "server/node_ledger.h"
+#include "server/options.h"
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+NodeHistoryOptions history_options(const NodeOptions& options, MetricsRegistry& metrics);
+NodeLedgerOptions ledger_options(const NodeOptions& options);
+LockServiceOptions service_options(const NodeOptions& options);
+EngineOptions engine_options(const NodeOptions& options);
+FrontEndOptions frontend_options(const NodeOptions& options);
+
+// To clients: `client_port` is where the node listens, unless it advertises another.
+rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);
+
+// What a snapshot begins with that is made now.
+ledger::SnapshotHeader make_header(const NodeOptions& options, const NodeEngine& engine);
+
+}  // namespace gcoord::server

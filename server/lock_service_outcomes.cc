@@ -61,10 +61,7 @@ locks::LockReply LockService::apply_tapped(const AppliedEntry& entry, locks::Loc
   if (decoded.ok()) {
     command = decoded.value();
   }
-  tap_->before(locks_, entry.shard, command);
-  const locks::LockReply decision = locks_.apply(entry.shard, entry.index, command, now_, events);
-  tap_->after(locks_, entry.shard, entry.index, command, decision, {events.events, events.count});
-  return decision;
+  return server::apply_tapped(*tap_, locks_, {entry.shard, entry.index, now_}, command, events);
 }
 
 void LockService::answer(const Pending& pending,

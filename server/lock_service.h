@@ -25,6 +25,7 @@
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
+#include "server/node_features.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
 #include "server/replica_ages.h"
@@ -157,6 +158,7 @@ class LockService final : public Service {
     Gauge* locks = nullptr;
     Histogram* command_us = nullptr;
     Histogram* wait_us = nullptr;
+    Counter* peer_messages_bad = nullptr;
   };
 
   void send(ConnectionId connection,
@@ -242,6 +244,10 @@ class LockService final : public Service {
   void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
+  SessionExpiry::Doors expiry_doors();
+  void propose_ends(ShardId shard,
+                    std::span<const locks::ExpiryProposal> ends,
+                    std::uint64_t number);
   void end_due_delays();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
   bool leads(ShardId shard) const;
@@ -269,6 +275,7 @@ class LockService final : public Service {
   ReplicaReads replica_reads_;
   SessionViews session_views_;
   SessionQuota quota_;
+  NodeFeatures node_features_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;
   LockMoves moves_;

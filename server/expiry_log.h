@@ -9,6 +9,7 @@
 #include "common/ids.h"
 #include "common/metrics.h"
 #include "locks/lock_cpu.h"
+#include "locks/lock_ends.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,11 @@ namespace gcoord::server {
 inline constexpr std::size_t kEndCost = 1;
 inline constexpr std::size_t kEndEntryCost = 4;
 
-// What an end in a list may give back, holds and kept replies, and the list as a whole (SERVICES.md
-// S4: a large session must not stall the rest). Who has more goes alone, as many commands.
-inline constexpr std::size_t kListedWeightMax = 512;
+// What a list gives back, sessions, holds and kept replies together: three for each of the longest
+// list, as a lease has. A large session must not stall the rest (SERVICES.md S4), and what watches
+// are told of one entry, names and notes of up to 1,536 bytes a hold, fits one frame. Who has more
+// goes alone, as many commands.
+inline constexpr std::size_t kListedWeightMax = 3 * std::size_t{locks::kEndsMax};
 
 class ExpiryLog {
  public:

@@ -69,36 +69,41 @@ void SessionExpiry::on_pass(Tick now) {
     return;
   }
   const std::uint64_t proposed_before = log_.proposed_count();
-  bool any = due_place_ < due_.size();
-  const bool more = !any && collect(now, any);
+  Collected collected;
+  if (due_place_ == due_.size()) {
+    collected = collect(now);
+  } else {
+    collected.count = due_.size() - due_place_;
+  }
   take_part(now);
-  const bool progress = more || !to_ask_.empty() || log_.proposed_count() > proposed_before;
+  const bool progress =
+      collected.early_count > 0 || !to_ask_.empty() || log_.proposed_count() > proposed_before;
   ask(now);
+  const bool more = due_place_ < due_.size() || collected.count == kExpiriesSortedMax;
   // A registration made from now on cannot run out within the shortest TTL.
   const std::uint64_t ttl_ticks =
       std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
-  const Tick latest = any ? now + 1 : now + ttl_ticks;
+  const Tick latest = collected.count > 0 ? now + 1 : now + ttl_ticks;
   const Tick next = max_id(now + 1, min_id(locks_.clock().next_deadline(), latest));
-  next_scan_ = progress && (more || due_place_ < due_.size()) ? now : next;
+  // Of a part with which nothing could be done, all is looked at again; not before the next tick.
+  next_scan_ = more && progress ? now : next;
 }
 
 // Questions count until they are answered, or so long that their answers are not worth waiting for.
 std::size_t SessionExpiry::cost(Tick now) const {
   const Tick lately = now - std::min(now.value, kAnswerTicks);
-  return log_.cost() + rounds_.unanswered(lately) * (kEndCost + kEndEntryCost);
+  return log_.cost() + rounds_.unanswered(lately) * kQuestionCost;
 }
 
 // Nothing is lost of what is collected: all of it is looked at before the next is collected. Who
-// was not silent for long enough is left out here, in the order of the rows. Whether there may be
-// more than that; `any` says that something was due.
-bool SessionExpiry::collect(Tick now, bool& any) {
+// was not silent for long enough is left out here, in the order of the rows.
+SessionExpiry::Collected SessionExpiry::collect(Tick now) {
   locks::SessionClock& clock = locks_.clock();
   due_.resize(kExpiriesSortedMax);
   due_.resize(clock.collect_due(now, due_));
   due_place_ = 0;
-  any = !due_.empty();
-  const bool more = due_.size() == kExpiriesSortedMax;
-  std::erase_if(due_, [&](const locks::ExpiryProposal& due) {
+  const std::size_t count = due_.size();
+  const std::size_t early_count = std::erase_if(due_, [&](const locks::ExpiryProposal& due) {
     const std::uint64_t silent = clock.silent_ticks(due.row, now);
     const std::uint64_t needed = silence_needed(due);
     const bool early = silent < needed && !clock.dying(due.row);
@@ -108,7 +113,7 @@ bool SessionExpiry::collect(Tick now, bool& any) {
     return early;
   });
   std::ranges::sort(due_, {}, &locks::ExpiryProposal::shard);
-  return more;
+  return {count, early_count};
 }
 
 void SessionExpiry::take_part(Tick now) {

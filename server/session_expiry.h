@@ -38,8 +38,12 @@ namespace gcoord::server {
 inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 
 // What is asked about or in the log and not decided: so much that the next parts are under way
-// while the disk writes the first. 4,096 ends with an entry each, as many parts.
-inline constexpr std::size_t kExpiryCostMax = 4 * kExpiriesPerPassMax * (kEndCost + kEndEntryCost);
+// while the disk writes the first, and so little that a request does not wait for long behind it.
+// Some 8 milliseconds of work on each node: 6,000 ends in lists, or 1,600 with an entry each.
+inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 13;
+
+// A registration that is asked about: the question, and what its end will cost in a list.
+inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
 
 // Registrations that are put into the order of shards together: a million that end in a second are
 // some 20,000 at a time for each of three leaders, and sorting as many is a millisecond.
@@ -90,8 +94,13 @@ class SessionExpiry {
   std::uint64_t dropped_count() const { return dropped_->value(); }
 
  private:
+  struct Collected {
+    std::size_t count = 0;        // Registrations that were due,
+    std::size_t early_count = 0;  // and of them those that are not yet.
+  };
+
   std::size_t cost(Tick now) const;
-  bool collect(Tick now, bool& any);
+  Collected collect(Tick now);
   void take_part(Tick now);
   void look_at(const locks::ExpiryProposal& due, Tick now);
   bool leading(ShardId shard);

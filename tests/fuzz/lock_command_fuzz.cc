@@ -54,9 +54,8 @@ FuzzInput input_of(const LockCommand& command) {
   Bytes bytes;
   encode(command, bytes);
   FuzzInput input(bytes.size());
-  std::ranges::transform(bytes, input.begin(), [](std::byte each) {
-    return static_cast<std::uint8_t>(each);
-  });
+  std::ranges::transform(
+      bytes, input.begin(), [](std::byte each) { return static_cast<std::uint8_t>(each); });
   return input;
 }
 

@@ -7,8 +7,13 @@
 //   CheckBatch/N              token checks against N held locks, per check
 //   RenewSession/N            one keep-alive that renews N registrations
 //   ScanDeadlines/N           a pass over N deadlines in which nothing is due
+//   EndSessions/N/L           ends of N sessions that hold a lock each, in 4,096 shards, per end:
+//   one
+//                             after another in the order of their rows (L 1), or in lists of up to
+//                             L
 //   Snapshot/N, Restore/N     a shard of N held locks to bytes and back, per lock
 #include "locks/lock_cpu.h"
+#include "locks/lock_ends.h"
 
 #include <benchmark/benchmark.h>
 
@@ -219,6 +224,68 @@ void ScanDeadlines(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
+struct EndsCommand {
+  ShardId shard;
+  std::vector<std::byte> bytes;
+};
+
+// Commands that end sessions 1 to N, which took a lock of the shard each, in lists of up to
+// `length`.
+std::vector<EndsCommand> ends_of_all(const std::vector<Name>& names,
+                                     const std::vector<std::uint32_t>& serials,
+                                     std::uint32_t length) {
+  std::vector<std::size_t> order(names.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    order[k] = k;
+  }
+  if (length > 1) {
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return names[k].shard; });
+  }
+  std::vector<EndsCommand> commands;
+  for (std::size_t at = 0; at < order.size();) {
+    std::vector<SessionEnd> ends;
+    const ShardId shard = names[order[at]].shard;
+    for (; at < order.size() && ends.size() < length && names[order[at]].shard == shard; ++at) {
+      ends.push_back({SessionId{order[at] + 1}, serials[order[at]]});
+    }
+    const std::vector<char> list = encode_ends(ends);
+    EndsCommand& command = commands.emplace_back(EndsCommand{shard, {}});
+    encode(ends.size() == 1 ? make_expire_session(ends[0].session, ends[0].serial)
+                            : make_expire_sessions(list),
+           command.bytes);
+  }
+  return commands;
+}
+
+void EndSessions(benchmark::State& state) {
+  constexpr std::uint32_t kFewShards = 4096;
+  const auto count = static_cast<std::uint64_t>(state.range(0));
+  std::vector<Name> names;
+  std::vector<std::uint32_t> serials;
+  std::vector<std::uint32_t> serial_last(kFewShards);
+  for (std::uint64_t number = 0; number < count; ++number) {
+    names.push_back(name_of(number));
+    names.back().shard = ShardId{names.back().shard.value % kFewShards};
+    serials.push_back(++serial_last[names.back().shard.value]);
+  }
+  const auto commands = ends_of_all(names, serials, static_cast<std::uint32_t>(state.range(1)));
+  for (auto _ : state) {
+    state.PauseTiming();
+    Node node{0};
+    for (std::uint64_t number = 0; number < count; ++number) {
+      node.apply(names[number].shard, Node::acquire(names[number], number + 1, 1));
+    }
+    state.ResumeTiming();
+    for (const EndsCommand& command : commands) {
+      node.apply_bytes(command.shard, command.bytes);
+    }
+    state.PauseTiming();
+    GCOORD_ASSERT(node.locks().usage().sessions == 0);
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
 // All locks in one shard.
 void fill_one_shard(LockCpu& locks, std::uint64_t count) {
   std::array<LockEvent, kLockEventsPerCommandMax> buffer{};
@@ -277,6 +344,10 @@ BENCHMARK(ReleaseToWaiter)->Arg(10)->Arg(10'000);
 BENCHMARK(CheckBatch)->Arg(1 << 20);
 BENCHMARK(RenewSession)->Arg(64)->Arg(100'000);
 BENCHMARK(ScanDeadlines)->Arg(1 << 20);
+BENCHMARK(EndSessions)
+    ->ArgsProduct({{100'000, 1'000'000}, {1, 16, 128}})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(Snapshot)->Arg(10'000);
 BENCHMARK(Restore)->Arg(10'000);
 

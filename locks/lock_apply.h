@@ -13,6 +13,7 @@
 #include "locks/lock_chain.h"
 #include "locks/lock_command.h"
 #include "locks/lock_delay_end.h"
+#include "locks/lock_ends.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_move.h"
 #include "locks/lock_office.h"
@@ -223,6 +224,7 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;
+    case LockCommandKind::ExpireSessions:  // Applied as what it lists; see apply().
     case LockCommandKind::Unknown:
       break;
   }
@@ -235,6 +237,22 @@ GCOORD_HD inline void extend_chain(const ApplyPoint& at, const LockReply& reply)
   shard.state_hash = shard.state_hash * kChainStep + chain_word(at.keys.digest, reply, shard);
 }
 
+// Each end as apply() does it alone.
+GCOORD_HD_APART LockReply apply_ends_apart(const LockTables& tables,
+                                           ShardId shard,
+                                           LogIndex index,
+                                           const LockCommand& list,
+                                           LockEvents& events) {
+  return apply_ends(list, events, [&](const LockCommand& end, std::uint32_t) {
+    const LockKeys keys = make_keys(tables, shard, index, end);
+    const ApplyPoint at{tables, shard, index, keys, events};
+    LockReply reply;
+    apply_end(at, end, find_session(tables, shard, end.session, keys), reply);
+    extend_chain(at, reply);
+    return reply;
+  });
+}
+
 // Applies one committed command, whose keys are known. A no-op leaves no trace at all, so a driver
 // may skip the empty entries of Raft or pass them on.
 GCOORD_HD inline LockReply apply(const LockTables& tables,
@@ -244,6 +262,9 @@ GCOORD_HD inline LockReply apply(const LockTables& tables,
                                  const LockKeys& keys,
                                  LockEvents& events) {
   GCOORD_ASSERT(events.has_room(kPlainEventsPerCommandMax));
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    return apply_ends_apart(tables, shard, index, command, events);
+  }
   const ApplyPoint at{tables, shard, index, keys, events};
   LockReply reply;
   apply_kind(at, command, reply);

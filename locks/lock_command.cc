@@ -4,6 +4,7 @@
 #include "common/utf8.h"
 #include "locks/byte_codec.h"
 #include "locks/lock_break_wait.h"
+#include "locks/lock_ends.h"
 #include "locks/lock_force_command.h"
 #include "locks/lock_move_command.h"
 #include "locks/lock_table.h"
@@ -309,6 +310,9 @@ std::size_t encode(const LockCommand& command, std::vector<std::byte>& out) {
   if (is_move_kind(command.kind)) {
     return encode_move(command, out);
   }
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    return encode_expire_sessions(command, out);
+  }
   GCOORD_ASSERT(kind_known(command.kind));
   GCOORD_ASSERT(check_fields(command).ok());
   GCOORD_ASSERT(!has_ask(command) || check_ask(command).ok());
@@ -362,6 +366,9 @@ Result<LockCommand> decode(std::span<const std::byte> bytes) {
   }
   if (is_move_kind(command.kind)) {
     return decode_move(command.kind, bytes.subspan(1));
+  }
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    return decode_expire_sessions(bytes.subspan(1));
   }
   if (!kind_known(command.kind)) {
     return Status{StatusCode::Unimplemented, "lock command: unknown kind"};

@@ -16,6 +16,7 @@
 //   EndDelay         kind 1, flags 1, name hash 16, token 8
 //   BreakWait        see lock_break_wait.h
 //   MoveOut, MoveIn, MoveDone  see lock_move_command.h
+//   ExpireSessions   see lock_ends.h
 //   Proclaim         as a release, and after the token the note
 //   Transfer         as a release, and after the token the session that is to hold the lock 8
 //
@@ -58,9 +59,10 @@ enum class LockCommandKind : std::uint8_t {
   MoveOut = 14,    // These three: see lock_move_command.h.
   MoveIn = 15,
   MoveDone = 16,
-  Unknown = 255,  // Never encoded: what a driver applies for an entry that does not decode.
-  Proclaim = 9,   // The holder changes its note.
-  Transfer = 10,  // The holder hands the lock over to one of those who wait for it.
+  ExpireSessions = 17,  // Ends many sessions; see lock_ends.h.
+  Unknown = 255,        // Never encoded: what a driver applies for an entry that does not decode.
+  Proclaim = 9,         // The holder changes its note.
+  Transfer = 10,        // The holder hands the lock over to one of those who wait for it.
 };
 
 // Bits of LockCommand::flags. Never renumber.
@@ -94,6 +96,7 @@ struct LockCommand {
   std::uint8_t hold_flags = 0;
   std::uint8_t hold_permits = 0;
   // Of BreakLock: who and, behind that, why; of MoveIn: holder and waiters. sequence is their hash.
+  // Of ExpireSessions: the list.
   std::uint16_t note_bytes = 0;
   SessionId session;
   RequestSequence sequence;

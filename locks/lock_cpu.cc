@@ -2,7 +2,9 @@
 
 #include "common/assert.h"
 #include "locks/lock_apply.h"
+#include "locks/lock_ends.h"
 #include "locks/lock_snapshot.h"
+#include "locks/sessions_ahead.h"
 
 #include <algorithm>
 
@@ -75,6 +77,13 @@ void LockCpu::reserve(const LockDemand& demand) {
 
 LockReply LockCpu::apply(
     ShardId shard, LogIndex index, const LockCommand& command, Tick now, LockEvents& events) {
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    EndsAhead ahead{tables_, clock_.columns(), shard, command};
+    return apply_ends(command, events, [&](const LockCommand& end, std::uint32_t i) {
+      ahead.before(i);
+      return apply(shard, index, end, now, events);
+    });
+  }
   reserve(demand_of(command));
   const bool breaks = command.kind == LockCommandKind::BreakLock;
   const auto targets = breaks ? break_targets(shard, command) : std::vector<BreakTarget>{};

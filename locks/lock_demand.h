@@ -93,6 +93,9 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       break;
     case LockCommandKind::ExpireSession:
     case LockCommandKind::CloseSession:
+      demand.events = kEndEventsMax;
+      break;
+    case LockCommandKind::ExpireSessions:
       demand.events = kLockEventsPerCommandMax;
       break;
     case LockCommandKind::BreakLock:

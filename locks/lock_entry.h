@@ -137,6 +137,7 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
     case LockCommandKind::Unknown:
     case LockCommandKind::Proclaim:  // Their notes and sessions have no room in an entry.
     case LockCommandKind::Transfer:
+    case LockCommandKind::ExpireSessions:
     default:
       command.kind = LockCommandKind::Unknown;
       break;

@@ -74,13 +74,14 @@ enum class LockCode : std::uint8_t {
   Transferred = 51,   // token is the new one, and holder the session that holds the lock by it.
   TargetAbsent = 52,  // The session does not wait to hold the lock alone; no change.
   // Names that were moved to another shard (lock_move.h).
-  Moved = 70,         // To whatever concerns the name, and as the end of a wait: token says where.
-  MovedOut = 71,      // To MoveOut: it is on its way; token is the number of the move.
-  MovedIn = 72,       // To MoveIn.
-  MoveSealed = 73,    // To MoveDone.
-  MoveRefused = 74,   // To these: what stands here does not go with it; no change.
-  MoveNotPlain = 75,  // To MoveOut: it is held by more than a plain hold, or by one who ended.
-  MoveCrowded = 76,   // To MoveOut: more wait than one command moves.
+  Moved = 70,          // To whatever concerns the name, and as the end of a wait: token says where.
+  MovedOut = 71,       // To MoveOut: it is on its way; token is the number of the move.
+  MovedIn = 72,        // To MoveIn.
+  MoveSealed = 73,     // To MoveDone.
+  MoveRefused = 74,    // To these: what stands here does not go with it; no change.
+  MoveNotPlain = 75,   // To MoveOut: it is held by more than a plain hold, or by one who ended.
+  MoveCrowded = 76,    // To MoveOut: more wait than one command moves.
+  SessionsEnded = 80,  // To ExpireSessions, whatever it found of each.
 };
 
 // What a command did to the registration of its session; at most one per command. The driver keeps
@@ -120,7 +121,10 @@ inline constexpr std::uint32_t kPlainEventsPerCommandMax = 128;
 
 // Each of those waits may have kept kHoldersMax (lock_hold.h) from sharing a lock; locks that are
 // held together pass on as far as there is room.
-inline constexpr std::uint32_t kLockEventsPerCommandMax = kPlainEventsPerCommandMax + 64 * 64;
+inline constexpr std::uint32_t kEndEventsMax = kPlainEventsPerCommandMax + 64 * 64;
+
+// A list of ends (lock_ends.h) goes on while there is room for one more of them.
+inline constexpr std::uint32_t kLockEventsPerCommandMax = 2 * kEndEventsMax;
 
 // Which event of which command an event is, where writers share one array.
 struct LockEventPlace {
@@ -139,6 +143,10 @@ struct LockEvents {
   std::uint32_t* shared_count = nullptr;
   LockEventPlace* places = nullptr;
   std::uint32_t command = 0;
+  std::uint32_t part_first = 0;  // Of a list of ends: events before the end that is applied now.
+
+  // Events of what is applied now.
+  GCOORD_HD std::uint32_t part_count() const { return count - part_first; }
 
   GCOORD_HD bool has_room(std::uint32_t wanted) const {
     return shared_count != nullptr || events == nullptr || capacity - count >= wanted;

@@ -139,7 +139,7 @@ GCOORD_HD inline void end_session(const LockTables& tables,
     }
     const bool may_wake_many = is_marked(first);
     const std::uint32_t needed = may_wake_many ? kHoldersMax : 1;
-    if (kLockEventsPerCommandMax - events.count < needed) {
+    if (kEndEventsMax - events.part_count() < needed) {
       break;
     }
     pass_on(tables, session.hold_first, index, events);

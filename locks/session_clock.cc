@@ -20,6 +20,19 @@ Tick earliest(std::span<const Tick> deadlines) {
   return least;
 }
 
+// Takes what is due among rows [first, end), as far as `out` has room; returns how many.
+template <typename Take>
+std::size_t take_block(std::uint32_t first,
+                       std::uint32_t end,
+                       std::span<ExpiryProposal> out,
+                       const Take& take) {
+  std::size_t count = 0;
+  for (std::uint32_t row = first; row < end && count < out.size(); ++row) {
+    count += take(SessionRow{row}, out[count]) ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 SessionClock::SessionClock(const SessionClockOptions& options) : options_(options) {
@@ -204,7 +217,8 @@ void SessionClock::renew_all(std::span<const SessionId> sessions,
   }
 }
 
-std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
+template <typename Take>
+std::size_t SessionClock::scan(Tick now, std::span<ExpiryProposal> out, const Take& take) {
   if (now < due_bound_) {
     return 0;
   }
@@ -218,7 +232,7 @@ std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
     const std::uint32_t end = std::min(start + kScanBlockRows, row_count);
     const std::span<const Tick> block{deadline_.data() + start, end - start};
     if (earliest(block) <= now) {
-      count = propose_due(SessionRow{start}, end - start, now, out, count);
+      count += take_block(start, end, out.subspan(count), take);
     }
     if (earliest(block) <= now) {
       return count;  // `out` is full, and this block has more: the bound stays.
@@ -230,20 +244,35 @@ std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
   return count;
 }
 
-// Proposes what is due among row_count rows from `first` on, as far as `out` has room.
-std::size_t SessionClock::propose_due(SessionRow first,
-                                      std::uint32_t row_count,
-                                      Tick now,
-                                      std::span<ExpiryProposal> out,
-                                      std::size_t count) {
-  const SessionColumns all = columns();
-  for (std::uint32_t i = 0; i < row_count && count < out.size(); ++i) {
-    if (is_due(all, first + i, now)) {
-      out[count] = take_due(all, first + i);
-      ++count;
+std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
+  return scan(now, out, [all = columns(), now](SessionRow row, ExpiryProposal& due) {
+    const bool is = is_due(all, row, now);
+    due = is ? take_due(all, row) : due;
+    return is;
+  });
+}
+
+std::size_t SessionClock::collect_due(Tick now, std::span<ExpiryProposal> out) {
+  return scan(now, out, [all = columns(), now](SessionRow row, ExpiryProposal& due) {
+    const bool is = is_due(all, row, now);
+    if (is) {
+      due = take_due(all, row);
+      all.cells[row.value].proposed = false;
     }
+    return is;
+  });
+}
+
+bool SessionClock::collected(const ExpiryProposal& due_row) const {
+  const SessionCell& row = rows_[due_row.row.value];
+  return still(due_row) && row.led && !row.proposed && !row.delaying &&
+         deadline_[due_row.row.value] == kTickNever;
+}
+
+void SessionClock::put_off(const ExpiryProposal& due_row, Tick due) {
+  if (still(due_row) && !rows_[due_row.row.value].proposed) {
+    set_deadline(due_row.row, due);
   }
-  return count;
 }
 
 // Meanwhile the row may serve another registration, or none.

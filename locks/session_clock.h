@@ -90,9 +90,26 @@ class SessionClock {
   std::size_t expired(Tick now, std::span<ExpiryProposal> out);
   // A proposal was not accepted by the log, or not made: it is due again at `due`.
   void on_expiry_refused(const ExpiryProposal& proposal, Tick due);
-  // The end of a registration that was put off so is proposed after all, before it is due again.
-  // False when it is another one by now, or proposed already.
+  // The same without a mark: keep-alives renew them still, and whoever has them says of each what
+  // becomes of it, with put_off() or propose(). Nothing is due of them before.
+  std::size_t collect_due(Tick now, std::span<ExpiryProposal> out);
+  // Whether it was, and nothing has become of it since: neither another registration nor another
+  // deadline, as a change of leadership gives.
+  bool collected(const ExpiryProposal& due_row) const;
+  // A registration that was collected or put off, and is not proposed, is due at `due`. Nothing if
+  // it is another one by now.
+  void put_off(const ExpiryProposal& due_row, Tick due);
+  // The end of a registration that was collected or put off is proposed now. False when it is
+  // another one by now, or proposed already, or its shard is not led here.
   bool propose(const ExpiryProposal& proposal);
+
+  // Whether it is still this registration that stands in the row.
+  bool still(const ExpiryProposal& proposal) const;
+
+  // Whether the end of the row's session was decided, and something of it is left.
+  bool dying(SessionRow row) const { return rows_[row.value].dying; }
+
+  std::uint32_t ttl_ms(SessionRow row) const { return rows_[row.value].ttl_ms; }
 
   // The loop stood still for gap_ticks: keep-alives of that time may be unread or lost.
   void pause_guard(std::uint64_t gap_ticks);
@@ -128,13 +145,9 @@ class SessionClock {
   void link(SessionRow row);
   void unlink(SessionRow row);
   void remember_expired(SessionId session);
-  std::size_t propose_due(SessionRow first,
-                          std::uint32_t row_count,
-                          Tick now,
-                          std::span<ExpiryProposal> out,
-                          std::size_t count);
+  template <typename Take>
+  std::size_t scan(Tick now, std::span<ExpiryProposal> out, const Take& take);
   void set_deadline(SessionRow row, Tick deadline);
-  bool still(const ExpiryProposal& proposal) const;
 
   SessionClockOptions options_;
   MappedColumn<Tick> deadline_;  // kTickNever: free row, shard not led, or expiry proposed.

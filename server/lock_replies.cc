@@ -64,6 +64,7 @@ rpc::ErrorCode error_of(LockCode code) {
     case LockCode::Noop:
     case LockCode::Broken:
     case LockCode::DelayEnded:
+    case LockCode::SessionsEnded:
       return ErrorCode::None;
     case LockCode::Busy:
       return ErrorCode::LockBusy;

@@ -82,18 +82,8 @@ LockService::LockService(const LockServiceOptions& options,
                      locks_,
                      [this](ShardId shard) { return leads(shard); }),
       quota_(options.session_locks_max),
-      expiry_(
-          expiry_options(options),
-          locks_,
-          metrics,
-          [this](ShardId shard) { return leads(shard); },
-          [this](const locks::ExpiryProposal& expiry) {
-            Pending pending;
-            pending.kind = PendingKind::Expiry;
-            pending.expiry = expiry;
-            propose(
-                expiry.shard, locks::make_expire_session(expiry.session, expiry.serial), pending);
-          }),
+      node_features_({.node = options.node, .nodes = options.nodes, .tick_ms = options.tick_ms}),
+      expiry_(expiry_options(options), locks_, metrics, expiry_doors()),
       deadlocks_({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
                  locks_,
                  waits_,
@@ -111,6 +101,7 @@ LockService::LockService(const LockServiceOptions& options,
 void LockService::start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports) {
   engine_ = &engine;
   reports_ = &reports;
+  node_features_.start(engine, incarnation);
   expiry_.start(engine);
   ages_.start(engine);
   GCOORD_ASSERT(options_.node.value <= 0xffff);

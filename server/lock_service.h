@@ -26,6 +26,7 @@
 #include "server/lock_replies.h"
 #include "server/lock_service_metrics.h"
 #include "server/log_record.h"
+#include "server/node_features.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
 #include "server/replica_ages.h"
@@ -231,6 +232,10 @@ class LockService final : public Service {
   void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
+  SessionExpiry::Doors expiry_doors();
+  void propose_ends(ShardId shard,
+                    std::span<const locks::ExpiryProposal> ends,
+                    std::uint64_t number);
   void end_due_delays();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
   bool leads(ShardId shard) const;
@@ -258,6 +263,7 @@ class LockService final : public Service {
   ReplicaReads replica_reads_;
   SessionViews session_views_;
   SessionQuota quota_;
+  NodeFeatures node_features_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;
   LockMoves moves_;

@@ -28,6 +28,8 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
       command_us(&registry.histogram(
           named("command_duration_us", "From request to answer of what goes through the log."))),
       wait_us(&registry.histogram(
-          named("wait_duration_us", "From request to answer of acquires that waited."))) {}
+          named("wait_duration_us", "From request to answer of acquires that waited."))),
+      peer_messages_bad(&registry.counter(
+          named("peer_messages_bad_total", "Service messages of peers that did not decode."))) {}
 
 }  // namespace gcoord::server

@@ -19,6 +19,7 @@ struct LockServiceMetrics {
   Gauge* locks;
   Histogram* command_us;
   Histogram* wait_us;
+  Counter* peer_messages_bad;
 };
 
 }  // namespace gcoord::server

@@ -61,10 +61,7 @@ locks::LockReply LockService::apply_tapped(const AppliedEntry& entry, locks::Loc
   if (decoded.ok()) {
     command = decoded.value();
   }
-  tap_->before(locks_, entry.shard, command);
-  const locks::LockReply decision = locks_.apply(entry.shard, entry.index, command, now_, events);
-  tap_->after(locks_, entry.shard, entry.index, command, decision, {events.events, events.count});
-  return decision;
+  return server::apply_tapped(*tap_, locks_, {entry.shard, entry.index, now_}, command, events);
 }
 
 void LockService::answer(const Pending& pending,
@@ -79,7 +76,7 @@ void LockService::answer(const Pending& pending,
     case PendingKind::Move:
       return moves_.on_decided(pending.group, decision);
     case PendingKind::Expiry:
-      return expiry_.on_decided();
+      return expiry_.on_decided(pending.group, now_);
     case PendingKind::TimedOut:
     case PendingKind::Broken:
     case PendingKind::Delay:
@@ -198,7 +195,7 @@ void LockService::on_proposal_failed(std::uint64_t cookie,
                                   RequestSequence{pending.request.sequence}},
                                  now_ + 1);
     case PendingKind::Expiry:
-      return expiry_.on_refused(pending.expiry, now_);
+      return expiry_.on_refused(pending.group, now_);
     case PendingKind::Move:
       return moves_.on_refused(pending.group, status, leader_hint);
     case PendingKind::Broken:
@@ -307,6 +304,8 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     if (device_facts_sink_) {
       device_facts_sink_(from, message);
     }
+  } else if (NodeFeatures::is_ours(message)) {
+    metrics_.peer_messages_bad->add(node_features_.on_message(from, message) ? 0 : 1);
   } else if (DeadlockWatch::is_ours(message)) {
     deadlocks_.on_peer_message(from, message);
   } else if (LockMoves::is_ours(message)) {
@@ -345,6 +344,7 @@ void LockService::on_tick() {
     replica_reads_.on_tick(now_us_);
     session_views_.on_tick();
   }
+  node_features_.on_tick(now_);
   expiry_.on_pass(now_);
   ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
 }

@@ -1,4 +1,5 @@
-// Sessions as leases: granted in their home shard, shown, listed.
+// Sessions as leases: granted in their home shard, shown, listed, and ended when they run out.
+#include "locks/lock_ends.h"
 #include "rpc/lease_messages.h"
 #include "server/lock_service.h"
 
@@ -43,6 +44,36 @@ void LockService::finish_session_show(const Pending& pending,
   rpc::ReplySlot reply = rpc::reply_to(pending.request);
   reply.ttl_ms = details.row.remaining_ms;
   send(pending.connection, reply, rpc::encode_session(details));
+}
+
+SessionExpiry::Doors LockService::expiry_doors() {
+  return {.leads = [this](ShardId shard) { return leads(shard); },
+          .log = {.propose = [this](ShardId shard,
+                                    std::span<const locks::ExpiryProposal> ends,
+                                    std::uint64_t number) { propose_ends(shard, ends, number); },
+                  .takes_lists =
+                      [this] {
+                        return engine_->takes_holds() &&
+                               node_features_.all_have(rpc::Feature::SessionEnds);
+                      }}};
+}
+
+void LockService::propose_ends(ShardId shard,
+                               std::span<const locks::ExpiryProposal> ends,
+                               std::uint64_t number) {
+  Pending pending;
+  pending.kind = PendingKind::Expiry;
+  pending.group = number;
+  if (ends.size() == 1) {
+    const auto alone = locks::make_expire_session(ends.front().session, ends.front().serial);
+    return propose(shard, alone, pending);
+  }
+  std::vector<locks::SessionEnd> listed;
+  for (const locks::ExpiryProposal& end : ends) {
+    listed.push_back({end.session, end.serial});
+  }
+  const std::vector<char> list = locks::encode_ends(listed);
+  propose(shard, locks::make_expire_sessions(list), pending);
 }
 
 void LockService::on_session_list(ConnectionId connection,

@@ -5,7 +5,6 @@
 // Memory grows with what is outstanding and is reused. One thread.
 #pragma once
 
-#include "locks/session_clock.h"
 #include "rpc/request.h"
 #include "server/reply_sink.h"
 
@@ -19,7 +18,7 @@ enum class PendingKind : std::uint8_t {
   None,
   Request,      // A client's command; `request` says which.
   TimedOut,     // A CancelWait of the leader; (request.shard, session, sequence) name the wait.
-  Expiry,       // An ExpireSession of the leader.
+  Expiry,       // Ends of sessions that the leader proposed, number `group` of expiry_log.h.
   Close,        // One shard's part of a CloseSession; `group` counts the parts.
   Read,         // A read of group `group`.
   Deadlock,     // A confirmation for question `group` of a deadlock (deadlock_watch.h).
@@ -38,7 +37,6 @@ struct Pending {
   std::uint64_t started_us = 0;
   std::uint64_t group = 0;
   rpc::RequestSlot request;
-  locks::ExpiryProposal expiry;
 };
 
 class PendingTable {

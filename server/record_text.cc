@@ -3,6 +3,7 @@
 #include "common/base64.h"
 #include "consensus/configuration.h"
 #include "locks/lock_command.h"
+#include "locks/lock_ends.h"
 #include "locks/lock_entry.h"
 #include "locks/lock_keys.h"
 #include "locks/lock_move_command.h"
@@ -37,6 +38,8 @@ std::string name_of(LockCommandKind kind) {
       return "register_session";
     case LockCommandKind::ExpireSession:
       return "expire_session";
+    case LockCommandKind::ExpireSessions:
+      return "expire_sessions";
     case LockCommandKind::CloseSession:
       return "close_session";
     case LockCommandKind::BreakLock:
@@ -127,7 +130,23 @@ void add_move(RecordFacts& facts, const LockCommand& command) {
   }
 }
 
+// "5:1 6:3": each session that ends, with the serial of its registration.
+void add_ends(RecordFacts& facts, const LockCommand& command) {
+  const std::uint32_t count = locks::ends_count(command);
+  std::string ends;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const locks::SessionEnd end = locks::session_end(command, i);
+    ends +=
+        (i == 0 ? "" : " ") + std::to_string(end.session.value) + ":" + std::to_string(end.serial);
+  }
+  facts.emplace_back("sessions", std::to_string(count));
+  facts.emplace_back("ends", std::move(ends));
+}
+
 void add_command(RecordFacts& facts, const LockCommand& command) {
+  if (command.kind == LockCommandKind::ExpireSessions) {
+    return add_ends(facts, command);
+  }
   if (locks::is_move_kind(command.kind)) {
     return add_move(facts, command);
   }

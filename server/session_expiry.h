@@ -5,40 +5,50 @@
 // other nodes first, and proposes the expiry only when a majority, itself included, was silent for
 // the whole TTL before the moment of asking: any majority that renewed the session would share a
 // node with it (rpc/session_messages.h). A node that cannot tell, because it has not applied the
-// registration, stands for neither side.
+// registration, stands for neither side. A keep-alive that comes here before the proposal saves the
+// session; after it, its client is told that it is lost.
 //
 // What else is guarded: nothing is proposed unless the leader's lease is valid; after a gap of the
 // loop all deadlines move by it, and questions are answered with "cannot tell" for one election
 // time, because the keep-alives of that time may still be unread.
 //
 // Very many that end together share the log with everybody else's requests. So a pass takes a part
-// of them, the next pass the next part, and none is taken while kExpiriesUnderWayMax are not
-// decided: a request waits for one part, not for all (docs/adr/0048). One thread.
+// of them, the next pass the next part, and none is taken while kExpiryCostMax is not decided: a
+// request waits for one part, not for all (docs/adr/0048). What is due is put into the order of
+// shards first, so that an entry of the log ends many of them (expiry_log.h, docs/adr/0051). One
+// thread.
 #pragma once
 
 #include "common/metrics.h"
 #include "locks/lock_cpu.h"
+#include "server/expiry_log.h"
+#include "server/expiry_message.h"
+#include "server/expiry_rounds.h"
 #include "server/replica_port.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace gcoord::server {
 
-// Registrations that one pass asks about: with 13 bytes and some two microseconds each, a part of a
-// few milliseconds.
+// Registrations that one pass asks about: a part of less than a millisecond.
 inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 
-// Expiries that are asked about or in the log and not decided: so many parts that the next ones are
-// under way while the disk writes the first.
-inline constexpr std::size_t kExpiriesUnderWayMax = 4 * kExpiriesPerPassMax;
+// What is asked about or in the log and not decided: so much that the next parts are under way
+// while the disk writes the first, and so little that a request does not wait for long behind it.
+// Some 10 milliseconds of work on each node: 13,000 ends in lists of 15, or 3,300 with an entry
+// each.
+inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 14;
 
-// Of them in one message.
-inline constexpr std::size_t kCasesPerMessageMax = 1024;
+// A registration that is asked about: the question, and what its end will cost in a list.
+inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
+
+// Registrations that are put into the order of shards together: a million that end in a second are
+// some 20,000 at a time for each of three leaders, and sorting as many is a millisecond.
+inline constexpr std::size_t kExpiriesSortedMax = std::size_t{1} << 14;
 
 struct SessionExpiryOptions {
   NodeId node;
@@ -50,14 +60,15 @@ struct SessionExpiryOptions {
 
 class SessionExpiry {
  public:
-  using Propose = std::function<void(const locks::ExpiryProposal&)>;
-  using Leads = std::function<bool(ShardId)>;
+  struct Doors {
+    std::function<bool(ShardId)> leads;
+    ExpiryLog::Doors log;
+  };
 
   SessionExpiry(const SessionExpiryOptions& options,
                 locks::LockCpu& locks,
                 MetricsRegistry& metrics,
-                Leads leads,
-                Propose propose);
+                Doors doors);
 
   void start(ReplicaPort& engine) { engine_ = &engine; }
 
@@ -65,13 +76,13 @@ class SessionExpiry {
   // every pass; costs nothing when nothing is due.
   void on_pass(Tick now);
 
-  // A proposal was applied, whatever it did.
-  void on_decided() { settle_one(); }
+  // What was proposed under this number was applied, whatever it did.
+  void on_decided(std::uint64_t number, Tick now);
 
-  // A proposal did not get into the log: due again.
-  void on_refused(const locks::ExpiryProposal& proposal, Tick now);
+  // It did not get into the log: due again.
+  void on_refused(std::uint64_t number, Tick now);
 
-  // This node leads the shard now, so deadlines may be past already.
+  // This node leads a shard now, so deadlines may be past already.
   void on_led() { next_scan_ = Tick{}; }
 
   void on_loop_gap(std::uint64_t ticks, Tick now);
@@ -84,61 +95,49 @@ class SessionExpiry {
   std::uint64_t dropped_count() const { return dropped_->value(); }
 
  private:
-  // One registration that the other nodes were asked about. The row that it is found by may serve
-  // another registration by now, in another shard and so with the same serial.
-  struct Question {
-    SessionId session;
-    ShardId shard;
-    std::uint32_t serial = 0;
-    Tick asked;
-    Tick ask_again;                 // When the answers may be different.
-    std::uint64_t silent_mask = 0;  // Bit k: options_.nodes[k] was silent for the TTL.
+  struct Collected {
+    std::size_t count = 0;        // Registrations that were due,
+    std::size_t early_count = 0;  // and of them those that are not yet.
   };
 
-  struct Case {  // As it travels, 24 bytes.
-    std::uint64_t session = 0;
-    std::uint32_t shard = 0;
-    std::uint32_t serial = 0;
-    std::uint64_t silent_ms = 0;  // In an answer; kSilenceUnknown: cannot tell.
-  };
-
-  static_assert(sizeof(Case) == 24);
-
-  void propose(const locks::ExpiryProposal& due);
-  void settle_one();
-  bool full(Tick now);
-  bool agreed(const locks::ExpiryProposal& due, Tick now);
+  std::size_t cost(Tick now) const;
+  Collected collect(Tick now);
+  void take_part(Tick now);
+  void look_at(const locks::ExpiryProposal& due, Tick now);
+  bool leading(ShardId shard);
   bool majority(std::uint64_t silent_mask) const;
-  void propose_if_agreed(const locks::ExpiryProposal& asked, Tick now);
-  void ask_sooner(const locks::ExpiryProposal& asked, Tick now, std::uint64_t lacking_ticks);
-  Tick first_question(const locks::ExpiryProposal& due, Tick now) const;
-  bool stands(const Question& question, const locks::ExpiryProposal& due, Tick now) const;
-  bool dying(const locks::ExpiryProposal& due) const;
-  void ask(Tick now);
-  void answer(NodeId to, std::span<const std::byte> message, std::uint64_t round, Tick now);
-  void take_answers(NodeId from, std::span<const std::byte> message, std::uint64_t round, Tick now);
-  std::uint64_t silent_ms(const Case& question, Tick now) const;
-  std::vector<std::byte> encode(std::uint8_t kind,
-                                std::uint64_t round,
-                                std::span<const Case> cases);
   std::uint64_t bit_of(NodeId node) const;
+  Tick repeat_at(Tick now) const;
+  std::uint64_t silence_needed(const locks::ExpiryProposal& due) const;
+  void ask(Tick now);
+  void answer(NodeId to, ExpiryMessage& message, Tick now);
+  std::uint64_t silent_ms(const ExpiryCase& question, Tick now) const;
+  void take_answers(NodeId from, const ExpiryMessage& message, Tick now);
+  void take_answer(std::uint64_t from,
+                   std::uint64_t silent_ms,
+                   ExpiryRound& round,
+                   ExpiryRound::Case& asked,
+                   Tick now);
+  bool stands(const ExpiryRound& round, const ExpiryRound::Case& asked, Tick now) const;
+  void propose(const locks::ExpiryProposal& agreed);
+  void settle(std::uint64_t number, Tick due);
 
   SessionExpiryOptions options_;
   locks::LockCpu& locks_;
   ReplicaPort* engine_ = nullptr;
-  Leads leads_;
-  Propose propose_;
-  Counter* proposed_ = nullptr;
+  Doors doors_;
+  ExpiryLog log_;
+  ExpiryRounds rounds_;
   Counter* asked_ = nullptr;
   Counter* dropped_ = nullptr;
   Tick next_scan_;
   Tick clear_after_;  // Before it this node cannot tell who was silent.
-  std::unordered_map<std::uint32_t, Question> questions_;  // By session row.
-  std::vector<Case> to_ask_;
+  // Collected from the clock, in the order of shards; those before the place were looked at.
   std::vector<locks::ExpiryProposal> due_;
-  std::size_t under_way_ = 0;   // Proposed, and neither decided nor refused.
-  std::size_t unanswered_ = 0;  // Asked, and not answered by anybody, as far as it is known.
-  Tick asked_at_;               // The newest question.
+  std::size_t due_place_ = 0;
+  std::vector<ExpiryRound::Case> to_ask_;
+  ShardId leading_shard_ = locks::kNoShard;  // Of the newest leading() of this pass.
+  bool leading_ = false;
 };
 
 }  // namespace gcoord::server

@@ -5,8 +5,9 @@
 // The locks that the command can reach are looked at before and after: a token that is gone was
 // released, one that is new was granted, one whose note differs has another value. Who waits comes
 // from the reply and from the events of the step. Events stand in the order of the locks that the
-// command reaches, first what was let go. A function of the shard's commands alone, so equal on
-// every node and in a replay. One thread; keeps its memory warm.
+// command reaches, first what was let go. A list of ends (locks/lock_ends.h) is looked at end by
+// end, because one may be granted what another loses. A function of the shard's commands alone, so
+// equal on every node and in a replay. One thread; keeps its memory warm.
 #pragma once
 
 #include "locks/lock_cpu.h"

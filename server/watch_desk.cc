@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gcoord::server {
 namespace {
@@ -53,14 +54,18 @@ void WatchDesk::before(const locks::LockCpu& locks,
 
 void WatchDesk::after(const locks::LockCpu& locks,
                       ShardId shard,
-                      LogIndex index,
                       const locks::LockCommand& command,
                       const locks::LockReply& reply,
                       std::span<const locks::LockEvent> events) {
-  rpc::WatchBlock block{shard, index, changes_.after(locks, shard, command, reply, events)};
-  if (block.events.empty()) {
+  const auto seen = changes_.after(locks, shard, command, reply, events);
+  events_.insert(events_.end(), seen.begin(), seen.end());
+}
+
+void WatchDesk::on_entry(ShardId shard, LogIndex index) {
+  if (events_.empty()) {
     return;
   }
+  rpc::WatchBlock block{shard, index, std::exchange(events_, {})};
   metrics_.events->add(block.events.size());
   const std::size_t bytes = memory_bytes(block);
   if (undelivered_bytes_ + bytes > std::min(kUndeliveredBytes, options_.ring_bytes_max / 2)) {

@@ -118,10 +118,10 @@ class WatchDesk final : public ApplyTap {
               const locks::LockCommand& command) override;
   void after(const locks::LockCpu& locks,
              ShardId shard,
-             LogIndex index,
              const locks::LockCommand& command,
              const locks::LockReply& reply,
              std::span<const locks::LockEvent> events) override;
+  void on_entry(ShardId shard, LogIndex index) override;
   void on_installed(ShardId shard) override;
   bool on_peer_message(NodeId from, std::span<const std::byte> message) override;
 
@@ -179,6 +179,7 @@ class WatchDesk final : public ApplyTap {
   Parts parts_;
   Metrics metrics_;
   WatchChanges changes_;
+  std::vector<rpc::WatchEvent> events_;  // Of the entry that is applied now.
   WatchRing ring_;
   WatchTargets targets_;
   std::unique_ptr<WatchReplay> replay_;                                // From the first job on.

@@ -1,6 +1,7 @@
 #include "server/watch_replay.h"
 
 #include "ledger/entry_walk.h"
+#include "locks/lock_ends.h"
 #include "server/log_record.h"
 #include "server/watch_ring.h"
 
@@ -92,19 +93,21 @@ void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
   }
   constexpr ShardId kOnly{0};
   const LogIndex index{job.next};
-  const bool wanted = job.from <= index;
   locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
-  if (wanted) {
-    job.changes.before(*job.machine, kOnly, command);
-  }
-  const locks::LockReply reply = job.machine->apply(kOnly, index, command, Tick{1}, ended);
-  if (!wanted) {
+  if (job.from > index) {
+    job.machine->apply(kOnly, index, command, Tick{1}, ended);
     return;
   }
-  rpc::WatchBlock block{
-      job.shard,
-      index,
-      job.changes.after(*job.machine, kOnly, command, reply, {ended_.data(), ended.count})};
+  rpc::WatchBlock block{job.shard, index, {}};
+  locks::apply_parts(command, ended, [&](const locks::LockCommand& part, std::uint32_t) {
+    const std::uint32_t first = ended.count;
+    job.changes.before(*job.machine, kOnly, part);
+    const locks::LockReply reply = job.machine->apply(kOnly, index, part, Tick{1}, ended);
+    const auto seen = job.changes.after(
+        *job.machine, kOnly, part, reply, {ended_.data() + first, ended.count - first});
+    block.events.insert(block.events.end(), seen.begin(), seen.end());
+    return reply;
+  });
   block = job.filter.filtered(block);
   if (!block.events.empty()) {
     job.batch.push_back(std::move(block));

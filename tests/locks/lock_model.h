@@ -412,7 +412,7 @@ class LockModel : public LockModelMoves {
       }
       const bool many = hold.broken_token != 0 || locks_[hold.name].marked;
       const std::uint32_t needed = many ? kHoldersMax : 1;
-      if (ended.size() + needed > kLockEventsPerCommandMax) {
+      if (ended.size() + needed > kEndEventsMax) {
         break;
       }
       if (hold.broken_token != 0) {

@@ -105,6 +105,9 @@ class World {
     if (kind < 94) {
       return move_of(shard, hash);
     }
+    if (kind < 95) {
+      return list_of(shard);
+    }
     if (kind < 97) {
       return make_expire_session(session, 1 + below(cpu_.shard(shard).serial_last + 1));
     }
@@ -117,6 +120,16 @@ class World {
     LockCommand unknown;
     unknown.kind = below(2) == 0 ? LockCommandKind::Unknown : LockCommandKind::Noop;
     return unknown;
+  }
+
+  // Ends of some of the sessions, a few of them as they are registered.
+  LockCommand list_of(ShardId shard) {
+    std::vector<SessionEnd> ends;
+    for (std::uint64_t session = 1 + below(3); session <= 7; session += 1 + below(3)) {
+      ends.push_back({SessionId{session}, 1 + below(cpu_.shard(shard).serial_last + 1)});
+    }
+    list_ = encode_ends(ends);
+    return make_expire_sessions(list_);
   }
 
   // The lock leaves for the next shard, one comes from there, or one has arrived.
@@ -238,6 +251,7 @@ class World {
   WorldOptions options_;
   LockCpu cpu_;
   std::vector<LogIndex> last_index_;
+  std::vector<char> list_;  // Of the newest list of ends.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> sequences_;
   std::array<LockEvent, kLockEventsPerCommandMax> events_{};
   std::string name_;

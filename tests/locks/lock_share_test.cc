@@ -254,7 +254,7 @@ TEST(LockShare, APlainLockIsPassedOnInTheNextStepWhenTheEventsAreFull) {
     }
   }
   EXPECT_TRUE(shard.close(1).more);
-  EXPECT_EQ(shard.events.size(), kLockEventsPerCommandMax);
+  EXPECT_EQ(shard.events.size(), kEndEventsMax);
   EXPECT_EQ(shard.locks.get(shard.shard, hash_name("plain"))->holder, SessionId{1});
   EXPECT_FALSE(shard.close(1).more);
   ASSERT_EQ(shard.events.size(), 1u);

@@ -236,6 +236,35 @@ TEST_F(SessionClockTest, RegistrationsOfASessionAreAllOfItsRowsAndNoOthers) {
   EXPECT_TRUE(clock_.registrations_of(SessionId{9}).empty());
 }
 
+TEST_F(SessionClockTest, WhatIsCollectedIsStillRenewedAndDueAgainOnlyWhenItIsSaidSo) {
+  add(1, 7, Tick{100});
+  add(2, 8, Tick{100});
+  std::array<ExpiryProposal, 4> due;
+  const Tick end{100 + kTtlTicks};
+  ASSERT_EQ(clock_.collect_due(end, due), 2u);
+  EXPECT_EQ(clock_.collect_due(end + 100, due), 0u);
+  EXPECT_TRUE(clock_.collected(due[0]));
+  EXPECT_EQ(clock_.renew(due[0].session, end).code, RenewCode::Renewed);
+  EXPECT_EQ(clock_.silent_ticks(due[0].row, end), 0u);
+  clock_.put_off(due[0], end + 5);
+  EXPECT_FALSE(clock_.collected(due[0]));
+  EXPECT_TRUE(clock_.propose(due[1]));
+  clock_.put_off(due[1], end + 5);  // Proposed, so no.
+  EXPECT_EQ(clock_.collect_due(end + 4, due), 0u);
+  ASSERT_EQ(clock_.collect_due(end + 5, due), 1u);
+}
+
+TEST_F(SessionClockTest, WhatWasCollectedUnderAnEarlierLeadershipIsCollectedNoMore) {
+  add(1, 7, Tick{100});
+  std::array<ExpiryProposal, 4> due;
+  ASSERT_EQ(clock_.collect_due(Tick{100 + kTtlTicks}, due), 1u);
+  clock_.on_not_led(due[0].row);
+  EXPECT_FALSE(clock_.collected(due[0]));
+  EXPECT_FALSE(clock_.propose(due[0]));
+  clock_.on_led(due[0].row, Tick{100 + kTtlTicks}, kElectionTicks);
+  EXPECT_FALSE(clock_.collected(due[0])) << "it has an election time more";
+}
+
 // The clock as LockCpu drives it.
 
 TEST(SessionClockInLockCpu, L10KilledHolderIsExpiredThroughTheLogAndTheWaiterGetsTheLock) {

@@ -1,5 +1,6 @@
 #include "server/record_text.h"
 
+#include "locks/lock_ends.h"
 #include "locks/lock_entry.h"
 #include "server/log_record.h"
 
@@ -42,6 +43,22 @@ TEST(RecordText, SaysWhoDidWhatAndWhen) {
                                 {"name_hash", facts.at(7).second},
                                 {"ttl_ms", "9000"}};
   EXPECT_EQ(facts, expected);
+}
+
+TEST(RecordText, SaysOfAListWhichRegistrationsEnd) {
+  const auto list =
+      locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{6}, 3}});
+  const RecordHeader header{.kind = RecordKind::LockCommand, .origin = RecordOrigin::System};
+  const RecordFacts expected = {
+      {"kind", "expire_sessions"}, {"origin", "system"}, {"sessions", "2"}, {"ends", "5:1 6:3"}};
+  EXPECT_EQ(record_facts(record_of(header, locks::make_expire_sessions(list))), expected);
+}
+
+TEST(RecordText, AListThatDoesNotDecodeIsShownAsBytes) {
+  const auto list = locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}});
+  auto record = record_of(kHeader, locks::make_expire_sessions(list));
+  record.pop_back();
+  EXPECT_EQ(record_facts(record).front().second, "unknown");
 }
 
 TEST(RecordText, ReadsEntriesOfATurnOnADevice) {

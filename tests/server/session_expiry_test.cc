@@ -1,8 +1,7 @@
 // When sessions end: by the log, by a majority's silence, never by a stalled leader alone.
 #include "server/session_expiry.h"
 
-#include "rpc/session_messages.h"
-#include "tests/server/fake_engine.h"
+#include "tests/server/expiry_world.h"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +10,8 @@
 namespace gcoord::server {
 namespace {
 
-void keep_alive(LockBench& bench, std::uint64_t session) {
-  const std::vector<SessionId> sessions = {SessionId{session}};
-  bench.sink.take(
-      bench.send(bench.slot(rpc::RequestKind::KeepAlive), rpc::encode_keep_alive(sessions)));
-}
+// Ends with an entry each that may be under way together.
+constexpr std::size_t kExpiriesUnderWayMax = kExpiryCostMax / (kEndCost + kEndEntryCost);
 
 TEST(SessionExpiryTest, AloneANodeEndsASilentSessionAfterItsTtl) {
   LockBench bench;
@@ -117,59 +113,6 @@ TEST(SessionExpiryTest, ANewLeaderContinuesTtls) {
   EXPECT_EQ(bench.engine.proposals.size(), 1u);
   EXPECT_GE(bench.now_us, 1'000'000u + 1'100'000u);
 }
-
-// Three lock services that pass each other's messages; node 1 leads, all apply the same log.
-class ThreeNodesTest : public testing::Test {
- protected:
-  ThreeNodesTest() {
-    leader_.lead_all();
-    for (LockBench* bench : {&second_, &third_}) {
-      bench->engine.other_leader = NodeId{1};
-    }
-  }
-
-  void pass_ms(std::uint64_t ms) {
-    for (LockBench* bench : all_) {
-      bench->pass_ms(ms);
-    }
-    deliver();
-  }
-
-  void deliver() {
-    for (int round = 0; round < 2; ++round) {
-      for (std::size_t from = 0; from < 3; ++from) {
-        auto messages = std::exchange(all_[from]->engine.messages, {});
-        for (const auto& [to, bytes] : messages) {
-          if (!cut_.contains(static_cast<int>(to.value)) &&
-              !cut_.contains(static_cast<int>(from) + 1)) {
-            all_[to.value - 1]->service->on_peer_message(
-                NodeId{static_cast<std::uint32_t>(from + 1)}, bytes);
-          }
-        }
-      }
-    }
-  }
-
-  // What the leader proposed is decided on all three.
-  std::size_t decide() {
-    const std::size_t count = leader_.engine.proposals.size();
-    for (LockBench* bench : {&second_, &third_}) {
-      for (const auto& proposal : leader_.engine.proposals) {
-        bench->engine.proposals.push_back({proposal.shard, proposal.command, 0});
-      }
-      bench->decide();
-    }
-    leader_.decide();
-    return count;
-  }
-
-  const std::vector<NodeId> nodes_{NodeId{1}, NodeId{2}, NodeId{3}};
-  LockBench leader_{nodes_, NodeId{1}};
-  LockBench second_{nodes_, NodeId{2}};
-  LockBench third_{nodes_, NodeId{3}};
-  std::vector<LockBench*> all_{&leader_, &second_, &third_};
-  std::set<int> cut_;
-};
 
 TEST_F(ThreeNodesTest, ASessionThatAMajorityHearsLivesAlthoughItsLeaderDoesNot) {
   leader_.acquire(5, 1, "a", 0, 500);

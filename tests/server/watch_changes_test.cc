@@ -2,7 +2,9 @@
 #include "server/watch_changes.h"
 
 #include "common/name_hash.h"
+#include "locks/lock_ends.h"
 #include "locks/lock_move_command.h"
+#include "server/apply_tap.h"
 
 #include <gtest/gtest.h>
 
@@ -140,6 +142,53 @@ TEST_F(WatchChangesTest, TheEndOfASessionTellsAllOfItsHoldsAndWaits) {
                          event(WatchEventKind::Expired, "a", 1, 5),
                          event(WatchEventKind::Granted, "a", 4, 6),
                          event(WatchEventKind::Left, "c", 0, 5)}));
+}
+
+// Keeps what it sees of each entry.
+class KeepingTap final : public ApplyTap {
+ public:
+  void before(const locks::LockCpu& locks, ShardId shard, const LockCommand& command) override {
+    changes_.before(locks, shard, command);
+  }
+
+  void after(const locks::LockCpu& locks,
+             ShardId shard,
+             const LockCommand& command,
+             const locks::LockReply& reply,
+             std::span<const locks::LockEvent> events) override {
+    const auto seen_now = changes_.after(locks, shard, command, reply, events);
+    seen.insert(seen.end(), seen_now.begin(), seen_now.end());
+  }
+
+  void on_entry(ShardId, LogIndex index) override { entries.push_back(index.value); }
+
+  void on_installed(ShardId) override {}
+
+  bool on_peer_message(NodeId, std::span<const std::byte>) override { return false; }
+
+  std::vector<WatchEvent> seen;
+  std::vector<std::uint64_t> entries;
+
+ private:
+  WatchChanges changes_;
+};
+
+TEST_F(WatchChangesTest, OfAListEachEndIsToldAndWhatOneIsGrantedTheNextLoses) {
+  apply(acquire(5, 1, "a"));
+  apply(acquire(6, 1, "a"));
+  apply(acquire(7, 1, "b"));
+  const auto list = locks::encode_ends(std::vector<locks::SessionEnd>{
+      {SessionId{5}, 1}, {SessionId{6}, 2}, {SessionId{7}, 3}, {SessionId{8}, 4}});
+  KeepingTap tap;
+  locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+  apply_tapped(
+      tap, locks_, {ShardId{0}, LogIndex{9}, Tick{1}}, locks::make_expire_sessions(list), ended);
+  EXPECT_EQ(tap.seen,
+            (std::vector{event(WatchEventKind::Expired, "a", 1, 5),
+                         event(WatchEventKind::Granted, "a", 3, 6),
+                         event(WatchEventKind::Expired, "a", 3, 6),
+                         event(WatchEventKind::Expired, "b", 2, 7)}));
+  EXPECT_EQ(tap.entries, std::vector<std::uint64_t>{9}) << "one entry, one revision";
 }
 
 TEST_F(WatchChangesTest, AClosedSessionHasReleased) {

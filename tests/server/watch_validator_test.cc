@@ -5,6 +5,7 @@
 // names after each command. Watchers behave as the client library does: they go on from the last
 // revision of each shard.
 #include "common/random.h"
+#include "locks/lock_ends.h"
 #include "rpc/error_codes.h"
 #include "tests/locks/lock_model.h"
 #include "tests/server/watch_world.h"
@@ -41,14 +42,26 @@ std::vector<WatchEvent> sorted(std::vector<WatchEvent> events) {
 // What each shard did, by revision.
 class Oracle {
  public:
+  // Of a list of ends each one after another, in one revision.
   void apply(std::uint32_t shard, const locks::LockCommand& command) {
-    locks::LockModel& model = models_[shard];
+    WatchBlock block{ShardId{shard}, LogIndex{++revisions_[shard]}, {}};
+    locks::LockEvents none;
+    locks::apply_parts(command, none, [&](const locks::LockCommand& part, std::uint32_t) {
+      apply_part(block, part);
+      return locks::LockReply{};
+    });
+    if (!block.events.empty()) {
+      blocks_[shard].push_back(block);
+    }
+  }
+
+  void apply_part(WatchBlock& block, const locks::LockCommand& command) {
+    locks::LockModel& model = models_[block.shard.value];
     std::vector<std::pair<std::uint64_t, std::uint64_t>> before;
     for (std::uint32_t name = 0; name < kNames; ++name) {
       before.push_back(held(model, name));
     }
-    const auto answer = model.apply(command);
-    WatchBlock block{ShardId{shard}, LogIndex{++revisions_[shard]}, {}};
+    model.apply(command);
     const auto add = [&](WatchEventKind kind,
                          std::uint32_t name,
                          std::uint64_t token,
@@ -71,10 +84,6 @@ class Oracle {
         add(WatchEventKind::Granted, name, after.first, after.second);
       }
     }
-    if (!block.events.empty()) {
-      blocks_[shard].push_back(block);
-    }
-    static_cast<void>(answer);
   }
 
   std::uint32_t serial(std::uint32_t shard, std::uint64_t session) {
@@ -147,7 +156,8 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     const RequestSequence acked{sequence_ > 40 ? sequence_ - 40 : 1};
     locks::LockCommand command;
     const std::string text = name_of(name);
-    switch (draw(8)) {
+    std::vector<char> list;
+    switch (draw(9)) {
       case 0:
       case 1:
       case 2:
@@ -174,6 +184,10 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
             RequestSequence{1 + draw(static_cast<std::uint32_t>(sequence_))},
             draw(2) == 0);
         break;
+      case 7:
+        list = locks::encode_ends(some_ends(shard));
+        command = locks::make_expire_sessions(list);
+        break;
       default:
         command = draw(3) == 0 ? locks::make_close_session(SessionId{session}, sequence)
                                : locks::make_expire_session(SessionId{session},
@@ -181,6 +195,15 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     }
     append(logs_[shard], command);
     oracle_.apply(shard, command);
+  }
+
+  // Of two sessions up to all.
+  std::vector<locks::SessionEnd> some_ends(std::uint32_t shard) {
+    std::vector<locks::SessionEnd> ends;
+    for (std::uint64_t session = 1 + draw(kSessions - 1); session <= kSessions; ++session) {
+      ends.push_back({SessionId{session}, oracle_.serial(shard, session)});
+    }
+    return ends;
   }
 
   void open(Watcher& watcher) {

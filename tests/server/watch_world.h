@@ -125,11 +125,9 @@ class WatchNode {
     locks::LockEvents events{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
     const LogIndex index{at + 1};
     if (desk_.on()) {
-      desk_.before(locks_, ShardId{shard}, command);
-    }
-    const auto reply = locks_.apply(ShardId{shard}, index, command, Tick{1}, events);
-    if (desk_.on()) {
-      desk_.after(locks_, ShardId{shard}, index, command, reply, {ended_.data(), events.count});
+      apply_tapped(desk_, locks_, {ShardId{shard}, index, Tick{1}}, command, events);
+    } else {
+      locks_.apply(ShardId{shard}, index, command, Tick{1}, events);
     }
     return true;
   }

@@ -1,0 +1,2 @@
+# Commands as a damaged or foreign log may hold them.
+gcoord_fuzz_test(NAME lock_command_fuzz SOURCES lock_command_fuzz.cc DEPS locks)

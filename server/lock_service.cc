@@ -257,6 +257,9 @@ void LockService::submit(ConnectionId connection,
     return send_error(connection, request, error);
   }
   const bool counted = command.kind == locks::LockCommandKind::Acquire;
+  if (counted && closed_.contains(command.session)) {
+    return send_error(connection, request, ErrorCode::SessionClosed);
+  }
   if (counted && !quota_.admit(command.session, session_views_)) {
     return send_error(connection, request, ErrorCode::SessionLocksExhausted);
   }
@@ -416,6 +419,7 @@ locks::RenewOutcome LockService::renew(SessionId session) {
 // Ends the session in every shard of the request that is led here and knows it.
 void LockService::on_close_session(ConnectionId connection, const rpc::RequestSlot& request) {
   const SessionId session{request.session};
+  closed_.note(session);  // At once: what comes from now on would stand behind the close.
   std::vector<ShardId> shards;
   if (request.shard == rpc::kAllShards) {
     for (const locks::Registration& each : locks_.clock().registrations_of(session)) {

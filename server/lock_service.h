@@ -19,6 +19,7 @@
 #include "rpc/hello.h"
 #include "rpc/validate.h"
 #include "server/apply_tap.h"
+#include "server/closed_sessions.h"
 #include "server/deadlock_watch.h"
 #include "server/election_asks.h"
 #include "server/lock_moves.h"
@@ -222,6 +223,7 @@ class LockService final : public Service {
 
   // Outcomes.
   locks::LockReply apply_tapped(const AppliedEntry& entry, locks::LockEvents& events);
+  void note_closed(std::span<const std::byte> bytes);
   void apply_command(const AppliedEntry& entry);
   void answer(const Pending& pending, const AppliedEntry& entry, const locks::LockReply& decision);
   void answer_request(const Pending& pending,
@@ -268,6 +270,7 @@ class LockService final : public Service {
   DeadlockWatch deadlocks_;
   LockMoves moves_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
+  ClosedSessions closed_;
   std::uint64_t close_last_ = 0;
   std::vector<std::uint64_t> led_;  // A bit per shard.
   // Of each shard the log index that its state shows; 0: as the engine says. Pages of shards that

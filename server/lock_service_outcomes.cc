@@ -44,6 +44,9 @@ void LockService::apply_command(const AppliedEntry& entry) {
           : locks_.apply_bytes(entry.shard, entry.index, record_body(entry.payload), now_, events);
   metrics_.sessions->set(locks_.tables().sessions.used());
   metrics_.locks->set(locks_.tables().locks.used());
+  if (decision.code == LockCode::SessionClosed) {
+    note_closed(record_body(entry.payload));
+  }
   if (decision.code == LockCode::MovedOut && leads(entry.shard)) {
     moves_.on_departed(entry.shard);
   }
@@ -52,6 +55,12 @@ void LockService::apply_command(const AppliedEntry& entry) {
   }
   if (events.count > 0) {
     answer_events(entry, events);
+  }
+}
+
+void LockService::note_closed(std::span<const std::byte> bytes) {
+  if (const auto command = locks::decode(bytes); command.ok()) {
+    closed_.note(command.value().session);
   }
 }
 

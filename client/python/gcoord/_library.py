@@ -237,6 +237,8 @@ def start(name: str, future: "Future[Any]", finish: Callable[..., Any], argument
     number = expect(done)
     try:
         call(name, *arguments, callback, number)
-    except BaseException:
+    except Exception:
         forget(number)
         raise
+    # An interrupt (KeyboardInterrupt is no Exception) may come when the call is under way already: what it brings later
+    # goes to a future that nobody has, and is given back with it.

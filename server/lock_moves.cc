@@ -64,9 +64,13 @@ bool LockMoves::keeps_many(ShardId shard) const {
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
 
-// A first move leaves records that stay for ever: not more of them than there is room for. That
-// somebody holds the lock, or held it where it is, the log decides.
+// Nodes that do not know of moves would go another way from a MoveOut on; what follows one is taken
+// by all. A first move leaves records that stay for ever: not more of them than there is room for.
+// That somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
+  if (!doors_.all_have(rpc::Feature::LockMoves)) {
+    return ErrorCode::MoveNotKnown;
+  }
   if (locks_.residence(shard, name).has_value()) {
     return ErrorCode::None;
   }

@@ -18,6 +18,7 @@
 #include "common/metrics.h"
 #include "locks/lock_cpu.h"
 #include "rpc/error_codes.h"
+#include "rpc/hello.h"
 #include "rpc/request.h"
 #include "server/reply_sink.h"
 
@@ -68,6 +69,8 @@ class LockMoves {
     std::function<void(ConnectionId, const rpc::ReplySlot&)> answer;
     // Whether the turn takes the commands of moves.
     std::function<bool()> takes_moves;
+    // Whether all nodes of the cluster are known to apply what the feature stands for.
+    std::function<bool(rpc::Feature)> all_have;
   };
 
   LockMoves(const LockMovesOptions& options,

@@ -102,6 +102,7 @@ LockService::LockService(const LockServiceOptions& options,
                      locks_,
                      [this](ShardId shard) { return leads(shard); }),
       quota_(options.session_locks_max),
+      node_features_({.node = options.node, .nodes = options.nodes, .tick_ms = options.tick_ms}),
       expiry_(
           expiry_options(options),
           locks_,
@@ -144,11 +145,14 @@ LockService::LockService(const LockServiceOptions& options,
       prefix + "command_duration_us", "From request to answer of what goes through the log."));
   metrics_.wait_us = &metrics.histogram(
       plain(prefix + "wait_duration_us", "From request to answer of acquires that waited."));
+  metrics_.peer_messages_bad = &metrics.counter(
+      plain(prefix + "peer_messages_bad_total", "Service messages of peers that did not decode."));
 }
 
 void LockService::start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports) {
   engine_ = &engine;
   reports_ = &reports;
+  node_features_.start(engine, incarnation);
   expiry_.start(engine);
   ages_.start(engine);
   GCOORD_ASSERT(options_.node.value <= 0xffff);

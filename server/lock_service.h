@@ -25,6 +25,7 @@
 #include "server/lock_reads.h"
 #include "server/lock_replies.h"
 #include "server/log_record.h"
+#include "server/node_features.h"
 #include "server/node_reports.h"
 #include "server/pending_table.h"
 #include "server/replica_ages.h"
@@ -157,6 +158,7 @@ class LockService final : public Service {
     Gauge* locks = nullptr;
     Histogram* command_us = nullptr;
     Histogram* wait_us = nullptr;
+    Counter* peer_messages_bad = nullptr;
   };
 
   void send(ConnectionId connection,
@@ -269,6 +271,7 @@ class LockService final : public Service {
   ReplicaReads replica_reads_;
   SessionViews session_views_;
   SessionQuota quota_;
+  NodeFeatures node_features_;
   SessionExpiry expiry_;
   DeadlockWatch deadlocks_;
   LockMoves moves_;

@@ -307,6 +307,8 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     if (device_facts_sink_) {
       device_facts_sink_(from, message);
     }
+  } else if (NodeFeatures::is_ours(message)) {
+    metrics_.peer_messages_bad->add(node_features_.on_message(from, message) ? 0 : 1);
   } else if (DeadlockWatch::is_ours(message)) {
     deadlocks_.on_peer_message(from, message);
   } else if (LockMoves::is_ours(message)) {
@@ -345,6 +347,7 @@ void LockService::on_tick() {
     replica_reads_.on_tick(now_us_);
     session_views_.on_tick();
   }
+  node_features_.on_tick(now_);
   expiry_.on_pass(now_);
   ages_.flush(now_us_);  // What was asked for since the last pass leaves together.
 }

@@ -86,8 +86,10 @@ class FakeEngine final : public ReplicaPort {
 
   bool takes_holds() const override { return holds; }
 
+  // What nodes say of their features is kept apart, so that tests see what they look for.
   void send_peer_message(NodeId to, std::span<const std::byte> message) override {
-    messages.push_back({to, {message.begin(), message.end()}});
+    auto& kept = NodeFeatures::is_ours(message) ? features_said : messages;
+    kept.push_back({to, {message.begin(), message.end()}});
   }
 
   // Everything that was proposed is decided, in order.
@@ -148,6 +150,7 @@ class FakeEngine final : public ReplicaPort {
   std::vector<std::pair<ShardId, std::uint64_t>> reads;
   std::vector<std::pair<ShardId, std::uint64_t>> rounds;  // Of read_by_round.
   std::vector<std::pair<NodeId, std::vector<std::byte>>> messages;
+  std::vector<std::pair<NodeId, std::vector<std::byte>>> features_said;
   std::set<std::uint32_t> led;
   std::map<std::uint32_t, std::uint64_t> index;
   NodeId other_leader;

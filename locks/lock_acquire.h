@@ -96,6 +96,7 @@ GCOORD_HD inline void acquire_own(const ApplyPoint& at,
                                   const HoldAsk& ask,
                                   LockRow lock_row,
                                   LockReply& reply) {
+  claim_grant(at.tables, lock_row);
   reply.token = at.tables.locks[lock_row].token;
   if ((ask.flags & kHoldReentrant) != 0) {
     count_hold(at.tables, ask, lock_row, reply);

@@ -3,8 +3,14 @@
 // A client numbers its requests shard by shard, so a wait cannot keep its number where it comes to.
 // It gets one that no client uses, and stands in the queue where it stood. When its session asks
 // for the lock, which it does as soon as it was told that the lock has moved, that request takes
-// over: the place in the queue, or the grant that was given meanwhile. Contract: as lock_extra.h.
-// Host and device.
+// over: the place in the queue, or the grant that was given meanwhile.
+//
+// A session that has given up, or whose client is gone while others keep it alive, never asks. So a
+// place that nobody has asked after may be ended by a command (MoveLapse) which the leader sends
+// when the session has had time enough (server/unclaimed_places.h). It ends only what nobody was
+// told of: an acquire that hears that the session holds the lock has claimed it, too. Both are so
+// only for places that came with a MoveIn which said so (kMoveInLapses), because nodes of older
+// releases know neither. Contract: as lock_extra.h. Host and device.
 #pragma once
 
 #include "common/assert.h"
@@ -62,6 +68,43 @@ GCOORD_HD inline bool holder_unasked(const LockTables& tables, LockRow lock_row)
   return false;
 }
 
+// Whether the request is a place that came with this lock, lapses, and was not asked after: a wait
+// for it, or the grant by which its session holds it.
+GCOORD_HD inline bool is_unclaimed(const LockTables& tables, RequestRow row, LockRow lock_row) {
+  const RequestRecord& request = tables.requests[row];
+  const LockRecord& lock = tables.locks[lock_row];
+  if (!import_lapses(request.sequence)) {
+    return false;
+  }
+  if (request.code == LockCode::Waiting) {
+    return request.lock == lock_row;
+  }
+  return request.code == LockCode::Granted && lock.holder == request.session_row &&
+         request.token == lock.token && request.argument_hash == import_hash(lock.name_hash);
+}
+
+GCOORD_HD inline void forget_import(const LockTables& tables, RequestRow row) {
+  unlink_request(tables, row);
+  tables.requests.give_back(row);
+}
+
+// The session is told that it holds the lock: it has the grant that came with it, if one did.
+GCOORD_HD inline void claim_grant(const LockTables& tables, LockRow lock_row) {
+  const LockRecord& lock = tables.locks[lock_row];
+  if (!is_marked(lock) || load_extra(tables, lock).residence != Residence::Here) {
+    return;
+  }
+  RequestRow row = tables.sessions[lock.holder].request_oldest;
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t i = 0; i < kSessionRequestsMax && row.value != 0; ++i) {
+    const RequestRow next = tables.requests[row].next;
+    if (tables.requests[row].code == LockCode::Granted && is_unclaimed(tables, row, lock_row)) {
+      forget_import(tables, row);
+    }
+    row = next;
+  }
+}
+
 // Puts a fresh request into the place of one that waits.
 GCOORD_HD inline void replace_waiter(const LockTables& tables,
                                      RequestRow old_row,
@@ -110,8 +153,7 @@ GCOORD_HD inline bool adopt_import(const LockTables& tables,
   } else {
     reply.token = lock.token;
   }
-  unlink_request(tables, row);
-  tables.requests.give_back(row);
+  forget_import(tables, row);
   return true;
 }
 

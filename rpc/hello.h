@@ -38,10 +38,11 @@ enum class Feature : std::uint64_t {
   LedgerPruning = 2048,  // LedgerPrune.
   LockMoves = 4096,      // LockMove, RequestFlag::Moved.
   Past = 8192,           // LockGetAt.
+  MovePlaces = 32768,    // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
 };
 
 inline constexpr std::uint64_t kFeatures =
-    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192;
+    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 32768;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

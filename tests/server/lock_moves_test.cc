@@ -396,6 +396,37 @@ TEST_F(LockMovesTest, L19AMoveThatHasBegunIsFinishedByALeaderThatHasHeardNobody)
   EXPECT_EQ(token_at(other()), held);
 }
 
+// A client gives up while the lock that it waits for is on its way home: its cancel finds no wait,
+// and its place comes afterwards. It used to be granted the lock for nobody, for as long as its
+// session lived.
+TEST_F(LockMovesTest, L19APlaceOfAWaitThatWasGivenUpOnTheWayHomeHoldsUpNobodyForLong) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  world_.turns(8);
+  wait(other(), 2, 1);
+  wait(other(), 3, 1);
+  world_.turn();
+  move(other(), home());
+  world_.turn(false);  // It has left, and not arrived.
+  rpc::RequestSlot cancel = world_.leader(home()).slot(RequestKind::LockCancel);
+  cancel.session = 2;
+  cancel.sequence = 1;
+  cancel.acked_below = 1;
+  world_.answered(home(), world_.leader(home()).send(cancel, std::string_view{kName}));
+  world_.turns(40);
+  ASSERT_EQ(token_at(home()), held);
+  const auto asked = wait(home(), 3, 1);
+  world_.answered(home(), release(home(), 1, 2, held));
+  EXPECT_EQ(queue(home()), (std::vector<std::uint64_t>{3})) << "session 2 has it, for nobody";
+  world_.lead(home(), NodeId{3});  // Whoever leads gives it its time.
+  const auto again = wait(home(), 3, 1);
+  world_.turns(6'100);
+  EXPECT_EQ(world_.leader(home()).sink.take(again).slot.code, StatusCode::Ok);
+  EXPECT_TRUE(queue(home()).empty());
+  EXPECT_GT(token_at(home()), held + 1);
+  static_cast<void>(asked);
+}
+
 TEST_F(LockMovesTest, L19WhoeverComesBeforeTheLockIsToldToComeAgain) {
   const ShardId third{(home().value + 2) % 4};
   const auto early = wait(third, 1, 1);

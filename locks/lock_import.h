@@ -8,9 +8,11 @@
 // A session that has given up, or whose client is gone while others keep it alive, never asks. So a
 // place that nobody has asked after may be ended by a command (MoveLapse) which the leader sends
 // when the session has had time enough (server/unclaimed_places.h). It ends only what nobody was
-// told of: an acquire that hears that the session holds the lock has claimed it, too. Both are so
-// only for places that came with a MoveIn which said so (kMoveInLapses), because nodes of older
-// releases know neither. Contract: as lock_extra.h. Host and device.
+// told of: an acquire that hears that the session holds the lock has claimed it, too. Others may
+// have been told meanwhile that the session held it, so the session is told of the end: by the next
+// acquire that waits for the lock, which ends as a wait that was given up. All of this is so only
+// for places that came with a MoveIn which said so (kMoveInLapses), because nodes of older releases
+// know neither. Contract: as lock_extra.h. Host and device.
 #pragma once
 
 #include "common/assert.h"
@@ -31,7 +33,7 @@ GCOORD_HD constexpr std::uint32_t import_hash(NameHash name) {
 }
 
 // The session's oldest request for this lock that came with it and that nobody has asked after: a
-// wait, or the grant by which the session holds the lock. Or none.
+// wait, the grant by which the session holds the lock, or one that lapsed. Or none.
 GCOORD_HD inline RequestRow find_import(const LockTables& tables,
                                         SessionRow session_row,
                                         LockRow lock_row) {
@@ -44,7 +46,10 @@ GCOORD_HD inline RequestRow find_import(const LockTables& tables,
     const bool granted = request.code == LockCode::Granted && lock.holder == session_row &&
                          request.token == lock.token &&
                          request.argument_hash == import_hash(lock.name_hash);
-    if (is_imported(request.sequence) && (waits || granted)) {
+    const bool lapsed = import_lapses(request.sequence) &&
+                        request.code == LockCode::WaitCancelled &&
+                        request.argument_hash == import_hash(lock.name_hash);
+    if (is_imported(request.sequence) && (waits || granted || lapsed)) {
       return row;
     }
     row = request.next;
@@ -150,7 +155,7 @@ GCOORD_HD inline bool adopt_import(const LockTables& tables,
   if (reply.code == LockCode::Waiting) {
     GCOORD_ASSERT(tables.requests[row].holder.value == 0);
     replace_waiter(tables, row, request_row);
-  } else {
+  } else if (reply.code == LockCode::Granted) {
     reply.token = lock.token;
   }
   forget_import(tables, row);

@@ -346,7 +346,8 @@ GCOORD_HD_APART void apply_move_lapse(const Point& at,
   } else {
     reply.code = LockCode::Released;
     reply.token = tables.locks[lock_row].token;
-    forget_import(tables, row);
+    tables.requests[row].code = LockCode::WaitCancelled;
+    tables.requests[row].token = FencingToken{};
     pass_on(tables, lock_row, at.index, at.events);
   }
 }

@@ -481,6 +481,14 @@ TEST_F(LockMove, L19AGrantThatNobodyAsksAfterLapsesAndTheNextInLineIsGranted) {
   EXPECT_EQ(lapse(kOther, 3).code, LockCode::Released);
   EXPECT_EQ(unclaimed(kOther), 0u);
   EXPECT_FALSE(shards_.locks.get(kOther, hash_name("a")).has_value());
+  // Others may have heard that it was held, so who was granted it hears of the end, once.
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::WaitCancelled);
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::WaitCancelled) << "a retry of it";
+  const LockReply again = wait(kOther, 2, 2);
+  EXPECT_EQ(again.code, LockCode::Granted);
+  EXPECT_EQ(wait(kOther, 3, 1).code, LockCode::WaitCancelled) << "also where it is held again";
+  expect_snapshots();
+  EXPECT_EQ(release(kOther, 2, 3, again.token).code, LockCode::Released);
   EXPECT_EQ(out(kOther, kHome).code, LockCode::MovedOut) << "and may be moved on";
 }
 

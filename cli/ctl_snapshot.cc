@@ -69,8 +69,13 @@ class CheckedWriter {
 
   Status finish() {
     GCOORD_TRY_STATUS(decoder_.finish());
-    return file_.commit();
+    report_.conclude();
+    return {};
   }
+
+  Status commit() { return file_.commit(); }
+
+  std::uint64_t moves_lost() const { return report_.moves_lost(); }
 
   Json json() const {
     return report_.json({.file_bytes = bytes_, .end = decoder_.end(), .digest = decoder_.digest()});
@@ -100,6 +105,38 @@ client::Status read_patiently(client::Client& client,
   return read;
 }
 
+// A node that is behind with the shard where a moved lock is, and not with the one that it came
+// from, lacks its hold; a moment later it does not.
+constexpr int kSaveTriesMax = 5;
+
+// What became of one try; Json when it is whole.
+struct Saved {
+  Json facts;
+  std::uint64_t moves_lost = 0;
+};
+
+Result<Saved> save_once(client::Client& client,
+                        ledger::SnapshotFileWriter& file,
+                        std::uint32_t node,
+                        std::chrono::milliseconds timeout,
+                        client::Status& read) {
+  CheckedWriter writer(file);
+  Status here;
+  const auto take = [&](std::span<const std::byte> bytes) {
+    here = writer.take(bytes);
+    return here.ok() ? client::Status{}
+                     : client::Status{client::StatusCode::Cancelled, here.message()};
+  };
+  read = read_patiently(client, node, timeout, take);
+  GCOORD_TRY_STATUS(here);
+  if (!read.ok()) {
+    return Saved{};
+  }
+  GCOORD_TRY_STATUS(writer.finish());
+  GCOORD_TRY_STATUS(writer.commit());
+  return Saved{writer.json(), writer.moves_lost()};
+}
+
 int save(Context& context, const SaveText& text) {
   auto file = ledger::SnapshotFileWriter::create(text.file);
   if (!file.ok()) {
@@ -115,25 +152,24 @@ int save(Context& context, const SaveText& text) {
     static_cast<void>(others.ok());
   }
   const std::uint32_t node = text.node != 0 ? text.node : any_node(*client);
-  CheckedWriter writer(*file.value());
-  Status here;
-  const auto take = [&](std::span<const std::byte> bytes) {
-    here = writer.take(bytes);
-    return here.ok() ? client::Status{}
-                     : client::Status{client::StatusCode::Cancelled, here.message()};
-  };
-  const client::Status read = read_patiently(*client, node, context.timeout(), take);
-  if (!here.ok()) {
-    return context.fail(explained(here));
-  }
-  if (!read.ok()) {
-    return context.fail(*client, read);
-  }
-  if (const Status finished = writer.finish(); !finished.ok()) {
-    return context.fail(explained(finished));
+  Saved saved;
+  for (int i = 0; i == 0 || (i < kSaveTriesMax && saved.moves_lost != 0); ++i) {
+    if (i != 0) {
+      file = ledger::SnapshotFileWriter::create(text.file);
+    }
+    client::Status read;
+    auto outcome = file.ok() ? save_once(*client, *file.value(), node, context.timeout(), read)
+                             : Result<Saved>{file.status()};
+    if (!outcome.ok()) {
+      return context.fail(explained(outcome.status()));
+    }
+    if (!read.ok()) {
+      return context.fail(*client, read);
+    }
+    saved = std::move(outcome).value();
   }
   Json json = {{"file", text.file}};
-  json.update(writer.json());
+  json.update(saved.facts);
   context.output().print_facts(json);
   return 0;
 }
@@ -168,6 +204,7 @@ int inspect(Context& context, const InspectText& text) {
   if (!facts.ok()) {
     return context.fail(explained(facts.status()));
   }
+  report.conclude();
   const Json json = report.json(facts.value());
   if (text.shards) {
     context.output().print(json, report.table());
@@ -243,6 +280,8 @@ int restore(Context& context, const RestoreText& text) {
            {"durability", restored.value().header.durable ? "durable" : "memory"},
            {"sessions", std::to_string(restored.value().sessions)},
            {"locks", std::to_string(restored.value().locks)},
+           {"moves_settled", std::to_string(restored.value().moves_settled)},
+           {"moves_lost", std::to_string(restored.value().moves_lost)},
            {"token_bump", std::to_string(text.token_bump)},
            {"start", command_line(text, restored.value())}});
   return 0;

@@ -57,7 +57,12 @@ Status explained(const Status& status) {
 
 Status SnapshotReport::on_header(const ledger::SnapshotHeader& header) {
   header_ = header;
+  moves_ = locks::MoveSurvey(header.shard_count);
   return {};
+}
+
+void SnapshotReport::conclude() {
+  moves_.conclude();
 }
 
 Status SnapshotReport::on_state(const ledger::SnapshotState& whole) {
@@ -68,6 +73,7 @@ Status SnapshotReport::on_state(const ledger::SnapshotState& whole) {
                   "shard " + std::to_string(shard.shard.value) + ": " + summary.status().message(),
                   summary.status().detail()};
   }
+  GCOORD_TRY_STATUS(moves_.take(shard.shard, whole.state));
   total_.sessions += summary.value().sessions;
   total_.locks += summary.value().locks;
   total_.waiters += summary.value().waiters;
@@ -99,6 +105,9 @@ Json SnapshotReport::json(const ledger::SnapshotFacts& facts) const {
                {"locks", std::to_string(total_.locks)},
                {"waiters", std::to_string(total_.waiters)},
                {"token_highest", std::to_string(total_.token_last)},
+               {"moved_names", std::to_string(moves_.names())},
+               {"moves_to_settle", std::to_string(moves_.settled())},
+               {"moves_lost", std::to_string(moves_.lost())},
                {"bytes", std::to_string(facts.file_bytes)},
                {"sha256", hex(facts.digest)}};
   if (rows_ == Rows::Keep) {

@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "ledger/snapshot_file.h"
+#include "locks/move_survey.h"
 #include "server/snapshot_states.h"
 
 #include <cstdint>
@@ -20,7 +21,12 @@ class SnapshotReport final : public ledger::SnapshotStates {
   Status on_header(const ledger::SnapshotHeader& header) override;
   Status on_state(const ledger::SnapshotState& whole) override;
 
-  // Once the whole file was right.
+  // Once the whole file was right; first of all.
+  void conclude();
+
+  // Holds of moved locks that are in no shard, because the node was behind with one of them.
+  std::uint64_t moves_lost() const { return moves_.lost(); }
+
   Json json(const ledger::SnapshotFacts& facts) const;
   Table table() const;
 
@@ -35,6 +41,7 @@ class SnapshotReport final : public ledger::SnapshotStates {
   ledger::SnapshotHeader header_;
   std::vector<Row> kept_;
   server::StateSummary total_;
+  locks::MoveSurvey moves_{0};
   std::uint64_t applied_ = 0;
 };
 

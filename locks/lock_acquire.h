@@ -96,6 +96,7 @@ GCOORD_HD inline void acquire_own(const ApplyPoint& at,
                                   const HoldAsk& ask,
                                   LockRow lock_row,
                                   LockReply& reply) {
+  claim_grant(at.tables, lock_row);
   reply.token = at.tables.locks[lock_row].token;
   if ((ask.flags & kHoldReentrant) != 0) {
     count_hold(at.tables, ask, lock_row, reply);
@@ -184,10 +185,11 @@ GCOORD_HD_APART void acquire_held_apart(const Point& at,
                                         LockReply& reply) {
   const LockTables& tables = at.tables;
   const LockRecord& lock = tables.locks[lock_row];
+  if (adopt_import(tables, command, lock_row, request_row, reply)) {
+    return;
+  }
   if (is_kept(tables, lock)) {
     acquire_kept(at, command, lock_row, tables.requests[request_row].session_row, reply);
-  } else if (adopt_import(tables, command, lock_row, request_row, reply)) {
-    return;
   } else if (is_marked(lock) && load_extra(tables, lock).share_count != 0) {
     acquire_shared(at, command, lock_row, request_row, reply);
   } else if (lock.holder == tables.requests[request_row].session_row) {

@@ -221,6 +221,8 @@ GCOORD_HD inline void apply_kind(const ApplyPoint& at,
       return apply_move_in(at, command, reply);
     case LockCommandKind::MoveDone:
       return apply_move_done(at, command, reply);
+    case LockCommandKind::MoveLapse:
+      return apply_move_lapse(at, command, reply);
     case LockCommandKind::Noop:
       reply.code = LockCode::Noop;
       return;

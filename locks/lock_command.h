@@ -15,7 +15,7 @@
 //   BreakLock        kind 1, flags 1, token 8, name bytes 2, bytes of who 1, name, who, reason
 //   EndDelay         kind 1, flags 1, name hash 16, token 8
 //   BreakWait        see lock_break_wait.h
-//   MoveOut, MoveIn, MoveDone  see lock_move_command.h
+//   MoveOut, MoveIn, MoveDone, MoveLapse  see lock_move_command.h
 //   ExpireSessions   see lock_ends.h
 //   Proclaim         as a release, and after the token the note
 //   Transfer         as a release, and after the token the session that is to hold the lock 8
@@ -63,6 +63,7 @@ enum class LockCommandKind : std::uint8_t {
   Unknown = 255,        // Never encoded: what a driver applies for an entry that does not decode.
   Proclaim = 9,         // The holder changes its note.
   Transfer = 10,        // The holder hands the lock over to one of those who wait for it.
+  MoveLapse = 18,       // A place that came with a moved lock; see lock_move_command.h.
 };
 
 // Bits of LockCommand::flags. Never renumber.

@@ -127,6 +127,16 @@ struct DepartedLock {
   std::uint64_t token_last = 0;
 };
 
+// A place that came with a moved lock and that its session has not asked after (lock_import.h).
+struct UnclaimedPlace {
+  SessionId session;
+  RequestSequence sequence;
+  NameHash name;
+  std::uint32_t ttl_ms = 0;  // Of the session.
+};
+
+struct MoveFix;  // move_survey.h.
+
 class LockCpu {
  public:
   explicit LockCpu(const LockOptions& options);
@@ -181,6 +191,16 @@ class LockCpu {
 
   // Locks that are away from the shard and may not have arrived where they were sent.
   std::vector<DepartedLock> departed(ShardId shard) const;
+
+  // Of one lock; of all. The latter looks at every session of a shard to which locks were moved.
+  std::vector<UnclaimedPlace> unclaimed(ShardId shard, NameHash name) const;
+  std::vector<UnclaimedPlace> unclaimed(ShardId shard) const;
+
+  // Brings the name to where other shards' states leave it. Of a state that no node runs on yet.
+  void settle_move(ShardId shard, const MoveFix& fix);
+
+  // Whether a command would end it.
+  bool still_unclaimed(ShardId shard, const UnclaimedPlace& place) const;
 
   // What the session lost by force, in all its shards.
   std::vector<LostLock> losses(SessionId session) const;

@@ -104,6 +104,9 @@ GCOORD_HD inline LockDemand demand_of(const LockCommand& command) {
       demand.name_blocks = demand.locks * name_block_count(command.name_bytes);
       demand.events = 1;
       break;
+    case LockCommandKind::MoveLapse:
+      demand.events = 1 + kHoldersMax;  // Those behind it may share the lock.
+      break;
     case LockCommandKind::EndDelay:
       demand.events = 1;
       break;

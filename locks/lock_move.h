@@ -226,7 +226,8 @@ GCOORD_HD inline void receive_waiter(const ApplyPoint& at,
   RequestRecord& request = tables.requests[row];
   // One command brings each place once, and one index is one command's.
   static_assert(kMoveWaitersMax < 2048);
-  request.sequence = RequestSequence{kImportedSequence | (at.index.value << 11 | i)};
+  const std::uint64_t lapses = (command.flags & kMoveInLapses) != 0 ? kLapsingSequence : 0;
+  request.sequence = RequestSequence{kImportedSequence | lapses | (at.index.value << 11 | i)};
   request.session_row = session_row;
   request.argument_hash = import_hash(command.name_hash);
   request.code = LockCode::Waiting;
@@ -318,6 +319,36 @@ GCOORD_HD_APART void apply_move_done(const Point& at,
     release_export(tables, extra.export_first);
     extra.export_first = NameBlockRow{};
     store_extra(tables, tables.locks[row], extra);
+  }
+}
+
+// The place is nobody's any more: whoever is next comes in, as after any end.
+template <typename Point>
+GCOORD_HD_APART void apply_move_lapse(const Point& at,
+                                      const LockCommand& command,
+                                      LockReply& reply) {
+  const LockTables& tables = at.tables;
+  reply.code = LockCode::NotWaiting;
+  const SessionRow session_row = find_session(tables, at.shard, command.session);
+  const LockRow lock_row = find_lock(tables, at.shard, command.name_hash);
+  if (session_row.value == 0 || lock_row.value == 0) {
+    return;
+  }
+  const RequestRow row = find_request(tables, tables.sessions[session_row], command.sequence);
+  if (row.value == 0 || !is_unclaimed(tables, row, lock_row)) {
+    return;
+  }
+  if (tables.requests[row].code == LockCode::Waiting) {
+    reply.code = LockCode::WaitCancelled;
+    end_wait(tables, row, LockCode::WaitCancelled, FencingToken{}, at.events);
+    forget_import(tables, row);
+    wake(tables, lock_row, at.index, at.events);
+  } else {
+    reply.code = LockCode::Released;
+    reply.token = tables.locks[lock_row].token;
+    tables.requests[row].code = LockCode::WaitCancelled;
+    tables.requests[row].token = FencingToken{};
+    pass_on(tables, lock_row, at.index, at.events);
   }
 }
 

@@ -35,8 +35,14 @@ Status check_sessions(const LockCommand& command) {
 }
 
 Status check_move(const LockCommand& command) {
-  if (command.flags != 0) {
+  const std::uint8_t known = command.kind == LockCommandKind::MoveIn ? kMoveInLapses : 0;
+  if ((command.flags & ~known) != 0) {
     return bad("unknown flag");
+  }
+  if (command.kind == LockCommandKind::MoveLapse) {
+    const bool place = command.session.value != 0 && command.session != kKeeperSession &&
+                       import_lapses(command.sequence);
+    return place ? Status{} : bad("a place that does not lapse");
   }
   if (command.kind != LockCommandKind::MoveOut &&
       (move_number(command) == 0 || move_number(command) > kMoveNumberMax)) {
@@ -106,6 +112,18 @@ Result<LockCommand> decode_done(ByteReader& reader) {
                                                  : bad("truncated, or trailing bytes");
 }
 
+Result<LockCommand> decode_lapse(ByteReader& reader) {
+  LockCommand command;
+  command.kind = LockCommandKind::MoveLapse;
+  command.flags = reader.integer<std::uint8_t>();
+  command.session = SessionId{reader.integer<std::uint64_t>()};
+  command.sequence = RequestSequence{reader.integer<std::uint64_t>()};
+  command.name_hash.low = reader.integer<std::uint64_t>();
+  command.name_hash.high = reader.integer<std::uint64_t>();
+  return reader.ok() && reader.rest_bytes() == 0 ? Result<LockCommand>{command}
+                                                 : bad("truncated, or trailing bytes");
+}
+
 }  // namespace
 
 LockCommand make_move_out(std::string_view name, ShardId to) {
@@ -139,6 +157,15 @@ LockCommand make_move_done(NameHash name_hash, std::uint32_t number) {
   return command;
 }
 
+LockCommand make_move_lapse(SessionId session, RequestSequence imported, NameHash name_hash) {
+  LockCommand command;
+  command.kind = LockCommandKind::MoveLapse;
+  command.session = session;
+  command.sequence = imported;
+  command.name_hash = name_hash;
+  return command;
+}
+
 bool move_sound(const LockCommand& command) {
   return check_move(command).ok();
 }
@@ -155,8 +182,14 @@ std::size_t encode_move(const LockCommand& command, std::vector<std::byte>& out)
     writer.bytes(command.name, command.name_bytes);
     return out.size() - start;
   }
-  writer.integer(command.serial);
-  if (command.kind == LockCommandKind::MoveDone) {
+  const bool lapses = command.kind == LockCommandKind::MoveLapse;
+  if (lapses) {
+    writer.integer(command.session.value);
+    writer.integer(command.sequence.value);
+  } else {
+    writer.integer(command.serial);
+  }
+  if (lapses || command.kind == LockCommandKind::MoveDone) {
     writer.integer(command.name_hash.low);
     writer.integer(command.name_hash.high);
     return out.size() - start;
@@ -172,9 +205,10 @@ std::size_t encode_move(const LockCommand& command, std::vector<std::byte>& out)
 Result<LockCommand> decode_move(LockCommandKind kind, std::span<const std::byte> bytes) {
   ByteReader reader{bytes};
   GCOORD_TRY(const LockCommand command,
-             kind == LockCommandKind::MoveOut  ? decode_out(reader)
-             : kind == LockCommandKind::MoveIn ? decode_in(reader)
-                                               : decode_done(reader));
+             kind == LockCommandKind::MoveOut     ? decode_out(reader)
+             : kind == LockCommandKind::MoveIn    ? decode_in(reader)
+             : kind == LockCommandKind::MoveLapse ? decode_lapse(reader)
+                                                  : decode_done(reader));
   GCOORD_TRY_STATUS(check_move(command));
   return command;
 }

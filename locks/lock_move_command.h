@@ -6,6 +6,7 @@
 //             session 8, ttl_ms 4 of the holder, if the token is not 0, and of those who wait, in
 //             the order of the queue
 //   MoveDone  kind 1, flags 1, number 4, name hash 16
+//   MoveLapse kind 1, flags 1, session 8, sequence 8, name hash 16
 //
 // A part of encode() and decode() (lock_command.h), with their contract. No session numbers these
 // commands: the number of a move makes each happen once (lock_move.h). The struct and what reads it
@@ -27,8 +28,12 @@ namespace gcoord::locks {
 
 GCOORD_HD constexpr bool is_move_kind(LockCommandKind kind) {
   return kind == LockCommandKind::MoveOut || kind == LockCommandKind::MoveIn ||
-         kind == LockCommandKind::MoveDone;
+         kind == LockCommandKind::MoveDone || kind == LockCommandKind::MoveLapse;
 }
+
+// Bits of a MoveIn's flags. Never renumber. The waits that it brings lapse when nobody asks after
+// them (lock_import.h). Only where all nodes know of it.
+inline constexpr std::uint8_t kMoveInLapses = 1;
 
 // A session that a lock brings along.
 struct MovedSession {
@@ -108,6 +113,9 @@ struct MoveInFields {
 
 LockCommand make_move_in(const MoveInFields& fields);
 LockCommand make_move_done(NameHash name_hash, std::uint32_t number);
+
+// The place that came under this number is given up.
+LockCommand make_move_lapse(SessionId session, RequestSequence imported, NameHash name_hash);
 
 // Whether decode_move() would take it: what a node makes of state that it was given may not.
 bool move_sound(const LockCommand& command);

@@ -43,7 +43,84 @@ DepartedLock describe_departed(const LockTables& tables,
   return departed;
 }
 
+// Adds the request if it is an unclaimed place of the lock.
+void add_unclaimed(const LockTables& tables,
+                   LockRow lock_row,
+                   RequestRow row,
+                   std::vector<UnclaimedPlace>& places) {
+  if (is_unclaimed(tables, row, lock_row)) {
+    const RequestRecord& request = tables.requests[row];
+    const SessionRecord& session = tables.sessions[request.session_row];
+    places.push_back({.session = session.session,
+                      .sequence = request.sequence,
+                      .name = tables.locks[lock_row].name_hash,
+                      .ttl_ms = session.ttl_ms});
+  }
+}
+
+void add_unclaimed_grants(const LockTables& tables,
+                          LockRow lock_row,
+                          std::vector<UnclaimedPlace>& places) {
+  RequestRow row = tables.sessions[tables.locks[lock_row].holder].request_oldest;
+  for (; row.value != 0; row = tables.requests[row].next) {
+    if (tables.requests[row].code == LockCode::Granted) {
+      add_unclaimed(tables, lock_row, row, places);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard, NameHash name) const {
+  std::vector<UnclaimedPlace> places;
+  const LockRow lock_row = find_held(tables_, shard, name);
+  if (lock_row.value == 0) {
+    return places;
+  }
+  add_unclaimed_grants(tables_, lock_row, places);
+  RequestRow row = tables_.locks[lock_row].queue_first;
+  for (; row.value != 0; row = tables_.requests[row].queue_next) {
+    add_unclaimed(tables_, lock_row, row, places);
+  }
+  return places;
+}
+
+std::vector<UnclaimedPlace> LockCpu::unclaimed(ShardId shard) const {
+  std::vector<UnclaimedPlace> places;
+  if (find_session(tables_, shard, kKeeperSession).value == 0) {
+    return places;
+  }
+  SessionRow session_row = tables_.shard(shard).session_first;
+  for (; session_row.value != 0; session_row = tables_.sessions[session_row].shard_next) {
+    const SessionRecord& session = tables_.sessions[session_row];
+    bool granted = false;
+    RequestRow row = session.request_oldest;
+    for (; row.value != 0; row = tables_.requests[row].next) {
+      const RequestRecord& request = tables_.requests[row];
+      granted = granted || (import_lapses(request.sequence) && request.code == LockCode::Granted);
+      if (request.code == LockCode::Waiting) {
+        add_unclaimed(tables_, request.lock, row, places);
+      }
+    }
+    LockRow held = granted ? session.hold_first : LockRow{};
+    for (; held.value != 0; held = tables_.locks[held].hold_next) {
+      if (!is_share(tables_.locks[held]) && !is_broken(tables_.locks[held])) {
+        add_unclaimed_grants(tables_, held, places);
+      }
+    }
+  }
+  return places;
+}
+
+bool LockCpu::still_unclaimed(ShardId shard, const UnclaimedPlace& place) const {
+  const SessionRow session_row = find_session(tables_, shard, place.session);
+  const LockRow lock_row = find_lock(tables_, shard, place.name);
+  if (session_row.value == 0 || lock_row.value == 0) {
+    return false;
+  }
+  const RequestRow row = find_request(tables_, tables_.sessions[session_row], place.sequence);
+  return row.value != 0 && is_unclaimed(tables_, row, lock_row);
+}
 
 std::vector<SessionId> LockCpu::sessions_to_come(ShardId shard, const LockCommand& command) const {
   std::vector<SessionId> sessions;

@@ -42,6 +42,13 @@ GCOORD_HD constexpr bool is_imported(RequestSequence sequence) {
   return sequence.value >= kImportedSequence;
 }
 
+// Of these, the ones that lapse when nobody asks after them (lock_import.h).
+inline constexpr std::uint64_t kLapsingSequence = std::uint64_t{1} << 62;
+
+GCOORD_HD constexpr bool import_lapses(RequestSequence sequence) {
+  return sequence.value >= (kImportedSequence | kLapsingSequence);
+}
+
 // How far a sequence may run ahead of acked_below. Only sanity: a wait of months keeps acked_below
 // low while the session works on, and a span of 2^31 never stops it.
 inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;

@@ -147,6 +147,7 @@ enum class ErrorCode : std::uint32_t {
   MoveNotPlain = 6053,
   MoveCrowded = 6054,
   MoveNotHome = 6055,
+  MoveNotKnown = 6056,
 
   ElectionVacant = 6101,
   OfficeLost = 6110,

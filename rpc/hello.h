@@ -39,10 +39,11 @@ enum class Feature : std::uint64_t {
   LockMoves = 4096,      // LockMove, RequestFlag::Moved.
   Past = 8192,           // LockGetAt.
   SessionEnds = 16384,   // Between nodes: one entry ends many sessions (locks/lock_ends.h).
+  MovePlaces = 32768,    // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
 };
 
 inline constexpr std::uint64_t kFeatures =
-    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384;
+    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -45,7 +45,15 @@ LockMoves::LockMoves(const LockMovesOptions& options,
                      const locks::LockCpu& locks,
                      MetricsRegistry& metrics,
                      Doors doors)
-    : options_(options), locks_(locks), doors_(std::move(doors)) {
+    : options_(options),
+      locks_(locks),
+      doors_(std::move(doors)),
+      places_(options.tick_ms,
+              locks,
+              {.leads = doors_.leads,
+               .propose = [this](ShardId shard, const locks::LockCommand& command) {
+                 propose({.kind = StepKind::Lapse, .shard = shard}, command, ConnectionId{});
+               }}) {
   moved_ = &metrics.counter(
       {"gcoord_server_lock_moves_total", "Locks that arrived in a shard led here.", "", ""});
   dropped_ = &metrics.counter({"gcoord_server_lock_move_messages_dropped_total",
@@ -64,9 +72,13 @@ bool LockMoves::keeps_many(ShardId shard) const {
   return keeper.value != 0 && tables.sessions[keeper].hold_count >= kKeptNamesMax;
 }
 
-// A first move leaves records that stay for ever: not more of them than there is room for. That
-// somebody holds the lock, or held it where it is, the log decides.
+// Nodes that do not know of moves would go another way from a MoveOut on; what follows one is taken
+// by all. A first move leaves records that stay for ever: not more of them than there is room for.
+// That somebody holds the lock, or held it where it is, the log decides.
 ErrorCode LockMoves::may_leave(ShardId shard, ShardId to, NameHash name) const {
+  if (!doors_.all_have(rpc::Feature::LockMoves)) {
+    return ErrorCode::MoveNotKnown;
+  }
   if (locks_.residence(shard, name).has_value()) {
     return ErrorCode::None;
   }
@@ -161,6 +173,7 @@ void LockMoves::on_decided(std::uint64_t id, const locks::LockReply& reply) {
     case StepKind::In:
       if (reply.code == LockCode::MovedIn) {
         moved_->add(reply.replayed ? 0 : 1);
+        places_.on_arrived(step.shard, step.name, now_);
         tell_arrived(step.from, step.source, step.name, step.number);
       } else {
         dropped_->add();
@@ -168,6 +181,8 @@ void LockMoves::on_decided(std::uint64_t id, const locks::LockReply& reply) {
       return;
     case StepKind::Done:
       wake_at_ = min_id(wake_at_, now_ + 1);  // Whoever waits for it is answered.
+      return;
+    case StepKind::Lapse:
       return;
   }
 }
@@ -245,7 +260,9 @@ void LockMoves::on_move_in(NodeId from, std::span<const std::byte> body) {
     dropped_->add();
     return;
   }
-  propose(step, decoded.value(), ConnectionId{});
+  locks::LockCommand command = decoded.value();
+  command.flags = doors_.all_have(rpc::Feature::MovePlaces) ? locks::kMoveInLapses : 0;
+  propose(step, command, ConnectionId{});
 }
 
 bool LockMoves::would_be_refused(ShardId shard, NameHash name) const {
@@ -303,6 +320,7 @@ void LockMoves::on_moved_in(std::span<const std::byte> body) {
 
 void LockMoves::on_role(ShardId shard, bool leading) {
   if (leading) {
+    places_.on_led(shard, now_);
     if (!locks_.departed(shard).empty()) {
       on_departed(shard);
     }
@@ -355,13 +373,14 @@ void LockMoves::on_tick(Tick now) {
   if (now >= send_at_) {
     send_departed(now);
   }
+  places_.on_tick(now);
   for (const Asked& asked : std::exchange(waiting_, {})) {
     settle(asked);
   }
 }
 
 Tick LockMoves::next_deadline() const {
-  return min_id(send_at_, wake_at_);
+  return min_id(min_id(send_at_, wake_at_), places_.next_deadline());
 }
 
 }  // namespace gcoord::server

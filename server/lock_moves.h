@@ -8,7 +8,8 @@
 // it, whoever that leader is by then and whether or not anybody waits for the end: what there is to
 // send is in the shard's state. Messages may be lost, come twice or late; the number of the move
 // tells. A name is moved from its home, the shard of its hash, or back to it, so one hint leads to
-// the lock. Everything is proposed and sent from on_tick(), never while the engine applies.
+// the lock. Places in its queue that nobody asks after are ended (unclaimed_places.h).
+// Everything is proposed and sent from on_tick(), never while the engine applies.
 //
 // Bounds: kMovesAtOnceMax questions of clients, and as many messages between two ticks; what is
 // above them is refused, or comes again. One thread, the node's loop.
@@ -18,8 +19,10 @@
 #include "common/metrics.h"
 #include "locks/lock_cpu.h"
 #include "rpc/error_codes.h"
+#include "rpc/hello.h"
 #include "rpc/request.h"
 #include "server/reply_sink.h"
+#include "server/unclaimed_places.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +71,8 @@ class LockMoves {
     std::function<void(ConnectionId, const rpc::ReplySlot&)> answer;
     // Whether the turn takes the commands of moves.
     std::function<bool()> takes_moves;
+    // Whether all nodes of the cluster are known to apply what the feature stands for.
+    std::function<bool(rpc::Feature)> all_have;
   };
 
   LockMoves(const LockMovesOptions& options,
@@ -94,12 +99,16 @@ class LockMoves {
   // A MoveOut was applied in a shard that is led here, whoever proposed it and in whatever term: a
   // new leader is told of its role before it has applied all that came before.
   void on_departed(ShardId shard);
+
+  // The same of a MoveIn that this node has not proposed in this term.
+  void on_arrived(ShardId shard) { places_.on_led(shard, now_); }
+
   void on_tick(Tick now);
   // kTickNever while nothing is under way.
   Tick next_deadline() const;
 
  private:
-  enum class StepKind : std::uint8_t { Out, In, Done };
+  enum class StepKind : std::uint8_t { Out, In, Done, Lapse };
 
   // A client that waits for its lock to arrive.
   struct Asked {
@@ -147,6 +156,7 @@ class LockMoves {
   Counter* moved_ = nullptr;
   Counter* dropped_ = nullptr;
   Doors doors_;
+  UnclaimedPlaces places_;
   Tick now_{1};
   Tick send_at_ = kTickNever;  // What departs is sent then.
   Tick wake_at_ = kTickNever;  // Messages are taken then, and clients answered.

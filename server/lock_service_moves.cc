@@ -55,7 +55,8 @@ LockMoves::Doors LockService::move_doors() {
               },
           .answer = [this](ConnectionId connection,
                            const rpc::ReplySlot& reply) { send(connection, reply); },
-          .takes_moves = [this] { return engine_->takes_holds(); }};
+          .takes_moves = [this] { return engine_->takes_holds(); },
+          .all_have = [this](rpc::Feature feature) { return node_features_.all_have(feature); }};
 }
 
 }  // namespace gcoord::server

@@ -50,6 +50,9 @@ void LockService::apply_command(const AppliedEntry& entry) {
   if (decision.code == LockCode::MovedOut && leads(entry.shard)) {
     moves_.on_departed(entry.shard);
   }
+  if (decision.code == LockCode::MovedIn && entry.cookie == 0 && leads(entry.shard)) {
+    moves_.on_arrived(entry.shard);
+  }
   if (entry.cookie != 0) {
     answer(pending_.take(entry.cookie), entry, decision);
   }

@@ -56,6 +56,8 @@ std::string name_of(LockCommandKind kind) {
       return "move_in";
     case LockCommandKind::MoveDone:
       return "move_done";
+    case LockCommandKind::MoveLapse:
+      return "move_lapse";
     case LockCommandKind::Unknown:
       break;
   }
@@ -116,13 +118,15 @@ void add_force(RecordFacts& facts, const LockCommand& command) {
 
 // A lock on its way between shards.
 void add_move(RecordFacts& facts, const LockCommand& command) {
-  if (command.kind != LockCommandKind::MoveDone) {
+  if (command.kind == LockCommandKind::MoveOut || command.kind == LockCommandKind::MoveIn) {
     facts.emplace_back("name", std::string{command.name, command.name_bytes});
     const bool out = command.kind == LockCommandKind::MoveOut;
     facts.emplace_back(out ? "to_shard" : "from_shard",
                        std::to_string(locks::move_shard(command).value));
   }
   facts.emplace_back("name_hash", hex(command.name_hash));
+  add_number(
+      facts, "session", command.kind == LockCommandKind::MoveLapse ? command.session.value : 0);
   add_number(facts, "move", locks::move_number(command));
   add_number(facts, "token", command.token.value);
   if (command.kind == LockCommandKind::MoveIn) {

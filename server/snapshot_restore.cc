@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -31,21 +32,29 @@ Status refused(std::string what) {
   return {StatusCode::InvalidArgument, std::move(what), ledger::kRestoreRefused};
 }
 
-// The newest token of all shards of the file.
-class NewestToken final : public ledger::SnapshotStates {
+// What no shard's state says alone: the newest token of all, and what has become of moved names.
+class Overview final : public ledger::SnapshotStates {
  public:
-  Status on_header(const ledger::SnapshotHeader&) override { return {}; }
+  Status on_header(const ledger::SnapshotHeader& header) override {
+    moves_.emplace(header.shard_count);
+    return {};
+  }
 
   Status on_state(const ledger::SnapshotState& whole) override {
     GCOORD_TRY(const StateSummary summary, summarize_state(whole.state));
     token_ = std::max(token_, summary.token_last);
-    return {};
+    return moves_->take(whole.shard.shard, whole.state);
   }
+
+  void conclude() { moves_->conclude(); }
 
   std::uint64_t token() const { return token_; }
 
+  const locks::MoveSurvey& moves() const { return *moves_; }
+
  private:
   std::uint64_t token_ = 0;
+  std::optional<locks::MoveSurvey> moves_;
 };
 
 // Told the states of the file, writes the checkpoints of every shard of the new cluster.
@@ -54,8 +63,15 @@ class Restorer final : public ledger::SnapshotStates {
   Restorer(const RestoreOptions& options,
            const consensus::Configuration& configuration,
            ledger::CheckpointStore& store,
-           std::uint64_t token_floor)
-      : options_(options), configuration_(configuration), store_(store), token_floor_(token_floor) {
+           const Overview& overview)
+      : options_(options),
+        configuration_(configuration),
+        store_(store),
+        moves_(overview.moves()),
+        // A moved lock's tokens may be above those of the shard where it goes on.
+        token_floor_(options.drop_sessions || moves_.names() != 0 ? overview.token() : 0) {
+    restored_.moves_settled = moves_.settled();
+    restored_.moves_lost = moves_.lost();
     batch_.put_meta(kInitialConfigurationKey, encode_configuration(configuration));
   }
 
@@ -122,10 +138,14 @@ class Restorer final : public ledger::SnapshotStates {
                restored_state(whole.state,
                               {.token_bump = options_.token_bump,
                                .token_floor = token_floor_,
-                               .drop_sessions = options_.drop_sessions}));
+                               .drop_sessions = options_.drop_sessions,
+                               .fixes = moves_.fixes(shard.shard)}));
     ordinal_newest_ = std::max(ordinal_newest_, summary.ordinal_newest);
-    restored_.sessions += options_.drop_sessions ? 0 : summary.sessions;
-    restored_.locks += options_.drop_sessions ? 0 : summary.locks;
+    const bool same = !options_.drop_sessions && moves_.fixes(shard.shard).empty();
+    GCOORD_TRY(const StateSummary kept,
+               same ? Result<StateSummary>{summary} : summarize_state(changed));
+    restored_.sessions += kept.sessions;
+    restored_.locks += kept.locks;
     const Term term = shard.term + kTermBump;
     if (term < shard.term || shard.applied + 1 < shard.applied) {
       return refused("shard " + std::to_string(shard.shard.value) + " has no terms or places left");
@@ -170,6 +190,7 @@ class Restorer final : public ledger::SnapshotStates {
   const RestoreOptions& options_;
   const consensus::Configuration& configuration_;
   ledger::CheckpointStore& store_;
+  const locks::MoveSurvey& moves_;
   std::uint64_t token_floor_;
   ledger::CheckpointBatch batch_;
   std::vector<std::byte> hard_;
@@ -259,14 +280,13 @@ Result<Restored> restore_snapshot(const RestoreOptions& options) {
   GCOORD_TRY(const consensus::Configuration configuration, first_configuration(options.nodes));
   GCOORD_TRY(const auto directory, FreshDirectory::open(options.data_directory));
   GCOORD_TRY(auto store, ledger::CheckpointStore::open(options.data_directory + "/checkpoint"));
-  // What is dropped says where the names are that were moved. They begin anew at home, whose tokens
-  // may be behind those of the shard where they were.
-  NewestToken newest;
-  if (options.drop_sessions) {
-    GCOORD_TRY(const ledger::SnapshotFacts seen, ledger::read_snapshot(options.file, newest));
-    static_cast<void>(seen);
-  }
-  Restorer restorer(options, configuration, *store, newest.token());
+  // What is dropped with all sessions says where the names are that were moved, too: then they
+  // begin anew at home, and count on from the greatest token of all.
+  Overview overview;
+  GCOORD_TRY(const ledger::SnapshotFacts seen, ledger::read_snapshot(options.file, overview));
+  static_cast<void>(seen);
+  overview.conclude();
+  Restorer restorer(options, configuration, *store, overview);
   GCOORD_TRY(const ledger::SnapshotFacts facts, ledger::read_snapshot(options.file, restorer));
   GCOORD_TRY_STATUS(restorer.finish(facts));
   store.reset();

@@ -7,6 +7,8 @@
 //   - a term above any that the old cluster had: epochs of locks go on rising;
 //   - tokens above any that were granted before the save, and `token_bump` more, for those that
 //     were granted between the save and the loss;
+//   - locks that were moved in one shard each, whatever the states say that hold them twice or lack
+//     them, since each is of another moment (locks/move_survey.h);
 //   - sessions with their locks, whose TTLs run anew once a leader is there; or none of them;
 //   - a cluster id of its own, so that nothing of the old cluster is heard;
 //   - incarnations above all that the old cluster had: ids of sessions are made of them.
@@ -52,6 +54,10 @@ struct Restored {
   ClusterId cluster;
   std::uint64_t sessions = 0;  // Kept.
   std::uint64_t locks = 0;
+  // Names of locks that were between shards when it was saved, and brought to one; and of these the
+  // ones whose hold was in no shard.
+  std::uint64_t moves_settled = 0;
+  std::uint64_t moves_lost = 0;
 };
 
 // Failures: those of ledger::read_snapshot, kRestoreNotEmpty, kRestoreRefused with what to correct,

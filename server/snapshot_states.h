@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/status.h"
+#include "locks/move_survey.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct StateChange {
   std::uint64_t token_bump = 0;   // Tokens that count as granted after the snapshot.
   std::uint64_t token_floor = 0;  // Counted from it where the snapshot says fewer.
   bool drop_sessions = false;
+  std::span<const locks::MoveFix> fixes{};  // First of all.
 };
 
 // The state that a new cluster begins with. OutOfRange (kRestoreRefused) when the shard has not so

@@ -27,11 +27,14 @@ nlohmann::ordered_json faults_json(const FaultCounts& faults) {
 }
 
 // Faults of devices cannot strike where nobody has one.
+bool could_strike(const WorldTotals& totals, std::size_t fault) {
+  return totals.steps_checked != 0 || (kDeviceFaults >> fault & 1u) == 0;
+}
+
 std::vector<std::string> never_struck(const WorldTotals& totals) {
   std::vector<std::string> names;
-  const std::size_t count = totals.steps_checked == 0 ? kFaultClassesDrawn : kFaultClassCount;
-  for (std::size_t k = 0; k < count; ++k) {
-    if (totals.faults[k] == 0) {
+  for (std::size_t k = 0; k < kFaultClassCount; ++k) {
+    if (totals.faults[k] == 0 && could_strike(totals, k)) {
       names.emplace_back(fault_class_name(static_cast<FaultClass>(k)));
     }
   }

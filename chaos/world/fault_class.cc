@@ -10,7 +10,7 @@ const char* fault_class_name(FaultClass fault) {
       "reorder",    "delay",         "corrupt",           "clock_jump",   "clock_drift",
       "pause_node", "pause_client",  "transfer",          "membership",   "replaced_disk",
       "old_disk",   "waiter_herd",   "lease_storm",       "client_retry", "client_loss",
-      "abandon",    "snapshot",      "device_flip",       "device_error"};
+      "abandon",    "snapshot",      "device_flip",       "device_error", "lock_move"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -45,11 +45,13 @@ enum class FaultClass : std::uint8_t {
   Snapshot,     // A node misses so much that logs were compacted meanwhile.
   DeviceFlip,   // A bit of a device's memory flips; counts when the node has found it.
   DeviceError,  // A call to a device fails; the same.
+  LockMove,     // A lock is moved to another shard; counts when it has arrived.
 };
 
-inline constexpr std::size_t kFaultClassCount = 34;
+inline constexpr std::size_t kFaultClassCount = 35;
 
-// Of which seeds draw; those behind them need nodes with devices.
+// Of which seeds draw; those behind them need nodes with devices, or are drawn apart: what they are
+// not in stays what it was.
 inline constexpr std::size_t kFaultClassesDrawn = 32;
 
 const char* fault_class_name(FaultClass fault);

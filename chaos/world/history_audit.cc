@@ -104,6 +104,27 @@ std::string audit_histories(const WorldOptions& options, const std::vector<World
   return {};
 }
 
+std::string audit_places(const WorldOptions& options, const WorldNode& node) {
+  const locks::LockCpu& locks = node.service().locks();
+  for (std::uint32_t key = 0; key < options.key_count; ++key) {
+    const std::string name = "key/" + std::to_string(key);
+    const NameHash hash = hash_name(name);
+    const ShardId home = shard_of(hash, options.shard_count);
+    const auto said = locks.residence(home, hash);
+    const bool away = said.has_value() && said->residence == locks::Residence::Away;
+    const ShardId place = away ? said->away_to : home;
+    for (std::uint32_t shard = 0; shard < options.shard_count; ++shard) {
+      if (ShardId{shard} != place && locks.get(ShardId{shard}, hash).has_value()) {
+        return fmt::format("I11: {} is held in shard {}, and its home says that it is in shard {}",
+                           name,
+                           shard,
+                           place.value);
+      }
+    }
+  }
+  return {};
+}
+
 namespace {
 
 std::shared_ptr<const ledger::TreeReader> whole_history(const std::vector<WorldNode*>& nodes,

@@ -19,6 +19,9 @@ struct WorldOptions;
 // Of nodes that run and have applied the same. Empty, or what is wrong with the first that is.
 std::string audit_histories(const WorldOptions& options, const std::vector<WorldNode*>& nodes);
 
+// Whether each key is held where its home says that it is, and nowhere else; of a node at rest.
+std::string audit_places(const WorldOptions& options, const WorldNode& node);
+
 // Whether each answer is what its shard's log says up to the index that it named. Shards whose log
 // no node has from its beginning on are left out.
 std::string audit_reads(const std::vector<WorldNode*>& nodes, std::vector<WeakRead> reads);

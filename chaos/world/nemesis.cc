@@ -93,6 +93,9 @@ void Nemesis::tell(std::uint32_t index, const std::string& what) const {
 }
 
 void Nemesis::strike(FaultClass fault) {
+  if (fault == FaultClass::LockMove) {
+    return strike_clients(fault);
+  }
   if (fault >= FaultClass::DeviceFlip) {
     return strike_device(fault);
   }
@@ -219,6 +222,11 @@ void Nemesis::strike_clients(FaultClass fault) {
     case FaultClass::Abandon:
       clients[chosen]->fall_silent(end_us);
       return count(fault);
+    case FaultClass::LockMove:
+      for (const auto& client : clients) {
+        client->move_locks(end_us);
+      }
+      return;
     case FaultClass::ClientRetry:
       world_.wire().reply_loss_ppm = random_.between(50'000, 500'000);
       return after(some_ms(5, 30), [this] { world_.wire().reply_loss_ppm = 0; });
@@ -270,6 +278,11 @@ void Nemesis::count_messages() {
   set(FaultClass::Corrupt, counts.corrupted);
   set(FaultClass::ClientRetry, world_.wire().replies_lost);
   set(FaultClass::ClientLoss, world_.wire().requests_lost);
+  std::uint64_t moves = 0;
+  for (const auto& client : world_.clients()) {
+    moves += client->moves();
+  }
+  set(FaultClass::LockMove, moves);
   power_[static_cast<std::size_t>(PowerCount::ShardsCompared)] = world_.audit().compared();
 }
 

@@ -202,7 +202,9 @@ bool World::converged() {
     }
   }
   for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
-    if (!shard_converged(ShardId{shard})) {
+    // A lock that has left a shard has arrived in the other.
+    if (!shard_converged(ShardId{shard}) ||
+        !nodes_[0]->service().locks().departed(ShardId{shard}).empty()) {
       return false;
     }
   }
@@ -231,6 +233,11 @@ std::string World::why_not_converged() {
                 std::to_string(view.applied.value) + "]";
       }
       return text;
+    }
+  }
+  for (std::uint32_t shard = 0; shard < options_.shard_count; ++shard) {
+    if (!nodes_[0]->service().locks().departed(ShardId{shard}).empty()) {
+      return "a lock that has left shard " + std::to_string(shard) + " does not arrive";
     }
   }
   for (const auto& client : clients_) {
@@ -274,6 +281,9 @@ void World::audit_history() {
     nodes.push_back(node.get());
   }
   if (const std::string wrong = audit_histories(options_, nodes); !wrong.empty()) {
+    judge_.report(wrong);
+  }
+  if (const std::string wrong = audit_places(options_, *nodes_[0]); !wrong.empty()) {
     judge_.report(wrong);
   }
   if (const std::string wrong = audit_reads(nodes, judge_.weak_reads()); !wrong.empty()) {

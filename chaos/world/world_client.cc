@@ -4,6 +4,7 @@
 #include "common/assert.h"
 #include "common/name_hash.h"
 #include "rpc/lock_messages.h"
+#include "rpc/move_messages.h"
 #include "rpc/read_messages.h"
 #include "rpc/session_messages.h"
 
@@ -52,6 +53,10 @@ void WorldClient::fall_silent(std::uint64_t until_world_us) {
 void WorldClient::join_herd(const std::string& key, std::uint64_t until_world_us) {
   herd_key_ = key;
   herd_until_world_us_ = until_world_us;
+}
+
+void WorldClient::move_locks(std::uint64_t until_world_us) {
+  move_until_world_us_ = until_world_us;
 }
 
 void WorldClient::take_reply(NodeId from,
@@ -205,6 +210,9 @@ void WorldClient::begin() {
   if (session_ == 0) {
     return open_session();
   }
+  if (now_us_ < move_until_world_us_ && random_.below(3) == 0) {
+    return begin_move();
+  }
   const std::uint32_t drawn = random_.below(100);
   if (drawn < 2) {
     return close_session();
@@ -247,9 +255,9 @@ void WorldClient::begin_release() {
 
 void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Operation told) {
   UnderWay change;
-  const ShardId shard = shard_of(hash_name(key), options_.shard_count);
   change.slot.kind = kind;
-  change.slot.shard = shard.value;
+  find_place(change.slot, key);
+  const ShardId shard{change.slot.shard};
   change.slot.session = session_;
   change.slot.token = told.token;
   change.slot.ttl_ms = kind == rpc::RequestKind::LockAcquire ? options_.ttl_ms : 0;
@@ -271,10 +279,28 @@ void WorldClient::begin_change(rpc::RequestKind kind, const std::string& key, Op
   send();
 }
 
+// A lock that is away is moved home, which is its only way on.
+void WorldClient::begin_move() {
+  UnderWay move;
+  const std::string key = "key/" + std::to_string(random_.below(options_.key_count));
+  move.slot.kind = rpc::RequestKind::LockMove;
+  find_place(move.slot, key);
+  const ShardId home = shard_of(hash_name(key), options_.shard_count);
+  const std::uint32_t further = 1 + random_.below(options_.shard_count - 1);
+  const ShardId to = move.slot.has(rpc::RequestFlag::Moved)
+                         ? home
+                         : ShardId{(home.value + further) % options_.shard_count};
+  move.payload = rpc::text_of(rpc::encode_move({to, key}));
+  move.told.key = key;
+  move.deadline_us = local_us() + timeout_us() * 16;
+  operation_ = std::move(move);
+  send();
+}
+
 void WorldClient::begin_check(const std::string& key, std::uint64_t token, TokenState expected) {
   UnderWay check;
   check.slot.kind = rpc::RequestKind::LockCheck;
-  check.slot.shard = shard_of(hash_name(key), options_.shard_count).value;
+  find_place(check.slot, key);
   check.slot.token = token;
   check.payload = key;
   check.deadline_us = local_us() + timeout_us() * 16;

@@ -1,6 +1,8 @@
 // One client of a simulated world: a session, keep-alives to every node, and one operation at a
 // time with the product's exactly-once numbers, leader guesses, back-off and lease arithmetic.
 //
+// Where a lock was moved to another shard it follows; when told to, it moves locks itself.
+//
 // It does what a program with locks does: takes a lock, writes under its token to a store that
 // guards itself, asks whether the token is still good, gives the lock back; now and then it stops
 // keeping its session alive, or closes it. Everything it is told goes into the history. Times
@@ -14,6 +16,7 @@
 #include "chaos/world/world_options.h"
 #include "client/backoff.h"
 #include "client/leader_cache.h"
+#include "client/moved_names.h"
 #include "client/sequence_window.h"
 #include "client/session_lease.h"
 #include "rpc/error_codes.h"
@@ -67,6 +70,12 @@ class WorldClient {
   // Everybody wants this key until then.
   void join_herd(const std::string& key, std::uint64_t until_world_us);
 
+  // Until then it also moves locks between shards, whoever has them.
+  void move_locks(std::uint64_t until_world_us);
+
+  // Moves that were answered.
+  std::uint64_t moves() const { return moves_; }
+
   // Nothing is begun any more; what is held is checked and given back.
   void begin_end() { ending_ = true; }
 
@@ -99,6 +108,7 @@ class WorldClient {
     std::uint64_t retry_us = 0;
     std::uint64_t deadline_us = 0;
     std::uint32_t attempt = 0;
+    std::uint32_t moves_at_once = 0;  // How often it was sent to another shard without a pause.
     bool numbered = false;
     std::optional<WeakRead> read;  // Of a LockRead: what is asked.
 
@@ -139,9 +149,12 @@ class WorldClient {
   void begin_look(const std::string& key, std::uint64_t token, TokenState expected);
   void begin_read(const std::string& key, std::uint64_t token, TokenState expected);
   void begin_release();
+  void begin_move();
   void write_guarded(const Held& held);
   void send();
   void retry();
+  void find_place(rpc::RequestSlot& slot, const std::string& key) const;
+  void follow(ShardId to);
   void on_reply(const Reply& reply);
   void on_failure(const rpc::ReplySlot& slot);
   void on_read(const Reply& reply);
@@ -175,6 +188,9 @@ class WorldClient {
   std::uint64_t silent_until_world_us_ = 0;
   std::uint64_t herd_until_world_us_ = 0;
   std::string herd_key_;
+  std::uint64_t move_until_world_us_ = 0;
+  std::uint64_t moves_ = 0;
+  client::MovedNames moved_;
   std::unordered_map<std::uint64_t, KeepAlive> keep_alives_;  // By request id.
   std::vector<Reply> replies_;
   std::uint64_t request_count_ = 0;

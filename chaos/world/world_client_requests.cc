@@ -1,5 +1,6 @@
 // One request of a client on its way: sent, sent again, answered or given up.
 #include "chaos/world/world_client.h"
+#include "common/name_hash.h"
 #include "rpc/lock_messages.h"
 #include "rpc/read_messages.h"
 
@@ -63,7 +64,39 @@ void WorldClient::send() {
   doors_.send(to, request.slot, rpc::bytes_of(request.payload));
 }
 
+void WorldClient::find_place(rpc::RequestSlot& slot, const std::string& key) const {
+  const NameHash name = hash_name(key);
+  slot.shard = shard_of(name, options_.shard_count).value;
+  slot.unset(rpc::RequestFlag::Moved);
+  if (const auto moved = moved_.find(name)) {
+    slot.shard = moved->value;
+    slot.set(rpc::RequestFlag::Moved);
+  }
+}
+
+// The lock is in another shard, and there the request has another number: here nothing was done.
+void WorldClient::follow(ShardId to) {
+  UnderWay& request = *operation_;
+  const NameHash name = hash_name(request.told.key);
+  const bool home = to == shard_of(name, options_.shard_count);
+  home ? moved_.forget(name) : moved_.learn(name, to);
+  if (request.numbered) {
+    windows_[request.slot.shard].end(request.slot.sequence);
+    request.slot.sequence = windows_[to.value].begin();
+    request.told.sequence = request.slot.sequence;
+    request.told.shard = to.value;
+  }
+  find_place(request.slot, request.told.key);
+  // One hint leads home and one from there to the lock; more are a circle, while it is on its way.
+  constexpr std::uint32_t kAtOnceMax = 2;
+  if (++request.moves_at_once > kAtOnceMax) {
+    return retry();
+  }
+  send();
+}
+
 void WorldClient::retry() {
+  operation_->moves_at_once = 0;
   const auto delay = backoff_.delay(operation_->attempt);
   operation_->request_id = 0;  // A late answer is as good as none.
   operation_->retry_us =
@@ -144,6 +177,9 @@ void WorldClient::on_failure(const rpc::ReplySlot& slot) {
     }
     return retry();
   }
+  if (code == rpc::ErrorCode::LockMoved && !operation_->read && slot.extra < options_.shard_count) {
+    return follow(ShardId{static_cast<std::uint32_t>(slot.extra)});
+  }
   if (rpc::is_passing(code)) {
     return retry();
   }
@@ -171,6 +207,10 @@ void WorldClient::complete(Outcome outcome, Reason reason, const rpc::ReplySlot&
                                       .opened_at = std::chrono::microseconds{ended.told.call_ns}});
       keep_alive_us_ = local_us();
     }
+    return;
+  }
+  if (ended.slot.kind == rpc::RequestKind::LockMove) {
+    moves_ += outcome == Outcome::Ok ? 1u : 0u;
     return;
   }
   Operation told = ended.told;

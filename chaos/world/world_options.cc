@@ -49,6 +49,10 @@ WorldOptions world_of_seed(std::uint64_t seed, server::DeviceChoice device) {
   } else {
     options.faults &= ~mask_of(FaultClass::Membership);
   }
+  // Half of the worlds have their locks moved.
+  if (SimRandom{seed, 9}.below(2) == 0) {
+    options.faults |= mask_of(FaultClass::LockMove);
+  }
   options.device = device;
   // Every fourth world has devices in order, and is what it would be on CPUs.
   if (device.names_device() && seed % 4 != 0) {

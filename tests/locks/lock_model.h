@@ -334,9 +334,20 @@ class LockModel : public LockModelMoves {
   // The oldest of the target's waits, in the order in which it asked.
   Answer transfer(Key name, std::uint64_t target) {
     Lock& lock = locks_[name];
-    const auto waiter = std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& w) {
-      return w.session == target && (w.ask.flags & kHoldShared) == 0;
-    });
+    // A wait that took over the place of one that came with the lock stands further in front.
+    auto waiter = lock.queue.end();
+    const auto asked = sessions_.find(target);
+    const auto requests =
+        asked == sessions_.end() ? std::vector<Request>{} : asked->second.requests;
+    for (const Request& request : requests) {
+      waiter = std::find_if(lock.queue.begin(), lock.queue.end(), [&](const Waiter& w) {
+        return w.session == target && w.sequence == request.sequence &&
+               (w.ask.flags & kHoldShared) == 0;
+      });
+      if (waiter != lock.queue.end()) {
+        break;
+      }
+    }
     if (waiter == lock.queue.end()) {
       return {LockCode::TargetAbsent, lock.holders[0].token};
     }

@@ -44,13 +44,30 @@ class LockMove : public testing::Test {
   }
 
   LockReply in(ShardId from, const DepartedLock& lock) {
-    return at(lock.to,
-              make_move_in({.from = from,
-                            .number = lock.number,
-                            .token = lock.token,
-                            .token_last = lock.token_last,
-                            .name_bytes = lock.name_bytes,
-                            .text = lock.text}));
+    LockCommand command = make_move_in({.from = from,
+                                        .number = lock.number,
+                                        .token = lock.token,
+                                        .token_last = lock.token_last,
+                                        .name_bytes = lock.name_bytes,
+                                        .text = lock.text});
+    command.flags = places_lapse_ ? kMoveInLapses : 0;
+    return at(lock.to, command);
+  }
+
+  // The session's place in the queue of a lock that came, or its grant, if nobody asked after it.
+  LockReply lapse(ShardId shard, std::uint64_t session) {
+    for (const UnclaimedPlace& place : shards_.locks.unclaimed(shard, hash_name("a"))) {
+      if (place.session.value == session) {
+        return at(shard, make_move_lapse(place.session, place.sequence, place.name));
+      }
+    }
+    return {};
+  }
+
+  std::size_t unclaimed(ShardId shard) const {
+    const std::size_t count = shards_.locks.unclaimed(shard).size();
+    EXPECT_EQ(count, shards_.locks.unclaimed(shard, hash_name("a")).size());
+    return count;
   }
 
   LockReply done(ShardId from, const DepartedLock& lock) {
@@ -91,6 +108,7 @@ class LockMove : public testing::Test {
   }
 
   LockHarness shards_;
+  bool places_lapse_ = true;
 };
 
 TEST_F(LockMove, L19HolderQueueAndTokensComeAlongWith100Waiters) {
@@ -425,6 +443,97 @@ TEST_F(LockMove, L19RegistrationsThatComeWithALockExpire) {
   std::vector<ExpiryProposal> due(8);
   const std::size_t count = shards_.locks.clock().expired(Tick{1'000'000}, due);
   EXPECT_EQ(count, 2u) << "holder and waiter live on keep-alives here as everywhere";
+}
+
+TEST_F(LockMove, L19APlaceThatNobodyAsksAfterLapses) {
+  const LockReply held = wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  wait(kHome, 3, 1);
+  move(kHome, kOther);
+  EXPECT_EQ(unclaimed(kOther), 2u);
+  EXPECT_EQ(lapse(kOther, 2).code, LockCode::WaitCancelled);
+  EXPECT_EQ(queue(kOther), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(unclaimed(kOther), 1u);
+  expect_snapshots();
+  release(kOther, 1, 1, held.token);
+  ASSERT_EQ(shards_.events.size(), 1u);
+  EXPECT_EQ(shards_.events[0].session.value, 3u);
+  // Who asks after all is behind those who did.
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::Waiting);
+}
+
+TEST_F(LockMove, L19AGrantThatNobodyAsksAfterLapsesAndTheNextInLineIsGranted) {
+  const LockReply held = wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  wait(kHome, 3, 1);
+  move(kHome, kOther);
+  release(kOther, 1, 1, held.token);
+  ASSERT_EQ(shards_.events.size(), 1u);
+  const FencingToken nobodys = shards_.events[0].token;
+  EXPECT_EQ(unclaimed(kOther), 2u);
+  const LockReply ended = lapse(kOther, 2);
+  EXPECT_EQ(ended.code, LockCode::Released);
+  EXPECT_EQ(ended.token, nobodys);
+  ASSERT_EQ(shards_.events.size(), 1u);
+  EXPECT_EQ(shards_.events[0].session.value, 3u);
+  EXPECT_GT(shards_.events[0].token, nobodys);
+  expect_snapshots();
+  EXPECT_EQ(lapse(kOther, 3).code, LockCode::Released);
+  EXPECT_EQ(unclaimed(kOther), 0u);
+  EXPECT_FALSE(shards_.locks.get(kOther, hash_name("a")).has_value());
+  // Others may have heard that it was held, so who was granted it hears of the end, once.
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::WaitCancelled);
+  EXPECT_EQ(wait(kOther, 2, 1).code, LockCode::WaitCancelled) << "a retry of it";
+  const LockReply again = wait(kOther, 2, 2);
+  EXPECT_EQ(again.code, LockCode::Granted);
+  EXPECT_EQ(wait(kOther, 3, 1).code, LockCode::WaitCancelled) << "also where it is held again";
+  expect_snapshots();
+  EXPECT_EQ(release(kOther, 2, 3, again.token).code, LockCode::Released);
+  EXPECT_EQ(out(kOther, kHome).code, LockCode::MovedOut) << "and may be moved on";
+}
+
+// Else a lock would be taken from one who was told that it has it.
+TEST_F(LockMove, L19WhatWasAskedAfterDoesNotLapse) {
+  const LockReply held = wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  wait(kHome, 3, 1);
+  move(kHome, kOther);
+  const UnclaimedPlace third = shards_.locks.unclaimed(kOther, hash_name("a")).at(1);
+  EXPECT_EQ(wait(kOther, 3, 1).code, LockCode::Waiting);
+  EXPECT_EQ(at(kOther, make_move_lapse(third.session, third.sequence, third.name)).code,
+            LockCode::NotWaiting);
+  EXPECT_EQ(queue(kOther), (std::vector<std::uint64_t>{2, 3}));
+  release(kOther, 1, 1, held.token);
+  const UnclaimedPlace second = shards_.locks.unclaimed(kOther, hash_name("a")).at(0);
+  const FencingToken granted = shards_.events.at(0).token;
+  // It does not wait, and hears that it holds the lock: it has claimed it.
+  shards_.shard = kOther;
+  const LockReply told = shards_.acquire(2, 1, "a");
+  EXPECT_EQ(told.code, LockCode::AlreadyHeld);
+  EXPECT_EQ(told.token, granted);
+  EXPECT_EQ(unclaimed(kOther), 0u);
+  EXPECT_EQ(at(kOther, make_move_lapse(second.session, second.sequence, second.name)).code,
+            LockCode::NotWaiting);
+  EXPECT_EQ(check(kOther, granted), TokenVerdict::Valid);
+}
+
+// Nodes of older releases know nothing of it, so where they may be none lapses.
+TEST_F(LockMove, L19PlacesThatCameWithoutSayingSoNeverLapse) {
+  places_lapse_ = false;
+  wait(kHome, 1, 1);
+  wait(kHome, 2, 1);
+  move(kHome, kOther);
+  EXPECT_EQ(unclaimed(kOther), 0u);
+  std::vector<std::byte> bytes;
+  encode(
+      make_move_lapse(
+          SessionId{2}, RequestSequence{kImportedSequence | kLapsingSequence | 7}, hash_name("a")),
+      bytes);
+  EXPECT_TRUE(decode(bytes).ok());
+  bytes[2 + 8 + 7] = std::byte{0x80};  // The sequence of a place that does not lapse.
+  EXPECT_FALSE(decode(bytes).ok());
+  bytes.pop_back();
+  EXPECT_FALSE(decode(bytes).ok());
 }
 
 }  // namespace

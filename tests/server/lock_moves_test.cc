@@ -40,6 +40,7 @@ class ThreeNodes {
     for (std::uint32_t shard = 0; shard < 4; ++shard) {
       lead(ShardId{shard}, NodeId{1});
     }
+    turn();  // Nodes hear of each other's features.
   }
 
   LockBench& node(std::uint32_t id) { return *nodes_[id - 1]; }
@@ -66,6 +67,7 @@ class ThreeNodes {
     for (std::uint32_t id = 1; id <= 3; ++id) {
       node(id).pass_ms(10);
     }
+    tell_features();
     for (std::uint32_t id = 1; id <= 3; ++id) {
       const auto messages = std::exchange(node(id).engine.messages, {});
       for (const auto& [to, bytes] : messages) {
@@ -130,7 +132,20 @@ class ThreeNodes {
     return leader(shard).service->locks().get(shard, hash_name(kName)).has_value();
   }
 
+  // The node is of a release that says nothing of its features, or is not.
+  void set_old(std::uint32_t id, bool old) { old_ = old ? id : 0; }
+
  private:
+  void tell_features() {
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      for (const auto& [to, bytes] : std::exchange(node(id).engine.features_said, {})) {
+        if (id != old_) {
+          node(to.value).service->on_peer_message(NodeId{id}, bytes);
+        }
+      }
+    }
+  }
+
   void refuse_proposals(LockBench& bench, ShardId shard, NodeId hint) {
     std::deque<FakeEngine::Proposal> kept;
     for (FakeEngine::Proposal& proposal : std::exchange(bench.engine.proposals, {})) {
@@ -165,6 +180,7 @@ class ThreeNodes {
 
   std::vector<std::unique_ptr<LockBench>> nodes_;
   std::array<NodeId, 4> leaders_{};
+  std::uint32_t old_ = 0;
   std::array<std::uint64_t, 4> index_{};
 };
 
@@ -347,6 +363,68 @@ TEST_F(LockMovesTest, L19WhatIsReadOfAMovedLockIsReadWhereItIs) {
   EXPECT_EQ(read(other(), RequestKind::LockCheck).extra,
             static_cast<std::uint64_t>(rpc::CheckVerdict::Valid));
   EXPECT_EQ(read(other(), RequestKind::LockGet).code, StatusCode::Ok);
+}
+
+// A node of an older release would take a MoveOut for a command that changes nothing.
+TEST_F(LockMovesTest, L19NoMoveBeginsBeforeEveryNodeIsKnownToTakeIt) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  world_.set_old(3, true);
+  world_.restart(1);
+  world_.lead(home(), NodeId{1});  // It has heard nobody yet, and of node 3 it never does.
+  world_.turns(300);
+  const auto early = move(home(), other());
+  EXPECT_EQ(world_.leader(home()).sink.take(early).slot.detail, number(ErrorCode::MoveNotKnown));
+  EXPECT_TRUE(rpc::is_passing(ErrorCode::MoveNotKnown)) << "it is asked for again meanwhile";
+  EXPECT_TRUE(world_.leader(home()).engine.proposals.empty());
+  world_.set_old(3, false);
+  world_.turns(300);
+  const auto later = move(home(), other());
+  world_.turns(8);
+  EXPECT_EQ(world_.leader(home()).sink.take(later).slot.code, StatusCode::Ok);
+  EXPECT_EQ(token_at(other()), held);
+}
+
+// What has left is decided, so all nodes know of it, whatever a new leader has heard of them.
+TEST_F(LockMovesTest, L19AMoveThatHasBegunIsFinishedByALeaderThatHasHeardNobody) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  world_.turn(false);
+  world_.set_old(3, true);
+  world_.restart(1);
+  world_.lead(home(), NodeId{1});
+  world_.turns(60);
+  EXPECT_EQ(token_at(other()), held);
+}
+
+// A client gives up while the lock that it waits for is on its way home: its cancel finds no wait,
+// and its place comes afterwards. It used to be granted the lock for nobody, for as long as its
+// session lived.
+TEST_F(LockMovesTest, L19APlaceOfAWaitThatWasGivenUpOnTheWayHomeHoldsUpNobodyForLong) {
+  const auto held = world_.answered(home(), wait(home(), 1, 1)).slot.token;
+  move(home(), other());
+  world_.turns(8);
+  wait(other(), 2, 1);
+  wait(other(), 3, 1);
+  world_.turn();
+  move(other(), home());
+  world_.turn(false);  // It has left, and not arrived.
+  rpc::RequestSlot cancel = world_.leader(home()).slot(RequestKind::LockCancel);
+  cancel.session = 2;
+  cancel.sequence = 1;
+  cancel.acked_below = 1;
+  world_.answered(home(), world_.leader(home()).send(cancel, std::string_view{kName}));
+  world_.turns(40);
+  ASSERT_EQ(token_at(home()), held);
+  const auto asked = wait(home(), 3, 1);
+  world_.answered(home(), release(home(), 1, 2, held));
+  EXPECT_EQ(queue(home()), (std::vector<std::uint64_t>{3})) << "session 2 has it, for nobody";
+  world_.lead(home(), NodeId{3});  // Whoever leads gives it its time.
+  const auto again = wait(home(), 3, 1);
+  world_.turns(6'100);
+  EXPECT_EQ(world_.leader(home()).sink.take(again).slot.code, StatusCode::Ok);
+  EXPECT_TRUE(queue(home()).empty());
+  EXPECT_GT(token_at(home()), held + 1);
+  static_cast<void>(asked);
 }
 
 TEST_F(LockMovesTest, L19WhoeverComesBeforeTheLockIsToldToComeAgain) {

@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -254,6 +255,65 @@ TEST(SnapshotStates, L19TokensGoOnFromTheGreatestOfTheFile) {
   EXPECT_EQ(token_after({}, 100), 105u);
   const auto later = restored_state({}, {.token_bump = 200}).value();
   EXPECT_EQ(token_after(later, 100), 205u);
+}
+
+// Saved while it moved: the home before it left, the other shard after it came.
+TEST_F(SnapshotRestoreTest, L19ALockThatWasSavedInTwoShardsIsRestoredInOne) {
+  const std::string name = "moved";
+  const ShardId home = shard_of(hash_name(name), kShards);
+  const ShardId other{(home.value + 1) % kShards};
+  locks::LockOptions lock_options;
+  lock_options.shard_count = kShards;
+  locks::LockCpu tables(lock_options);
+  std::vector<locks::LockEvent> room(locks::kLockEventsPerCommandMax);
+  std::uint64_t index = 0;
+  const auto apply = [&](ShardId shard, const locks::LockCommand& command) {
+    locks::LockEvents events{room.data(), static_cast<std::uint32_t>(room.size()), 0};
+    return tables.apply(shard, LogIndex{++index}, command, Tick{1}, events);
+  };
+  const auto acquire = [&](const std::string& lock, std::uint64_t sequence) {
+    return locks::make_acquire(
+        {kHolder, RequestSequence{sequence}, RequestSequence{1}, lock, false, 60'000});
+  };
+  const FencingToken held = apply(home, acquire(name, 1)).token;
+  const auto at_home = tables.serialize(home);
+  apply(home, locks::make_move_out(name, other));
+  const locks::DepartedLock left = tables.departed(home).at(0);
+  apply(other,
+        locks::make_move_in({.from = home,
+                             .number = left.number,
+                             .token = left.token,
+                             .token_last = left.token_last,
+                             .name_bytes = left.name_bytes,
+                             .text = left.text}));
+  apply(other, acquire("another", 1));  // The tokens of this shard are further.
+  const auto there = tables.serialize(other);
+  const auto sample = [&](ShardId shard, std::vector<std::byte> state) {
+    return ledger::SampleShard{
+        {.shard = shard, .applied = LogIndex{41}, .applied_term = Term{6}, .term = Term{7}},
+        std::move(state),
+        {}};
+  };
+  auto shards = std::vector{sample(home, at_home), sample(other, there)};
+  std::ranges::sort(shards, {}, [](const auto& each) { return each.head.shard; });
+  write(shards);
+  const auto restored = restore_snapshot(options());
+  ASSERT_TRUE(restored.ok()) << restored.status().to_string();
+  EXPECT_EQ(restored.value().moves_settled, 1u);
+  EXPECT_EQ(restored.value().moves_lost, 0u);
+  const Values values = values_of(options().data_directory);
+  locks::LockCpu after(lock_options);
+  for (const ShardId shard : {home, other}) {
+    ASSERT_TRUE(after.deserialize(shard, values.shards.at(shard.value).bytes, Tick{1}).ok());
+  }
+  EXPECT_FALSE(after.get(home, hash_name(name)).has_value());
+  ASSERT_TRUE(after.get(other, hash_name(name)).has_value());
+  EXPECT_EQ(after.get(other, hash_name(name))->token, held);
+  EXPECT_EQ(after.residence(home, hash_name(name))->away_to, other);
+  // Wherever it goes on, its tokens are above all that any shard may have granted.
+  for (const auto& [number, stored] : values.shards) {
+    EXPECT_EQ(stored.state.token_last, held.value + 1 + kTokenBump) << number;
+  }
 }
 
 TEST_F(SnapshotRestoreTest, RefusesWhatWouldNotBeANewCluster) {

@@ -30,7 +30,7 @@ class EngineClock {
     return tick();
   }
 
-  Tick tick() const { return Tick{(now_us_ - start_us_) / tick_us_ + 1}; }
+  Tick tick() const { return tick_of(now_us_); }
 
   std::uint64_t now_us() const { return now_us_; }
 
@@ -39,6 +39,9 @@ class EngineClock {
   // The present moment, without moving tick().
   std::uint64_t peek_us() const { return std::max(now_us_, clock_us_()); }
 
+  // The tick of the present moment, likewise.
+  Tick peek_tick() const { return tick_of(peek_us()); }
+
   // When a tick begins.
   std::uint64_t begin_us(Tick tick) const {
     GCOORD_ASSERT(tick.value > 0);
@@ -46,6 +49,8 @@ class EngineClock {
   }
 
  private:
+  Tick tick_of(std::uint64_t now_us) const { return Tick{(now_us - start_us_) / tick_us_ + 1}; }
+
   std::function<std::uint64_t()> clock_us_;
   std::uint64_t tick_us_;
   std::uint64_t start_us_;

@@ -68,6 +68,9 @@ class ReplicaEngine::Core {
 
   Tick now() const { return clock_.tick(); }
 
+  // Whether a row's lease is valid at the present moment, which may be long after the last turn.
+  bool holds_lease(const consensus::ShardRef& row) const;
+
   const EngineOptions& options() const { return options_; }
 
   Incarnation incarnation() const { return disk_->identity().incarnation(); }

@@ -32,7 +32,9 @@ struct ShardView {
   LogIndex durable;
   LogIndex floor;
   consensus::Configuration configuration;
-  bool lease = false;  // Leads and may answer linearizable reads without asking anybody.
+  // Leads and may answer linearizable reads at the moment of the look without asking anybody; or,
+  // where the engine times no leases (replica_port.h), led a moment ago.
+  bool lease = false;
 };
 
 // Where a node's turn runs.

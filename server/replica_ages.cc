@@ -63,7 +63,8 @@ ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Do
 
 std::optional<std::uint64_t> ReplicaAges::age_us(ShardId shard, std::uint64_t now_us) const {
   const ShardView view = engine_->view(shard);
-  if (view.lease && doors_.leads(shard) && view.applied >= view.commit) {
+  const bool leased = engine_->times_leases() && view.lease && doors_.leads(shard);
+  if (leased && view.applied >= view.commit) {
     return 0;
   }
   const auto found = shards_.find(shard.value);
@@ -101,8 +102,9 @@ void ReplicaAges::flush(std::uint64_t now_us) {
   }
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_leader;
   for (const std::uint32_t shard : std::exchange(wanted_, {})) {
-    const NodeId leader = engine_->view(ShardId{shard}).leader;
-    if (leader != NodeId{} && !doors_.leads(ShardId{shard})) {
+    const bool led = doors_.leads(ShardId{shard});
+    const NodeId leader = led ? NodeId{} : engine_->view(ShardId{shard}).leader;
+    if (led || leader != NodeId{}) {
       shards_[shard].asked_us = now_us;
       by_leader[leader.value].push_back(shard);
     }
@@ -120,6 +122,9 @@ void ReplicaAges::send_question(NodeId to,
                                 std::uint64_t now_us) {
   asked_total_->add(shards.size());
   rounds_.emplace(++round_last_, Round{to, now_us});
+  if (to == NodeId{}) {
+    return confirm_all(to, round_last_, shards);
+  }
   engine_->send_peer_message(to, encode(kQuestion, round_last_, shards));
 }
 
@@ -149,18 +154,26 @@ void ReplicaAges::on_question(NodeId from, std::uint64_t round, std::span<const 
   std::ranges::sort(numbers);
   const auto repeated = std::ranges::unique(numbers);
   numbers.erase(repeated.begin(), repeated.end());
-  const bool sane = !numbers.empty() && numbers.back() < shard_count_;
-  if (!sane || asked_shards_ + numbers.size() > kAskedOfUsMax) {
+  if (numbers.empty() || numbers.back() >= shard_count_) {
     return dropped_->add();
   }
   std::erase_if(numbers, [&](std::uint32_t shard) { return !doors_.leads(ShardId{shard}); });
   if (numbers.empty()) {
     return;  // Who asks will find the new leader by itself.
   }
+  confirm_all(from, round, numbers);
+}
+
+void ReplicaAges::confirm_all(NodeId from,
+                              std::uint64_t round,
+                              std::span<const std::uint32_t> shards) {
+  if (asked_shards_ + shards.size() > kAskedOfUsMax) {
+    return dropped_->add();
+  }
   const std::uint64_t number = ++asked_last_;
-  asked_of_us_.emplace(number, Asked{from, round, numbers.size(), {}});
-  asked_shards_ += numbers.size();
-  for (const std::uint32_t shard : numbers) {
+  asked_of_us_.emplace(number, Asked{from, round, shards.size(), {}});
+  asked_shards_ += shards.size();
+  for (const std::uint32_t shard : shards) {
     doors_.confirm(ShardId{shard}, number);
   }
 }
@@ -185,6 +198,9 @@ void ReplicaAges::answer(const Asked& asked) {
   if (asked.confirmed.empty()) {
     return;
   }
+  if (asked.from == NodeId{}) {
+    return answer_here(asked);
+  }
   std::vector<Pair> pairs;
   pairs.reserve(asked.confirmed.size());
   for (const auto& [shard, index] : asked.confirmed) {
@@ -193,6 +209,19 @@ void ReplicaAges::answer(const Asked& asked) {
   }
   engine_->send_peer_message(asked.from,
                              encode(kAnswer, asked.round, std::span<const Pair>(pairs)));
+}
+
+// The round is over if it took longer than its patience.
+void ReplicaAges::answer_here(const Asked& asked) {
+  const auto found = rounds_.find(asked.round);
+  if (found == rounds_.end()) {
+    return;
+  }
+  const std::uint64_t asked_us = found->second.asked_us;
+  rounds_.erase(found);
+  for (const auto& [shard, index] : asked.confirmed) {
+    take_answer(ShardId{shard}, LogIndex{index}, asked_us);
+  }
 }
 
 void ReplicaAges::on_answer(NodeId from, std::uint64_t round, std::span<const std::byte> pairs) {
@@ -206,19 +235,23 @@ void ReplicaAges::on_answer(NodeId from, std::uint64_t round, std::span<const st
     Pair pair;
     std::memcpy(&pair, pairs.data() + at, sizeof(Pair));
     const LogIndex index{std::uint64_t{pair.index_high} << 32 | pair.index_low};
-    const auto shard = shards_.find(pair.shard);
-    if (shard == shards_.end()) {
-      dropped_->add();
-      continue;
-    }
-    // The newest question's answer proves the most, whatever order they come in.
-    if (asked_us > shard->second.proved_us) {
-      shard->second.whole_us = proof_us(ShardId{pair.shard}, shard->second);
-      shard->second.proved_us = asked_us;
-      shard->second.index = index;
-    }
-    doors_.on_proof(ShardId{pair.shard}, index, asked_us);
+    take_answer(ShardId{pair.shard}, index, asked_us);
   }
+}
+
+// The newest question's answer proves the most, whatever order they come in.
+void ReplicaAges::take_answer(ShardId shard, LogIndex index, std::uint64_t asked_us) {
+  const auto found = shards_.find(shard.value);
+  if (found == shards_.end()) {
+    return dropped_->add();
+  }
+  Shard& known = found->second;
+  if (asked_us > known.proved_us) {
+    known.whole_us = proof_us(shard, known);
+    known.proved_us = asked_us;
+    known.index = index;
+  }
+  doors_.on_proof(shard, index, asked_us);
 }
 
 }  // namespace gcoord::server

@@ -7,6 +7,10 @@
 // question: its age is measured by one clock, and no clock of another node is trusted. The leader
 // confirms its leadership for the answer as for any read.
 //
+// A leader whose lease is valid at the moment of the look has age zero. One that has none, or whose
+// engine times no leases, is a replica like any other: it may have been replaced while its process
+// stood still, and it asks itself.
+//
 // Questions of one pass of the loop about the same leader leave in one message, kAskedShardsMax of
 // them; messages may be lost, and whoever waits asks again. What a peer sends is checked, and what
 // makes no sense is dropped and counted. One thread.
@@ -35,8 +39,8 @@ inline constexpr std::byte kReplicaAgesKind{80};
 // Shards of one question: the answer to so many fits a peer message.
 inline constexpr std::size_t kAskedShardsMax = 2000;
 
-// Shards that other nodes asked about and whose leadership is being confirmed; beyond it questions
-// are dropped, as messages may be.
+// Shards that were asked about and whose leadership is being confirmed; beyond it questions are
+// dropped, as messages may be.
 inline constexpr std::size_t kAskedOfUsMax = std::size_t{1} << 16;
 
 class ReplicaAges {
@@ -61,7 +65,8 @@ class ReplicaAges {
   // The same as travels in answers: milliseconds, rounded up, or rpc::kAgeUnknown.
   std::uint32_t age_ms(ShardId shard, std::uint64_t now_us) const;
 
-  // Asks the shard's leader with the next flush, unless it was asked after `asked_since_us`.
+  // Asks the shard's leader, which may be this node, with the next flush; unless it was asked after
+  // `asked_since_us`.
   void want(ShardId shard, std::uint64_t asked_since_us);
 
   // Once per pass of the loop.
@@ -83,13 +88,13 @@ class ReplicaAges {
   };
 
   struct Round {
-    NodeId to;
+    NodeId to;  // 0: this node.
     std::uint64_t asked_us = 0;
   };
 
-  // A question of another node.
+  // A question of another node, or of this one.
   struct Asked {
-    NodeId from;
+    NodeId from;  // 0: this node.
     std::uint64_t round = 0;
     std::size_t outstanding = 0;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> confirmed;  // Shard and index.
@@ -98,7 +103,10 @@ class ReplicaAges {
   std::uint64_t proof_us(ShardId shard, const Shard& known) const;
   void on_question(NodeId from, std::uint64_t round, std::span<const std::byte> shards);
   void on_answer(NodeId from, std::uint64_t round, std::span<const std::byte> pairs);
+  void take_answer(ShardId shard, LogIndex index, std::uint64_t asked_us);
+  void confirm_all(NodeId from, std::uint64_t round, std::span<const std::uint32_t> shards);
   void answer(const Asked& asked);
+  void answer_here(const Asked& asked);
   void send_question(NodeId to, std::span<const std::uint32_t> shards, std::uint64_t now_us);
 
   std::uint32_t shard_count_;

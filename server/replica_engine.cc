@@ -184,6 +184,13 @@ std::chrono::milliseconds ReplicaEngine::Core::until_next_deadline() const {
   return std::chrono::milliseconds(due_us <= now_us ? 0 : (due_us - now_us + 999) / 1000);
 }
 
+// A process that stood still meanwhile may have been replaced: the clock is looked at again, but
+// only for a lease that was valid at the last turn.
+bool ReplicaEngine::Core::holds_lease(const consensus::ShardRef& row) const {
+  const Tick expires = lease_expires(row, step_input());
+  return expires > now() && expires > clock_.peek_tick();
+}
+
 ShardView ReplicaEngine::Core::view(ShardId shard) const {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   const consensus::ShardRef row = ref(shard.value);
@@ -198,7 +205,7 @@ ShardView ReplicaEngine::Core::view(ShardId shard) const {
           .durable = row.storage().durable,
           .floor = row.log().floor,
           .configuration = row.configuration(),
-          .lease = lease_expires(row, step_input()) > now()};
+          .lease = holds_lease(row)};
 }
 
 NodeView ReplicaEngine::Core::view() const {

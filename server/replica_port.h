@@ -27,6 +27,10 @@ class ReplicaPort {
   // whose log lives on a device has no room for that in its entries.
   virtual bool takes_holds() const { return true; }
 
+  // Whether ShardView::lease is judged by the clock at each look. An engine whose rows live on a
+  // device only hears who led, and a host that stood still hears it late.
+  virtual bool times_leases() const { return true; }
+
   virtual ShardView view(ShardId shard) const = 0;
   virtual NodeView view() const = 0;
 

@@ -163,7 +163,7 @@ void ReplicaReads::begin_part(std::uint64_t id, Group& group, ShardId shard, std
     return close_part(group, part, ErrorCode::NotLeader);
   }
   const std::uint64_t age_us = ages_.age_us(shard, now_us).value_or(~std::uint64_t{0});
-  if (consistency == ReadConsistency::Serializable && age_us > kAgeStaleUs && !led) {
+  if (consistency == ReadConsistency::Serializable && age_us > kAgeStaleUs) {
     ages_.want(shard, now_us - std::min(now_us, kAskAgainUs));
   }
   if (by_leader(consistency) || (consistency == ReadConsistency::Bounded && led)) {

@@ -87,6 +87,8 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   bool takes_holds() const override { return false; }
 
+  bool times_leases() const override { return false; }
+
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
 

@@ -77,6 +77,8 @@ class MutantPort final : public server::ReplicaPort {
   void read(ShardId shard, std::uint64_t cookie) override;
   void read_by_round(ShardId shard, std::uint64_t cookie) override;
 
+  bool times_leases() const override { return port_.times_leases(); }
+
   server::ShardView view(ShardId shard) const override { return port_.view(shard); }
 
   server::NodeView view() const override { return port_.view(); }

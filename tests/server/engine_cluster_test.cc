@@ -159,6 +159,25 @@ TEST(EngineCluster, R2WhenTheLeaseIsOverAReadFallsBackToARound) {
   EXPECT_TRUE(reads.count(cookie) == 0 || !reads.at(cookie).ok());
 }
 
+// A process stood still for longer than its lease, others lead by now, and a client's request comes
+// before its next turn: what it shows of itself must not be of the time before.
+TEST(EngineCluster, R3AViewAfterAPauseShowsNoLeaseOfTheTurnBeforeIt) {
+  EngineCluster cluster(3, 1);
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  const std::uint32_t leader = cluster.leader_of(0);
+  cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
+  const ReplicaEngine& engine = cluster.engine(leader);
+  const Tick turned = engine.now();
+  cluster.advance_ms(10'000);
+  EXPECT_EQ(engine.now(), turned);
+  EXPECT_EQ(engine.view(ShardId{0}).role, consensus::Role::Leader);
+  EXPECT_FALSE(engine.view(ShardId{0}).lease);
+  cluster.run_until([&] { return cluster.all_led(); });
+  const std::uint32_t next = cluster.leader_of(0);
+  cluster.run_until([&] { return cluster.engine(next).view(ShardId{0}).lease; });
+}
+
 TEST(EngineCluster, ReadsBehindAnUndecidedEntryWaitForIt) {
   EngineCluster cluster(3, 1);
   cluster.start_all();

@@ -86,6 +86,8 @@ class FakeEngine final : public ReplicaPort {
 
   bool takes_holds() const override { return holds; }
 
+  bool times_leases() const override { return timed; }
+
   // What nodes say of their features is kept apart, so that tests see what they look for.
   void send_peer_message(NodeId to, std::span<const std::byte> message) override {
     auto& kept = NodeFeatures::is_ours(message) ? features_said : messages;
@@ -158,6 +160,7 @@ class FakeEngine final : public ReplicaPort {
   Term term{1};
   bool lease = true;
   bool holds = true;
+  bool timed = true;  // Whether its leases are judged by the clock.
 };
 
 class NoReports final : public NodeReports {

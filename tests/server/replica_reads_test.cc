@@ -172,6 +172,51 @@ TEST(ReplicaReadsTest, R4TheLeaderItselfConfirmsAndHasAgeZero) {
   EXPECT_EQ(reply.shards[0].age_ms, 0u);
 }
 
+// A lease that nobody looked at the clock for may have ended while the process stood still.
+TEST(ReplicaReadsTest, R3ALeaderWhoseLeaseIsNotTimedAsksItselfHowOldItIs) {
+  for (const bool leased : {true, false}) {
+    LockBench bench({NodeId{1}, NodeId{2}, NodeId{3}});
+    bench.lead_all();
+    bench.engine.timed = !leased;
+    bench.engine.lease = leased;
+    const auto age_ms = [&bench] {
+      const auto id = bench.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+      return decoded(bench.sink.take(id)).shards[0].age_ms;
+    };
+    EXPECT_EQ(age_ms(), rpc::kAgeUnknown);
+    bench.pass_ms(10);
+    EXPECT_EQ(bench.engine.reads.size(), 1u);
+    EXPECT_TRUE(bench.engine.messages.empty());
+    bench.pass_ms(20);
+    EXPECT_EQ(age_ms(), rpc::kAgeUnknown);  // Not confirmed yet.
+    bench.engine.confirm_reads(*bench.service);
+    EXPECT_EQ(age_ms(), 20u);  // Since it asked, not since it was told.
+    bench.pass_ms(30);
+    EXPECT_EQ(age_ms(), 50u);
+    bench.engine.timed = bench.engine.lease = true;
+    EXPECT_EQ(age_ms(), 0u);
+  }
+}
+
+TEST(ReplicaReadsTest, R3WhoseLeadershipIsNotConfirmedKnowsNoAge) {
+  LockBench bench({NodeId{1}, NodeId{2}, NodeId{3}});
+  bench.lead_all();
+  bench.engine.lease = false;
+  const auto ask = [&bench] {
+    return bench.send(read_slot(), rows({"a"}, {ReadConsistency::Serializable, 0, {}}));
+  };
+  bench.sink.take(ask());
+  bench.pass_ms(10);
+  bench.engine.confirm_reads(*bench.service, Status{StatusCode::FailedPrecondition, "replaced"});
+  EXPECT_EQ(decoded(bench.sink.take(ask())).shards[0].age_ms, rpc::kAgeUnknown);
+  bench.pass_ms(10);
+  EXPECT_TRUE(bench.engine.reads.empty());  // Not so soon again,
+  bench.pass_ms(300);
+  bench.sink.take(ask());
+  bench.pass_ms(10);  // but then.
+  EXPECT_EQ(bench.engine.reads.size(), 1u);
+}
+
 TEST(ReplicaReadsTest, R5MonotonicWaitsForThePositionAndShowsTheWrite) {
   Pair pair;
   const ShardId shard = LockBench::shard_of_name("a");

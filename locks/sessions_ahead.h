@@ -114,7 +114,7 @@ class EndsAhead {
       return;
     }
     const LockRow row = tables_.sessions[rows_[i]].hold_first;
-    if (row.value != 0) {
+    if (is_row(tables_.locks, row)) {
       const LockRecord& lock = tables_.locks[row];
       prefetch_line(tables_.lock_index, tables_.lock_hash(lock.shard, lock.name_hash));
       if (!is_marked(lock)) {
@@ -123,9 +123,15 @@ class EndsAhead {
     }
   }
 
+  // An end before this one may have given the record back, and then it says anything.
+  template <typename Pool, typename Row>
+  static bool is_row(const Pool& pool, Row row) {
+    return row.value - 1 < pool.capacity;
+  }
+
   template <typename Pool, typename Row>
   static void want(const Pool& pool, Row row) {
-    if (row.value != 0) {
+    if (is_row(pool, row)) {
       prefetch(&pool[row]);
     }
   }

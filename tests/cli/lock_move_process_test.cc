@@ -116,8 +116,9 @@ TEST_F(LockMoveProcessTest, L19AMoveOutlivesTheNodesThatBeganIt) {
       EXPECT_TRUE(moved.ok()) << moved.to_string();
     });
     cluster_->kill(node);
-    mover.join();
+    // A node that has not heard of this one since its own start moves nothing before it is back.
     spawn(node);
+    mover.join();
     at = to;
     EXPECT_EQ(operator_client().get(name, false).value().shard, at);
     EXPECT_EQ(queue(name), expected_);

@@ -26,7 +26,8 @@ struct ListedLog {
   void hashed(std::uint32_t shard, std::uint64_t size) const { hashed_to[shard] = size; }
 
   Sha256Words leaf(std::uint32_t shard, std::uint64_t index) const {
-    std::byte record[kOneBlockRecordBytes]{};
+    // Whole words, as records lie in a log: the last one is read to its end.
+    alignas(std::uint32_t) std::byte record[(kOneBlockRecordBytes + 3) / 4 * 4]{};
     std::memcpy(record, &shard, sizeof shard);
     std::memcpy(record + 8, &index, sizeof index);
     return hash_leaf_words(record, {.length = kOneBlockRecordBytes});

@@ -25,7 +25,7 @@ void tell(const std::string& check, std::uint32_t failures, const client::CheckR
 
 }  // namespace
 
-void add_check_flags(CLI::App& app, CheckFlags& flags) {
+void add_check_flags(Command& app, CheckFlags& flags) {
   app.add_option("--check",
                  flags.checks,
                  "end the session when this fails; tcp:HOST:PORT, http://HOST:PORT/PATH or "
@@ -37,11 +37,11 @@ void add_check_flags(CLI::App& app, CheckFlags& flags) {
   app.add_option("--check-timeout", flags.timeout, "what takes longer failed (default 5s)")
       ->type_name("TIME");
   app.add_option("--check-failures", flags.failures, "in a row before it counts (default 3)")
-      ->check(CLI::Range(1u, 1000u))
+      ->in_range(1, 1000)
       ->type_name("N");
 }
 
-void add_check_close_flag(CLI::App& app, CheckFlags& flags) {
+void add_check_close_flag(Command& app, CheckFlags& flags) {
   app.add_flag("--check-close",
                flags.close,
                "close the session then, instead of letting its TTL run out: no lock-delay");

@@ -19,10 +19,10 @@ struct CheckFlags {
   bool close = false;
 };
 
-void add_check_flags(CLI::App& app, CheckFlags& flags);
+void add_check_flags(Command& app, CheckFlags& flags);
 
 // --check-close: of verbs that hold nothing themselves, so that nothing is lost by surprise.
-void add_check_close_flag(CLI::App& app, CheckFlags& flags);
+void add_check_close_flag(Command& app, CheckFlags& flags);
 
 // What the flags say; prints the error when they make no sense. Failures of checks go to stderr.
 std::optional<client::SessionHealth> health_of(Context& context, const CheckFlags& flags);

@@ -5,10 +5,9 @@
 // through the client library. One thread.
 #pragma once
 
+#include "cli/command_line.h"
 #include "cli/output.h"
 #include "gcoord/client.h"
-
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <functional>
@@ -76,35 +75,35 @@ class Context {
 };
 
 // One per file of verbs.
-void add_status_commands(CLI::App& app, Context& context);
-void add_shard_commands(CLI::App& app, Context& context);
-void add_lock_commands(CLI::App& app, Context& context);
-void add_lock_look_commands(CLI::App& lock, Context& context);
-void add_lock_break_command(CLI::App& lock, Context& context);
-void add_lock_move_command(CLI::App& lock, Context& context);
-void add_lock_run_command(CLI::App& lock, Context& context);
-void add_lock_deadlocks_command(CLI::App& lock, Context& context);
-void add_elect_commands(CLI::App& app, Context& context);
-void add_elect_observe_command(CLI::App& elect, Context& context);
-void add_watch_command(CLI::App& app, Context& context);
-void add_elect_line_commands(CLI::App& elect, Context& context);
-void add_session_commands(CLI::App& app, Context& context);
-void add_ledger_commands(CLI::App& app, Context& context);
-void add_snapshot_commands(CLI::App& app, Context& context);
-void add_quorum_commands(CLI::App& app, Context& context);
-void add_bench_commands(CLI::App& app, Context& context);
-void add_bench_queue_command(CLI::App& bench, Context& context);
-void add_completion_command(CLI::App& app, Context& context);
+void add_status_commands(Command& app, Context& context);
+void add_shard_commands(Command& app, Context& context);
+void add_lock_commands(Command& app, Context& context);
+void add_lock_look_commands(Command& lock, Context& context);
+void add_lock_break_command(Command& lock, Context& context);
+void add_lock_move_command(Command& lock, Context& context);
+void add_lock_run_command(Command& lock, Context& context);
+void add_lock_deadlocks_command(Command& lock, Context& context);
+void add_elect_commands(Command& app, Context& context);
+void add_elect_observe_command(Command& elect, Context& context);
+void add_watch_command(Command& app, Context& context);
+void add_elect_line_commands(Command& elect, Context& context);
+void add_session_commands(Command& app, Context& context);
+void add_ledger_commands(Command& app, Context& context);
+void add_snapshot_commands(Command& app, Context& context);
+void add_quorum_commands(Command& app, Context& context);
+void add_bench_commands(Command& app, Context& context);
+void add_bench_queue_command(Command& bench, Context& context);
+void add_completion_command(Command& app, Context& context);
 
 // A verb of a group whose body runs with these options when the command line names it.
 template <typename Options>
-CLI::App* add_verb(CLI::App& group,
-                   Context& context,
-                   const std::shared_ptr<Options>& options,
-                   const std::string& verb,
-                   const std::string& help,
-                   int (*body)(Context&, const Options&)) {
-  CLI::App* app = group.add_subcommand(verb, help);
+Command* add_verb(Command& group,
+                  Context& context,
+                  const std::shared_ptr<Options>& options,
+                  const std::string& verb,
+                  const std::string& help,
+                  int (*body)(Context&, const Options&)) {
+  Command* app = group.add_subcommand(verb, help);
   app->callback([&context, options, body] {
     context.choose([options, body](Context& chosen) { return body(chosen, *options); });
   });
@@ -113,13 +112,13 @@ CLI::App* add_verb(CLI::App& group,
 
 // The same of `elect`, with the name of the election.
 template <typename Options>
-CLI::App* add_elect_verb(CLI::App& elect,
-                         Context& context,
-                         const std::shared_ptr<Options>& options,
-                         const std::string& verb,
-                         const std::string& help,
-                         int (*body)(Context&, const Options&)) {
-  CLI::App* app = add_verb(elect, context, options, verb, help, body);
+Command* add_elect_verb(Command& elect,
+                        Context& context,
+                        const std::shared_ptr<Options>& options,
+                        const std::string& verb,
+                        const std::string& help,
+                        int (*body)(Context&, const Options&)) {
+  Command* app = add_verb(elect, context, options, verb, help, body);
   app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
   return app;
 }

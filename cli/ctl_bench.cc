@@ -85,20 +85,20 @@ int bench_lock(Context& context, const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_commands(CLI::App& app, Context& context) {
+void add_bench_commands(Command& app, Context& context) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* bench = app.add_subcommand("bench", "measure the cluster")->require_subcommand(1);
-  CLI::App* lock =
+  Command* bench = app.add_subcommand("bench", "measure the cluster")->require_subcommand(1);
+  Command* lock =
       bench->add_subcommand("lock", "lock and unlock in a closed loop; exit 1 if a request failed");
   lock->add_option("--clients", options->clients, "sessions (default 16)")
-      ->check(CLI::Range(1u, 100'000u))
+      ->in_range(1, 100'000)
       ->type_name("N");
   lock->add_option("--pipeline", options->pipeline, "locks that each keeps under way (default 1)")
-      ->check(CLI::Range(1u, 1'000u))
+      ->in_range(1, 1'000)
       ->type_name("P");
   lock->add_option("--seconds", options->seconds, "how long (default 5)")->type_name("S");
   lock->add_option("--names", options->names, "distinct or shared (default distinct)")
-      ->check(CLI::IsMember({"distinct", "shared"}));
+      ->one_of({"distinct", "shared"});
   lock->add_option("--ttl", options->ttl, "of the sessions (default 10s)")->type_name("TIME");
   lock->add_option("--history", options->history, "write every operation as a line of JSON")
       ->type_name("FILE");

@@ -61,16 +61,16 @@ int bench_queue(Context& context, const QueueFlags& flags) {
 
 }  // namespace
 
-void add_bench_queue_command(CLI::App& bench, Context& context) {
+void add_bench_queue_command(Command& bench, Context& context) {
   auto flags = std::make_shared<QueueFlags>();
-  CLI::App* queue = bench.add_subcommand(
+  Command* queue = bench.add_subcommand(
       "queue",
       "hand one lock on along a queue; exit 1 unless each release woke the next waiter only");
   queue->add_option("--waiters", flags->waiters, "length of the queue (default 1000)")
-      ->check(CLI::Range(1u, 1'000'000u))
+      ->in_range(1, 1'000'000)
       ->type_name("N");
   queue->add_option("--handovers", flags->handovers, "how often it is handed on (default 1000)")
-      ->check(CLI::Range(1u, 1'000'000u))
+      ->in_range(1, 1'000'000)
       ->type_name("K");
   queue->add_option("--name", flags->name, "of the lock (default bench/queue)");
   queue->callback([&context, flags] {

@@ -14,16 +14,14 @@ namespace {
 
 using Words = std::map<std::string, std::vector<std::string>>;  // "lock acquire" -> words.
 
-void collect(const CLI::App& app, const std::string& path, Words& words) {
+void collect(const Command& app, const std::string& path, Words& words) {
   std::vector<std::string>& here = words[path];
-  for (const CLI::App* verb : app.get_subcommands({})) {
-    here.push_back(verb->get_name());
-    collect(*verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), words);
+  for (const Command* verb : app.subcommands()) {
+    here.push_back(verb->name());
+    collect(*verb, path.empty() ? verb->name() : path + " " + verb->name(), words);
   }
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& flag : option->get_lnames()) {
-      here.push_back("--" + flag);
-    }
+  for (const std::string& flag : app.long_names()) {
+    here.push_back("--" + flag);
   }
 }
 
@@ -73,12 +71,12 @@ std::string fish_script(const Words& words) {
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, Context& context) {
+void add_completion_command(Command& app, Context& context) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("completion", "print a completion script");
+  Command* verb = app.add_subcommand("completion", "print a completion script");
   verb->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->one_of({"bash", "zsh", "fish"});
   verb->callback([&app, &context, shell] {
     context.choose([&app, shell](Context&) {
       Words words;

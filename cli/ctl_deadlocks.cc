@@ -65,7 +65,7 @@ int deadlocks(Context& context) {
 
 }  // namespace
 
-void add_lock_deadlocks_command(CLI::App& lock, Context& context) {
+void add_lock_deadlocks_command(Command& lock, Context& context) {
   lock.add_subcommand("deadlocks", "show which waits were ended lately because they were a circle")
       ->callback([&context] { context.choose([](Context& chosen) { return deadlocks(chosen); }); });
 }

@@ -243,12 +243,12 @@ int resign(Context& context, const ElectOptions& options) {
 
 }  // namespace
 
-void add_elect_commands(CLI::App& app, Context& context) {
+void add_elect_commands(Command& app, Context& context) {
   auto options = std::make_shared<ElectOptions>();
-  CLI::App* elect = app.add_subcommand("elect", "campaign in elections and ask who leads");
+  Command* elect = app.add_subcommand("elect", "campaign in elections and ask who leads");
   elect->require_subcommand(1);
 
-  CLI::App* verb =
+  Command* verb =
       add_elect_verb(*elect,
                      context,
                      options,
@@ -266,7 +266,7 @@ void add_elect_commands(CLI::App& app, Context& context) {
   verb->add_option("--value", options->value, "what others read of this candidate, and of its term")
       ->type_name("TEXT");
   verb->add_option("--priority", options->priority, "0 to 255; higher is preferred (default 0)")
-      ->check(CLI::Range(0u, 255u))
+      ->in_range(0, 255)
       ->type_name("N");
   verb->add_option("--hysteresis",
                    options->hysteresis,

@@ -206,7 +206,7 @@ int transfer(Context& context, const LineOptions& options) {
 
 }  // namespace
 
-void add_elect_line_commands(CLI::App& elect, Context& context) {
+void add_elect_line_commands(Command& elect, Context& context) {
   auto options = std::make_shared<LineOptions>();
   add_elect_verb(elect,
                  context,
@@ -215,7 +215,7 @@ void add_elect_line_commands(CLI::App& elect, Context& context) {
                  "show the leader and who stands in line; exit 1 if nobody leads",
                  candidates);
 
-  CLI::App* verb =
+  Command* verb =
       add_elect_verb(elect,
                      context,
                      options,
@@ -240,14 +240,12 @@ void add_elect_line_commands(CLI::App& elect, Context& context) {
   verb->add_option("--to", options->to, "a candidate's session or value (elect candidates)")
       ->required()
       ->type_name("CANDIDATE");
-  CLI::Option* wait =
-      verb->add_option("--wait", options->wait, "for the leader's answer (default 10s)")
-          ->type_name("TIME");
-  CLI::Option* epoch =
-      verb->add_option("--epoch", options->epoch, "speak for the leader of this epoch")
-          ->type_name("E")
-          ->excludes(wait);
-  CLI::Option* session =
+  Option* wait = verb->add_option("--wait", options->wait, "for the leader's answer (default 10s)")
+                     ->type_name("TIME");
+  Option* epoch = verb->add_option("--epoch", options->epoch, "speak for the leader of this epoch")
+                      ->type_name("E")
+                      ->excludes(wait);
+  Option* session =
       verb->add_option("--session", options->session, "and of this session, which has left")
           ->type_name("S")
           ->needs(epoch);

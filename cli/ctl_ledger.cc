@@ -3,8 +3,8 @@
 
 namespace gcoord::cli {
 
-void add_ledger_commands(CLI::App& app, Context& context) {
-  CLI::App* ledger = app.add_subcommand("ledger", "proofs of what was decided");
+void add_ledger_commands(Command& app, Context& context) {
+  Command* ledger = app.add_subcommand("ledger", "proofs of what was decided");
   ledger->require_subcommand(1);
   add_ledger_read_verbs(*ledger, context);
   add_ledger_verify(*ledger, context);

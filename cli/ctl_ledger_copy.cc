@@ -130,7 +130,7 @@ int watch(Context& context, const CopyFlags& flags) {
 
 using Body = int (*)(Context&, const CopyFlags&);
 
-std::shared_ptr<CopyFlags> chosen_by(CLI::App& verb, Context& context, Body body) {
+std::shared_ptr<CopyFlags> chosen_by(Command& verb, Context& context, Body body) {
   auto flags = std::make_shared<CopyFlags>();
   add_ledger_flag(verb, flags->ledger);
   add_key_flags(verb, flags->ledger);
@@ -142,20 +142,20 @@ std::shared_ptr<CopyFlags> chosen_by(CLI::App& verb, Context& context, Body body
 
 }  // namespace
 
-void add_ledger_copy_verbs(CLI::App& ledger, Context& context) {
-  CLI::App* check = ledger.add_subcommand(
+void add_ledger_copy_verbs(Command& ledger, Context& context) {
+  Command* check = ledger.add_subcommand(
       "fsck",
       "hash every entry and tile again, up to the checkpoint: all of the cluster log and of the "
       "shards that it has heads of; exit 0 if all is right, 1 if not");
   add_shard_flag(*check, chosen_by(*check, context, &fsck)->ledger, "only this shard");
 
-  CLI::App* copy = ledger.add_subcommand(
+  Command* copy = ledger.add_subcommand(
       "export", "copy a log, checked, into a plain directory of tlog-tiles; goes on where it was");
   const auto copy_flags = chosen_by(*copy, context, &export_logs);
   add_shard_flag(*copy, copy_flags->ledger, "this shard, into DIR/shard/N; else the cluster log");
   copy->add_option("DIR", copy_flags->directory, "where to")->required();
 
-  CLI::App* eye = ledger.add_subcommand(
+  Command* eye = ledger.add_subcommand(
       "watch",
       "print each new checkpoint, checked against the one seen last; ends with 1 and keeps both as "
       "evidence when a log contradicts itself");

@@ -113,9 +113,9 @@ int prune(Context& context, const PruneFlags& flags) {
 
 }  // namespace
 
-void add_ledger_prune(CLI::App& ledger, Context& context) {
+void add_ledger_prune(Command& ledger, Context& context) {
   auto flags = std::make_shared<PruneFlags>();
-  CLI::App* verb = ledger.add_subcommand(
+  Command* verb = ledger.add_subcommand(
       "prune",
       "have the nodes let go of old entries for good, oldest first, in steps of 256 and never of "
       "what they may need to recover; what is kept proves as before, what is gone is answered with "

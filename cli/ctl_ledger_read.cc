@@ -179,7 +179,7 @@ int show_keys(Context& context, const ReadFlags& flags) {
 
 using Body = int (*)(Context&, const ReadFlags&);
 
-std::shared_ptr<ReadFlags> chosen_by(CLI::App& verb, Context& context, Body body) {
+std::shared_ptr<ReadFlags> chosen_by(Command& verb, Context& context, Body body) {
   auto flags = std::make_shared<ReadFlags>();
   add_ledger_flag(verb, flags->ledger);
   verb.callback([&context, flags, body] {
@@ -190,21 +190,21 @@ std::shared_ptr<ReadFlags> chosen_by(CLI::App& verb, Context& context, Body body
 
 }  // namespace
 
-void add_ledger_read_verbs(CLI::App& ledger, Context& context) {
-  CLI::App* head = ledger.add_subcommand(
+void add_ledger_read_verbs(Command& ledger, Context& context) {
+  Command* head = ledger.add_subcommand(
       "head", "the newest checkpoint, of the cluster log or of a shard's, and who signed it");
   const auto head_flags = chosen_by(*head, context, &show_head);
   add_shard_flag(*head, head_flags->ledger, "of this shard; else of the cluster log");
   add_key_flags(*head, head_flags->ledger);
 
-  CLI::App* get = ledger.add_subcommand("get", "entries: who did what, and when");
+  Command* get = ledger.add_subcommand("get", "entries: who did what, and when");
   const auto get_flags = chosen_by(*get, context, &get_entries);
   add_shard_flag(*get, get_flags->ledger, "the shard");
   add_key_flags(*get, get_flags->ledger);
   get->add_option("INDEX", get_flags->index, "the first entry, from 0")->required();
   get->add_option("--count", get_flags->count, "how many (default 1)")->type_name("N");
 
-  CLI::App* proof = ledger.add_subcommand(
+  Command* proof = ledger.add_subcommand(
       "prove",
       "write a proof that whoever has the nodes' keys can verify offline: of an entry up to the "
       "cluster's checkpoint, or with --older that a log grew from an older checkpoint");

@@ -167,9 +167,9 @@ int verify(Context& context, const VerifyText& text) {
 
 }  // namespace
 
-void add_ledger_verify(CLI::App& ledger, Context& context) {
+void add_ledger_verify(Command& ledger, Context& context) {
   auto text = std::make_shared<VerifyText>();
-  CLI::App* verb = ledger.add_subcommand(
+  Command* verb = ledger.add_subcommand(
       "verify",
       "check proofs offline: files of ledger prove, by the keys of nodes; or an RFC 6962 proof "
       "that "

@@ -163,41 +163,41 @@ int release(Context& context, const LockOptions& options) {
   return 0;
 }
 
-void add_sharing(CLI::App& verb, LockOptions& options) {
+void add_sharing(Command& verb, LockOptions& options) {
   verb.add_flag("--shared", options.shared, "as a reader, together with other readers");
   verb.add_flag("--downgrade",
                 options.downgrade,
                 "with --session, which holds it alone: go on as a reader under the same token");
-  CLI::Option* max = verb.add_option("--permits-max",
-                                     options.permits_max,
-                                     "as one of several who take up to N permits together")
-                         ->check(CLI::Range(1u, 65'535u))
-                         ->type_name("N");
+  Option* max = verb.add_option("--permits-max",
+                                options.permits_max,
+                                "as one of several who take up to N permits together")
+                    ->in_range(1, 65'535)
+                    ->type_name("N");
   // Alone it would be ignored, and the lock be taken whole.
   verb.add_option("--permits", options.permits, "of --permits-max, how many (default 1)")
       ->needs(max)
-      ->check(CLI::Range(1u, 255u))
+      ->in_range(1, 255)
       ->type_name("N");
 }
 
 }  // namespace
 
-void add_lock_commands(CLI::App& app, Context& context) {
+void add_lock_commands(Command& app, Context& context) {
   auto options = std::make_shared<LockOptions>();
-  CLI::App* lock = app.add_subcommand("lock", "acquire, release and look at locks");
+  Command* lock = app.add_subcommand("lock", "acquire, release and look at locks");
   lock->require_subcommand(1);
 
-  CLI::App* verb = add_verb(*lock,
-                            context,
-                            options,
-                            "acquire",
-                            "take locks that live for their TTL, all or none; wait unless told "
-                            "otherwise",
-                            acquire);
+  Command* verb = add_verb(*lock,
+                           context,
+                           options,
+                           "acquire",
+                           "take locks that live for their TTL, all or none; wait unless told "
+                           "otherwise",
+                           acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
   add_wait_flags(*verb, options->wait);
-  CLI::Option* session =
+  Option* session =
       verb->add_option("--session", options->session, "in the session of an earlier acquire")
           ->type_name("S");
   verb->add_option("--sequence",
@@ -213,7 +213,7 @@ void add_lock_commands(CLI::App& app, Context& context) {
   verb->add_option("--holds",
                    options->holds_max,
                    "with --session: count one hold more of what it holds already, up to N")
-      ->check(CLI::Range(1u, 65'535u))
+      ->in_range(1, 65'535)
       ->type_name("N");
   add_sharing(*verb, *options);
   verb->add_option("--lock-delay",

@@ -53,9 +53,9 @@ int break_lock(Context& context, const BreakFlags& flags) {
 
 }  // namespace
 
-void add_lock_break_command(CLI::App& lock, Context& context) {
+void add_lock_break_command(Command& lock, Context& context) {
   auto flags = std::make_shared<BreakFlags>();
-  CLI::App* app = lock.add_subcommand(
+  Command* app = lock.add_subcommand(
       "break", "take a lock from its holders by force; the ledger keeps who did it and why");
   app->add_option("NAME", flags->name, "name of the lock")->required();
   app->add_option("--reason", flags->reason, "why, for the ledger; to 512 bytes")

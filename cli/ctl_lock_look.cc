@@ -306,14 +306,14 @@ int check(Context& context, const LookOptions& options) {
 
 }  // namespace
 
-void add_lock_look_commands(CLI::App& lock, Context& context) {
+void add_lock_look_commands(Command& lock, Context& context) {
   auto options = std::make_shared<LookOptions>();
-  CLI::App* verb = add_verb(lock, context, options, "get", "show who holds a lock", get);
+  Command* verb = add_verb(lock, context, options, "get", "show who holds a lock", get);
   add_lock_name(*verb, options->name);
-  CLI::Option* waiters = verb->add_flag(
+  Option* waiters = verb->add_flag(
       "--waiters", options->waiters, "name the waiters too, as the shard's leader knows them");
   add_read_flags(*verb, options->read);
-  CLI::Option* at_index =
+  Option* at_index =
       verb->add_option(
               "--at-index",
               options->at_index,
@@ -333,7 +333,7 @@ void add_lock_look_commands(CLI::App& lock, Context& context) {
   verb->add_flag(
       "--waiters", options->waiters, "name the waiters too: position, session, how long they wait");
   verb->add_option("--limit", options->limit, "at most so many (default 1000)")
-      ->check(CLI::Range(1u, 1'000'000u))
+      ->in_range(1, 1'000'000)
       ->type_name("N");
   add_read_flags(*verb, options->read);
 

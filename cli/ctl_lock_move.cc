@@ -27,9 +27,9 @@ int move_lock(Context& context, const MoveFlags& flags) {
 
 }  // namespace
 
-void add_lock_move_command(CLI::App& lock, Context& context) {
+void add_lock_move_command(Command& lock, Context& context) {
   auto flags = std::make_shared<MoveFlags>();
-  CLI::App* app = lock.add_subcommand(
+  Command* app = lock.add_subcommand(
       "move", "move a lock to another shard; its holder and its queue come along");
   app->add_option("NAME", flags->name, "name of the lock")->required();
   app->add_option("--to-shard", flags->to_shard, "the shard where it is to be")

@@ -327,9 +327,9 @@ int run(Context& context, const RunOptions& options) {
 
 }  // namespace
 
-void add_lock_run_command(CLI::App& lock, Context& context) {
+void add_lock_run_command(Command& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* app = lock.add_subcommand("run", "run a command while holding a lock");
+  Command* app = lock.add_subcommand("run", "run a command while holding a lock");
   app->add_option("NAME", options->name, "name of the lock");
   app->add_option("--lock", options->more, "one of several locks, all or none; may be repeated")
       ->expected(1)

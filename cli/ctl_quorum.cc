@@ -41,10 +41,10 @@ int eval(Context& context, const QuorumText& text) {
 
 }  // namespace
 
-void add_quorum_commands(CLI::App& app, Context& context) {
+void add_quorum_commands(Command& app, Context& context) {
   auto text = std::make_shared<QuorumText>();
-  CLI::App* quorum = app.add_subcommand("quorum", "quorum arithmetic")->require_subcommand(1);
-  CLI::App* verb = quorum->add_subcommand(
+  Command* quorum = app.add_subcommand("quorum", "quorum arithmetic")->require_subcommand(1);
+  Command* verb = quorum->add_subcommand(
       "eval", "who wins with these votes, what is committed with these match indices");
   verb->add_option("--voters", text->voters, "ID[:WEIGHT],... of the only or incoming half")
       ->required()

@@ -303,26 +303,26 @@ struct Verbs {
   const char* close;
 };
 
-void add_id(CLI::App& app, SessionFlags& flags) {
+void add_id(Command& app, SessionFlags& flags) {
   app.add_option("ID", flags.id, "id of the session")->required();
 }
 
-void add_list_flags(CLI::App& app, SessionFlags& flags) {
-  CLI::Option* holding = app.add_flag("--holding", flags.holding, "only those that hold a lock");
+void add_list_flags(Command& app, SessionFlags& flags) {
+  Option* holding = app.add_flag("--holding", flags.holding, "only those that hold a lock");
   app.add_flag("--idle", flags.idle, "only those that hold none")->excludes(holding);
   app.add_option("--remaining-below", flags.below, "only those with less time left")
       ->type_name("TIME");
   app.add_flag("--count", flags.count, "only how many");
   app.add_option("--limit", flags.limit, "at most so many (default 1000)")
-      ->check(CLI::Range(1u, 10'000'000u))
+      ->in_range(1, 10'000'000)
       ->type_name("N");
 }
 
-void add_group(CLI::App& app, Context& context, const Verbs& verbs) {
+void add_group(Command& app, Context& context, const Verbs& verbs) {
   auto flags = std::make_shared<SessionFlags>();
-  CLI::App* group = app.add_subcommand(verbs.group, verbs.help);
+  Command* group = app.add_subcommand(verbs.group, verbs.help);
   group->require_subcommand(1);
-  CLI::App* verb = add_verb(
+  Command* verb = add_verb(
       *group, context, flags, verbs.open, "register a session that lives for its TTL", open);
   verb->add_option("--ttl", flags->ttl, "how long it lives unless renewed (default 10s)")
       ->type_name("TIME");
@@ -359,7 +359,7 @@ void add_group(CLI::App& app, Context& context, const Verbs& verbs) {
 
 }  // namespace
 
-void add_session_commands(CLI::App& app, Context& context) {
+void add_session_commands(Command& app, Context& context) {
   add_group(app,
             context,
             {"session", "open, renew, show, list and close sessions", "open", "show", "close"});

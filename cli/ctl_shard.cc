@@ -115,19 +115,19 @@ int show_shard(Context& context, const ShardOptions& options) {
 
 }  // namespace
 
-void add_shard_commands(CLI::App& app, Context& context) {
+void add_shard_commands(Command& app, Context& context) {
   auto options = std::make_shared<ShardOptions>();
-  CLI::App* shard = app.add_subcommand("shard", "look at shards")->require_subcommand(1);
-  CLI::App* ls = shard->add_subcommand("ls", "list the replicas of one node");
+  Command* shard = app.add_subcommand("shard", "look at shards")->require_subcommand(1);
+  Command* ls = shard->add_subcommand("ls", "list the replicas of one node");
   ls->add_option("--node", options->node, "which node to ask")->type_name("ID");
   ls->add_option("--first", options->first, "first shard")->type_name("SHARD");
   ls->add_option("--limit", options->limit, "how many (default 20)")
-      ->check(CLI::Range(1u, 2048u))
+      ->in_range(1, 2048)
       ->type_name("N");
   ls->callback([&context, options] {
     context.choose([options](Context& chosen) { return list_shards(chosen, *options); });
   });
-  CLI::App* show = shard->add_subcommand("show", "show all replicas of a shard");
+  Command* show = shard->add_subcommand("show", "show all replicas of a shard");
   show->add_option("SHARD", options->shard, "number of the shard")->required();
   show->add_option("--node", options->node, "ask only this node")->type_name("ID");
   show->callback([&context, options] {

@@ -174,9 +174,9 @@ int save(Context& context, const SaveText& text) {
   return 0;
 }
 
-void add_save_command(CLI::App& snapshot, Context& context) {
+void add_save_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<SaveText>();
-  CLI::App* verb = snapshot.add_subcommand(
+  Command* verb = snapshot.add_subcommand(
       "save",
       "save what a node holds, every shard at an applied index, into a file; FILE is written as "
       "FILE.part and gets its name when it is whole, checked and durable; --timeout bounds each "
@@ -214,9 +214,9 @@ int inspect(Context& context, const InspectText& text) {
   return 0;
 }
 
-void add_inspect_command(CLI::App& snapshot, Context& context) {
+void add_inspect_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<InspectText>();
-  CLI::App* verb = snapshot.add_subcommand(
+  Command* verb = snapshot.add_subcommand(
       "inspect",
       "check a snapshot file, hash and content, and say what is in it; exit 1 with GC8301 to "
       "GC8306 when it is not whole, damaged (and where), newer, or no snapshot");
@@ -287,9 +287,9 @@ int restore(Context& context, const RestoreText& text) {
   return 0;
 }
 
-void add_restore_command(CLI::App& snapshot, Context& context) {
+void add_restore_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<RestoreText>();
-  CLI::App* verb = snapshot.add_subcommand(
+  Command* verb = snapshot.add_subcommand(
       "restore",
       "make the data directory of one node of a new cluster; run it for every node, with the same "
       "file and options but --node and --data-dir, then start gcoordd as it says");
@@ -304,7 +304,7 @@ void add_restore_command(CLI::App& snapshot, Context& context) {
       ->required()
       ->delimiter(',')
       ->type_name("ID,...");
-  CLI::Option* cluster = verb->add_option(
+  Option* cluster = verb->add_option(
       "--cluster-id",
       text->cluster,
       "number of the new cluster (default: made of the file's hash and these options, so that "
@@ -324,7 +324,7 @@ void add_restore_command(CLI::App& snapshot, Context& context) {
   verb->add_option("--sessions",
                    text->sessions,
                    "keep: sessions hold their locks, their TTLs run anew; drop: all locks are free")
-      ->check(CLI::IsMember({"keep", "drop"}))
+      ->one_of({"keep", "drop"})
       ->type_name("keep|drop");
   verb->callback([&context, text] {
     context.choose([text](Context& chosen) { return restore(chosen, *text); });
@@ -333,8 +333,8 @@ void add_restore_command(CLI::App& snapshot, Context& context) {
 
 }  // namespace
 
-void add_snapshot_commands(CLI::App& app, Context& context) {
-  CLI::App* snapshot = app.add_subcommand("snapshot", "back up and restore a cluster");
+void add_snapshot_commands(Command& app, Context& context) {
+  Command* snapshot = app.add_subcommand("snapshot", "back up and restore a cluster");
   snapshot->require_subcommand(1);
   add_save_command(*snapshot, context);
   add_inspect_command(*snapshot, context);

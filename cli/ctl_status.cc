@@ -215,7 +215,7 @@ int show_status(Context& context) {
 
 }  // namespace
 
-void add_status_commands(CLI::App& app, Context& context) {
+void add_status_commands(Command& app, Context& context) {
   app.add_subcommand("status", "show every node of the cluster")->callback([&context] {
     context.choose(show_status);
   });

@@ -236,9 +236,9 @@ int top(Context& context, const TopFlags& flags) {
 
 }  // namespace
 
-void add_top_command(CLI::App& app, Context& context) {
+void add_top_command(Command& app, Context& context) {
   auto flags = std::make_shared<TopFlags>();
-  CLI::App* verb =
+  Command* verb =
       app.add_subcommand("top", "a live view: nodes, leaders, rates, the names that change most");
   verb->add_option("--interval", flags->interval, "between two views (default 2s)")
       ->type_name("TIME");

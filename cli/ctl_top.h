@@ -5,6 +5,6 @@
 
 namespace gcoord::cli {
 
-void add_top_command(CLI::App& app, Context& context);
+void add_top_command(Command& app, Context& context);
 
 }  // namespace gcoord::cli

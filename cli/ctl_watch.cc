@@ -255,9 +255,9 @@ int observe(Context& context, const ObserveFlags& flags) {
 
 }  // namespace
 
-void add_watch_command(CLI::App& app, Context& context) {
+void add_watch_command(Command& app, Context& context) {
   auto flags = std::make_shared<WatchFlags>();
-  CLI::App* verb = app.add_subcommand(
+  Command* verb = app.add_subcommand(
       "watch", "print what happens to names, a line per event, until a signal comes");
   verb->add_option("NAME", flags->name, "name of a lock or of an election");
   verb->add_option("--prefix", flags->prefix, "all names that begin so; '' for all")
@@ -273,16 +273,16 @@ void add_watch_command(CLI::App& app, Context& context) {
   verb->add_option("--wait-for",
                    flags->wait_for,
                    "wait until NAME is free, held, or changes, at most for --timeout; exit 1 then")
-      ->check(CLI::IsMember({"free", "held", "change"}))
+      ->one_of({"free", "held", "change"})
       ->type_name("WHAT");
   verb->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return watch(chosen, *flags); });
   });
 }
 
-void add_elect_observe_command(CLI::App& elect, Context& context) {
+void add_elect_observe_command(Command& elect, Context& context) {
   auto flags = std::make_shared<ObserveFlags>();
-  CLI::App* verb =
+  Command* verb =
       elect.add_subcommand("observe", "print who leads, a line per leader, until a signal comes");
   verb->add_option("NAME", flags->name, "name of the election, which is a lock's")->required();
   verb->add_option("--count", flags->count, "exit after so many leaders")->type_name("N");

@@ -5,7 +5,6 @@
 #include "server/version.h"
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -23,50 +22,23 @@ constexpr const char* kFooter =
     "Environment: an option that is not given is read from GCOORD_<NAME>: --endpoints from\n"
     "GCOORD_ENDPOINTS (host:port,host:port,...; else 127.0.0.1:7400), --ttl from GCOORD_TTL.";
 
-void add_globals(CLI::App& app, Globals& globals) {
+void add_globals(Command& app, Globals& globals) {
   app.add_option("--endpoints", globals.endpoints, "client ports of the cluster, comma-separated")
       ->type_name("HOST:PORT,...");
   app.add_option("-o,--output", globals.output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->one_of({"table", "json"})
       ->type_name("FORMAT");
   app.add_option("--timeout", globals.timeout, "how long a request may take (default 5s)")
       ->type_name("TIME");
 }
 
-void add_version_command(CLI::App& app, Context& context) {
+void add_version_command(Command& app, Context& context) {
   app.add_subcommand("version", "print the version")->callback([&context] {
     context.choose([](Context& chosen) {
       chosen.output().print_facts(Json{{"gcoordctl", server::kVersion}});
       return 0;
     });
   });
-}
-
-// Subcommands pass what they do not know to their parents, so that -o json may stand anywhere.
-void fall_through(CLI::App& app) {
-  for (CLI::App* each : app.get_subcommands({})) {
-    each->fallthrough();
-    fall_through(*each);
-  }
-}
-
-// --some-name is also read from GCOORD_SOME_NAME, unless it stands on the command line. Not so what
-// excludes another option: a variable must not forbid what the user typed.
-void read_environment(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_lnames().empty() || option == app.get_help_ptr() ||
-        !option->get_excludes().empty()) {
-      continue;
-    }
-    std::string variable = "GCOORD_" + option->get_lnames().front();
-    std::ranges::transform(variable, variable.begin(), [](char letter) {
-      return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
-    });
-    option->envname(variable);
-  }
-  for (CLI::App* each : app.get_subcommands({})) {
-    read_environment(*each);
-  }
 }
 
 // Whether the word behind an option that stands before a verb is its value: all have one, unless
@@ -77,29 +49,9 @@ bool takes_next(const std::string& option) {
   return !joined && option != "-h" && option != "--help";
 }
 
-// Ids, tokens and counts have no sign; the parser would take -1 for the highest number of all.
-void refuse_signs(CLI::App& app) {
-  const CLI::Validator unsigned_number(
-      [](const std::string& text) {
-        return text.starts_with('-') ? text + " is below zero" : std::string{};
-      },
-      "");
-  for (CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    const bool number = type == "T" || type == "S" || type == "E" || type == "ID" ||
-                        type.starts_with("N") || type.starts_with("UINT");
-    if (number && !type.starts_with("NAME")) {
-      option->check(unsigned_number);
-    }
-  }
-  for (CLI::App* each : app.get_subcommands({})) {
-    refuse_signs(*each);
-  }
-}
-
 // The verb is missing, or there is none of that name: which there are.
-Status no_such_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
-  const CLI::App* group = &app;
+Status no_such_verb(const Command& app, const std::vector<std::string>& arguments) {
+  const Command* group = &app;
   std::string unknown;
   for (std::size_t at = 0; at < arguments.size(); ++at) {
     const std::string& word = arguments[at];
@@ -107,9 +59,9 @@ Status no_such_verb(const CLI::App& app, const std::vector<std::string>& argumen
       at += takes_next(word) ? 1 : 0;
       continue;
     }
-    const auto verbs = group->get_subcommands({});
+    const auto verbs = group->subcommands();
     const auto next = std::ranges::find_if(
-        verbs, [&word](const CLI::App* each) { return each->check_name(word); });
+        verbs, [&word](const Command* each) { return each->check_name(word); });
     if (next != verbs.end()) {
       group = *next;
     } else {
@@ -118,14 +70,13 @@ Status no_such_verb(const CLI::App& app, const std::vector<std::string>& argumen
     }
   }
   std::string verbs;
-  for (const CLI::App* each : group->get_subcommands({})) {
-    verbs += (verbs.empty() ? "" : ", ") + each->get_name();
+  for (const Command* each : group->subcommands()) {
+    verbs += (verbs.empty() ? "" : ", ") + each->name();
   }
-  return unknown.empty()
-             ? rpc::make_error(rpc::ErrorCode::OptionMissing,
-                               "a verb of " + group->get_name() + ": " + verbs)
-             : rpc::make_error(rpc::ErrorCode::CommandUnknown,
-                               "'" + unknown + "'; " + group->get_name() + " has " + verbs);
+  return unknown.empty() ? rpc::make_error(rpc::ErrorCode::OptionMissing,
+                                           "a verb of " + group->name() + ": " + verbs)
+                         : rpc::make_error(rpc::ErrorCode::CommandUnknown,
+                                           "'" + unknown + "'; " + group->name() + " has " + verbs);
 }
 
 bool wants_json(const std::vector<std::string>& arguments) {
@@ -168,7 +119,8 @@ std::vector<std::string> cut_child_command(std::vector<std::string>& arguments) 
 
 int main_of(std::vector<std::string> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"gcoordctl: talk to a gcoord cluster", "gcoordctl"};
+  CommandLine line("gcoordctl: talk to a gcoord cluster", "gcoordctl");
+  Command& app = line.program();
   app.footer(kFooter);
   app.require_subcommand(1);
   Context context;
@@ -187,20 +139,17 @@ int main_of(std::vector<std::string> arguments) {
   add_bench_commands(app, context);
   add_version_command(app, context);
   add_completion_command(app, context);
-  fall_through(app);
-  read_environment(app);
-  refuse_signs(app);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  line.settle();
+  const ParseOutcome outcome = line.parse(arguments);
+  if (outcome == ParseOutcome::Helped) {
+    return 0;
+  }
+  if (outcome == ParseOutcome::Refused) {
     const Output output(wants_json(arguments) ? Format::JsonLines : Format::Tables);
-    if (std::string_view{error.what()} == "A subcommand is required") {
+    if (line.error() == "A subcommand is required") {
       return output.fail(no_such_verb(app, arguments));
     }
-    return output.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, error.what()));
+    return output.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, line.error()));
   }
   return context.run();
 }

@@ -8,17 +8,17 @@
 
 namespace gcoord::cli {
 
-void add_ledger_flag(CLI::App& verb, LedgerFlags& flags) {
+void add_ledger_flag(Command& verb, LedgerFlags& flags) {
   verb.add_option("--ledger", flags.ledger, "the ledger's port of a node, or an export's directory")
       ->required()
       ->type_name("http://HOST:PORT|DIR");
 }
 
-void add_shard_flag(CLI::App& verb, LedgerFlags& flags, const char* meaning) {
+void add_shard_flag(Command& verb, LedgerFlags& flags, const char* meaning) {
   verb.add_option("--shard", flags.shard, meaning)->type_name("N");
 }
 
-void add_key_flags(CLI::App& verb, LedgerFlags& flags) {
+void add_key_flags(Command& verb, LedgerFlags& flags) {
   verb.add_option("--key",
                   flags.keys,
                   "a node's verifier key (ledger keys prints them); give it once for each node")

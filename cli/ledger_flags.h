@@ -21,9 +21,9 @@ struct LedgerFlags {
   std::size_t quorum = 0;  // 0: a majority of the keys.
 };
 
-void add_ledger_flag(CLI::App& verb, LedgerFlags& flags);
-void add_shard_flag(CLI::App& verb, LedgerFlags& flags, const char* meaning);
-void add_key_flags(CLI::App& verb, LedgerFlags& flags);
+void add_ledger_flag(Command& verb, LedgerFlags& flags);
+void add_shard_flag(Command& verb, LedgerFlags& flags, const char* meaning);
+void add_key_flags(Command& verb, LedgerFlags& flags);
 
 LedgerPlace place_of(const Context& context, const LedgerFlags& flags);
 
@@ -41,9 +41,9 @@ std::string trust_text(const ProofTrust& trust);
 Result<std::string> read_input(const std::string& file, std::size_t bytes_max);
 
 // One per file of verbs.
-void add_ledger_verify(CLI::App& ledger, Context& context);
-void add_ledger_read_verbs(CLI::App& ledger, Context& context);
-void add_ledger_copy_verbs(CLI::App& ledger, Context& context);
-void add_ledger_prune(CLI::App& ledger, Context& context);
+void add_ledger_verify(Command& ledger, Context& context);
+void add_ledger_read_verbs(Command& ledger, Context& context);
+void add_ledger_copy_verbs(Command& ledger, Context& context);
+void add_ledger_prune(Command& ledger, Context& context);
 
 }  // namespace gcoord::cli

@@ -2,19 +2,18 @@
 
 namespace gcoord::cli {
 
-void add_lock_name(CLI::App& app, std::string& name) {
+void add_lock_name(Command& app, std::string& name) {
   app.add_option("NAME", name, "name of the lock")->required();
 }
 
-void add_lock_token(CLI::App& app, std::uint64_t& token) {
+void add_lock_token(Command& app, std::uint64_t& token) {
   app.add_option("--token", token, "fencing token that the acquire printed")
       ->required()
       ->type_name("T");
 }
 
-void add_wait_flags(CLI::App& app, WaitFlags& flags) {
-  CLI::Option* wait =
-      app.add_option("--wait", flags.wait, "give up after this time")->type_name("TIME");
+void add_wait_flags(Command& app, WaitFlags& flags) {
+  Option* wait = app.add_option("--wait", flags.wait, "give up after this time")->type_name("TIME");
   app.add_flag("--try", flags.try_only, "do not wait")->excludes(wait);
 }
 

@@ -10,8 +10,8 @@
 
 namespace gcoord::cli {
 
-void add_lock_name(CLI::App& app, std::string& name);
-void add_lock_token(CLI::App& app, std::uint64_t& token);
+void add_lock_name(Command& app, std::string& name);
+void add_lock_token(Command& app, std::uint64_t& token);
 
 // How long to wait for what somebody else has.
 struct WaitFlags {
@@ -19,7 +19,7 @@ struct WaitFlags {
   bool try_only = false;
 };
 
-void add_wait_flags(CLI::App& app, WaitFlags& flags);
+void add_wait_flags(Command& app, WaitFlags& flags);
 
 // 0 with --try, client::kForever without either; prints the error when --wait cannot be read.
 std::optional<std::chrono::milliseconds> wait_of(Context& context, const WaitFlags& flags);

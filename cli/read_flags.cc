@@ -42,12 +42,11 @@ bool parse_positions(const std::string& text, std::vector<client::Position>& pos
 
 }  // namespace
 
-void add_read_flags(CLI::App& app, ReadFlags& flags) {
+void add_read_flags(Command& app, ReadFlags& flags) {
   app.add_option("--consistency",
                  flags.consistency,
                  "linearizable, lease (default), serializable, bounded or monotonic")
-      ->check(CLI::IsMember(std::vector<std::string>{
-          "linearizable", "lease", "serializable", "bounded", "monotonic"}))
+      ->one_of({"linearizable", "lease", "serializable", "bounded", "monotonic"})
       ->type_name("HOW");
   app.add_option("--max-staleness",
                  flags.max_staleness,

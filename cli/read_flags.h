@@ -22,7 +22,7 @@ struct ReadFlags {
   }
 };
 
-void add_read_flags(CLI::App& app, ReadFlags& flags);
+void add_read_flags(Command& app, ReadFlags& flags);
 
 // What the flags say; prints the error when they make no sense.
 std::optional<client::ReadOptions> read_options(Context& context, const ReadFlags& flags);

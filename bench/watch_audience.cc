@@ -1,5 +1,6 @@
 #include "bench/watch_audience.h"
 
+#include "client/asio.h"
 #include "client/connection.h"
 #include "gcoord/clock.h"
 #include "rpc/hello.h"

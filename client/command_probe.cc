@@ -2,6 +2,7 @@
 //
 // Nothing here waits: not for the shell to begin, and not for what was killed to be dead. A run
 // that is broken off lives on until its end is told, and is reaped then.
+#include "client/asio.h"
 #include "client/health_probe.h"
 #include "common/child_process.h"
 

@@ -1,5 +1,6 @@
 #include "client/connection.h"
 
+#include "client/asio.h"
 #include "client/host_port.h"
 #include "common/assert.h"
 
@@ -8,6 +9,26 @@
 #include <utility>
 
 namespace gcoord::client {
+
+struct Connection::Wire {
+  using Endpoints = asio::ip::tcp::resolver::results_type;
+
+  explicit Wire(asio::io_context& context) : resolver(context), socket(context) {}
+
+  void open(const std::shared_ptr<Connection>& self, const Endpoints& endpoints) {
+    asio::async_connect(socket, endpoints, [self](const std::error_code& error, const auto&) {
+      self->on_open(error);
+    });
+  }
+
+  asio::ip::tcp::resolver resolver;
+  asio::ip::tcp::socket socket;
+};
+
+Connection::Connection(asio::io_context& context, Clock& clock)
+    : clock_(clock), wire_(std::make_unique<Wire>(context)) {}
+
+Connection::~Connection() = default;
 
 void Connection::connect(const std::string& address, Events events) {
   events_ = std::move(events);
@@ -21,28 +42,22 @@ void Connection::connect(const std::string& address, Events events) {
   const auto numeric = asio::ip::make_address(target.host, error);
   if (!error) {
     const asio::ip::tcp::endpoint endpoint{numeric, port};
-    return open(asio::ip::tcp::resolver::results_type::create(endpoint, target.host, target.port));
+    return wire_->open(shared_from_this(),
+                       Wire::Endpoints::create(endpoint, target.host, target.port));
   }
-  resolver_.async_resolve(
+  wire_->resolver.async_resolve(
       target.host,
       target.port,
       [self = shared_from_this()](const asio::error_code& failed, const auto& endpoints) {
         if (failed) {
           self->close("cannot be resolved: " + failed.message());
         } else if (!self->closed_) {
-          self->open(endpoints);
+          self->wire_->open(self, endpoints);
         }
       });
 }
 
-void Connection::open(const asio::ip::tcp::resolver::results_type& endpoints) {
-  asio::async_connect(
-      socket_, endpoints, [self = shared_from_this()](const asio::error_code& error, const auto&) {
-        self->on_open(error);
-      });
-}
-
-void Connection::on_open(const asio::error_code& error) {
+void Connection::on_open(const std::error_code& error) {
   if (closed_) {
     return;
   }
@@ -52,7 +67,7 @@ void Connection::on_open(const asio::error_code& error) {
   open_ = true;
   asio::error_code ignored;
   // Batching is done here, so the kernel's own delays would only add latency.
-  socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);
+  wire_->socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
   events_.on_connected();
   flush();
   read();
@@ -83,7 +98,7 @@ void Connection::write() {
   writing_ = true;
   writing_bytes_.clear();
   writing_bytes_.swap(queued_);
-  asio::async_write(socket_,
+  asio::async_write(wire_->socket,
                     asio::buffer(writing_bytes_),
                     [self = shared_from_this()](const asio::error_code& error, std::size_t) {
                       self->writing_ = false;
@@ -96,7 +111,7 @@ void Connection::write() {
 
 void Connection::read() {
   const auto room = decoder_.writable();
-  socket_.async_read_some(
+  wire_->socket.async_read_some(
       asio::buffer(room.data(), room.size()),
       [self = shared_from_this()](const asio::error_code& error, std::size_t byte_count) {
         if (error) {
@@ -146,7 +161,7 @@ void Connection::close(const std::string& reason) {
   }
   shut();
   // Later, because the caller may be in the middle of a walk over connections or operations.
-  asio::post(socket_.get_executor(), [self = shared_from_this(), reason] {
+  asio::post(wire_->socket.get_executor(), [self = shared_from_this(), reason] {
     if (!self->abandoned_) {
       self->events_.on_closed(reason);
     }
@@ -162,8 +177,8 @@ void Connection::abandon() {
 void Connection::shut() {
   closed_ = true;
   asio::error_code ignored;
-  resolver_.cancel();
-  socket_.close(ignored);
+  wire_->resolver.cancel();
+  wire_->socket.close(ignored);
 }
 
 }  // namespace gcoord::client

@@ -6,7 +6,6 @@
 // into the connection, except on_reply, which must not destroy it.
 #pragma once
 
-#include "client/asio.h"
 #include "gcoord/clock.h"
 #include "rpc/frame.h"
 
@@ -16,7 +15,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
+
+namespace asio {
+class io_context;
+}
 
 namespace gcoord::client {
 
@@ -33,8 +37,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<void(const std::string&)> on_closed;
   };
 
-  Connection(asio::io_context& context, Clock& clock)
-      : clock_(clock), resolver_(context), socket_(context) {}
+  Connection(asio::io_context& context, Clock& clock);
+  ~Connection();
 
   // "host:port". Numeric addresses are not looked up.
   void connect(const std::string& address, Events events);
@@ -58,8 +62,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t frames_sent() const { return frames_sent_; }
 
  private:
-  void open(const asio::ip::tcp::resolver::results_type& endpoints);
-  void on_open(const asio::error_code& error);
+  struct Wire;  // Resolver and socket: asio's headers are dear, and most files need neither.
+
+  void on_open(const std::error_code& error);
   void read();
   void on_read(std::size_t byte_count);
   bool deliver_frames();
@@ -67,8 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void shut();
 
   Clock& clock_;
-  asio::ip::tcp::resolver resolver_;
-  asio::ip::tcp::socket socket_;
+  std::unique_ptr<Wire> wire_;
   Events events_;
   rpc::FrameDecoder decoder_{rpc::FrameDirection::Replies};
   rpc::FrameBuilder builder_{rpc::FrameDirection::Requests};

@@ -1,5 +1,6 @@
 #include "client/core.h"
 
+#include "client/asio.h"
 #include "client/failure.h"
 #include "common/assert.h"
 
@@ -26,17 +27,27 @@ ClientOptions completed(ClientOptions options) {
 
 }  // namespace
 
+struct Core::Loop {
+  asio::io_context context{1};
+  asio::steady_timer drain_timer{context};
+};
+
 Core::Core(ClientOptions options)
     : options_(completed(std::move(options))),
-      nodes_(context_, options_, node_events()),
+      loop_(std::make_unique<Loop>()),
+      nodes_(loop_->context, options_, node_events()),
       dispatcher_(options_,
                   nodes_,
                   [this](const std::shared_ptr<SessionRecord>& session) { keeper_.lose(session); }),
       keeper_(options_, nodes_, dispatcher_),
-      timer_(context_, *options_.clock, [this] { settle(); }) {}
+      timer_(loop_->context, *options_.clock, [this] { settle(); }) {}
 
 Core::~Core() {
   stop();
+}
+
+asio::io_context& Core::context() {
+  return loop_->context;
 }
 
 NodeSet::Events Core::node_events() {
@@ -80,8 +91,8 @@ void Core::start(StatusCallback on_connected) {
 
 void Core::run() {
   thread_id_.store(std::this_thread::get_id());
-  const auto work = asio::make_work_guard(context_);
-  context_.run();
+  const auto work = asio::make_work_guard(loop_->context);
+  loop_->context.run();
   refuse_late_comers();
 }
 
@@ -106,14 +117,14 @@ void Core::begin_stop() {
   }
   dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
   end_waits();
-  drain_timer_.expires_after(kDrainTime);
-  drain_timer_.async_wait([this](const asio::error_code&) { context_.stop(); });
+  loop_->drain_timer.expires_after(kDrainTime);
+  loop_->drain_timer.async_wait([this](const asio::error_code&) { loop_->context.stop(); });
 }
 
 void Core::end_if_drained() {
   const bool nobody_answers = nodes_.ready_count() == 0;
   if (stopping_ && (nobody_answers || dispatcher_.outstanding_count() == 0)) {
-    context_.stop();
+    loop_->context.stop();
   }
 }
 
@@ -169,7 +180,7 @@ bool Core::post(std::function<void()> command) {
 void Core::wake_thread() {
   if (!mailbox_woken_) {
     mailbox_woken_ = true;
-    asio::post(context_, [this] { drain_mailbox(); });
+    asio::post(loop_->context, [this] { drain_mailbox(); });
   }
 }
 

@@ -8,7 +8,6 @@
 // submitted operation fails at once with ErrorCode::ClientClosed, on the caller's thread.
 #pragma once
 
-#include "client/asio.h"
 #include "client/dispatcher.h"
 #include "client/node_set.h"
 #include "client/operation.h"
@@ -27,6 +26,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+namespace asio {
+class io_context;
+}
 
 namespace gcoord::client {
 
@@ -96,9 +99,12 @@ class Core : public std::enable_shared_from_this<Core> {
 
   SessionKeeper& keeper() { return keeper_; }
 
-  asio::io_context& context() { return context_; }
+  asio::io_context& context();
 
  private:
+  struct Loop;  // asio's part: its headers are dear, and nearly every file of the client sees this
+                // one.
+
   struct ReadyWait {
     WaitFor what{};
     bool give_up_early = false;  // When every endpoint has failed once.
@@ -131,12 +137,11 @@ class Core : public std::enable_shared_from_this<Core> {
   void refuse_late_comers();
 
   ClientOptions options_;
-  asio::io_context context_{1};
+  std::unique_ptr<Loop> loop_;
   NodeSet nodes_;
   Dispatcher dispatcher_;
   SessionKeeper keeper_;
   WakeTimer timer_;
-  asio::steady_timer drain_timer_{context_};
   std::vector<ReadyWait> waits_;
   std::vector<Alarm> alarms_;
   std::vector<LastCall> last_calls_;

@@ -6,12 +6,15 @@
 // watches the time.
 #pragma once
 
-#include "client/asio.h"
 #include "gcoord/health.h"
 
 #include <functional>
 #include <memory>
 #include <string>
+
+namespace asio {
+class io_context;
+}
 
 namespace gcoord::client {
 

@@ -1,4 +1,5 @@
 // Health checks over TCP: a connection, or a GET and the first line of its answer (RFC 9112).
+#include "client/asio.h"
 #include "client/health_probe.h"
 #include "client/health_target.h"
 

@@ -1,5 +1,6 @@
 #include "client/wake_timer.h"
 
+#include "client/asio.h"
 #include "common/assert.h"
 
 #include <sys/timerfd.h>
@@ -24,10 +25,18 @@ constexpr TimePoint kDelayMax = std::chrono::hours{24};
 
 }  // namespace
 
+struct WakeTimer::Descriptor : asio::posix::stream_descriptor {
+  using asio::posix::stream_descriptor::stream_descriptor;
+};
+
 WakeTimer::WakeTimer(asio::io_context& context, Clock& clock, std::function<void()> wake)
-    : clock_(clock), wake_(std::move(wake)), timer_(context, open_timer()) {
+    : clock_(clock),
+      wake_(std::move(wake)),
+      timer_(std::make_unique<Descriptor>(context, open_timer())) {
   wait();
 }
+
+WakeTimer::~WakeTimer() = default;
 
 void WakeTimer::wake_at(TimePoint moment) {
   // An alarm that is set for an earlier moment will do: it looks again then.
@@ -43,17 +52,17 @@ void WakeTimer::arm(TimePoint delay) {
   itimerspec alarm{};
   alarm.it_value.tv_sec = nanoseconds / kPerSecond;
   alarm.it_value.tv_nsec = nanoseconds % kPerSecond;
-  timerfd_settime(timer_.native_handle(), 0, &alarm, nullptr);
+  timerfd_settime(timer_->native_handle(), 0, &alarm, nullptr);
 }
 
 void WakeTimer::wait() {
-  timer_.async_wait(
+  timer_->async_wait(
       asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
         if (error) {
           return;  // Stopped.
         }
         std::uint64_t expirations = 0;
-        static_cast<void>(!read(timer_.native_handle(), &expirations, sizeof(expirations)));
+        static_cast<void>(!read(timer_->native_handle(), &expirations, sizeof(expirations)));
         armed_for_ = TimePoint::max();
         wait();
         wake_();
@@ -62,7 +71,7 @@ void WakeTimer::wait() {
 
 void WakeTimer::stop() {
   asio::error_code ignored;
-  timer_.close(ignored);
+  timer_->close(ignored);
 }
 
 }  // namespace gcoord::client

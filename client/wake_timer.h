@@ -3,10 +3,14 @@
 // clock that is moved by hand wakes it by Clock::notify_moves. One thread.
 #pragma once
 
-#include "client/asio.h"
 #include "gcoord/clock.h"
 
 #include <functional>
+#include <memory>
+
+namespace asio {
+class io_context;
+}
 
 namespace gcoord::client {
 
@@ -14,6 +18,7 @@ class WakeTimer {
  public:
   // wake runs on the thread of the io_context, not inside a call of this class.
   WakeTimer(asio::io_context& context, Clock& clock, std::function<void()> wake);
+  ~WakeTimer();
 
   // At this moment or before it; earlier calls for later moments are forgotten.
   void wake_at(TimePoint moment);
@@ -21,12 +26,14 @@ class WakeTimer {
   void stop();
 
  private:
+  struct Descriptor;  // Of the timer; asio's headers are dear.
+
   void wait();
   void arm(TimePoint delay);
 
   Clock& clock_;
   std::function<void()> wake_;
-  asio::posix::stream_descriptor timer_;
+  std::unique_ptr<Descriptor> timer_;
   TimePoint armed_for_ = TimePoint::max();
 };
 

@@ -1,5 +1,6 @@
 #include "client/watch_feed.h"
 
+#include "client/asio.h"
 #include "client/failure.h"
 #include "common/assert.h"
 #include "common/name_hash.h"
@@ -45,8 +46,15 @@ bool may_go_elsewhere(const rpc::ReplySlot& slot) {
 
 }  // namespace
 
+struct WatchFeed::Loop {
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  asio::steady_timer timer{context};
+};
+
 WatchFeed::WatchFeed(ClientOptions options, std::vector<std::string> addresses)
     : options_(std::move(options)),
+      loop_(std::make_unique<Loop>()),
       backoff_({.min = options_.backoff_min, .max = options_.backoff_max, .seed = options_.seed}),
       addresses_(std::move(addresses)),
       cluster_(options_.cluster_id) {
@@ -60,7 +68,7 @@ WatchFeed::~WatchFeed() {
 }
 
 void WatchFeed::start() {
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] { loop_->context.run(); });
   post([this] {
     connect();
     arm();
@@ -73,7 +81,7 @@ void WatchFeed::stop() {
   }
   post([this] {
     stopped_ = true;
-    timer_.cancel();
+    loop_->timer.cancel();
     if (connection_ != nullptr) {
       connection_->abandon();
       connection_.reset();
@@ -83,13 +91,13 @@ void WatchFeed::stop() {
     }
     entries_.clear();
     streams_.clear();
-    context_.stop();
+    loop_->context.stop();
   });
   thread_.join();
 }
 
 void WatchFeed::post(std::function<void()> work) {
-  asio::post(context_, std::move(work));
+  asio::post(loop_->context, std::move(work));
 }
 
 void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
@@ -145,7 +153,7 @@ void WatchFeed::fail(std::uint64_t number, const Status& status, Revision first)
 void WatchFeed::connect() {
   phase_ = Phase::Connecting;
   give_up_at_ = options_.clock->now() + TimePoint{options_.connect_timeout};
-  connection_ = std::make_shared<Connection>(context_, *options_.clock);
+  connection_ = std::make_shared<Connection>(loop_->context, *options_.clock);
   Connection::Events events;
   events.on_connected = [this] {
     rpc::RequestSlot hello;
@@ -399,8 +407,8 @@ void WatchFeed::on_compacted(std::uint64_t id, const rpc::ReplySlot& slot) {
 }
 
 void WatchFeed::arm() {
-  timer_.expires_after(kLook);
-  timer_.async_wait([this](const asio::error_code& error) {
+  loop_->timer.expires_after(kLook);
+  loop_->timer.async_wait([this](const asio::error_code& error) {
     if (!error && !stopped_) {
       tick();
       arm();

@@ -9,7 +9,6 @@
 // the thread; every watch then fails with GC4010.
 #pragma once
 
-#include "client/asio.h"
 #include "client/backoff.h"
 #include "client/connection.h"
 #include "client/watch_state.h"
@@ -48,6 +47,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   std::uint64_t reconnects() const { return reconnects_.load(); }
 
  private:
+  struct Loop;  // asio's part, whose headers are dear.
+
   enum class Phase : std::uint8_t { Resting, Connecting, Ready };
 
   // Some of the shards of a watch: what one WatchOpen is for.
@@ -87,9 +88,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   Stream* find(std::uint64_t request_id, std::uint64_t& number);
 
   ClientOptions options_;
-  asio::io_context context_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
-  asio::steady_timer timer_{context_};
+  std::unique_ptr<Loop> loop_;
   Backoff backoff_;
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;  // Of addresses_.

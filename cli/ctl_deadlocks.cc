@@ -11,7 +11,7 @@ namespace {
 
 std::string text_of(const Json& row, const char* field) {
   const Json value = row.value(field, Json{});
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.text() : value.dump();
 }
 
 // A row for each wait of a circle, in order.
@@ -50,7 +50,7 @@ int deadlocks(Context& context) {
       unreachable.push_back({{"node", node.node_id}, {"error", report.status().message()}});
       continue;
     }
-    const Json json = Json::parse(report.value(), nullptr, false);
+    const Json json = Json::parse(report.value());
     for (const Json& deadlock : json.value("deadlocks", Json::array())) {
       found.push_back(deadlock);
       add_rows(table, deadlock);

@@ -18,7 +18,7 @@ struct ShardOptions {
 
 std::string text_of(const Json& row, const char* field) {
   const Json value = row.value(field, Json{});
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.text() : value.dump();
 }
 
 void add_row(Table& table, const Json& row, const std::string& node) {
@@ -65,7 +65,7 @@ int list_shards(Context& context, const ShardOptions& options) {
   if (!listed.ok()) {
     return context.fail(*client, listed.status());
   }
-  const Json json = Json::parse(listed.value(), nullptr, false);
+  const Json json = Json::parse(listed.value());
   Table table = empty_table();
   for (const Json& row : json.value("rows", Json::array())) {
     add_row(table, row, std::to_string(node));
@@ -103,7 +103,7 @@ int show_shard(Context& context, const ShardOptions& options) {
       add_silent_row(table, options.shard, unreachable.back());
       continue;
     }
-    replicas.push_back(Json::parse(shown.value(), nullptr, false));
+    replicas.push_back(Json::parse(shown.value()));
     add_row(table, replicas.back(), std::to_string(node.node_id));
   }
   const Json json = {

@@ -20,7 +20,7 @@ std::string text_of(const Json& node, const char* field) {
   if (!node.contains(field)) {
     return "-";
   }
-  return node[field].is_string() ? node[field].get<std::string>() : node[field].dump();
+  return node[field].is_string() ? node[field].text() : node[field].dump();
 }
 
 Json describe(client::Client& client, const client::NodeView& node) {
@@ -36,7 +36,7 @@ Json describe(client::Client& client, const client::NodeView& node) {
     json["error"] = status.status().to_string();
     return json;
   }
-  const Json told = Json::parse(status.value(), nullptr, false);
+  const Json told = Json::parse(status.value());
   if (told.is_object()) {
     json.update(told);
   }

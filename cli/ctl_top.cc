@@ -47,7 +47,7 @@ struct NodeLook {
 std::uint64_t number_of(const Json& json, const char* group, const char* field) {
   const Json inner = json.is_object() ? json.value(group, Json::object()) : Json::object();
   const Json value = inner.value(field, Json{"0"});
-  return value.is_string() ? std::strtoull(value.get<std::string>().c_str(), nullptr, 10) : 0;
+  return value.is_string() ? std::strtoull(value.text().c_str(), nullptr, 10) : 0;
 }
 
 std::string text_of(const NodeLook& look, const char* field) {
@@ -55,7 +55,7 @@ std::string text_of(const NodeLook& look, const char* field) {
     return "-";
   }
   const Json& value = look.told[field];
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.text() : value.dump();
 }
 
 std::string rate_text(double rate) {
@@ -115,7 +115,7 @@ class Top {
       NodeLook look{.node = node, .told = {}};
       if (node.connected) {
         const auto status = client_.node_status(node.node_id);
-        look.told = status.ok() ? Json::parse(status.value(), nullptr, false) : Json{};
+        look.told = status.ok() ? Json::parse(status.value()) : Json{};
       }
       const std::uint64_t entries = number_of(look.told, "ledger", "hashed");
       const std::uint64_t before = entries_[node.node_id];

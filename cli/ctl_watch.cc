@@ -56,8 +56,7 @@ void print_line(const Context& context, const Json& json) {
     std::string line;
     for (const auto& [key, value] : json.items()) {
       const bool quoted = !value.is_string() || key == "value";
-      const std::string text = quoted ? value.dump(-1, ' ', false, Json::error_handler_t::replace)
-                                      : value.get<std::string>();
+      const std::string text = quoted ? value.dump() : value.text();
       const bool bare = key == "event" || key == "name";
       line += (line.empty() ? "" : " ") + (bare ? text : key + "=" + text);
     }

@@ -1,8 +1,7 @@
 #include "cli/history.h"
 
+#include "cli/json.h"
 #include "rpc/error_codes.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -23,17 +22,14 @@ History::~History() {
 }
 
 void History::write(const HistoryEntry& entry) {
-  const nlohmann::ordered_json json = {
-      {"process", entry.process},
-      {"op", entry.op},
-      {"key", entry.key},
-      {"args",
-       entry.args.empty() ? nlohmann::ordered_json::object()
-                          : nlohmann::ordered_json::parse(entry.args, nullptr, false)},
-      {"call", std::to_string(entry.call_ns)},
-      {"return", std::to_string(entry.return_ns)},
-      {"outcome", entry.outcome},
-      {"token", std::to_string(entry.token)}};
+  const Json json = {{"process", entry.process},
+                     {"op", entry.op},
+                     {"key", entry.key},
+                     {"args", entry.args.empty() ? Json::object() : Json::parse(entry.args)},
+                     {"call", std::to_string(entry.call_ns)},
+                     {"return", std::to_string(entry.return_ns)},
+                     {"outcome", entry.outcome},
+                     {"token", std::to_string(entry.token)}};
   const std::string line = json.dump() + "\n";
   const std::lock_guard lock(mutex_);
   std::fwrite(line.data(), 1, line.size(), file_);

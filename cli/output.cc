@@ -11,13 +11,8 @@ namespace gcoord::cli {
 
 namespace {
 
-// What the user typed may be any bytes, and is printed in errors.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string cell_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : text_of(value);
+  return value.is_string() ? value.text() : value.dump();
 }
 
 std::string code_text(std::uint32_t detail) {
@@ -41,7 +36,7 @@ void print_row(const std::vector<std::string>& cells, const std::vector<std::siz
 
 void Output::print(const Json& json, const Table& table) const {
   if (format_ == Format::JsonLines) {
-    std::cout << text_of(json) << "\n";
+    std::cout << json.dump() << "\n";
     return;
   }
   std::vector<std::size_t> widths(table.columns.size());
@@ -65,7 +60,7 @@ void Output::print(const Json& json, const Table& table) const {
 
 void Output::print_facts(const Json& json) const {
   if (format_ == Format::JsonLines) {
-    std::cout << text_of(json) << "\n";
+    std::cout << json.dump() << "\n";
     return;
   }
   std::size_t width = 0;
@@ -83,7 +78,7 @@ int Output::fail(const Status& status, const std::vector<std::string>& evidence)
                   {"status", status_code_name(status.code())},
                   {"message", status.message()},
                   {"evidence", evidence}};
-    std::cout << text_of(Json{{"error", error}}) << "\n";
+    std::cout << Json{{"error", error}}.dump() << "\n";
   } else {
     std::cerr << "gcoordctl: " << status.to_string() << "\n";
     for (const std::string& line : evidence) {

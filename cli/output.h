@@ -6,10 +6,9 @@
 // thread.
 #pragma once
 
+#include "cli/json.h"
 #include "common/status.h"
 #include "gcoord/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,8 +16,6 @@
 #include <vector>
 
 namespace gcoord::cli {
-
-using Json = nlohmann::ordered_json;
 
 enum class Format : std::uint8_t { Tables, JsonLines };
 

@@ -15,23 +15,23 @@ namespace {
 constexpr const char* kEntryFormat = "gcoord-entry-proof/1";
 constexpr const char* kGrowthFormat = "gcoord-growth-proof/1";
 
-Json json_of(const Hashes& hashes) {
-  Json json = Json::array();
+StrictJson json_of(const Hashes& hashes) {
+  StrictJson json = StrictJson::array();
   for (const ledger::MerkleHash& hash : hashes) {
     json.push_back(to_base64(hash));
   }
   return json;
 }
 
-Json json_of(const server::RecordFacts& facts) {
-  Json json = Json::object();
+StrictJson json_of(const server::RecordFacts& facts) {
+  StrictJson json = StrictJson::object();
   for (const auto& [name, value] : facts) {
     json[name] = value;
   }
   return json;
 }
 
-Json json_of(const EntryProof& proof) {
+StrictJson json_of(const EntryProof& proof) {
   return {{"format", kEntryFormat},
           {"cluster", std::to_string(proof.cluster)},
           {"shard", std::to_string(proof.shard)},
@@ -51,18 +51,18 @@ Json json_of(const EntryProof& proof) {
           {"checkpoint", proof.checkpoint}};
 }
 
-Json json_of(const GrowthProof& proof) {
+StrictJson json_of(const GrowthProof& proof) {
   return {{"format", kGrowthFormat},
           {"older", proof.older},
           {"newer", proof.newer},
           {"consistency", json_of(proof.consistency)}};
 }
 
-Json json_of(const ProofFile& proof) {
+StrictJson json_of(const ProofFile& proof) {
   return std::visit([](const auto& each) { return json_of(each); }, proof);
 }
 
-ledger::MerkleHash digest_of(const Json& json) {
+ledger::MerkleHash digest_of(const StrictJson& json) {
   const std::string text = json.dump();
   return ledger::hash_leaf(std::as_bytes(std::span(text)));
 }
@@ -107,7 +107,7 @@ GrowthProof read_growth_proof(StrictObject& file) {
 }  // namespace
 
 std::string print_proof(const ProofFile& proof) {
-  Json json = json_of(proof);
+  StrictJson json = json_of(proof);
   json["digest"] = to_base64(digest_of(json));
   return json.dump() + "\n";
 }
@@ -119,7 +119,7 @@ Result<ReadProof> parse_proof_file(std::string_view text) {
                       std::to_string(kProofFileBytesMax),
                   ledger::kProofFileOversized};
   }
-  GCOORD_TRY(const Json json, parse_strict_json(text));
+  GCOORD_TRY(const StrictJson json, parse_strict_json(text));
   std::string wrong;
   StrictObject file(json, "", wrong);
   const std::string format = file.text("format");

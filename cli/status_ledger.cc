@@ -8,11 +8,11 @@ namespace gcoord::cli {
 namespace {
 
 std::string text_of(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  if (found == object.end() || found->is_null()) {
+  const Json* found = object.find(field);
+  if (found == nullptr || found->is_null()) {
     return "-";
   }
-  return found->is_string() ? found->get<std::string>() : found->dump();
+  return found->is_string() ? found->text() : found->dump();
 }
 
 // "0.4 s"; "-" before there is a checkpoint.
@@ -87,8 +87,8 @@ std::vector<std::string> ledger_notes(const Json& nodes) {
       {"LEDGER", "SIZE", "SIGNED", "PUBLISHED", "AGE", "SIGNERS", "FIRST", "ROOT"}};
   std::vector<std::string> faults;
   for (const Json& node : nodes) {
-    const auto found = node.find("publication");
-    if (found == node.end() || !found->is_object()) {
+    const Json* found = node.find("publication");
+    if (found == nullptr || !found->is_object()) {
       continue;
     }
     const std::string name = text_of(node, "node");

@@ -15,7 +15,7 @@ Status malformed(const std::string& why) {
   return Status{StatusCode::DataLoss, why, ledger::kProofFileMalformed};
 }
 
-std::optional<ledger::MerkleHash> hash_of(const Json& json) {
+std::optional<ledger::MerkleHash> hash_of(const StrictJson& json) {
   const auto bytes =
       json.is_string() ? from_base64(json.get_ref<const std::string&>()) : std::nullopt;
   if (!bytes || bytes->size() != ledger::kMerkleHashBytes) {
@@ -34,30 +34,30 @@ std::optional<std::uint64_t> decimal(const std::string& text) {
 
 }  // namespace
 
-Result<Json> parse_strict_json(std::string_view text) {
+Result<StrictJson> parse_strict_json(std::string_view text) {
   std::vector<std::set<std::string>> names;
   std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) {
+  const auto watch = [&](int, StrictJson::parse_event_t event, StrictJson& value) {
+    if (event == StrictJson::parse_event_t::object_start) {
       names.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
+    } else if (event == StrictJson::parse_event_t::object_end) {
       names.pop_back();
-    } else if (event == Json::parse_event_t::key &&
+    } else if (event == StrictJson::parse_event_t::key &&
                !names.back().insert(value.get<std::string>()).second) {
       twice = value.get<std::string>();
     }
     return true;
   };
   try {
-    Json json = Json::parse(text.begin(), text.end(), watch);
-    return twice.empty() ? Result<Json>{std::move(json)}
+    StrictJson json = StrictJson::parse(text.begin(), text.end(), watch);
+    return twice.empty() ? Result<StrictJson>{std::move(json)}
                          : malformed("'" + twice + "' stands twice");
-  } catch (const Json::parse_error& error) {
+  } catch (const StrictJson::parse_error& error) {
     return malformed("byte " + std::to_string(error.byte) + " is not JSON");
   }
 }
 
-StrictObject::StrictObject(const Json& json, std::string place, std::string& wrong)
+StrictObject::StrictObject(const StrictJson& json, std::string place, std::string& wrong)
     : json_(&json), place_(std::move(place)), wrong_(wrong) {
   if (!json.is_object()) {
     refuse(place_, "is not an object");
@@ -70,8 +70,8 @@ void StrictObject::refuse(const std::string& place, const std::string& why) {
   }
 }
 
-const Json* StrictObject::member(const char* name) {
-  static const Json kNothing;
+const StrictJson* StrictObject::member(const char* name) {
+  static const StrictJson kNothing;
   read_.insert(name);
   if (!json_->is_object() || !json_->contains(name)) {
     refuse(place_ + "/" + name, "is missing");
@@ -81,7 +81,7 @@ const Json* StrictObject::member(const char* name) {
 }
 
 std::string StrictObject::text(const char* name) {
-  const Json* json = member(name);
+  const StrictJson* json = member(name);
   if (!json->is_string()) {
     refuse(place_ + "/" + name, "is not a string");
     return {};
@@ -123,13 +123,13 @@ ledger::MerkleHash StrictObject::hash(const char* name) {
 
 std::vector<ledger::MerkleHash> StrictObject::hashes(const char* name, std::size_t count_max) {
   std::vector<ledger::MerkleHash> hashes;
-  const Json* json = member(name);
+  const StrictJson* json = member(name);
   if (!json->is_array() || json->size() > count_max) {
     refuse(place_ + "/" + name,
            "is not a list of at most " + std::to_string(count_max) + " hashes");
     return hashes;
   }
-  for (const Json& each : *json) {
+  for (const StrictJson& each : *json) {
     const auto hash = hash_of(each);
     if (!hash) {
       refuse(place_ + "/" + name + "/" + std::to_string(hashes.size()), "is not a hash in base64");
@@ -145,7 +145,7 @@ StrictObject StrictObject::object(const char* name) {
 
 std::vector<std::pair<std::string, std::string>> StrictObject::texts(const char* name) {
   std::vector<std::pair<std::string, std::string>> texts;
-  const Json* json = member(name);
+  const StrictJson* json = member(name);
   if (!json->is_object()) {
     refuse(place_ + "/" + name, "is not an object");
     return texts;

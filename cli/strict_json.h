@@ -18,16 +18,16 @@
 
 namespace gcoord::cli {
 
-using Json = nlohmann::ordered_json;  // As in output.h.
+using StrictJson = nlohmann::ordered_json;  // Of files; cli/json.h is for what verbs print.
 
 // The value, if the text is JSON and no object has a name twice; else why it is not, with the byte.
-Result<Json> parse_strict_json(std::string_view text);
+Result<StrictJson> parse_strict_json(std::string_view text);
 
 class StrictObject {
  public:
   // `place` is the object's own, "" for the outermost. `wrong` outlives this; it is set to the
   // first thing that is wrong, and stays empty while nothing is.
-  StrictObject(const Json& json, std::string place, std::string& wrong);
+  StrictObject(const StrictJson& json, std::string place, std::string& wrong);
 
   std::string text(const char* name);
   std::uint64_t number(const char* name);  // A decimal string.
@@ -42,10 +42,10 @@ class StrictObject {
   void end();
 
  private:
-  const Json* member(const char* name);
+  const StrictJson* member(const char* name);
   void refuse(const std::string& place, const std::string& why);
 
-  const Json* json_;
+  const StrictJson* json_;
   std::string place_;
   std::string& wrong_;
   std::set<std::string> read_;

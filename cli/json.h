@@ -1,0 +1,142 @@
+// A value of JSON: what gcoordctl prints, and what nodes tell it of themselves.
+//
+// nlohmann/json takes a compiler seconds per file, most of them to instantiate what such a literal
+// needs, and every verb has some. So the verbs build, read and change this value, which has nothing
+// to instantiate, and json.cc alone reads and writes text with the library. The names are the
+// library's, as far as verbs use them. One thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace gcoord::cli {
+
+struct JsonMember;
+
+class Json {
+ public:
+  using Elements = std::vector<Json>;
+  using Members = std::vector<JsonMember>;  // In the order in which they were added.
+
+  Json();  // null
+
+  Json(std::nullptr_t) : Json() {}
+
+  Json(const char* text);
+  Json(std::string text);
+  Json(std::string_view text);
+  Json(const std::vector<std::string>& texts);
+  Json(const std::vector<std::uint32_t>& numbers);
+  Json(double number);
+
+  // No pointer is a bool, and no number loses its sign.
+  template <std::integral Number>
+  Json(Number number) : Json(Exact::Type, Widest<Number>{number}) {}
+
+  // Pairs that begin with text are an object, anything else is an array.
+  Json(std::initializer_list<Json> parts);
+
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
+
+  static Json array();
+  static Json object();
+
+  // null when the text is no JSON, or nested more than 64 levels deep.
+  static Json parse(std::string_view text);
+
+  // In one line. Bytes that are not UTF-8 become U+FFFD.
+  std::string dump() const;
+
+  bool is_null() const;
+  bool is_object() const;
+  bool is_string() const;
+
+  // Only of one that is_string().
+  const std::string& text() const;
+
+  // Of an array or an object; others have none.
+  std::size_t size() const;
+
+  bool empty() const { return size() == 0; }
+
+  // The elements; none of what is no array.
+  Elements::const_iterator begin() const;
+  Elements::const_iterator end() const;
+
+  // Only of an array that has some.
+  const Json& front() const;
+  Json& back();
+
+  // null becomes an array.
+  void push_back(Json element);
+
+  const Json& operator[](std::size_t index) const;
+
+  // The members; none of what is no object.
+  const Members& items() const;
+
+  // nullptr when there is no such member.
+  const Json* find(std::string_view name) const;
+
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+
+  // null when there is no such member.
+  const Json& operator[](std::string_view name) const;
+
+  // Adds the member if there is none; null becomes an object.
+  Json& operator[](std::string_view name);
+
+  // The member, or what stands for it when there is none, or it is of another type.
+  Json value(std::string_view name, const Json& otherwise) const;
+  std::string value(std::string_view name, const std::string& otherwise) const;
+  bool value(std::string_view name, bool otherwise) const;
+
+  // Members of the other are added, or take the place of those of the same name.
+  void update(const Json& other);
+
+ private:
+  // Mutable, so that an initializer list, whose elements are constant, can be emptied.
+  mutable std::variant<std::nullptr_t,
+                       bool,
+                       std::int64_t,
+                       std::uint64_t,
+                       double,
+                       std::string,
+                       Elements,
+                       Members>
+      tree_;
+
+  enum class Exact : std::uint8_t { Type };
+
+  template <typename Number>
+  using Widest =
+      std::conditional_t<std::same_as<Number, bool>,
+                         bool,
+                         std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>>;
+
+  Json(Exact, bool truth);
+  Json(Exact, std::int64_t number);
+  Json(Exact, std::uint64_t number);
+
+  bool is_pair() const;
+
+  friend struct JsonText;
+};
+
+struct JsonMember {
+  std::string name;
+  Json value;
+};
+
+}  // namespace gcoord::cli

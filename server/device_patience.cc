@@ -1,6 +1,6 @@
 #include "server/device_patience.h"
 
-#include <spdlog/spdlog.h>
+#include "server/say.h"
 
 #include <thread>
 
@@ -10,7 +10,7 @@ DevicePatience device_patience() {
   DevicePatience patience;
   patience.pause = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); };
   patience.notice = [limit = patience.limit](const std::string& message) {
-    spdlog::warn("the device is taken ({}); tries again for {} s", message, limit.count() / 1000);
+    say_warning("the device is taken ({}); tries again for {} s", message, limit.count() / 1000);
   };
   return patience;
 }

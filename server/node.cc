@@ -21,6 +21,7 @@
 #include "server/past_reads.h"
 #include "server/replica_engine.h"
 #include "server/resident_engine.h"
+#include "server/say.h"
 #include "server/snapshot_saves.h"
 #include "server/status.h"
 #include "server/system_random.h"
@@ -32,7 +33,6 @@
 #include <asio/post.hpp>
 #include <asio/signal_set.hpp>
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -146,7 +146,7 @@ class Node::Impl {
     while (!stopping_) {
       GCOORD_TRY_STATUS(pass());
     }
-    spdlog::info("stopping: {}", stop_reason_);
+    say("stopping: {}", stop_reason_);
     GCOORD_TRY_STATUS(hand_over());
     frontend_.stop();
     return Status{};

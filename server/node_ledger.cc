@@ -4,9 +4,8 @@
 #include "ledger/posix_disk.h"
 #include "rpc/error_codes.h"
 #include "server/boot_time.h"
+#include "server/say.h"
 #include "server/system_random.h"
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstring>
@@ -101,8 +100,8 @@ Status NodeLedger::start(Incarnation incarnation,
                                    metrics_));
   service.set_listener(publication_.get());
   if (!repair_.empty()) {
-    spdlog::warn("repairs its history of {} shards from the other nodes; does not vote in them",
-                 repair_.size());
+    say_warning("repairs its history of {} shards from the other nodes; does not vote in them",
+                repair_.size());
   }
   return Status{};
 }
@@ -116,9 +115,9 @@ Status NodeLedger::pass(ReplicaPort& engine, std::uint64_t unix_ms) {
     on_alarm(alarm);
   }
   if (news.refusal && news.refusal->ok()) {
-    spdlog::info("signs the ledger again");
+    say("signs the ledger again");
   } else if (news.refusal) {
-    spdlog::error(
+    say_error(
         "GC{}: signs the ledger no more: {}", news.refusal->detail(), news.refusal->message());
   }
   return news.quarantine.empty() ? Status{} : quarantine(news.quarantine);
@@ -137,20 +136,20 @@ void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
   }
   alarms_.push_back(alarm);
   if (alarm.node == NodeId{0}) {
-    spdlog::error("GC{}: no majority of nodes has one history of {}",
-                  ledger::kHistoryUndecided,
-                  place_of(alarm));
+    say_error("GC{}: no majority of nodes has one history of {}",
+              ledger::kHistoryUndecided,
+              place_of(alarm));
   } else if (alarm.unconfirmed) {
-    spdlog::error(
+    say_error(
         "GC{}: the history of {} is damaged, or differs where no other node shows it: signs the "
         "ledger no more, and repairs nothing by itself",
         ledger::kHistoryRot,
         place_of(alarm));
   } else {
-    spdlog::error("GC{}: the history of node {} is not the majority's: {}",
-                  ledger::kHistoryDiffers,
-                  alarm.node.value,
-                  place_of(alarm));
+    say_error("GC{}: the history of node {} is not the majority's: {}",
+              ledger::kHistoryDiffers,
+              alarm.node.value,
+              place_of(alarm));
   }
 }
 
@@ -192,7 +191,7 @@ Status NodeLedger::end_repair(const NodeView& view) {
     return Status{};
   }
   GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));
-  spdlog::info("its history of {} shards is the majority's again", repair_.size());
+  say("its history of {} shards is the majority's again", repair_.size());
   repair_.clear();
   repaired_gauge_.set(0);
   return Status{};

@@ -2,8 +2,7 @@
 
 #include "rpc/error_codes.h"
 #include "server/node_ledger.h"
-
-#include <spdlog/spdlog.h>
+#include "server/say.h"
 
 #include <algorithm>
 
@@ -13,8 +12,7 @@ void NodeLog::on_serving(const NodeOptions& options,
                          const NodePorts& ports,
                          const NodeView& view,
                          std::uint64_t open_ms) {
-  spdlog::info(
-      "serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
+  say("serving cluster {} (id {}), {} shards, durability {}, incarnation {}: clients on {}:{}, "
       "peers on {}:{}; opened {} in {} ms",
       options.cluster_name,
       view.cluster.value,
@@ -29,37 +27,37 @@ void NodeLog::on_serving(const NodeOptions& options,
       open_ms);
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
-    spdlog::info("the turn is resident on {}: {}; it begins when all three nodes have met",
-                 stepper.product.empty() ? "the host's twin of a device" : stepper.name,
-                 view.stepper_why);
-    spdlog::warn("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
-                 kResidentPublishesNothing);
+    say("the turn is resident on {}: {}; it begins when all three nodes have met",
+        stepper.product.empty() ? "the host's twin of a device" : stepper.name,
+        view.stepper_why);
+    say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
+                kResidentPublishesNothing);
   }
   if (stepper.product.empty()) {
-    spdlog::info("shards are stepped on the CPU: {}", view.stepper_why);
+    say("shards are stepped on the CPU: {}", view.stepper_why);
   } else {
-    spdlog::info("shards are stepped on {} ({}), {} MiB of its memory: {}",
-                 stepper.name,
-                 stepper.product,
-                 stepper.device_memory_bytes >> 20,
-                 view.stepper_why);
+    say("shards are stepped on {} ({}), {} MiB of its memory: {}",
+        stepper.name,
+        stepper.product,
+        stepper.device_memory_bytes >> 20,
+        view.stepper_why);
   }
   if (stepper.check_one_in != 0) {
-    spdlog::info("one of {} steps there is done again here, all rows are looked at in {} ticks",
-                 stepper.check_one_in,
-                 stepper.sweep_looks);
+    say("one of {} steps there is done again here, all rows are looked at in {} ticks",
+        stepper.check_one_in,
+        stepper.sweep_looks);
   }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
-    spdlog::warn("GCOORD_DEVICE_FAULT is set: this node stops on purpose");
+    say_warning("GCOORD_DEVICE_FAULT is set: this node stops on purpose");
   }
   if (options.insecure) {
-    spdlog::warn("insecure: nothing is encrypted or authenticated; keep strangers off the network");
+    say_warning("insecure: nothing is encrypted or authenticated; keep strangers off the network");
   }
 }
 
 void NodeLog::on_device_link(NodeId peer, const std::string& text) {
   if (!text.empty()) {
-    spdlog::info("device channel to node {}: {}", peer.value, text);
+    say("device channel to node {}: {}", peer.value, text);
   }
 }
 
@@ -67,21 +65,21 @@ void NodeLog::look_at_peer(const NodePeerView& peer) {
   PeerSeen& seen = peers_[peer.link.id.value];
   const bool refused = peer.link.state == netcore::LinkState::Refused;
   if (peer.live && !seen.live) {
-    spdlog::info("node {} at {} is up, incarnation {}, over {}",
-                 peer.link.id.value,
-                 peer.link.address,
-                 peer.link.incarnation.value,
-                 peer.link.transport);
+    say("node {} at {} is up, incarnation {}, over {}",
+        peer.link.id.value,
+        peer.link.address,
+        peer.link.incarnation.value,
+        peer.link.transport);
   } else if (!peer.live && seen.live) {
-    spdlog::warn("node {} at {} is down: {}",
-                 peer.link.id.value,
-                 peer.link.address,
-                 peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
+    say_warning("node {} at {} is down: {}",
+                peer.link.id.value,
+                peer.link.address,
+                peer.link.last_error.empty() ? "it does not answer" : peer.link.last_error);
   } else if (refused && seen.reason != peer.link.last_error) {
-    spdlog::error("node {} at {} refuses this node: {}",
-                  peer.link.id.value,
-                  peer.link.address,
-                  peer.link.last_error);
+    say_error("node {} at {} refuses this node: {}",
+              peer.link.id.value,
+              peer.link.address,
+              peer.link.last_error);
   }
   seen = {peer.link.state, peer.live, refused ? peer.link.last_error : seen.reason};
 }
@@ -100,11 +98,11 @@ void NodeLog::on_look(const NodeView& view) {
   }
   const bool majority = hears_majority(view);
   if (majority_ && !majority) {
-    spdlog::warn("{} of {} nodes can be heard: no majority, so nothing can be decided",
-                 live,
-                 view.peers.size() + 1);
+    say_warning("{} of {} nodes can be heard: no majority, so nothing can be decided",
+                live,
+                view.peers.size() + 1);
   } else if (majority && !majority_ && !view.peers.empty()) {
-    spdlog::info("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
+    say("{} of {} nodes can be heard: a majority", live, view.peers.size() + 1);
   }
   majority_ = majority;
   if (view.readmits) {
@@ -117,12 +115,12 @@ void NodeLog::on_look(const NodeView& view) {
 void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   const bool whole = view.voting_count == view.shard_count;
   if (whole && !votes_everywhere_) {
-    spdlog::info("votes in all {} shards", view.shard_count);
+    say("votes in all {} shards", view.shard_count);
   } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
-    spdlog::info("votes in {} of {} shards, has forgotten {}: waits to be re-admitted",
-                 view.voting_count,
-                 view.shard_count,
-                 view.forgotten_count);
+    say("votes in {} of {} shards, has forgotten {}: waits to be re-admitted",
+        view.voting_count,
+        view.shard_count,
+        view.forgotten_count);
   }
   votes_everywhere_ = whole;
   // While leaderships move there is always a shard in between, and never the same one for long.
@@ -132,14 +130,14 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   // In durable mode a shard may be without a leader for other reasons, too.
   const bool forgotten = view.durability == Durability::Memory || view.forgotten_count > 0;
   if (unled_looks_ == kUnledLooks && forgotten) {
-    spdlog::error("GC{} {}",
-                  static_cast<std::uint32_t>(rpc::ErrorCode::ShardsForgotten),
-                  rpc::make_error(
-                      rpc::ErrorCode::ShardsForgotten,
-                      std::to_string(view.unled_count) + " of " + std::to_string(view.shard_count) +
-                          " have had no leader for " + std::to_string(kUnledLooks) + " s, " +
-                          std::to_string(view.forgotten_count) + " are forgotten here")
-                      .message());
+    say_error("GC{} {}",
+              static_cast<std::uint32_t>(rpc::ErrorCode::ShardsForgotten),
+              rpc::make_error(rpc::ErrorCode::ShardsForgotten,
+                              std::to_string(view.unled_count) + " of " +
+                                  std::to_string(view.shard_count) + " have had no leader for " +
+                                  std::to_string(kUnledLooks) + " s, " +
+                                  std::to_string(view.forgotten_count) + " are forgotten here")
+                  .message());
   }
 }
 

@@ -3,9 +3,8 @@
 #include "ledger/damaged_directory.h"
 #include "ledger/error_details.h"
 #include "server/engine_errors.h"
+#include "server/say.h"
 #include "server/system_random.h"
-
-#include <spdlog/spdlog.h>
 
 namespace gcoord::server {
 
@@ -14,9 +13,9 @@ Result<std::unique_ptr<Node>> open_node(const NodeOptions& options) {
   if (node.ok() || !options.rejoin || !ledger::is_rot(node.status().detail())) {
     return node;
   }
-  spdlog::warn("{}; moves it to {} and takes its content from the other nodes",
-               node.status().message(),
-               ledger::damaged_path(options.data_dir));
+  say_warning("{}; moves it to {} and takes its content from the other nodes",
+              node.status().message(),
+              ledger::damaged_path(options.data_dir));
   const ledger::NodeIdentity identity{
       options.cluster, options.node, options.shards, options.durability == Durability::Durable};
   GCOORD_TRY_STATUS(ledger::replace_damaged({options.data_dir, identity, draw_random()}));

@@ -1,10 +1,10 @@
 #include "server/trace_file.h"
 
 #include "rpc/error_codes.h"
+#include "server/say.h"
 #include "server/status.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <cerrno>
 #include <cstring>
@@ -85,7 +85,7 @@ void TraceFile::write(const ShardTransition& t) {
       t.state_hash);
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) {
     failed_ = true;
-    spdlog::error("the trace ends here: {}", std::strerror(errno));
+    say_error("the trace ends here: {}", std::strerror(errno));
   }
 }
 

@@ -1,0 +1,33 @@
+// Lines of the node's log, for people.
+//
+// The text is made in say.cc and goes to spdlog's default logger, which gcoordd sets up. spdlog's
+// own functions would have every file that says something instantiate the formatter and the logger,
+// which takes a compiler longer than the rest of most of them. Callable from any thread.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdint>
+
+namespace gcoord::server {
+
+enum class SayLevel : std::uint8_t { Plain, Warning, Error };
+
+void say_at(SayLevel level, fmt::string_view format, fmt::format_args arguments);
+
+template <typename... Arguments>
+void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  say_at(SayLevel::Plain, format, fmt::make_format_args(arguments...));
+}
+
+template <typename... Arguments>
+void say_warning(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  say_at(SayLevel::Warning, format, fmt::make_format_args(arguments...));
+}
+
+template <typename... Arguments>
+void say_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  say_at(SayLevel::Error, format, fmt::make_format_args(arguments...));
+}
+
+}  // namespace gcoord::server

@@ -6,6 +6,7 @@
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/own_path.h"
 #include "common/child_process.h"
+#include "common/comma_list.h"
 
 #include <algorithm>
 #include <csignal>
@@ -38,10 +39,7 @@ class Electors {
   Electors(const RunningCluster& cluster, std::uint32_t names) : cluster_(cluster), names_(names) {}
 
   Status start() {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_.nodes().endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
+    const std::string endpoints = comma_list(cluster_.nodes().endpoints());
     for (std::uint32_t part = 0; part < kProcesses; ++part) {
       ChildOptions options;
       options.arguments = {chaos::program_beside("gcoord-elector").string(),

@@ -10,6 +10,7 @@
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/resource_usage.h"
 #include "chaos/process/scratch_directory.h"
+#include "common/comma_list.h"
 #include "gcoord/client.h"
 
 #include <fmt/format.h>
@@ -160,7 +161,7 @@ class Demo {
       GCOORD_TRY_STATUS(workers_.start({options_.self.string(),
                                         "worker",
                                         "--endpoints",
-                                        joined(cluster_.endpoints()),
+                                        comma_list(cluster_.endpoints()),
                                         "--history",
                                         history_file(number).string(),
                                         "--number",

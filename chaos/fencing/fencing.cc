@@ -7,6 +7,7 @@
 #include "chaos/process/etcd_cluster.h"
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/scratch_directory.h"
+#include "common/comma_list.h"
 
 #include <fmt/format.h>
 
@@ -70,7 +71,7 @@ class FencingRun {
     for (std::uint32_t number = 1; number <= options_.processes; ++number) {
       std::vector<std::string> arguments = options_.worker_command;
       for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-               {"--endpoints", joined(endpoints)},
+               {"--endpoints", comma_list(endpoints)},
                {"--directory", directory_.string()},
                {"--number", std::to_string(number)},
                {"--lanes", std::to_string(options_.lanes)},

@@ -12,6 +12,7 @@
 #include "chaos/process/client_processes.h"
 #include "chaos/process/cluster_watch.h"
 #include "chaos/process/scratch_directory.h"
+#include "common/comma_list.h"
 
 #include <fmt/format.h>
 
@@ -165,7 +166,7 @@ class LiveRun {
     for (std::uint32_t number = 1; number <= options_.clients; ++number) {
       std::vector<std::string> arguments = options_.worker_command;
       for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-               {"--endpoints", joined(cluster_->endpoints())},
+               {"--endpoints", comma_list(cluster_->endpoints())},
                {"--history", history_file(number).string()},
                {"--number", std::to_string(number)},
                {"--lanes", std::to_string(kLanes)},

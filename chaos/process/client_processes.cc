@@ -36,12 +36,4 @@ Status ClientProcesses::await_ends(std::chrono::milliseconds timeout) {
   return Status{};
 }
 
-std::string joined(const std::vector<std::string>& endpoints) {
-  std::string list;
-  for (const std::string& endpoint : endpoints) {
-    list += (list.empty() ? "" : ",") + endpoint;
-  }
-  return list;
-}
-
 }  // namespace gcoord::chaos

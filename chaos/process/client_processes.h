@@ -36,7 +36,4 @@ class ClientProcesses {
   std::vector<ChildProcess> each_;
 };
 
-// "host:port,host:port", as --endpoints takes it.
-std::string joined(const std::vector<std::string>& endpoints);
-
 }  // namespace gcoord::chaos

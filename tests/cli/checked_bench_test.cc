@@ -1,6 +1,7 @@
 // The whole way: a real cluster, a load with a history, traces, a kill -9 in the middle, and the
 // judge's program over everything that was written.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -25,13 +26,7 @@ class CheckedBenchTest : public testing::Test {
     ASSERT_TRUE(started.ok()) << started.to_string();
   }
 
-  std::string endpoints() const {
-    std::string list;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      list += (list.empty() ? "" : ",") + endpoint;
-    }
-    return list;
-  }
+  std::string endpoints() const { return comma_list(cluster_->endpoints()); }
 
   std::string history(const std::string& names) const {
     return (directory_.path() / (names + ".jsonl")).string();

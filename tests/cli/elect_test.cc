@@ -1,5 +1,6 @@
 // gcoordctl elect: shapes, exit codes, and who leads after a kill -9.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -113,11 +114,7 @@ TEST(ElectProcessTest, E1TheNextInLineIsElectedAfterAKillOfTheLeadingCandidate) 
   chaos::LocalCluster& cluster = planned.value();
   const Status started = cluster.start_all(kPatience);
   ASSERT_TRUE(started.ok()) << started.to_string();
-  std::string endpoints;
-  for (const std::string& endpoint : cluster.endpoints()) {
-    endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-  }
-  const Ctl ctl{endpoints};
+  const Ctl ctl{comma_list(cluster.endpoints())};
   const auto campaign = [&](const std::string& ttl) {
     return ctl.start(
         {"-o", "json", "--timeout", "60s", "elect", "campaign", "chief", "--ttl", ttl});

@@ -1,5 +1,6 @@
 // gcoordd as a process: refusals, restarts, metrics, and three nodes together.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <asio/ip/tcp.hpp>
@@ -11,14 +12,6 @@ namespace gcoord::cli {
 namespace {
 
 using testing::HasSubstr;
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) {
-    text += (text.empty() ? "" : ",") + part;
-  }
-  return text;
-}
 
 // The answer of an HTTP server, header included.
 std::string http_get(const std::string& endpoint, const std::string& path) {
@@ -44,7 +37,7 @@ class ThreeNodesProcessTest : public testing::Test {
     cluster_.emplace(std::move(planned).value());
     const Status started = cluster_->start_all(kPatience);
     EXPECT_TRUE(started.ok()) << started.to_string();
-    ctl_.emplace(joined(cluster_->endpoints()));
+    ctl_.emplace(comma_list(cluster_->endpoints()));
   }
 
   // A grant that waits for leaders to be elected.

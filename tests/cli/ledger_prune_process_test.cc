@@ -2,6 +2,7 @@
 // proves against checkpoints from before and after.
 #include "chaos/process/free_ports.h"
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gtest/gtest.h>
@@ -39,11 +40,7 @@ class LedgerPruneProcessTest : public testing::Test {
     cluster_.emplace(std::move(planned).value());
     const Status started = cluster_->start_all(kPatience);
     EXPECT_TRUE(started.ok()) << started.to_string();
-    std::string all;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      all += (all.empty() ? "" : ",") + endpoint;
-    }
-    ctl_.emplace(all);
+    ctl_.emplace(comma_list(cluster_->endpoints()));
   }
 
   ~LedgerPruneProcessTest() override { cluster_->stop_all(kPatience); }

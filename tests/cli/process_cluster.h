@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "common/name_hash.h"
 #include "gcoord/client.h"
 #include "tests/cli/programs.h"
@@ -53,13 +54,7 @@ class ProcessCluster : public testing::Test {
     return std::move(session).value();
   }
 
-  Ctl ctl() const {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
-    return Ctl{endpoints};
-  }
+  Ctl ctl() const { return Ctl{comma_list(cluster_->endpoints())}; }
 
   void spawn(std::uint32_t node) {
     ASSERT_TRUE(cluster_->spawn(node).ok());

@@ -1,5 +1,6 @@
 // Two of five real nodes whose disks rot in different places come back from the other three.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "ledger/wal_format.h"
 #include "tests/cli/programs.h"
 
@@ -64,11 +65,7 @@ class RejoinProcessTest : public testing::Test {
     cluster_.emplace(std::move(planned).value());
     const Status started = cluster_->start_all(kPatience);
     ASSERT_TRUE(started.ok()) << started.to_string();
-    std::string all;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      all += (all.empty() ? "" : ",") + endpoint;
-    }
-    ctl_.emplace(all);
+    ctl_.emplace(comma_list(cluster_->endpoints()));
   }
 
   void acquire(const std::string& name) {

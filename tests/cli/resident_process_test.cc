@@ -1,6 +1,7 @@
 // gcoordd --turn resident as processes, by the twin of the device: three nodes in shared memory,
 // real clients, a node killed, a node stopped and resumed, and what is refused.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -35,11 +36,7 @@ class ResidentProcessTest : public testing::Test {
     cluster_.emplace(std::move(planned).value());
     const Status started = cluster_->start_all(kPatience);
     EXPECT_TRUE(started.ok()) << started.to_string();
-    std::string endpoints;
-    for (const std::string& each : cluster_->endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + each;
-    }
-    ctl_.emplace(endpoints);
+    ctl_.emplace(comma_list(cluster_->endpoints()));
   }
 
   void restart(std::uint32_t node) {

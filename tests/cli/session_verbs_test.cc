@@ -1,5 +1,6 @@
 // gcoordctl session and lease, and reads with a freshness, against nodes as processes.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -172,13 +173,7 @@ class ThreeNodes {
     EXPECT_TRUE(cluster_->start_all(kPatience).ok());
   }
 
-  Ctl ctl() const {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
-    return Ctl{endpoints};
-  }
+  Ctl ctl() const { return Ctl{comma_list(cluster_->endpoints())}; }
 
   chaos::LocalCluster& nodes() { return *cluster_; }
 

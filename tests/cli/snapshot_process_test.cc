@@ -1,6 +1,7 @@
 // A cluster is saved under load, lost, and comes back from the file as another cluster; saves that
 // are interrupted leave no file.
 #include "chaos/process/local_cluster.h"
+#include "common/comma_list.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -37,11 +38,7 @@ chaos::LocalCluster planned(const std::filesystem::path& directory,
 }
 
 Ctl ctl_of(const chaos::LocalCluster& cluster) {
-  std::string all;
-  for (const std::string& endpoint : cluster.endpoints()) {
-    all += (all.empty() ? "" : ",") + endpoint;
-  }
-  return Ctl(all);
+  return Ctl{comma_list(cluster.endpoints())};
 }
 
 class SnapshotProcessTest : public testing::Test {

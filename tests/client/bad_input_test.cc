@@ -1,6 +1,7 @@
 // Bad input to the lock verbs of the C interface: each mistake has a number of its own, whether the
 // library or a node finds it. tests/server/bad_input_test.cc is the node's part.
 #include "client_fixture.h"
+#include "common/comma_list.h"
 #include "gcoord/gcoord.h"
 
 #include <atomic>
@@ -18,10 +19,7 @@ using rpc::RequestKind;
 class BadInput : public ClientTest {
  protected:
   void SetUp() override {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_.endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
+    const std::string endpoints = comma_list(cluster_.endpoints());
     gcoord_client_options options;
     gcoord_client_options_init(&options);
     options.endpoints = endpoints.c_str();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client_fixture.h"
+#include "common/comma_list.h"
 #include "gcoord/gcoord.h"
 
 #include <atomic>
@@ -13,10 +14,7 @@ namespace gcoord::client {
 class CInterfaceTest : public ClientTest {
  protected:
   void SetUp() override {
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_.endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
+    const std::string endpoints = comma_list(cluster_.endpoints());
     gcoord_client_options options;
     gcoord_client_options_init(&options);
     options.endpoints = endpoints.c_str();

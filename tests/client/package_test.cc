@@ -2,6 +2,7 @@
 #include "chaos/process/local_cluster.h"
 #include "chaos/process/own_path.h"
 #include "common/child_process.h"
+#include "common/comma_list.h"
 #include "tests/scratch_folder.h"
 
 #include <gmock/gmock.h>
@@ -75,10 +76,7 @@ class InstalledPackage : public testing::Test {
     cluster_.emplace(std::move(planned).value());
     const Status started = cluster_->start_all(kPatience);
     ASSERT_TRUE(started.ok()) << started.to_string();
-    std::string endpoints;
-    for (const std::string& endpoint : cluster_->endpoints()) {
-      endpoints += (endpoints.empty() ? "" : ",") + endpoint;
-    }
+    const std::string endpoints = comma_list(cluster_->endpoints());
     // Programs that are started below inherit it.
     setenv("GCOORD_ENDPOINTS", endpoints.c_str(), 1);
   }

@@ -94,6 +94,14 @@ Status required(std::initializer_list<Argument> arguments) {
                                     : failure(rpc::ErrorCode::OptionMissing, missing->name);
 }
 
+Status names_given(const char* const* names, std::size_t count) {
+  Status given = required({{names, "names"}});
+  for (std::size_t index = 0; given.ok() && index < count; ++index) {
+    given = required({{names[index], "names"}});
+  }
+  return given;
+}
+
 Status first_failure(std::initializer_list<Status> outcomes) {
   const auto failed =
       std::ranges::find(outcomes, false, [](const Status& each) { return each.ok(); });

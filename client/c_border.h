@@ -77,6 +77,9 @@ struct Argument {
 
 Status required(std::initializer_list<Argument> arguments);
 
+// GC1002 where the array is NULL, or one of `count` names in it.
+Status names_given(const char* const* names, std::size_t count);
+
 // The first of them that is a failure, or success.
 Status first_failure(std::initializer_list<Status> outcomes);
 

@@ -74,14 +74,6 @@ void tell_all(const std::vector<Freshness>& shards,
   }
 }
 
-Status names_given(const char* const* names, size_t count) {
-  Status given = required({{names, "names"}});
-  for (size_t index = 0; given.ok() && index < count; ++index) {
-    given = required({{names[index], "names"}});
-  }
-  return given;
-}
-
 // A node's cursor is any bytes, and text ends with NUL: two digits stand for each of them.
 std::string text_of_cursor(const std::string& cursor) {
   constexpr const char* kDigits = "0123456789abcdef";

@@ -1,28 +1,12 @@
 // Several locks at once, for C.
 #include "client/c_border.h"
-#include "client/failure.h"
 
-#include <utility>
+#include <string>
+#include <vector>
 
 using namespace gcoord::client;
 
 namespace {
-
-using gcoord::rpc::ErrorCode;
-
-Result<std::vector<std::string>> names_of(const char* const* names, size_t count) {
-  if (names == nullptr) {
-    return failure(ErrorCode::OptionMissing, "names");
-  }
-  std::vector<std::string> list;
-  for (size_t index = 0; index < count; ++index) {
-    if (names[index] == nullptr) {
-      return failure(ErrorCode::OptionMissing, "names");
-    }
-    list.emplace_back(names[index]);
-  }
-  return list;
-}
 
 bool within(const gcoord_multi_lock* locks, size_t index) {
   return index < gcoord_multi_lock_size(locks);
@@ -37,13 +21,15 @@ gcoord_status gcoord_lock_acquire_all(gcoord_session* session,
                                       gcoord_multi_lock** locks,
                                       gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    auto list = names_of(names, count);
     const auto how = acquire_options_of(options);
-    const Status given = first_failure(
-        {required({{session, "session"}, {locks, "locks"}}), list.status(), how.status()});
-    return given.ok()
-               ? give(session->session.acquire_all(std::move(list).value(), how.value()), locks)
-               : given;
+    const Status given = first_failure({required({{session, "session"}, {locks, "locks"}}),
+                                        names_given(names, count),
+                                        how.status()});
+    if (!given.ok()) {
+      return given;
+    }
+    const std::vector<std::string> list(names, names + count);
+    return give(session->session.acquire_all(list, how.value()), locks);
   });
 }
 
@@ -55,14 +41,14 @@ gcoord_status gcoord_lock_acquire_all_async(gcoord_session* session,
                                             void* user,
                                             gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    auto list = names_of(names, count);
     const auto how = acquire_options_of(options);
     const Status given = first_failure(
         {required({{session, "session"}, {reinterpret_cast<const void*>(callback), "callback"}}),
-         list.status(),
+         names_given(names, count),
          how.status()});
     if (given.ok()) {
-      session->session.acquire_all_async(std::move(list).value(), how.value())
+      const std::vector<std::string> list(names, names + count);
+      session->session.acquire_all_async(list, how.value())
           .then(giving_to<gcoord_multi_lock, MultiLock>(callback, user));
     }
     return given;

@@ -273,6 +273,7 @@ Result<std::shared_ptr<HistoryFlush>> History::begin_flush() {
                       .frontier = std::move(heads[k]),
                       .first = first(shard),
                       .bytes = rows_[shard.value].bytes.load(std::memory_order_relaxed),
+                      .pruned = touched_.contains(shard.value),
                       .cut = from == cuts_.end() ? std::nullopt : std::optional{from->second}});
   }
   auto flush = std::make_shared<HistoryFlush>(growing_, std::move(shards));
@@ -282,7 +283,6 @@ Result<std::shared_ptr<HistoryFlush>> History::begin_flush() {
     growing_ = std::make_shared<HistoryPending>(options_.shard_count);
   }
   tell_pending();
-  flushed_touched_ = std::move(touched_);
   touched_.clear();
   cuts_.clear();
   return flush;
@@ -291,7 +291,7 @@ Result<std::shared_ptr<HistoryFlush>> History::begin_flush() {
 void History::end_flush() {
   GCOORD_ASSERT(leaving_ != nullptr && leaving_->written());
   for (const FlushedShard& each : leaving_->shards()) {
-    if (flushed_touched_.contains(each.shard.value)) {
+    if (each.pruned) {
       store_.set_horizon(each.shard, each.first);
     }
   }
@@ -307,7 +307,6 @@ void History::end_flush() {
     leaving_ = nullptr;
   }
   tell_pending();
-  flushed_touched_.clear();
   ++flushes_;
 }
 

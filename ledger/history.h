@@ -200,8 +200,7 @@ class History final : public std::enable_shared_from_this<History> {
   std::unique_ptr<MerkleTrees> trees_;
   // Of the owner alone:
   std::unordered_map<std::uint32_t, std::uint64_t> cuts_;  // By shard: what lies beyond goes.
-  std::unordered_set<std::uint32_t> touched_;          // Heads to be written, beside growing_'s.
-  std::unordered_set<std::uint32_t> flushed_touched_;  // Those of leaving_.
+  std::unordered_set<std::uint32_t> touched_;  // Heads to be written, beside growing_'s.
   std::unordered_map<std::uint32_t, std::uint64_t> ahead_;  // Kept warm: of one batch, by shard.
   std::uint64_t pruned_bytes_ = 0;    // Since the store was last asked to reclaim.
   std::vector<std::uint64_t> order_;  // Kept warm, as all below.

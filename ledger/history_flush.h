@@ -28,6 +28,7 @@ struct FlushedShard {
   MerkleFrontier frontier;
   std::uint64_t first = 0;
   std::uint64_t bytes = 0;
+  bool pruned = false;  // The horizon may have risen since the flush before.
   // What the store has from here on goes, before anything is written.
   std::optional<std::uint64_t> cut;
 };

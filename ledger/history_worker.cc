@@ -285,8 +285,10 @@ void HistoryWorker::work_unlocked(std::unique_lock<std::mutex>& lock,
   failure_ = failure_.ok() ? status : failure_;
 }
 
-// Whoever waits for a flush hears that there will be none.
+// Whoever waits for a flush hears that there will be none. Nobody ends the one that is written now,
+// if there is one: its end need not wake this thread again and again.
 void HistoryWorker::break_promises() {
+  writing_ = nullptr;
   waiting_for_it_.clear();
   waiting_for_next_.clear();
 }

@@ -150,6 +150,16 @@ GCOORD_HD constexpr const char* note_start(const LockCommand& command) {
   return command.name + command.name_bytes;
 }
 
+// A little-endian integer at `bytes`, wherever that lies.
+template <typename T>
+GCOORD_HD constexpr T read_little(const char* bytes) {
+  T value{0};
+  for (std::uint32_t k = 0; k < sizeof(T); ++k) {
+    value |= T{static_cast<unsigned char>(bytes[k])} << (8 * k);
+  }
+  return value;
+}
+
 struct ReleaseFields {
   SessionId session;
   RequestSequence sequence;

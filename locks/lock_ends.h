@@ -55,14 +55,7 @@ GCOORD_HD constexpr std::uint32_t ends_count(const LockCommand& list) {
 
 GCOORD_HD inline SessionEnd session_end(const LockCommand& list, std::uint32_t i) {
   const char* bytes = note_start(list) + std::size_t{i} * kEndBytes;
-  SessionEnd end;
-  for (std::uint32_t k = 0; k < 8; ++k) {
-    end.session.value |= std::uint64_t{static_cast<unsigned char>(bytes[k])} << (8 * k);
-  }
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    end.serial |= std::uint32_t{static_cast<unsigned char>(bytes[8 + k])} << (8 * k);
-  }
-  return end;
+  return {SessionId{read_little<std::uint64_t>(bytes)}, read_little<std::uint32_t>(bytes + 8)};
 }
 
 // The command that ends the same session alone.

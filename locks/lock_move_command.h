@@ -88,14 +88,7 @@ GCOORD_HD constexpr std::uint32_t moved_count(const LockCommand& command) {
 
 GCOORD_HD inline MovedSession moved_session(const LockCommand& command, std::uint32_t i) {
   const char* bytes = note_start(command) + std::size_t{i} * kMovedSessionBytes;
-  MovedSession moved;
-  for (std::uint32_t k = 0; k < 8; ++k) {
-    moved.session.value |= std::uint64_t{static_cast<unsigned char>(bytes[k])} << (8 * k);
-  }
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    moved.ttl_ms |= std::uint32_t{static_cast<unsigned char>(bytes[8 + k])} << (8 * k);
-  }
-  return moved;
+  return {SessionId{read_little<std::uint64_t>(bytes)}, read_little<std::uint32_t>(bytes + 8)};
 }
 
 // The name satisfies check_name() and outlives the command.

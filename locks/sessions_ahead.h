@@ -30,6 +30,13 @@ inline void prefetch_session_index(const LockTables& tables, ShardId shard, Sess
   prefetch_line(tables.session_index, tables.session_hash(shard, session));
 }
 
+// The times of a row.
+inline void prefetch_times(const SessionColumns& clock, SessionRow row) {
+  prefetch(&clock.cells[row.value]);
+  prefetch(&clock.heard[row.value]);
+  prefetch(&clock.deadline[row.value]);
+}
+
 // The likely row of a registration, whose record and times are asked for; none: it is not there.
 inline SessionRow prefetch_session(const LockTables& tables,
                                    const SessionColumns& clock,
@@ -39,8 +46,7 @@ inline SessionRow prefetch_session(const LockTables& tables,
   const SessionRow row{tables.session_index.find(hash, [](std::uint32_t) { return true; })};
   if (row.value != 0) {
     prefetch(&tables.sessions[row]);
-    prefetch(&clock.cells[row.value]);
-    prefetch(&clock.heard[row.value]);
+    prefetch_times(clock, row);
   }
   return row;
 }
@@ -94,7 +100,6 @@ class EndsAhead {
   void want_record(std::uint32_t i) {
     if (i < count_) {
       rows_[i] = prefetch_session(tables_, clock_, shard_, session_end(list_, i).session);
-      prefetch(&clock_.deadline[rows_[i].value]);
     }
   }
 

@@ -122,10 +122,7 @@ void SessionExpiry::take_part(Tick now) {
   const locks::SessionColumns columns = locks_.clock().columns();
   for (; due_place_ < end; ++due_place_) {
     if (const std::size_t ahead = due_place_ + kAheadRow; ahead < end) {
-      const std::uint32_t row = due_[ahead].row.value;
-      prefetch(&columns.cells[row]);
-      prefetch(&columns.heard[row]);
-      prefetch(&columns.deadline[row]);
+      locks::prefetch_times(columns, due_[ahead].row);
     }
     look_at(due_[due_place_], now);
   }
@@ -256,11 +253,9 @@ void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick
   const locks::SessionColumns columns = locks_.clock().columns();
   for (std::size_t at = 0; at < round->cases.size(); ++at) {
     if (at + kAheadRow < round->cases.size()) {
-      const std::uint32_t row = round->cases[at + kAheadRow].due.row.value;
-      prefetch(&columns.cells[row]);
-      prefetch(&columns.heard[row]);
-      prefetch(&columns.deadline[row]);
-      prefetch(&locks_.tables().sessions[locks::SessionRow{row}]);
+      const locks::SessionRow row = round->cases[at + kAheadRow].due.row;
+      locks::prefetch_times(columns, row);
+      prefetch(&locks_.tables().sessions[row]);
     }
     if (!round->cases[at].closed) {
       take_answer(bit_of(from), message.cases[at].silent_ms, *round, round->cases[at], now);

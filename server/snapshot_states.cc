@@ -31,14 +31,19 @@ Result<StateSummary> summarize_state(std::span<const std::byte> state) {
 Result<std::vector<std::byte>> restored_state(std::span<const std::byte> state,
                                               const StateChange& change) {
   GCOORD_TRY(const StateSummary summary, summarize_state(state));
-  const auto settled = locks::settled_state(state, change.fixes);
-  if (!settled.ok()) {
-    return Status{StatusCode::DataLoss, settled.status().message(), ledger::kSnapshotImpossible};
+  std::vector<std::byte> settled;
+  if (!change.fixes.empty()) {
+    auto made = locks::settled_state(state, change.fixes);
+    if (!made.ok()) {
+      return Status{StatusCode::DataLoss, made.status().message(), ledger::kSnapshotImpossible};
+    }
+    settled = std::move(made).value();
+    state = settled;
   }
   const std::uint64_t lift = change.token_floor - std::min(change.token_floor, summary.token_last);
   constexpr std::uint64_t kTokenMax = ~std::uint64_t{0};
   auto raised = locks::raise_snapshot(
-      settled.value(),
+      state,
       change.token_bump > kTokenMax - lift ? kTokenMax : change.token_bump + lift,
       change.drop_sessions ? locks::SnapshotSessions::Drop : locks::SnapshotSessions::Keep);
   if (!raised.ok()) {

@@ -42,12 +42,18 @@ struct Way {
 const char* const kWithout = "none";
 const char* const kWithoutLong = "none, long log";
 
-Result<chaos::TurnClusterOptions> hashed_options(const Setting& setting, std::uint32_t percent) {
-  GCOORD_TRY(const std::uint32_t all, chaos::processors_of(setting.devices[0]));
-  const std::uint32_t hashing = chaos::hash_processors(all, crowd_of(setting.devices), percent);
+Result<chaos::TurnClusterOptions> options_of(const Setting& setting, const Way& way) {
+  std::uint32_t hashing = 0;
+  if (way.percent.has_value()) {
+    GCOORD_TRY(const std::uint32_t all, chaos::processors_of(setting.devices[0]));
+    hashing = chaos::hash_processors(all, crowd_of(setting.devices), *way.percent);
+  }
   GCOORD_TRY(const std::uint32_t stripes, stripes_for(setting.devices, hashing));
   chaos::TurnClusterOptions options = options_for(setting.shards, stripes);
   options.hash_blocks = hashing * chaos::kProcessorHashBlocks;
+  if (way.long_log) {
+    options.shape.log_slots = kHashedLogSlots;
+  }
   return options;
 }
 
@@ -113,18 +119,6 @@ Result<ordered_json> trees_of(TurnRun& run, double leaves_per_s) {
       {"shards_equal_to_the_cpus", verdict.hashed_again},
       {"leaves_hashed_by_the_cpu", verdict.leaves_again},
       {"shards_led_by_several_nodes", verdict.several_leaders}};
-}
-
-Result<chaos::TurnClusterOptions> options_of(const Setting& setting, const Way& way) {
-  GCOORD_TRY(const std::uint32_t all, stripes_for(setting.devices));
-  chaos::TurnClusterOptions options = options_for(setting.shards, all);
-  if (way.percent.has_value()) {
-    GCOORD_TRY(options, hashed_options(setting, *way.percent));
-  }
-  if (way.long_log) {
-    options.shape.log_slots = kHashedLogSlots;
-  }
-  return options;
 }
 
 // The part of all commands that replicas got in snapshots and not as entries: a leader with a short

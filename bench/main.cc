@@ -224,13 +224,17 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
       .add_option("--shards",
                   options.shards,
                   "shards of the cluster (default " + std::to_string(benchmark.shards) + ")")
-      ->check(CLI::Range(2048, 1 << 24));
+      ->check(CLI::Range(1, 1 << 24));
   if (benchmark.takes_durability) {
     command
         .add_option("--durability",
                     options.durability,
                     "what an answer of the cluster stands on: durable (default) or memory")
         ->check(CLI::IsMember({"durable", "memory"}));
+  }
+  if (std::string_view{benchmark.name} == "pairs") {
+    command.add_flag(
+        "--one-session", options.one_session, "the clients are names of one session, pipelined");
   }
   if (std::string_view{benchmark.name} == "failover") {
     command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")

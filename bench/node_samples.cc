@@ -10,12 +10,16 @@ double seconds_between(const NodeSample& before, const NodeSample& after) {
   return std::chrono::duration<double>(after.at - before.at).count();
 }
 
-double rate(const NodeSample& before, const NodeSample& after, const char* metric) {
+double grown(const NodeSample& before, const NodeSample& after, const char* metric) {
   const auto value = [&](const NodeSample& sample) {
     const auto found = sample.metrics.find(metric);
     return found == sample.metrics.end() ? 0.0 : found->second;
   };
-  return rounded((value(after) - value(before)) / seconds_between(before, after));
+  return value(after) - value(before);
+}
+
+double rate(const NodeSample& before, const NodeSample& after, const char* metric) {
+  return rounded(grown(before, after, metric) / seconds_between(before, after));
 }
 
 }  // namespace
@@ -30,6 +34,16 @@ Result<std::vector<NodeSample>> sample_nodes(const RunningCluster& cluster) {
     samples.push_back(std::move(sample));
   }
   return samples;
+}
+
+double entries_between(const NodeSample& before, const NodeSample& after) {
+  return grown(before, after, "gcoord_server_entries_applied_total");
+}
+
+double cpu_us_for_each(const chaos::ResourceUsage& before,
+                       const chaos::ResourceUsage& after,
+                       double count) {
+  return rounded(std::chrono::duration<double, std::micro>(after.cpu - before.cpu).count() / count);
 }
 
 nlohmann::ordered_json node_rates(const NodeSample& before, const NodeSample& after) {

@@ -22,6 +22,14 @@ struct NodeSample {
 // In the order of the cluster's node ids.
 Result<std::vector<NodeSample>> sample_nodes(const RunningCluster& cluster);
 
+// Entries that the node applied in between.
+double entries_between(const NodeSample& before, const NodeSample& after);
+
+// Microseconds of processor time for each of `count`.
+double cpu_us_for_each(const chaos::ResourceUsage& before,
+                       const chaos::ResourceUsage& after,
+                       double count);
+
 // {"cpu_percent", "peer_frames_per_s", "peer_bytes_per_s", "shard_steps_per_s", "log_writes_per_s",
 // "resident_mib"} of one node; the last as of `after`.
 nlohmann::ordered_json node_rates(const NodeSample& before, const NodeSample& after);

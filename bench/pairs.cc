@@ -5,6 +5,11 @@
 #include "bench/node_samples.h"
 #include "bench/report/results_file.h"
 #include "bench/running_cluster.h"
+#include "chaos/process/resource_usage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace gcoord::bench {
 
@@ -26,18 +31,24 @@ Result<ordered_json> measure(RunningCluster& cluster,
                              const BenchOptions& options,
                              std::uint32_t clients) {
   GCOORD_TRY(const auto before, sample_nodes(cluster));
+  GCOORD_TRY(const auto own_before, chaos::resource_usage(getpid()));
   GCOORD_TRY(const LoadResult result,
              run_gcoord({.endpoints = cluster.nodes().endpoints(),
                          .clients = clients,
-                         .name_prefix = "pairs-" + std::to_string(clients)},
+                         .name_prefix = "pairs-" + std::to_string(clients),
+                         .one_session = options.one_session},
                         {.measured = options.measured}));
+  GCOORD_TRY(const auto own_after, chaos::resource_usage(getpid()));
   GCOORD_TRY(const auto after, sample_nodes(cluster));
   GCOORD_TRY(ordered_json json, report_load(result, "gcoord", clients));
+  const double commands = std::max(1.0, entries_between(before.front(), after.front()));
   ordered_json nodes = ordered_json::array();
   for (std::size_t k = 0; k < before.size(); ++k) {
     nodes.push_back(node_rates(before[k], after[k]));
+    nodes.back()["cpu_us_per_command"] = cpu_us_for_each(before[k].usage, after[k].usage, commands);
   }
   json["clients"] = clients;
+  json["client_cpu_us_per_command"] = cpu_us_for_each(own_before, own_after, commands);
   json["nodes"] = std::move(nodes);
   return json;
 }
@@ -59,6 +70,7 @@ BenchResult bench_pairs(const BenchOptions& options) {
                               : "on stable storage (fdatasync) of a quorum of three nodes"},
                       {"seconds", std::chrono::duration<double>(options.measured).count()},
                       {"shards", options.shards},
+                      {"one_session", options.one_session},
                       {"loads", std::move(loads)},
                       {"pairs_per_s", most}};
 }

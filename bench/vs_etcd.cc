@@ -43,13 +43,21 @@ ordered_json way_json(const EtcdWay& way) {
           {"connections", way.connections}};
 }
 
+// Few shards share the cost of a round of Raft between many commands, many shards have no queue in
+// front of them. etcd has one group; gcoordd has as many as its operator likes.
+constexpr std::uint32_t kShardCounts[] = {8, 64, 1024, 65'536};
+
+constexpr LoadOptions kBrief{.warm_up = std::chrono::seconds{1},
+                             .measured = std::chrono::seconds{2}};
+
 // Both systems in turn, each in a fresh cluster of its own that is gone when the other runs.
 class Comparison {
  public:
   explicit Comparison(const BenchOptions& options) : options_(options) {}
 
   BenchResult run() {
-    GCOORD_TRY(const ordered_json tried, choose_ways());
+    GCOORD_TRY(const ordered_json ways, choose_ways());
+    GCOORD_TRY(const ordered_json counts, choose_shards());
     ordered_json runs = ordered_json::array();
     for (std::uint32_t number = 0; number < options_.runs; ++number) {
       std::fprintf(stderr, "run %u of %u\n", number + 1, options_.runs);
@@ -57,7 +65,7 @@ class Comparison {
       GCOORD_TRY(ordered_json etcd, run_etcd_once());
       runs.push_back({{"gcoord", std::move(gcoord)}, {"etcd", std::move(etcd)}});
     }
-    return summary(runs, tried);
+    return summary(runs, {{"etcd_tried", ways}, {"gcoord_tried", counts}});
   }
 
  private:
@@ -90,14 +98,12 @@ class Comparison {
     std::fprintf(stderr, "etcd: which way serves it best?\n");
     GCOORD_TRY(const auto scratch, chaos::ScratchDirectory::make(options_.directory, "etcd"));
     GCOORD_TRY(const auto cluster, start_etcd(scratch));
-    const LoadOptions brief{.warm_up = std::chrono::seconds{1},
-                            .measured = std::chrono::seconds{2}};
     ordered_json tried = ordered_json::array();
     double best_pairs = 0;
     double best_p50 = 0;
     for (const EtcdWay& way : kWays) {
-      GCOORD_TRY(ordered_json many, measure_etcd(cluster, way, options_.clients, brief));
-      GCOORD_TRY(ordered_json one, measure_etcd(cluster, way, 1, brief));
+      GCOORD_TRY(ordered_json many, measure_etcd(cluster, way, options_.clients, kBrief));
+      GCOORD_TRY(ordered_json one, measure_etcd(cluster, way, 1, kBrief));
       if (many["pairs_per_s"] > best_pairs) {
         best_pairs = many["pairs_per_s"];
         many_way_ = way;
@@ -123,21 +129,53 @@ class Comparison {
 
   Result<ordered_json> measure_gcoord(const RunningCluster& cluster,
                                       std::uint32_t clients,
+                                      const LoadOptions& length,
                                       bool pipelined = false) {
     GcoordOptions target;
     target.one_session = pipelined;
     target.endpoints = cluster.nodes().endpoints();
     target.clients = clients;
     target.name_prefix = "bench-" + std::to_string(++prefix_count_);
-    GCOORD_TRY(const LoadResult result, run_gcoord(target, load()));
+    GCOORD_TRY(const LoadResult result, run_gcoord(target, length));
     return report_load(result, pipelined ? "gcoord, one session" : "gcoord", clients);
   }
 
+  // As choose_ways(), for gcoord; nothing is tried when a number of shards was asked for.
+  Result<ordered_json> choose_shards() {
+    ordered_json tried = ordered_json::array();
+    if (options_.shards != 0) {
+      many_shards_ = pipelined_shards_ = options_.shards;
+      return tried;
+    }
+    std::fprintf(stderr, "gcoord: which number of shards serves it best?\n");
+    double best_many = 0;
+    double best_pipelined = 0;
+    for (const std::uint32_t shards : kShardCounts) {
+      GCOORD_TRY(const auto cluster, RunningCluster::start(options_, shards));
+      GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients, kBrief));
+      GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, kBrief, true));
+      if (many["pairs_per_s"] > best_many) {
+        best_many = many["pairs_per_s"];
+        many_shards_ = shards;
+      }
+      if (piped["pairs_per_s"] > best_pipelined) {
+        best_pipelined = piped["pairs_per_s"];
+        pipelined_shards_ = shards;
+      }
+      tried.push_back({{"shards", shards}, {"many", many}, {"pipelined", piped}});
+    }
+    return tried;
+  }
+
   Result<ordered_json> run_gcoord_once() {
-    GCOORD_TRY(const auto cluster, RunningCluster::start(options_, options_.shards));
-    GCOORD_TRY(ordered_json one, measure_gcoord(*cluster, 1));
-    GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients));
-    GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, true));
+    GCOORD_TRY(auto cluster, RunningCluster::start(options_, many_shards_));
+    GCOORD_TRY(ordered_json one, measure_gcoord(*cluster, 1, load()));
+    GCOORD_TRY(ordered_json many, measure_gcoord(*cluster, options_.clients, load()));
+    if (pipelined_shards_ != many_shards_) {
+      cluster.reset();
+      GCOORD_TRY(cluster, RunningCluster::start(options_, pipelined_shards_));
+    }
+    GCOORD_TRY(ordered_json piped, measure_gcoord(*cluster, kPipelined, load(), true));
     return ordered_json{
         {"many", std::move(many)}, {"one", std::move(one)}, {"pipelined", std::move(piped)}};
   }
@@ -165,11 +203,12 @@ class Comparison {
         {"etcd_way_one", way_json(one_way_)},
         {"clients", options_.clients},
         {"seconds", std::chrono::duration<double>(options_.measured).count()},
-        {"shards", options_.shards},
+        {"gcoord_shards_many_and_one", many_shards_},
+        {"gcoord_shards_pipelined", pipelined_shards_},
         {"node_cores", options_.node_cores},
         {"pipelined_names", kPipelined},
-        {"etcd_tried", tried},
         {"runs", runs}};
+    result.update(tried);
     for (const char* system : {"gcoord", "etcd"}) {
       const std::string name{system};
       result[name + "_pairs_per_s"] = rounded(median_of(runs, system, "many", "pairs_per_s"));
@@ -188,6 +227,8 @@ class Comparison {
   const BenchOptions& options_;
   EtcdWay many_way_ = kWays[0];
   EtcdWay one_way_ = kWays[0];
+  std::uint32_t many_shards_ = 0;  // Also of one client.
+  std::uint32_t pipelined_shards_ = 0;
   std::uint32_t prefix_count_ = 0;  // Every measurement takes names that none took before.
 };
 

@@ -130,6 +130,7 @@ class ReplicaEngine::Core {
   void fill_proposed(RowWork& work, Place& place, consensus::Inbox& in);
   void send_all();
   void apply_all();
+  void want_entries(std::size_t at) const;
   LogIndex apply_range(const Apply& range);
   void after_apply(std::uint32_t row, LogIndex applied);
   void on_refused(const netcore::Refusal& refusal);

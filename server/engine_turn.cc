@@ -357,7 +357,9 @@ void ReplicaEngine::Core::send_all() {
 }
 
 void ReplicaEngine::Core::apply_all() {
-  for (const Apply& range : applies_) {
+  for (std::size_t at = 0; at < applies_.size(); ++at) {
+    want_entries(at);
+    const Apply& range = applies_[at];
     if (range.first <= range.last) {
       after_apply(range.row, apply_range(range));
     }
@@ -365,6 +367,17 @@ void ReplicaEngine::Core::apply_all() {
   applies_.clear();
   metrics_.entry_bytes.set(static_cast<std::int64_t>(pool_.used_bytes()));
   metrics_.leaders.set(leader_count_);
+}
+
+// Of ranges further on, so that applying them does not wait for memory: they lie anywhere.
+void ReplicaEngine::Core::want_entries(std::size_t at) const {
+  constexpr std::size_t kApart = 3;  // A line of memory takes as long as applying one or two.
+  for (std::uint32_t part = 0; part < EntryLog::kParts; ++part) {
+    const std::size_t ahead = at + kApart * (EntryLog::kParts - part);
+    if (ahead < applies_.size()) {
+      log_.want(ShardId{applies_[ahead].row}, applies_[ahead].first, part);
+    }
+  }
 }
 
 // Applies the range up to its end or its first configuration; returns the last index applied.

@@ -1,6 +1,7 @@
 #include "server/entry_log.h"
 
 #include "common/assert.h"
+#include "common/prefetch.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,6 +43,29 @@ EntryBlock* EntryLog::find(ShardId shard, LogIndex index) const {
   }
   GCOORD_ASSERT(index - chain->first < chain->size());
   return chain->blocks[chain->head + (index - chain->first)];
+}
+
+void EntryLog::want(ShardId shard, LogIndex index, std::uint32_t part) const {
+  if (part == 0) {
+    return prefetch(&chain_of_shard_[shard.value]);
+  }
+  const Chain* chain = chain_of(shard);
+  if (chain == nullptr) {
+    return;
+  }
+  if (part == 1) {
+    return prefetch(chain);
+  }
+  const std::uint64_t place = chain->head + (index - chain->first);
+  if (index < chain->first || place >= chain->blocks.size()) {
+    return;
+  }
+  if (part == 2) {
+    return prefetch(&chain->blocks[place]);
+  }
+  const EntryBlock* block = chain->blocks[place];
+  prefetch(block);
+  prefetch(block + 2);  // The second line of most.
 }
 
 void EntryLog::truncate(ShardId shard, LogIndex from) {

@@ -30,6 +30,12 @@ class EntryLog {
   // The block of an entry that the row has, or nullptr for a no-op. Valid until the log changes.
   EntryBlock* find(ShardId shard, LogIndex index) const;
 
+  // Asks for the memory that find() and whoever reads the block will touch, a part at a time, since
+  // each leads to the next: with parts 0 to kParts - 1 asked for some entries earlier, find() does
+  // not wait. The row has the entry; nothing changes.
+  static constexpr std::uint32_t kParts = 4;
+  void want(ShardId shard, LogIndex index, std::uint32_t part) const;
+
   // Removes everything at and above `from`.
   void truncate(ShardId shard, LogIndex from);
   // Removes everything up to `through`.

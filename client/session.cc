@@ -20,10 +20,14 @@ milliseconds whole_milliseconds(TimePoint duration) {
 }  // namespace
 
 Lock::Lock(std::shared_ptr<SessionImpl> session, std::string name, Grant grant)
-    : session_(std::move(session)), name_(std::move(name)), grant_(grant) {}
+    : session_(std::move(session)), name_(std::move(name)), grant_(grant) {
+  if (session_ != nullptr) {
+    session_->enter(name_, grant_.token);
+  }
+}
 
 Lock::~Lock() {
-  if (session_ != nullptr) {
+  if (session_ != nullptr && session_->leave(name_, grant_.token)) {
     session_->release(name_, grant_.token, [](const Status&) {});
   }
 }
@@ -40,11 +44,11 @@ Lock& Lock::operator=(Lock&& other) noexcept {
 }
 
 bool Lock::valid() const {
-  return session_ != nullptr && session_->alive() && !session_->lost(name_, grant_.token);
+  return session_ != nullptr && session_->alive() && !session_->over(name_, grant_.token);
 }
 
 TimePoint Lock::certain_until() const {
-  const bool held = session_ != nullptr && !session_->lost(name_, grant_.token);
+  const bool held = session_ != nullptr && !session_->over(name_, grant_.token);
   return held ? session_->certain_until() : TimePoint{};
 }
 
@@ -58,9 +62,8 @@ Status Lock::release() {
   // Without an answer it may still be held, so that the caller, or the destructor, tries again. Not
   // where holds are counted: another try has another number and would take another hold, so that an
   // undecided one ends with its session.
-  const bool counted = session_->record().counts_holds.load(std::memory_order_relaxed);
-  if (status.ok() || decides_release(status) || counted) {
-    session_.reset();
+  if (status.ok() || decides_release(status) || session_->counts_holds()) {
+    detach();
   }
   return status;
 }
@@ -73,9 +76,11 @@ Future<Status> Lock::release_async() {
     state->set(Status{});
     return Future<Status>{std::move(state)};
   }
-  return future_of<Status>(session->core(), [&](auto callback) {
+  auto released = future_of<Status>(session->core(), [&](auto callback) {
     session->release(name_, grant_.token, std::move(callback));
   });
+  session->leave(name_, grant_.token);
+  return released;
 }
 
 std::thread::id Lock::client_thread() const {
@@ -83,7 +88,10 @@ std::thread::id Lock::client_thread() const {
 }
 
 void Lock::detach() {
-  session_.reset();
+  if (session_ != nullptr) {
+    session_->leave(name_, grant_.token);
+    session_.reset();
+  }
 }
 
 Session::Session(std::shared_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}

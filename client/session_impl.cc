@@ -331,13 +331,28 @@ void SessionImpl::release(std::string_view name,
   if (record_->attached) {
     operation->slot.set(rpc::RequestFlag::ByToken);
   }
-  operation->counted = record_->counts_holds.load(std::memory_order_relaxed);
+  operation->counted = counts_holds();
   operation->session = record_;
-  operation->callback = [core = core_.get(), callback = std::move(callback)](const Answer& answer) {
+  if (!operation->counted) {
+    record_->held.end(name, token);
+  }
+  operation->callback = [core = core_.get(),
+                         record = record_,
+                         held = std::string{name},
+                         token,
+                         callback = std::move(callback)](const Answer& answer) {
     learn_index(*core, answer);
+    if (answer.status.ok() || decides_release(answer.status)) {
+      record->held.answer(held, token);
+    }
     callback(answer.status);
   };
   core_->submit(std::move(operation));
+}
+
+// Where holds are counted each handle is one of them.
+bool SessionImpl::leave(std::string_view name, std::uint64_t token) {
+  return record_->held.leave(name, token) || counts_holds();
 }
 
 void SessionImpl::renew(Session::StatusCallback callback) {

@@ -88,9 +88,22 @@ class SessionImpl {
     return record_->lost.contains(name, token);
   }
 
+  // Whether the hold is over: given back here, or broken by force as far as it is known.
+  bool over(std::string_view name, std::uint64_t token) const {
+    return record_->held.ended(name, token) || lost(name, token);
+  }
+
+  // A handle of the hold comes, or goes; the latter says whether the hold is to go with it.
+  void enter(std::string_view name, std::uint64_t token) { record_->held.enter(name, token); }
+
+  bool leave(std::string_view name, std::uint64_t token);
+
   // Of the client's clock; the past when nothing is certain.
   TimePoint certain_until() const;
   TimePoint remaining() const;
+
+  // Whether a release may be one of many.
+  bool counts_holds() const { return record_->counts_holds.load(std::memory_order_relaxed); }
 
  private:
   static void open_checked(const std::shared_ptr<Core>& core,

@@ -2,6 +2,7 @@
 // the client's own thread.
 #pragma once
 
+#include "client/held_locks.h"
 #include "client/lost_locks.h"
 #include "client/sequence_window.h"
 #include "client/session_lease.h"
@@ -31,6 +32,7 @@ struct SessionRecord {
   std::function<void(SessionEvent)> on_event;
   std::function<void(const LostLock&)> on_lost;
   LostLocks lost;
+  HeldLocks held;
 
   // Relaxed: single values that stand for themselves; nothing is published through them.
   std::atomic<std::int64_t> certain_until_ns{0};

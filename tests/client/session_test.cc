@@ -325,5 +325,43 @@ TEST_F(SessionLife, ReleasesALockWhenItsObjectGoes) {
   EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 2)[1].payload, "name");
 }
 
+// The node may grant the name to another session as soon as the release is under way.
+TEST_F(SessionLife, ALockIsOverForAllItsHandlesOnceItIsGivenBackThroughOne) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  const auto outer = session.acquire("name");
+  auto inner = session.acquire("name");
+  ASSERT_TRUE(outer.value().valid());
+  ASSERT_TRUE(inner.value().release().ok());
+  EXPECT_FALSE(outer.value().valid());
+  EXPECT_EQ(outer.value().certain_until(), TimePoint{});
+
+  const auto other = session.acquire("other");
+  ASSERT_TRUE(other.value().valid());
+  ASSERT_TRUE(session.release("other", other.value().fence()).ok());
+  EXPECT_FALSE(other.value().valid());
+}
+
+TEST_F(SessionLife, OnlyTheLastHandleThatGoesGivesTheLockBack) {
+  Client client = connect();
+  Session session = open(client, nine_seconds());
+  {
+    const auto outer = session.acquire("name");
+    { const auto inner = session.acquire("name"); }
+    EXPECT_TRUE(outer.value().valid());
+    // Whatever the inner one's destructor sent would have come before this answer.
+    EXPECT_TRUE(client.check("name", 7).ok());
+    EXPECT_TRUE(cluster_.requests(RequestKind::LockRelease).empty());
+  }
+  EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
+  {
+    auto given_back = session.acquire("name");
+    const auto outlives_it = session.acquire("name");
+    EXPECT_TRUE(given_back.value().release().ok());
+  }
+  EXPECT_TRUE(client.check("name", 7).ok());
+  EXPECT_EQ(cluster_.requests(RequestKind::LockRelease).size(), 2u);
+}
+
 }  // namespace
 }  // namespace gcoord::client

@@ -35,7 +35,7 @@ class Lease;
 class MultiLock;
 class SessionImpl;
 
-// A held lock; released when it is destroyed.
+// A held lock; released when it is destroyed, or the last of several objects of one hold is.
 class GCOORD_API Lock {
  public:
   Lock() = default;
@@ -57,7 +57,8 @@ class GCOORD_API Lock {
 
   const std::string& name() const { return name_; }
 
-  // False once released, or when the session's lease has run out by the local clock.
+  // False once released, through whichever object of this hold, or when the session's lease has run
+  // out by the local clock.
   bool valid() const;
 
   bool valid(TimePoint now) const { return now < certain_until(); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace gcoord::cli {
@@ -114,6 +116,17 @@ Option* Command::keep(CLI::Option* parsed) {
   return options_.back().get();
 }
 
+namespace {
+
+// CLI11 takes a number that is too large for the largest one.
+std::string within_64_bits(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc::result_out_of_range ? text + " is above 18446744073709551615" : "";
+}
+
+}  // namespace
+
 template <typename Value>
 Option* Command::bind(const std::string& name, Value& value, const std::string& help) {
   return keep(parsed_->add_option(name, value, help));
@@ -132,7 +145,7 @@ Option* Command::add_option(const std::string& name,
 Option* Command::add_option(const std::string& name,
                             std::uint64_t& value,
                             const std::string& help) {
-  return bind(name, value, help);
+  return keep(parsed_->add_option(name, value, help)->check(within_64_bits, ""));
 }
 
 Option* Command::add_option(const std::string& name,
@@ -150,7 +163,7 @@ Option* Command::add_option(const std::string& name,
 Option* Command::add_option(const std::string& name,
                             std::optional<std::uint64_t>& value,
                             const std::string& help) {
-  return bind(name, value, help);
+  return keep(parsed_->add_option(name, value, help)->check(within_64_bits, ""));
 }
 
 Option* Command::add_option(const std::string& name,

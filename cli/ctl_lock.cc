@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace gcoord::cli {
 
@@ -15,7 +16,7 @@ struct LockOptions {
   std::string name;
   std::vector<std::string> names;  // Of acquire.
   std::string delay;
-  std::string ttl = "10s";
+  std::string ttl;
   WaitFlags wait;
   std::uint64_t token = 0;
   std::uint64_t session = 0;
@@ -29,11 +30,25 @@ struct LockOptions {
   std::uint32_t permits_max = 0;
 };
 
+// How long the session lives: as was said, else as long as it did before. One that the node which is
+// asked does not know may be too new for it.
+std::chrono::milliseconds ttl_for(client::Client& client,
+                                  const LockOptions& options,
+                                  std::optional<std::chrono::milliseconds> said) {
+  constexpr std::chrono::seconds kDefault{10};
+  if (options.session == 0 || said.has_value()) {
+    return said.value_or(kDefault);
+  }
+  const auto before = client.session(options.session);
+  return before.ok() && before.value().alive ? before.value().ttl : kDefault;
+}
+
 // A session of its own, or one that an earlier acquire left, which then goes on under numbers above
 // all that it has used.
 client::Result<client::Session> session_for(client::Client& client,
                                             const LockOptions& options,
-                                            std::chrono::milliseconds ttl) {
+                                            std::optional<std::chrono::milliseconds> said) {
+  const std::chrono::milliseconds ttl = ttl_for(client, options, said);
   if (options.session == 0) {
     return client.open_session({ttl, {}});
   }
@@ -107,8 +122,14 @@ Json grants_json(const LockOptions& options,
 }
 
 int acquire(Context& context, const LockOptions& options) {
-  const auto ttl = context.duration("--ttl", options.ttl);
-  const auto how = ttl.has_value() ? acquire_options(context, options) : std::nullopt;
+  std::optional<std::chrono::milliseconds> ttl;
+  if (!options.ttl.empty()) {
+    ttl = context.duration("--ttl", options.ttl);
+    if (!ttl.has_value()) {
+      return context.exit_code();
+    }
+  }
+  const auto how = acquire_options(context, options);
   if (!how.has_value()) {
     return context.exit_code();
   }
@@ -116,7 +137,7 @@ int acquire(Context& context, const LockOptions& options) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = session_for(*client, options, *ttl);
+  auto session = session_for(*client, options, ttl);
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
@@ -195,7 +216,7 @@ void add_lock_commands(Command& app, Context& context) {
                            "otherwise",
                            acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
-  verb->add_option("--ttl", options->ttl, "how long it lives (default 10s)")->type_name("TIME");
+  verb->add_option("--ttl", options->ttl, "how long it lives (default 10s; with --session, as long as that did)")->type_name("TIME");
   add_wait_flags(*verb, options->wait);
   Option* session =
       verb->add_option("--session", options->session, "in the session of an earlier acquire")

@@ -27,7 +27,8 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
-  const std::int64_t factor = factor_of(unit);
+  // Nothing is nothing in every unit.
+  const std::int64_t factor = amount == 0 && unit.empty() ? 1 : factor_of(unit);
   constexpr std::int64_t kDayMs = 86'400'000;
   const std::int64_t ms = std::int64_t{amount} * factor;
   if (factor == 0 || ms > kDayMs) {

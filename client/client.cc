@@ -11,6 +11,7 @@
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
+#include "rpc/validate.h"
 
 #include <algorithm>
 #include <charconv>
@@ -294,6 +295,9 @@ Result<Watch> Client::watch(WatchOptions options, Watch::Callback callback) {
 }
 
 Result<LeaderStream> Client::observe(std::string_view name) {
+  if (const auto code = rpc::check_name(name); code != rpc::ErrorCode::None) {
+    return failure(code);
+  }
   const auto watch = [impl = impl_.get(), held = std::string{name}] {
     return impl->watch(WatchOptions{.name = held}, {});
   };

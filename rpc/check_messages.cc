@@ -36,7 +36,7 @@ Result<std::vector<TokenCheck>> decode_check_batch(std::span<const std::byte> pa
   checks.reserve(count);
   for (std::uint32_t index = 0; index < count; ++index) {
     const FencingToken token{reader.integer<std::uint64_t>()};
-    checks.push_back({reader.text(kNameBytesMax), token});
+    checks.push_back({reader.text(payload.size()), token});
     if (const ErrorCode code = check_name(checks.back().name); code != ErrorCode::None) {
       return make_error(reader.ok() ? code : ErrorCode::PayloadMalformed, "lock_check_batch");
     }

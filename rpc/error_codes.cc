@@ -54,6 +54,11 @@ bool is_passing(ErrorCode code) {
   }
 }
 
+ErrorCode refusal_of(const Status& status) {
+  return find_error(status.detail()) != nullptr ? static_cast<ErrorCode>(status.detail())
+                                                : ErrorCode::PayloadMalformed;
+}
+
 ExitCode exit_code(const Status& status) {
   if (const ErrorEntry* entry = find_error(status.detail())) {
     return entry->exit;

@@ -292,6 +292,9 @@ bool is_passing(ErrorCode code);
 // The exit code for a failed Status: by its number, else by its canonical code.
 ExitCode exit_code(const Status& status);
 
+// The code of bytes that a decoder of this room refused: its own, or PayloadMalformed.
+ErrorCode refusal_of(const Status& status);
+
 // "the lock is held by another session (token 7). Wait for it with --wait, ...": cause, evidence,
 // fix. Evidence may be empty.
 Status make_error(ErrorCode code, std::string_view evidence = {});

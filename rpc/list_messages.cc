@@ -2,6 +2,7 @@
 #include "rpc/byte_codec.h"
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
+#include "rpc/validate.h"
 
 namespace gcoord::rpc {
 namespace {
@@ -121,8 +122,8 @@ Result<ListQuery> decode_list_query(std::span<const std::byte> payload) {
   if (!reader.complete()) {
     return make_error(ErrorCode::PayloadMalformed, "lock_list");
   }
-  if (query.prefix.size() > kNameBytesMax) {
-    return make_error(ErrorCode::PrefixTooLong);
+  if (const ErrorCode code = check_prefix(query.prefix); code != ErrorCode::None) {
+    return make_error(code);
   }
   if (query.cursor.size() > kCursorBytesMax) {
     return make_error(ErrorCode::CursorTooLong);

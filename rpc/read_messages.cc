@@ -146,7 +146,7 @@ Result<LockRead> decode_lock_read(std::span<const std::byte> payload) {
   read.names.reserve(count);
   for (std::uint32_t index = 0; index < count && reader.ok(); ++index) {
     const FencingToken token{reader.integer<std::uint64_t>()};
-    read.names.push_back({reader.text(kNameBytesMax), token});
+    read.names.push_back({reader.text(payload.size()), token});
   }
   if (!reader.complete() || !known) {
     return malformed("lock_read");

@@ -263,6 +263,11 @@ ErrorCode check_name(std::string_view name) {
   return utf8_well_formed(name) ? ErrorCode::None : ErrorCode::NameNotUtf8;
 }
 
+ErrorCode check_prefix(std::string_view prefix) {
+  const ErrorCode code = prefix.empty() ? ErrorCode::None : check_name(prefix);
+  return code == ErrorCode::NameTooLong ? ErrorCode::PrefixTooLong : code;
+}
+
 namespace {
 
 // Numbers only where they mean something: the lock tables refuse the rest (locks/lock_hold.h).

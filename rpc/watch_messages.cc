@@ -44,7 +44,7 @@ ErrorCode check_query(const WatchQuery& query) {
     case WatchTarget::Name:
       return query.session.value == 0 ? check_name(query.text) : ErrorCode::WatchInvalid;
     case WatchTarget::Prefix:
-      return query.session.value == 0 ? ErrorCode::None : ErrorCode::WatchInvalid;
+      return query.session.value == 0 ? check_prefix(query.text) : ErrorCode::WatchInvalid;
     case WatchTarget::Session:
       if (query.session.value == 0) {
         return ErrorCode::SessionZero;
@@ -141,7 +141,7 @@ Result<WatchQuery> decode_watch_query(std::span<const std::byte> payload) {
   query.shard_count = reader.integer<std::uint32_t>();
   query.progress_ms = reader.integer<std::uint32_t>();
   query.session = SessionId{reader.integer<std::uint64_t>()};
-  query.text = reader.text(kNameBytesMax);
+  query.text = reader.text(payload.size());
   query.from = take_revisions(reader);
   if (!reader.complete() || zero != 0 || zeros != 0) {
     return make_error(ErrorCode::PayloadMalformed, "watch_open");

@@ -82,7 +82,7 @@ void LockReads::start(ConnectionId connection,
   }
   const auto checks = rpc::decode_check_batch(group.payload);
   if (!checks.ok()) {
-    refuse(group, rpc::ErrorCode::PayloadMalformed);
+    refuse(group, rpc::refusal_of(checks.status()));
     return;
   }
   group.shards = shards_of_batch(checks.value());
@@ -91,7 +91,11 @@ void LockReads::start(ConnectionId connection,
 
 void LockReads::start_list(Group group, Tick now) {
   const auto query = rpc::decode_list_query(group.payload);
-  if (!query.ok() || !decode_cursor(query.value().cursor, group.row_first)) {
+  if (!query.ok()) {
+    refuse(group, rpc::refusal_of(query.status()));
+    return;
+  }
+  if (!decode_cursor(query.value().cursor, group.row_first)) {
     refuse(group, rpc::ErrorCode::PayloadMalformed);
     return;
   }

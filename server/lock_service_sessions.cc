@@ -81,7 +81,7 @@ void LockService::on_session_list(ConnectionId connection,
                                   std::span<const std::byte> payload) {
   const auto query = rpc::decode_session_query(payload);
   if (!query.ok()) {
-    return send_error(connection, request, static_cast<ErrorCode>(query.status().detail()));
+    return send_error(connection, request, rpc::refusal_of(query.status()));
   }
   rpc::SessionPage page;
   if (!session_views_.page(query.value(), now_, page)) {

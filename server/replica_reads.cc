@@ -29,12 +29,6 @@ bool by_leader(ReadConsistency consistency) {
   return consistency == ReadConsistency::Linearizable || consistency == ReadConsistency::Lease;
 }
 
-ErrorCode error_of(const Status& status) {
-  return status.detail() != 0 && rpc::find_error(status.detail()) != nullptr
-             ? static_cast<ErrorCode>(status.detail())
-             : ErrorCode::PayloadMalformed;
-}
-
 }  // namespace
 
 std::size_t ReplicaReads::Group::held_bytes() const {
@@ -71,7 +65,7 @@ void ReplicaReads::start(ConnectionId connection,
 void ReplicaReads::start_read(Group group, std::uint64_t now_us) {
   auto read = rpc::decode_lock_read(group.payload);
   if (!read.ok()) {
-    return refuse(group, error_of(read.status()));
+    return refuse(group, rpc::refusal_of(read.status()));
   }
   group.terms = std::move(read.value().terms);
   for (const rpc::TokenCheck& each : read.value().names) {
@@ -93,7 +87,7 @@ void ReplicaReads::start_read(Group group, std::uint64_t now_us) {
 void ReplicaReads::start_list(Group group, std::uint64_t now_us) {
   auto list = rpc::decode_read_list(group.payload);
   if (!list.ok()) {
-    return refuse(group, error_of(list.status()));
+    return refuse(group, rpc::refusal_of(list.status()));
   }
   locks::LockRow first;
   if (by_leader(list.value().terms.consistency) ||

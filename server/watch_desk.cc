@@ -176,7 +176,7 @@ void WatchDesk::on_open(ConnectionId connection,
   const auto query = rpc::decode_watch_query(payload);
   WatchFilter filter;
   ErrorCode code =
-      query.ok() ? admit(connection, request) : static_cast<ErrorCode>(query.status().detail());
+      query.ok() ? admit(connection, request) : rpc::refusal_of(query.status());
   if (code == ErrorCode::None) {
     code = make_filter(request, query.value(), filter);
   }

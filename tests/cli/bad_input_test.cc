@@ -40,6 +40,7 @@ TEST(BadInput, EachMistakeOnTheCommandLineHasItsNumber) {
       {{"break", no_text, "--reason", "x"}, 2, "GC1103"},
       {{"break", "a", "--reason", ""}, 2, "GC6034"},
       {{"acquire", "c", "--ttl", "0s"}, 2, "GC1104"},
+      {{"acquire", "c", "--ttl", "0"}, 2, "GC1104"},
       {{"acquire", "c", "--ttl=-5s"}, 2, "GC1104"},
       {{"acquire", "c", "--ttl", "25h"}, 2, "GC1105"},
       {{"acquire", "c", "--ttl", "99999999999999999999h"}, 2, "GC1105"},
@@ -47,6 +48,7 @@ TEST(BadInput, EachMistakeOnTheCommandLineHasItsNumber) {
       {{"acquire", "c", "--lock-delay", "2m"}, 2, "GC6032"},
       {{"release", "a", "--token", "0", "--session", session}, 2, "GC1107"},
       {{"check", "a", "--token", "0"}, 2, "GC1107"},
+      {{"check", "a", "--token", "18446744073709551616"}, 2, "GC1001"},
       {{"release", "a", "--token", token, "--session", "0"}, 2, "GC1108"},
       // By a session that does not hold it, and is known in the shard or not.
       {{"release", "a", "--token", token, "--session", "999"}, 1, "GC6008"},

@@ -63,6 +63,15 @@ TEST_F(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
   EXPECT_EQ(ctl_.json({"session", "show", "7"}, 1)["remaining_ms"], -1);
 }
 
+// A lock that is taken with a session lives as long as that, whatever others' default is.
+TEST_F(SessionVerbsTest, S5AnAcquireKeepsTheTtlThatTheSessionWasGrantedWith) {
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+  EXPECT_GT(ctl_.json({"lock", "acquire", "a", "--session", "7"})["ttl_ms"].get<int>(), 50'000);
+  const auto shown = ctl_.json({"session", "show", "7"});
+  EXPECT_EQ(shown["granted_ttl_ms"], 60'000);
+  EXPECT_GT(shown["remaining_ms"].get<int>(), 50'000);
+}
+
 TEST_F(SessionVerbsTest, S6ListCountsFiltersAndStopsAtItsLimit) {
   for (const std::string id : {"1", "2", "3"}) {
     ctl_.json({"session", "open", "--id", id, "--ttl", "60s"});

@@ -250,6 +250,7 @@ TEST(LockList, QueryOutOfBoundsIsRefusedByItsOwnNumber) {
   EXPECT_EQ(detail({.limit = 0}), ErrorCode::LimitOutOfRange);
   EXPECT_EQ(detail({.limit = kListRowsMax + 1}), ErrorCode::LimitOutOfRange);
   EXPECT_EQ(detail({.prefix = std::string(kNameBytesMax + 1, 'x')}), ErrorCode::PrefixTooLong);
+  EXPECT_EQ(detail({.prefix = "\xff"}), ErrorCode::NameNotUtf8);
   EXPECT_EQ(detail({.cursor = std::string(kCursorBytesMax + 1, 'x')}), ErrorCode::CursorTooLong);
 }
 

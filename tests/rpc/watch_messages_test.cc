@@ -79,6 +79,12 @@ TEST(WatchMessages, WhatNamesNothingOrTooMuchHasItsOwnCode) {
   const auto of = [](const WatchQuery& query) { return refusal(encode_watch_query(query)); };
   const auto code = [](ErrorCode error) { return static_cast<std::uint32_t>(error); };
   EXPECT_EQ(of({.text = ""}), code(ErrorCode::NameEmpty));
+  EXPECT_EQ(of({.text = std::string(kNameBytesMax + 1, 'x')}), code(ErrorCode::NameTooLong));
+  EXPECT_EQ(of({.text = "\xff"}), code(ErrorCode::NameNotUtf8));
+  const auto prefix = WatchTarget::Prefix;
+  EXPECT_EQ(of({.target = prefix, .text = std::string(kNameBytesMax + 1, 'x')}),
+            code(ErrorCode::PrefixTooLong));
+  EXPECT_EQ(of({.target = prefix, .text = "\xff"}), code(ErrorCode::NameNotUtf8));
   EXPECT_EQ(of({.text = "a", .session = SessionId{1}}), code(ErrorCode::WatchInvalid));
   EXPECT_EQ(of({.target = WatchTarget::Session}), code(ErrorCode::SessionZero));
   EXPECT_EQ(of({.target = WatchTarget::Session, .text = "a", .session = SessionId{1}}),

@@ -34,6 +34,25 @@ TEST(LockReadsTest, CheckIsAnsweredWhenLeadershipIsConfirmed) {
   EXPECT_EQ(check(held.slot.token), rpc::CheckVerdict::Free);
 }
 
+TEST(LockReadsTest, WhatAQueryAsksForTooMuchOfHasItsOwnCode) {
+  LockBench bench;
+  bench.lead_all();
+  const auto list = [&](const rpc::ListQuery& query) {
+    const auto payload = rpc::encode_list_query(query);
+    const auto id = bench.send(bench.slot(RequestKind::LockList), rpc::text_of(payload));
+    return bench.sink.take(id).slot.detail;
+  };
+  EXPECT_EQ(list({.limit = 0}), number(ErrorCode::LimitOutOfRange));
+  EXPECT_EQ(list({.prefix = std::string(rpc::kNameBytesMax + 1, 'x')}),
+            number(ErrorCode::PrefixTooLong));
+  EXPECT_EQ(list({.cursor = "no cursor"}), number(ErrorCode::PayloadMalformed));
+  const std::vector<rpc::TokenCheck> checks{{std::string(rpc::kNameBytesMax + 1, 'x'),
+                                             FencingToken{1}}};
+  const auto batch = rpc::encode_check_batch(checks);
+  const auto id = bench.send(bench.slot(RequestKind::LockCheckBatch), rpc::text_of(batch));
+  EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::NameTooLong));
+}
+
 TEST(LockReadsTest, ALostReadIsNotAnswered) {
   LockBench bench;
   bench.lead_all();

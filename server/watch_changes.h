@@ -47,6 +47,10 @@ class WatchChanges {
   void reach(const locks::LockCpu& locks, ShardId shard, NameHash hash);
   void reach_session(const locks::LockCpu& locks, ShardId shard, SessionId session);
   void reach_wait(const locks::LockCpu& locks, ShardId shard, const locks::LockCommand& command);
+  static void add_lost(const locks::LockCpu& locks,
+                       ShardId shard,
+                       const locks::LockCommand& command,
+                       std::vector<rpc::WatchEvent>& events);
 
   std::vector<Reached> reached_;
 };

@@ -285,8 +285,8 @@ void WatchDesk::on_progress(ConnectionId connection, const rpc::RequestSlot& req
     return refuse(connection, request, ErrorCode::WatchUnknown);
   }
   parts_.replies.reply(connection, rpc::reply_to(request), {});
+  deliver();  // Which leaves behind whose connection is full.
   if (watch->stage == WatchStage::Live) {
-    deliver();
     send_progress(*watch);
   } else {
     watch->progress_wanted = true;

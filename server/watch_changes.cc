@@ -51,6 +51,24 @@ NameHash name_of(const locks::LockTables& tables, locks::LockRow row) {
 
 }  // namespace
 
+std::shared_ptr<const WatchMove> watch_move(const locks::LockCommand& command,
+                                            const locks::LockReply& reply) {
+  const bool left = reply.code == locks::LockCode::MovedOut;
+  if (!left && (reply.code != locks::LockCode::MovedIn || reply.replayed)) {
+    return nullptr;
+  }
+  WatchMove move{.name = std::string{command.name, command.name_bytes},
+                 .number = locks::move_number(command),
+                 .left = left,
+                 .other = locks::move_shard(command),
+                 .carried = command.token};
+  if (left) {
+    move.number = static_cast<std::uint32_t>(reply.token.value);
+    move.carried = FencingToken{};
+  }
+  return std::make_shared<const WatchMove>(std::move(move));
+}
+
 WatchChanges::Reached WatchChanges::look(const locks::LockCpu& locks,
                                          ShardId shard,
                                          NameHash hash) {

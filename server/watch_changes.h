@@ -12,12 +12,18 @@
 
 #include "locks/lock_cpu.h"
 #include "rpc/watch_messages.h"
+#include "server/watch_record.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace gcoord::server {
+
+// The move that the command was, if it was one and did what it says.
+std::shared_ptr<const WatchMove> watch_move(const locks::LockCommand& command,
+                                            const locks::LockReply& reply);
 
 class WatchChanges {
  public:

@@ -239,6 +239,17 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
       addresses_.push_back(node.address);
     }
   }
+  for (auto& [number, entry] : entries_) {
+    if (entry.streams.empty()) {
+      make_streams(entry);
+    }
+  }
+  follows_ =
+      (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchFollow)) != 0;
+  rigid_nodes_ = follows_ || !is_away() ? 0 : rigid_nodes_ + 1;
+  if (rigid_nodes_ != 0 && rigid_nodes_ <= addresses_.size()) {
+    return move_on("is of a release whose watches do not follow moved locks");
+  }
   phase_ = Phase::Ready;
   ready_at_ = options_.clock->now();
   for (auto& [number, entry] : entries_) {
@@ -246,23 +257,43 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
   }
 }
 
+// Whether a watch has followed a name out of its home, and goes on from there.
+bool WatchFeed::is_away() const {
+  return std::ranges::any_of(entries_, [](const auto& each) {
+    const Entry& entry = each.second;
+    const auto& places = entry.state->queued_to();
+    return target_of(entry.state->options()) == rpc::WatchTarget::Name && !entry.streams.empty() &&
+           !places.empty() && !places.contains(entry.streams.front().shard_first);
+  });
+}
+
 void WatchFeed::make_streams(Entry& entry) {
   const WatchOptions& options = entry.state->options();
   if (target_of(options) == rpc::WatchTarget::Name) {
     const ShardId shard = shard_of(hash_name(options.name), shard_count_);
     entry.streams.push_back({.shard_first = shard.value, .shard_count = 1});
-    if (options.from_revision != 0) {
-      entry.state->begin_at(shard.value, options.from_revision);
-    }
-  } else {
-    for (std::uint32_t first = 0; first < shard_count_; first += rpc::kWatchShardsMax) {
-      entry.streams.push_back(
-          {.shard_first = first,
-           .shard_count = std::min(rpc::kWatchShardsMax, shard_count_ - first)});
-    }
+    return begin_at(*entry.state, shard.value);
+  }
+  for (std::uint32_t first = 0; first < shard_count_; first += rpc::kWatchShardsMax) {
+    entry.streams.push_back({.shard_first = first,
+                             .shard_count = std::min(rpc::kWatchShardsMax, shard_count_ - first)});
   }
   for (const Revision& each : options.from) {
     entry.state->begin_at(each.shard, each.revision);
+  }
+}
+
+// A watch of a name goes on from one place, which may be where its lock was moved to. Of several,
+// which are of another kind of watch, only that of the home says when it was.
+void WatchFeed::begin_at(WatchState& state, std::uint32_t home) {
+  const WatchOptions& options = state.options();
+  if (options.from_revision != 0) {
+    return state.begin_at(home, options.from_revision);
+  }
+  for (const Revision& each : options.from) {
+    if (each.shard == home || options.from.size() == 1) {
+      return state.begin_at(each.shard, each.revision);
+    }
   }
 }
 
@@ -292,8 +323,11 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
     query.shard_first = ShardId{stream.shard_first};
     query.shard_count = stream.shard_count;
   }
+  const bool follows = follows_ && query.target == rpc::WatchTarget::Name;
   for (const auto& [shard, revision] : entry.state->queued_to()) {
-    if (shard >= stream.shard_first && shard - stream.shard_first < stream.shard_count) {
+    const bool covered =
+        shard >= stream.shard_first && shard - stream.shard_first < stream.shard_count;
+    if (covered || follows) {
       query.from.push_back({ShardId{shard}, LogIndex{revision + 1}});
     }
   }
@@ -302,6 +336,9 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
   slot.request_id = ++request_newest_;
   if (options.waiters) {
     slot.set(rpc::RequestFlag::WatchQueue);
+  }
+  if (follows) {
+    slot.set(rpc::RequestFlag::WatchFollow);
   }
   stream.request_id = slot.request_id;
   const auto number = std::ranges::find_if(entries_, [&](const auto& each) {

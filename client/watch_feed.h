@@ -76,6 +76,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void tick();
   void arm();
   void make_streams(Entry& entry);
+  bool is_away() const;
+  static void begin_at(WatchState& state, std::uint32_t home);
   void open(Entry& entry);
   void open(Entry& entry, Stream& stream);
   void close(Stream& stream);
@@ -99,6 +101,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   TimePoint ready_at_{};
   std::uint32_t attempt_ = 0;
   std::uint32_t shard_count_ = 0;  // 0: not known.
+  bool follows_ = false;           // The node's watches of names follow moved locks.
+  std::size_t rigid_nodes_ = 0;    // In a row, whose watches do not, while one had to.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

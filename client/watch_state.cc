@@ -44,8 +44,8 @@ void WatchState::set_hooks(std::function<void()> on_room, std::function<void()> 
 }
 
 bool WatchState::accept(const rpc::WatchBlock& block) {
-  std::uint64_t& to = queued_to_[block.shard.value];
-  if (block.revision.value <= to) {
+  const auto known = queued_to_.find(block.shard.value);
+  if (known != queued_to_.end() && block.revision.value <= known->second) {
     return true;
   }
   const std::size_t bytes = bytes_of(block);
@@ -56,19 +56,33 @@ bool WatchState::accept(const rpc::WatchBlock& block) {
       return false;
     }
   }
-  to = block.revision.value;
+  queue_position(block.shard.value, block.revision.value);
   hand_over({batch_of(block), bytes});
   return true;
 }
 
 void WatchState::note(const rpc::WatchProgressPart& progress) {
   for (const rpc::ShardRevision& each : progress.revisions) {
-    const auto [at, added] = queued_to_.try_emplace(each.shard.value, each.revision.value);
-    if (added || at->second < each.revision.value) {
-      at->second = each.revision.value;
+    const auto known = queued_to_.find(each.shard.value);
+    if (known == queued_to_.end() || known->second < each.revision.value) {
+      queue_position(each.shard.value, each.revision.value);
       hand_over({{.shard = each.shard.value, .revision = each.revision.value, .events = {}}, 0});
     }
   }
+}
+
+void WatchState::queue_position(std::uint32_t shard, std::uint64_t revision) {
+  if (of_name()) {
+    queued_to_.clear();
+  }
+  queued_to_[shard] = revision;
+}
+
+void WatchState::note_taken(const WatchBatch& batch) {
+  if (of_name()) {
+    taken_to_.clear();
+  }
+  taken_to_[batch.shard] = batch.revision;
 }
 
 void WatchState::hand_over(Item item) {
@@ -77,12 +91,12 @@ void WatchState::hand_over(Item item) {
       call_back(item.batch);
     }
     const std::lock_guard lock(mutex_);
-    taken_to_[item.batch.shard] = item.batch.revision;
+    note_taken(item.batch);
     return;
   }
   const std::lock_guard lock(mutex_);
   if (item.batch.events.empty() && queue_.empty()) {
-    taken_to_[item.batch.shard] = item.batch.revision;
+    note_taken(item.batch);
     return;
   }
   queue_bytes_ += item.bytes;
@@ -138,7 +152,7 @@ Result<std::optional<WatchBatch>> WatchState::take(
       Item item = std::move(queue_.front());
       queue_.pop_front();
       queue_bytes_ -= item.bytes;
-      taken_to_[item.batch.shard] = item.batch.revision;
+      note_taken(item.batch);
       if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
         full_ = false;
         on_room_();

@@ -40,7 +40,7 @@ class WatchState {
   void set_started();
   void fail(const Status& status, Revision first = {});
 
-  // By shard, what is in the queue.
+  // By shard, what is in the queue. Of a name only the newest place: its lock may move.
   const std::map<std::uint32_t, std::uint64_t>& queued_to() const { return queued_to_; }
 
   // --- Any thread's.
@@ -61,6 +61,11 @@ class WatchState {
   };
 
   void hand_over(Item item);
+  void queue_position(std::uint32_t shard, std::uint64_t revision);
+  void note_taken(const WatchBatch& batch);
+
+  bool of_name() const { return !options_.prefix && options_.session_id == 0; }
+
   void call_back(const Result<WatchBatch>& batch);
 
   WatchOptions options_;

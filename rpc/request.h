@@ -87,6 +87,9 @@ enum class RequestFlag : std::uint16_t {
   // own. Without it such a hold is one that is not there. Feature::LockForce.
   TellBroken = 16,
   WatchQueue = 256,  // WatchOpen: tell also who begins and ends to wait.
+  // WatchOpen of a name: tell what happens to it in whatever shard its lock is.
+  // Feature::WatchFollow.
+  WatchFollow = 8192,
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,

@@ -304,6 +304,8 @@ class Node::Impl {
             .metrics = metrics_,
             .applied =
                 [this](ShardId shard) { return LogIndex{history_.service().applied(shard)}; },
+            .residence = [this](ShardId shard,
+                                NameHash name) { return service_.locks().residence(shard, name); },
             .tell_peers =
                 [this](std::span<const std::byte> message) {
                   for (const PeerOption& peer : options_.peers) {

@@ -3,6 +3,7 @@
 #include "locks/lock_broken.h"
 #include "locks/lock_delay.h"
 #include "locks/lock_keys.h"
+#include "locks/lock_move_command.h"
 #include "locks/lock_requests.h"
 #include "locks/lock_share.h"
 
@@ -35,7 +36,8 @@ bool ends_wait(LockCommandKind kind) {
 // Whether the lock that the command names is the only one that it reaches.
 bool reaches_name(LockCommandKind kind) {
   return locks::concerns_lock(kind) || kind == LockCommandKind::BreakLock ||
-         kind == LockCommandKind::EndDelay || kind == LockCommandKind::MoveIn;
+         kind == LockCommandKind::EndDelay || kind == LockCommandKind::MoveIn ||
+         kind == LockCommandKind::MoveLapse;
 }
 
 bool ends_session(LockCommandKind kind) {
@@ -48,6 +50,24 @@ NameHash name_of(const locks::LockTables& tables, locks::LockRow row) {
 }
 
 }  // namespace
+
+std::shared_ptr<const WatchMove> watch_move(const locks::LockCommand& command,
+                                            const locks::LockReply& reply) {
+  const bool left = reply.code == locks::LockCode::MovedOut;
+  if (!left && (reply.code != locks::LockCode::MovedIn || reply.replayed)) {
+    return nullptr;
+  }
+  WatchMove move{.name = std::string{command.name, command.name_bytes},
+                 .number = locks::move_number(command),
+                 .left = left,
+                 .other = locks::move_shard(command),
+                 .carried = command.token};
+  if (left) {
+    move.number = static_cast<std::uint32_t>(reply.token.value);
+    move.carried = FencingToken{};
+  }
+  return std::make_shared<const WatchMove>(std::move(move));
+}
 
 WatchChanges::Reached WatchChanges::look(const locks::LockCpu& locks,
                                          ShardId shard,
@@ -128,12 +148,39 @@ void WatchChanges::before(const locks::LockCpu& locks,
   }
 }
 
+// Whom a lock brought along and who was not let in: their sessions ended here before it came, which
+// nobody was told of with this name.
+void WatchChanges::add_lost(const locks::LockCpu& locks,
+                            ShardId shard,
+                            const locks::LockCommand& command,
+                            std::vector<WatchEvent>& events) {
+  const std::string name(command.name, command.name_bytes);
+  const Reached now = look(locks, shard, command.name_hash);
+  const auto queue =
+      locks.waiters(shard, command.name_hash, 0, std::size_t{locks::kMoveWaitersMax});
+  for (std::uint32_t i = 0; i < locks::moved_count(command); ++i) {
+    const SessionId session = locks::moved_session(command, i).session;
+    const bool holds = std::ranges::find(now.holds, session, &Hold::session) != now.holds.end();
+    const bool waits =
+        std::ranges::find(queue, session, &locks::QueuedWaiter::session) != queue.end();
+    if (i != 0 && !holds && !waits) {
+      events.push_back({WatchEventKind::Left, name, {}, session, {}});
+    } else if (i == 0 &&
+               std::ranges::find(now.holds, command.token, &Hold::token) == now.holds.end()) {
+      events.push_back({WatchEventKind::Expired, name, command.token, session, {}});
+    }
+  }
+}
+
 std::vector<WatchEvent> WatchChanges::after(const locks::LockCpu& locks,
                                             ShardId shard,
                                             const locks::LockCommand& command,
                                             const locks::LockReply& reply,
                                             std::span<const locks::LockEvent> ended) {
   std::vector<WatchEvent> events;
+  if (reply.code == locks::LockCode::MovedIn && !reply.replayed) {
+    add_lost(locks, shard, command, events);
+  }
   for (const Reached& old : reached_) {
     const Reached now = look(locks, shard, old.hash);
     const std::string& name = old.name.empty() ? now.name : old.name;

@@ -12,12 +12,18 @@
 
 #include "locks/lock_cpu.h"
 #include "rpc/watch_messages.h"
+#include "server/watch_record.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace gcoord::server {
+
+// The move that the command was, if it was one and did what it says.
+std::shared_ptr<const WatchMove> watch_move(const locks::LockCommand& command,
+                                            const locks::LockReply& reply);
 
 class WatchChanges {
  public:
@@ -47,6 +53,10 @@ class WatchChanges {
   void reach(const locks::LockCpu& locks, ShardId shard, NameHash hash);
   void reach_session(const locks::LockCpu& locks, ShardId shard, SessionId session);
   void reach_wait(const locks::LockCpu& locks, ShardId shard, const locks::LockCommand& command);
+  static void add_lost(const locks::LockCpu& locks,
+                       ShardId shard,
+                       const locks::LockCommand& command,
+                       std::vector<rpc::WatchEvent>& events);
 
   std::vector<Reached> reached_;
 };

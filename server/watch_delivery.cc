@@ -29,6 +29,10 @@ void WatchDesk::send_progress(Watch& watch) {
   watch.progress_wanted = false;
   const WatchFilter& filter = watch.target->filter;
   rpc::WatchProgressPart part;
+  if (filter.arrival != 0) {
+    part.last = true;
+    return send(watch, rpc::encode_watch_progress(part));  // As in begin(), and nothing is new.
+  }
   for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
     const ShardId shard{filter.shard_first.value + k};
     part.revisions.push_back({shard, parts_.applied(shard)});
@@ -42,10 +46,14 @@ void WatchDesk::send_progress(Watch& watch) {
 
 void WatchDesk::deliver() {
   for (; delivered_ < ring_.end(); ++delivered_) {
-    const rpc::WatchBlock& block = ring_.at(delivered_);
-    for (WatchTargetState* const target : targets_.concerned(block, delivered_)) {
-      const rpc::WatchBlock own = target->filter.filtered(block);
-      if (own.events.empty() || target->live.empty()) {
+    const WatchRecord& record = ring_.at(delivered_);
+    for (WatchTargetState* const target : targets_.concerned(record, delivered_)) {
+      const WatchRecord own = target->filter.filtered(record);
+      if (own.empty() || target->live.empty()) {
+        continue;
+      }
+      if (own.move) {
+        pause(*target);
         continue;
       }
       if (target->payload.empty()) {
@@ -136,29 +144,54 @@ bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
   std::vector<std::byte> payload;
   rpc::begin_watch_events(payload);
   const std::size_t head_bytes = payload.size();
-  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
-    const rpc::WatchBlock& block = ring_.at(watch.cursor);
-    const rpc::WatchBlock own =
-        wants(watch, block) ? watch.target->filter.filtered(block) : rpc::WatchBlock{};
-    if (!own.events.empty()) {
-      rpc::append_watch_block(payload, own);
-    }
-    ++watch.cursor;
-  }
+  const auto moved = gather(watch, budget, payload);
   if (payload.size() > head_bytes) {
     send(watch, payload);
   }
+  if (!moved) {
+    return catch_up(watch);
+  }
+  if (const auto turn = turn_at(watch, *moved->move)) {
+    return follow(watch, *turn);
+  }
+  arrive(watch, *moved);
+  return true;
+}
+
+// What a message has room for, up to a record with a move of what the watch follows, which is
+// returned. Its events are in the message, unless it is told later, by way of other shards.
+std::optional<WatchRecord> WatchDesk::gather(Watch& watch,
+                                             std::size_t& budget,
+                                             std::vector<std::byte>& payload) {
+  for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
+    const WatchRecord& record = ring_.at(watch.cursor);
+    WatchRecord own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchRecord{};
+    const bool later = own.move && was_away(watch, *own.move);
+    if (!own.events.empty() && !later) {
+      rpc::append_watch_block(payload, own);
+    }
+    ++watch.cursor;
+    if (own.move) {
+      return own;
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether there is more to be had at once of what was recorded.
+bool WatchDesk::catch_up(Watch& watch) {
   forget_past(watch);
   if (watch.cursor < ring_.end()) {
     return true;
   }
-  if (watch.from.empty()) {
+  bool more = false;
+  if (watch.from.empty() && settled(watch, more)) {
     make_live(watch);
     if (watch.progress_wanted) {
       send_progress(watch);
     }
   }
-  return false;
+  return more;
 }
 
 std::size_t WatchDesk::replaying_count() const {
@@ -203,8 +236,14 @@ bool WatchDesk::advance_replay(Watch& watch) {
     end(watch, ErrorCode::WatchCompacted, job.to + 1, job.shard);
     return false;
   }
-  send_batch(watch, job);
+  const auto turn = send_batch(watch, job);
   job.resting = false;
+  if (turn) {
+    --replaying_;
+    watch.replays.clear();
+    watch.stage = WatchStage::Behind;
+    return follow(watch, *turn);
+  }
   if (!job.done) {
     replay_->submit(watch.replays.front());
     return false;
@@ -215,7 +254,8 @@ bool WatchDesk::advance_replay(Watch& watch) {
   return true;
 }
 
-void WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
+// Up to where the lock that the watch follows is somewhere else, if it is.
+std::optional<WatchDesk::FollowTurn> WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
   std::vector<std::byte> payload;
   const auto flush = [&] {
     if (!payload.empty()) {
@@ -223,17 +263,28 @@ void WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
       payload.clear();
     }
   };
-  for (const rpc::WatchBlock& block : job.batch) {
+  for (const WatchRecord& record : job.batch) {
+    if (record.move) {
+      flush();
+      if (const auto turn = turn_at(watch, *record.move)) {
+        return turn;
+      }
+      arrive(watch, record);
+    }
+    if (record.events.empty()) {
+      continue;
+    }
     if (payload.empty()) {
       rpc::begin_watch_events(payload);
     }
-    rpc::append_watch_block(payload, block);
+    rpc::append_watch_block(payload, record);
     if (payload.size() >= kMessageBytes) {
       flush();
     }
   }
   flush();
   job.batch.clear();
+  return std::nullopt;
 }
 
 }  // namespace gcoord::server

@@ -59,20 +59,27 @@ void WatchDesk::after(const locks::LockCpu& locks,
                       std::span<const locks::LockEvent> events) {
   const auto seen = changes_.after(locks, shard, command, reply, events);
   events_.insert(events_.end(), seen.begin(), seen.end());
+  if (auto move = watch_move(command, reply)) {
+    move_ = std::move(move);
+  }
 }
 
 void WatchDesk::on_entry(ShardId shard, LogIndex index) {
-  if (events_.empty()) {
+  if (events_.empty() && !move_) {
     return;
   }
-  rpc::WatchBlock block{shard, index, std::exchange(events_, {})};
-  metrics_.events->add(block.events.size());
-  const std::size_t bytes = memory_bytes(block);
+  WatchRecord record{{shard, index, std::exchange(events_, {})}, std::exchange(move_, nullptr)};
+  metrics_.events->add(record.events.size());
+  const std::size_t bytes = memory_bytes(record);
   if (undelivered_bytes_ + bytes > std::min(kUndeliveredBytes, options_.ring_bytes_max / 2)) {
     deliver();  // Before the ring lets go of it.
   }
   undelivered_bytes_ += bytes;
-  ring_.push(std::move(block));
+  if (record.move && !record.move->left) {
+    note_arrival(*record.move, shard);
+  }
+  ring_.push(std::move(record));
+  forget_arrivals();
 }
 
 // The watches of the shard have missed what was in between.
@@ -80,6 +87,7 @@ void WatchDesk::on_installed(ShardId shard) {
   deliver();
   const LogIndex applied = parts_.applied(shard);
   ring_.forget(shard, applied);
+  forget_arrivals(shard);
   std::vector<Watch*> missed;
   for (const auto& [number, watch] : watches_) {
     if (watch->target->filter.covers(shard)) {
@@ -157,9 +165,20 @@ ErrorCode WatchDesk::make_filter(const rpc::RequestSlot& request,
   if (query.target == rpc::WatchTarget::Name) {
     filter.shard_first = shard_of(hash_name(query.text), options_.shard_count);
     filter.shard_count = 1;
+    filter.follows = request.has(rpc::RequestFlag::WatchFollow);
   } else if (query.shard_count == 0) {
     filter.shard_first = ShardId{0};
     filter.shard_count = options_.shard_count;
+  }
+  if (filter.follows && query.from.size() > 1) {
+    return ErrorCode::WatchInvalid;
+  }
+  if (filter.follows && !query.from.empty()) {
+    filter.shard_first = query.from.front().shard;
+  } else if (filter.follows) {
+    const FollowPlace place = place_of(hash_name(query.text));
+    filter.shard_first = place.shard;
+    filter.arrival = place.arrival;
   }
   if (filter.shard_first.value >= options_.shard_count ||
       filter.shard_count > options_.shard_count - filter.shard_first.value) {
@@ -193,6 +212,9 @@ void WatchDesk::on_open(ConnectionId connection,
   for (const rpc::ShardRevision& each : query.value().from) {
     watch->from[each.shard.value] = each.revision.value;
   }
+  if (filter.follows && watch->from.empty()) {
+    watch->move_number = place_of(hash_name(filter.text)).move_number;
+  }
   watch->target = &targets_.add(filter);
   rpc::ReplySlot refusal = error_reply(request, ErrorCode::WatchCompacted);
   if (!plan_replays(*watch, refusal)) {
@@ -217,33 +239,49 @@ bool WatchDesk::plan_replays(Watch& watch, rpc::ReplySlot& refusal) {
     if (from > floor.value) {
       continue;
     }
-    if (parts_.history && replay_ == nullptr) {
-      replay_ = std::make_unique<WatchReplay>(parts_.history, parts_.wake);
-    }
-    if (replay_ == nullptr || !replay_->can(ShardId{shard}, floor)) {
+    auto job = make_replay(watch, ShardId{shard}, LogIndex{from});
+    if (job == nullptr) {
       refusal.extra = floor.value + 1;
       refusal.shard = shard;
       return false;
     }
-    auto job = std::make_shared<WatchReplayJob>();
-    job->watch = watch.number;
-    job->shard = ShardId{shard};
-    job->from = LogIndex{from};
-    job->to = floor;
-    job->filter = watch.target->filter;
     watch.replays.push_back(std::move(job));
   }
   return true;
 }
 
-// Says of every shard that begins now where "now" is.
+// Of what the ring no longer has; nothing if that cannot be had.
+std::shared_ptr<WatchReplayJob> WatchDesk::make_replay(const Watch& watch,
+                                                       ShardId shard,
+                                                       LogIndex from) {
+  const LogIndex floor = ring_.floor(shard);
+  if (parts_.history && replay_ == nullptr) {
+    replay_ = std::make_unique<WatchReplay>(parts_.history, parts_.wake);
+  }
+  if (replay_ == nullptr || !replay_->can(shard, floor)) {
+    return nullptr;
+  }
+  auto job = std::make_shared<WatchReplayJob>();
+  job->watch = watch.number;
+  job->shard = shard;
+  job->from = from;
+  job->to = floor;
+  job->filter = watch.target->filter;
+  return job;
+}
+
+// Says of every shard that begins now where "now" is. Of a lock that is under way it is where its
+// home is: who came again from where the lock is yet to come would seem to have seen it there.
 void WatchDesk::begin(Watch& watch) {
   deliver();  // What was before is for others.
   parts_.replies.park(watch.connection);
   rpc::WatchProgressPart part;
   const WatchFilter& filter = watch.target->filter;
+  const ShardId first = filter.arrival == 0
+                            ? filter.shard_first
+                            : shard_of(hash_name(filter.text), options_.shard_count);
   for (std::uint32_t k = 0; k < filter.shard_count; ++k) {
-    const ShardId shard{filter.shard_first.value + k};
+    const ShardId shard{first.value + k};
     if (watch.from.contains(shard.value)) {
       continue;
     }
@@ -285,8 +323,8 @@ void WatchDesk::on_progress(ConnectionId connection, const rpc::RequestSlot& req
     return refuse(connection, request, ErrorCode::WatchUnknown);
   }
   parts_.replies.reply(connection, rpc::reply_to(request), {});
+  deliver();  // Which leaves behind whose connection is full.
   if (watch->stage == WatchStage::Live) {
-    deliver();
     send_progress(*watch);
   } else {
     watch->progress_wanted = true;
@@ -309,6 +347,7 @@ void WatchDesk::on_sweep(std::uint64_t now_ms, bool connected) {
   } else if (on() && now_ms >= record_until_ms_) {
     set_on(false);
     ring_.stop();
+    forget_arrivals();
     replay_.reset();
   }
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "common/metrics.h"
+#include "common/name_hash.h"
 #include "rpc/error_codes.h"
 #include "rpc/request.h"
 #include "server/apply_tap.h"
@@ -29,8 +30,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -59,6 +62,7 @@ struct Watch {
   std::uint64_t opened_at = 0;  // The ring's end then: before it only what `from` names is sent.
   std::map<std::uint32_t, std::uint64_t> from;          // By shard, as long as it matters.
   std::deque<std::shared_ptr<WatchReplayJob>> replays;  // The first one is under way.
+  std::uint32_t move_number = 0;  // Of one that follows: the newest move it came by; 0: none.
   bool progress_wanted = false;
   std::uint32_t progress_ms = 0;
   std::uint64_t progress_at_ms = 0;
@@ -82,6 +86,8 @@ class WatchDesk final : public ApplyTap {
     ReplySink& replies;
     MetricsRegistry& metrics;
     std::function<LogIndex(ShardId)> applied;
+    // Where the lock of a moved name is, as the shard knows it.
+    std::function<std::optional<locks::NameResidence>(ShardId, NameHash)> residence;
     std::function<void(std::span<const std::byte>)> tell_peers;
     WatchReplay::Reader history;  // Empty: nothing older than the ring is served.
     std::function<void()> wake;
@@ -128,6 +134,36 @@ class WatchDesk final : public ApplyTap {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // Connection, request id.
 
+  // Where a watch that follows its name begins, and the move that it awaits there, if any.
+  struct FollowPlace {
+    ShardId shard;
+    std::uint32_t move_number = 0;
+    std::uint32_t arrival = 0;
+  };
+
+  // Where one goes on: in the shard that a move brings the lock to.
+  struct FollowTurn {
+    ShardId shard;
+    std::uint32_t number = 0;
+  };
+
+  // A name, and the number of a move.
+  struct ArrivalKey {
+    NameHash name;
+    std::uint32_t number = 0;
+
+    bool operator<(const ArrivalKey& other) const {
+      return std::tie(name.high, name.low, number) <
+             std::tie(other.name.high, other.name.low, other.number);
+    }
+  };
+
+  // Where in the ring the lock came.
+  struct Arrival {
+    ShardId shard;
+    std::uint64_t cursor = 0;
+  };
+
   struct Metrics {
     Gauge* watches = nullptr;
     Gauge* ring_bytes = nullptr;
@@ -149,6 +185,7 @@ class WatchDesk final : public ApplyTap {
                              const rpc::WatchQuery& query,
                              WatchFilter& filter) const;
   bool plan_replays(Watch& watch, rpc::ReplySlot& refusal);
+  std::shared_ptr<WatchReplayJob> make_replay(const Watch& watch, ShardId shard, LogIndex from);
   void begin(Watch& watch);
   void refuse(ConnectionId connection, const rpc::RequestSlot& request, rpc::ErrorCode error);
   Watch* find(ConnectionId connection, std::uint64_t request_id);
@@ -159,12 +196,30 @@ class WatchDesk final : public ApplyTap {
   void send_progress(Watch& watch);
   bool advance_replays();
   bool advance_replay(Watch& watch);
-  void send_batch(Watch& watch, WatchReplayJob& job);
+  std::optional<FollowTurn> send_batch(Watch& watch, WatchReplayJob& job);
   bool pump(Watch& watch, std::size_t& budget);
+  std::optional<WatchRecord> gather(Watch& watch,
+                                    std::size_t& budget,
+                                    std::vector<std::byte>& payload);
+  bool catch_up(Watch& watch);
   bool wants(const Watch& watch, const rpc::WatchBlock& block) const;
   void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;
   bool gone(const Watch& watch) const;
+
+  // watch_follow.cc: watches of a name whose lock moves.
+  FollowPlace place_of(NameHash name) const;
+  void note_arrival(const WatchMove& move, ShardId shard);
+  void forget_arrivals();
+  void forget_arrivals(ShardId shard);
+  void pause(WatchTargetState& target);
+  static bool was_away(const Watch& watch, const WatchMove& move);
+  static std::optional<FollowTurn> turn_at(const Watch& watch, const WatchMove& move);
+  void arrive(Watch& watch, const WatchRecord& record);
+  void aim(Watch& watch, const WatchFilter& filter);
+  bool follow(Watch& watch, const FollowTurn& turn);
+  bool replay_arrival(Watch& watch);
+  bool settled(Watch& watch, bool& more);
 
   void make_live(Watch& watch);
   void make_behind(Watch& watch, std::uint64_t cursor);
@@ -179,8 +234,11 @@ class WatchDesk final : public ApplyTap {
   Parts parts_;
   Metrics metrics_;
   WatchChanges changes_;
-  std::vector<rpc::WatchEvent> events_;  // Of the entry that is applied now.
+  std::vector<rpc::WatchEvent> events_;    // Of the entry that is applied now,
+  std::shared_ptr<const WatchMove> move_;  // and this.
   WatchRing ring_;
+  std::map<ArrivalKey, Arrival> arrivals_;  // No more of both than the ring has records.
+  std::deque<std::pair<std::uint64_t, ArrivalKey>> arrival_order_;  // By cursor.
   WatchTargets targets_;
   std::unique_ptr<WatchReplay> replay_;                                // From the first job on.
   std::unordered_map<std::uint64_t, std::unique_ptr<Watch>> watches_;  // By number.

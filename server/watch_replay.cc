@@ -2,13 +2,28 @@
 
 #include "ledger/entry_walk.h"
 #include "locks/lock_ends.h"
+#include "locks/lock_move_command.h"
 #include "server/log_record.h"
 #include "server/watch_ring.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace gcoord::server {
+namespace {
+
+// Whether what the entry did is to be told, or it is only applied.
+bool wanted(const WatchReplayJob& job, LogIndex index, const locks::LockCommand& command) {
+  if (job.filter.arrival == 0) {
+    return job.from <= index;
+  }
+  return command.kind == locks::LockCommandKind::MoveIn &&
+         locks::move_number(command) == job.filter.arrival &&
+         std::string_view{command.name, command.name_bytes} == job.filter.text;
+}
+
+}  // namespace
 
 WatchReplay::WatchReplay(Reader reader, std::function<void()> wake)
     : reader_(std::move(reader)),
@@ -94,23 +109,25 @@ void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
   constexpr ShardId kOnly{0};
   const LogIndex index{job.next};
   locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
-  if (job.from > index) {
+  if (!wanted(job, index, command)) {
     job.machine->apply(kOnly, index, command, Tick{1}, ended);
     return;
   }
-  rpc::WatchBlock block{job.shard, index, {}};
+  WatchRecord record{{job.shard, index, {}}};
   locks::apply_parts(command, ended, [&](const locks::LockCommand& part, std::uint32_t) {
     const std::uint32_t first = ended.count;
     job.changes.before(*job.machine, kOnly, part);
     const locks::LockReply reply = job.machine->apply(kOnly, index, part, Tick{1}, ended);
     const auto seen = job.changes.after(
         *job.machine, kOnly, part, reply, {ended_.data() + first, ended.count - first});
-    block.events.insert(block.events.end(), seen.begin(), seen.end());
+    record.events.insert(record.events.end(), seen.begin(), seen.end());
+    record.move = watch_move(part, reply);
     return reply;
   });
-  block = job.filter.filtered(block);
-  if (!block.events.empty()) {
-    job.batch.push_back(std::move(block));
+  record = job.filter.filtered(record);
+  job.filter.arrival = record.move ? 0 : job.filter.arrival;
+  if (!record.empty()) {
+    job.batch.push_back(std::move(record));
   }
 }
 

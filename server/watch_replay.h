@@ -37,9 +37,9 @@ inline constexpr std::uint64_t kReplayBatchEntries = 65'536;
 struct WatchReplayJob {
   std::uint64_t watch = 0;  // Whose it is, for its owner.
   ShardId shard;
-  LogIndex from;  // The first revision wanted,
-  LogIndex to;    // and the last.
-  WatchFilter filter;
+  LogIndex from;                      // The first revision wanted,
+  LogIndex to;                        // and the last.
+  WatchFilter filter;                 // Its `arrival` is 0 from where the lock has come.
   std::atomic<bool> given_up{false};  // By the owner: the thread drops the job.
 
   // Of the owner.
@@ -47,7 +47,7 @@ struct WatchReplayJob {
   bool resting = false;  // It was taken back and not submitted again.
 
   // Of the one who has the job.
-  std::vector<rpc::WatchBlock> batch;
+  std::vector<WatchRecord> batch;
   bool done = false;  // Nothing follows the batch.
   Status failure;     // History could not be read.
 

@@ -4,9 +4,10 @@
 
 namespace gcoord::server {
 
-std::size_t memory_bytes(const rpc::WatchBlock& block) {
-  std::size_t bytes = sizeof block;
-  for (const rpc::WatchEvent& event : block.events) {
+std::size_t memory_bytes(const WatchRecord& record) {
+  std::size_t bytes = sizeof record;
+  bytes += record.move ? sizeof *record.move + record.move->name.capacity() : 0;
+  for (const rpc::WatchEvent& event : record.events) {
     bytes += sizeof event + event.name.capacity() + event.value.capacity();
   }
   return bytes;
@@ -18,20 +19,20 @@ void WatchRing::start(std::vector<std::uint64_t> applied) {
 
 void WatchRing::stop() {
   first_ = end();
-  std::deque<rpc::WatchBlock>{}.swap(blocks_);
+  std::deque<WatchRecord>{}.swap(records_);
   std::vector<std::uint64_t>{}.swap(floors_);
   bytes_ = 0;
 }
 
-void WatchRing::push(rpc::WatchBlock block) {
-  bytes_ += memory_bytes(block);
-  blocks_.push_back(std::move(block));
-  while (bytes_ > bytes_max_ && blocks_.size() > 1) {
-    const rpc::WatchBlock& oldest = blocks_.front();
+void WatchRing::push(WatchRecord record) {
+  bytes_ += memory_bytes(record);
+  records_.push_back(std::move(record));
+  while (bytes_ > bytes_max_ && records_.size() > 1) {
+    const WatchRecord& oldest = records_.front();
     std::uint64_t& floor = floors_[oldest.shard.value];
     floor = std::max(floor, oldest.revision.value);
     bytes_ -= memory_bytes(oldest);
-    blocks_.pop_front();
+    records_.pop_front();
     ++first_;
   }
 }

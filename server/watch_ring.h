@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/assert.h"
-#include "rpc/watch_messages.h"
+#include "server/watch_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// About the bytes of memory that a block takes.
-std::size_t memory_bytes(const rpc::WatchBlock& block);
 
 class WatchRing {
  public:
@@ -28,16 +25,16 @@ class WatchRing {
   // Lets go of everything.
   void stop();
 
-  void push(rpc::WatchBlock block);
+  void push(WatchRecord record);
 
   // What is recorded: first() <= cursor < end().
   std::uint64_t first() const { return first_; }
 
-  std::uint64_t end() const { return first_ + blocks_.size(); }
+  std::uint64_t end() const { return first_ + records_.size(); }
 
-  const rpc::WatchBlock& at(std::uint64_t cursor) const {
+  const WatchRecord& at(std::uint64_t cursor) const {
     GCOORD_ASSERT(cursor >= first_ && cursor < end());
-    return blocks_[cursor - first_];
+    return records_[cursor - first_];
   }
 
   // Every event of the shard above this revision is recorded.
@@ -52,7 +49,7 @@ class WatchRing {
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
   std::uint64_t first_ = 0;
-  std::deque<rpc::WatchBlock> blocks_;
+  std::deque<WatchRecord> records_;
   std::vector<std::uint64_t> floors_;  // By shard.
 };
 

@@ -35,6 +35,24 @@ rpc::WatchBlock WatchFilter::filtered(const rpc::WatchBlock& block) const {
   return result;
 }
 
+WatchRecord WatchFilter::filtered(const WatchRecord& record) const {
+  const bool moves = follows && record.move && record.move->name == text && covers(record.shard);
+  const bool comes = moves && !record.move->left;
+  if (arrival != 0 && !(comes && record.move->number == arrival)) {
+    return {{record.shard, record.revision, {}}};
+  }
+  WatchRecord result{filtered(static_cast<const rpc::WatchBlock&>(record))};
+  if (moves) {
+    result.move = record.move;
+  }
+  if (comes) {
+    std::erase_if(result.events, [&](const rpc::WatchEvent& event) {
+      return event.kind == WatchEventKind::Granted && event.token == record.move->carried;
+    });
+  }
+  return result;
+}
+
 std::vector<WatchTargetState*>& WatchTargets::place_of(const WatchFilter& filter) {
   switch (filter.target) {
     case WatchTarget::Prefix:
@@ -101,10 +119,13 @@ void WatchTargets::look_up(const ByText& map, std::string_view text, std::uint64
   }
 }
 
-std::span<WatchTargetState* const> WatchTargets::concerned(const rpc::WatchBlock& block,
+std::span<WatchTargetState* const> WatchTargets::concerned(const WatchRecord& record,
                                                            std::uint64_t number) {
   concerned_.clear();
-  for (const rpc::WatchEvent& event : block.events) {
+  if (record.move) {
+    look_up(names_, record.move->name, number);
+  }
+  for (const rpc::WatchEvent& event : record.events) {
     const std::string_view name = event.name;
     look_up(names_, name, number);
     for (const auto& [length, count] : prefix_lengths_) {

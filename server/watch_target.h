@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rpc/watch_messages.h"
+#include "server/watch_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,9 @@ struct WatchFilter {
   rpc::WatchTarget target = rpc::WatchTarget::Name;
   std::string text;
   SessionId session;
-  bool queue = false;  // Who waits, too.
+  bool queue = false;    // Who waits, too.
+  bool follows = false;  // Of a name, in the one shard where its lock is now (watch_follow.cc).
+  std::uint32_t arrival = 0;  // Nothing before the move of this number brings the lock; 0: all.
   ShardId shard_first;
   std::uint32_t shard_count = 0;
 
@@ -40,8 +43,13 @@ struct WatchFilter {
   // The events of the block that it is about; without any when there are none.
   rpc::WatchBlock filtered(const rpc::WatchBlock& block) const;
 
+  // The same, and of a name that it follows the move. Who holds a lock that comes was told of where
+  // it held it first, and is left out.
+  WatchRecord filtered(const WatchRecord& record) const;
+
   auto key() const {
-    return std::tuple(target, text, session.value, queue, shard_first.value, shard_count);
+    return std::tuple(
+        target, text, session.value, queue, follows, arrival, shard_first.value, shard_count);
   }
 };
 
@@ -60,9 +68,9 @@ class WatchTargets {
   WatchTargetState& add(const WatchFilter& filter);
   void drop(WatchTargetState& target);
 
-  // Those that the block concerns, each once. `number` differs from block to block. Valid until the
-  // next call.
-  std::span<WatchTargetState* const> concerned(const rpc::WatchBlock& block, std::uint64_t number);
+  // Those that the record concerns, each once. `number` differs from record to record. Valid until
+  // the next call.
+  std::span<WatchTargetState* const> concerned(const WatchRecord& record, std::uint64_t number);
 
  private:
   struct TextHash {

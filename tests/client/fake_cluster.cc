@@ -178,10 +178,19 @@ std::optional<FakeReply> FakeCluster::reply_for(const FakeRequest& request) {
   return reply;
 }
 
+void FakeCluster::deny(NodeId node, rpc::Feature feature) {
+  const std::lock_guard lock{mutex_};
+  denied_[node.value] |= static_cast<std::uint64_t>(feature);
+}
+
 rpc::Welcome FakeCluster::welcome(NodeId node) const {
   rpc::Welcome welcome;
   welcome.version = rpc::kProtocolVersionMax;
-  welcome.features = rpc::kFeatures;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto denied = denied_.find(node.value);
+    welcome.features = rpc::kFeatures & ~(denied == denied_.end() ? 0 : denied->second);
+  }
   welcome.cluster = ClusterId{77};
   welcome.node = node;
   welcome.shard_count = shard_count_;

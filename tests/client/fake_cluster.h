@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,9 @@ class FakeCluster {
   // Node 1 does not know this node's address and says so. Before any client connects.
   void hide_from_first(NodeId node) { hidden_ = node; }
 
+  // The node says that it does not have the feature. For connections that are yet to come.
+  void deny(NodeId node, rpc::Feature feature);
+
   // Closes the node's listener and connections; start_node() listens on the same port again.
   void stop_node(NodeId node);
   void start_node(NodeId node);
@@ -80,10 +84,11 @@ class FakeCluster {
   NodeId hidden_;
   asio::io_context context_{1};
   std::vector<std::unique_ptr<Node>> nodes_;
-  mutable std::mutex mutex_;  // Guards arrived_ and answer_.
+  mutable std::mutex mutex_;  // Guards arrived_, answer_ and denied_.
   mutable std::condition_variable arrival_;
   std::vector<FakeRequest> arrived_;
   Answer answer_;
+  std::map<std::uint32_t, std::uint64_t> denied_;  // Features, by node.
   std::thread thread_;
 };
 

@@ -70,6 +70,31 @@ class WatchChangesTest : public testing::Test {
     return {kind, std::move(name), FencingToken{token}, SessionId{session}, std::move(value)};
   }
 
+  // The lock "a" comes, held under token 7 by the first of the sessions, which the others wait for.
+  LockCommand move_in(const std::vector<std::uint8_t>& sessions) {
+    moved_ = "a";
+    for (const std::uint8_t session : sessions) {
+      moved_ += static_cast<char>(session);
+      moved_ += std::string{"\0\0\0\0\0\0\0\xe8\3\0\0", 11};
+    }
+    return locks::make_move_in({.from = ShardId{1},
+                                .number = 1,
+                                .token = FencingToken{7},
+                                .token_last = 9,
+                                .name_bytes = 1,
+                                .text = moved_});
+  }
+
+  static std::string name_of(std::uint64_t session, std::uint32_t number) {
+    return std::to_string(session) + "/" + std::to_string(number);
+  }
+
+  std::uint64_t token_of(std::string_view name) const {
+    const auto lock = locks_.get(ShardId{0}, hash_name(name));
+    return lock ? lock->token.value : 0;
+  }
+
+  std::string moved_;  // Outlives the command.
   locks::LockCpu locks_{locks::LockOptions{}};
   std::vector<locks::LockEvent> ended_{locks::kLockEventsPerCommandMax};
   WatchChanges changes_;
@@ -86,17 +111,48 @@ TEST_F(WatchChangesTest, AGrantAndItsReleaseAreTold) {
 // Whoever follows the shard learns who has what came to it; to one who followed it before, the same
 // token says that it is the same hold.
 TEST_F(WatchChangesTest, L19WhoHoldsALockThatComesIsToldAndOnlyOnce) {
-  std::string text = "a";
-  text += std::string{"\5\0\0\0\0\0\0\0\xe8\3\0\0", 12};
-  const LockCommand in = locks::make_move_in({.from = ShardId{1},
-                                              .number = 1,
-                                              .token = FencingToken{7},
-                                              .token_last = 9,
-                                              .name_bytes = 1,
-                                              .text = text});
+  const LockCommand in = move_in({5});
   EXPECT_EQ(apply(in), std::vector{event(WatchEventKind::Granted, "a", 7, 5)});
   EXPECT_TRUE(apply(in).empty());
   EXPECT_TRUE(apply(locks::make_move_out("a", ShardId{1})).empty());
+}
+
+// A place that came with the lock and that nobody asked after: what it held is let go and passed
+// on.
+TEST_F(WatchChangesTest, L19APlaceThatLapsesIsToldAsWhatItWas) {
+  LockCommand in = move_in({5, 6, 7});
+  in.flags = locks::kMoveInLapses;
+  EXPECT_EQ(apply(in), std::vector{event(WatchEventKind::Granted, "a", 7, 5)});
+  apply(release(5, 1, "a", FencingToken{7}));
+  const auto places = locks_.unclaimed(ShardId{0}, hash_name("a"));
+  ASSERT_EQ(places.size(), 2u);
+  for (const locks::UnclaimedPlace& place : places) {
+    const auto told = apply(locks::make_move_lapse(place.session, place.sequence, place.name));
+    const bool held = place.session == SessionId{6};
+    EXPECT_EQ(told,
+              held ? (std::vector{event(WatchEventKind::Released, "a", 10, 6),
+                                  event(WatchEventKind::Granted, "a", 11, 7)})
+                   : std::vector{event(WatchEventKind::Released, "a", 11, 7)});
+  }
+}
+
+// Sessions that have so many locks that their end takes two entries, and the lock comes in between.
+TEST_F(WatchChangesTest, L19WhoIsNotLetInWhereTheLockComesToIsToldOf) {
+  std::uint32_t serial = 0;  // Of the registration; they are counted.
+  for (const std::uint64_t session : {5, 7}) {
+    for (std::uint32_t k = 0; k <= locks::kReleasesPerCommandMax; ++k) {
+      const std::string name = name_of(session, k);
+      LockCommand one = acquire(session, k + 1, name);
+      one.acked_below = RequestSequence{k + 1};
+      apply(one);
+    }
+    apply(locks::make_expire_session(SessionId{session}, ++serial));
+  }
+  const auto told = apply(move_in({5, 6, 7}));
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0], event(WatchEventKind::Expired, "a", 7, 5));
+  EXPECT_EQ(told[1], event(WatchEventKind::Left, "a", 0, 7));
+  EXPECT_EQ(told[2], event(WatchEventKind::Granted, "a", token_of("a"), 6));
 }
 
 TEST_F(WatchChangesTest, WhatChangesNothingTellsNothing) {

@@ -240,6 +240,23 @@ TEST_F(WatchDeskTest, ProgressIsToldOnDemandAndAtItsIntervalAfterTheEvents) {
   EXPECT_EQ(hear(1).progress.size(), 1u);
 }
 
+// The events of this very turn do not get to a connection that is full, nor does what comes behind.
+TEST_F(WatchDeskTest, ProgressThatIsAskedForOverAFullConnectionComesWhenThereIsRoom) {
+  node_.open(1, 1, {.text = "a"});
+  node_.sink.full.insert(1);
+  acquire("a");
+  rpc::RequestSlot ask;
+  ask.kind = rpc::RequestKind::WatchProgress;
+  ask.request_id = 2;
+  ask.sequence = 1;
+  node_.request(1, ask);
+  node_.sink.full.clear();
+  node_.settle();
+  const Heard heard = hear(1);
+  ASSERT_EQ(heard.blocks.size(), 1u);
+  EXPECT_EQ(heard.progress.back().revision, heard.blocks[0].revision);
+}
+
 TEST_F(WatchDeskTest, W5AThousandWatchesOfOneNameAreEachToldOfEachChangeOnce) {
   constexpr std::uint64_t kEach = 1000;
   for (const std::uint64_t connection : {1u, 2u}) {

@@ -100,6 +100,8 @@ class WatchNode {
               {.replies = sink,
                .metrics = metrics_,
                .applied = [this](ShardId shard) { return LogIndex{applied_[shard.value]}; },
+               .residence = [this](ShardId shard,
+                                   NameHash name) { return locks_.residence(shard, name); },
                .tell_peers = [this](auto message) { told.assign(message.begin(), message.end()); },
                .history =
                    [this](ShardId shard) {
@@ -170,12 +172,16 @@ class WatchNode {
   void open(std::uint64_t connection,
             std::uint64_t id,
             const rpc::WatchQuery& query,
-            bool queue = false) {
+            bool queue = false,
+            bool follows = false) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchOpen;
     slot.request_id = id;
     if (queue) {
       slot.set(rpc::RequestFlag::WatchQueue);
+    }
+    if (follows) {
+      slot.set(rpc::RequestFlag::WatchFollow);
     }
     request(connection, slot, rpc::encode_watch_query(query));
   }

@@ -4,7 +4,8 @@
 // one entry of a shard's log did comes as one batch; (shard, revision) is the entry's place. The
 // batches of a shard come in the order of revisions, each once, none left out, whatever happens to
 // connections and leaders meanwhile: the library goes on at another node from the last revision of
-// each shard. Between shards there is no order.
+// each shard. Between shards there is no order, but for a watch of one name: it follows its lock
+// where that is moved to another shard, and tells what happens in that order.
 //
 //   auto watch = client.watch({.name = "jobs/train"});
 //   while (auto batch = watch.value().next(); batch.ok()) { ... }
@@ -108,7 +109,8 @@ class GCOORD_API Watch {
   // Ends it; next() returns.
   void close();
 
-  // By shard, up to where everything was taken by next(), or told to the callback.
+  // By shard, up to where everything was taken by next(), or told to the callback. Of a watch of a
+  // name only one: where its lock is, or was when it was heard of last.
   std::vector<Revision> revisions() const;
 
   // After GC6201: the shard and the first of its revisions that can be had.

@@ -30,8 +30,8 @@ struct LockOptions {
   std::uint32_t permits_max = 0;
 };
 
-// How long the session lives: as was said, else as long as it did before. One that the node which is
-// asked does not know may be too new for it.
+// How long the session lives: as was said, else as long as it did before. One that the node which
+// is asked does not know may be too new for it.
 std::chrono::milliseconds ttl_for(client::Client& client,
                                   const LockOptions& options,
                                   std::optional<std::chrono::milliseconds> said) {
@@ -216,7 +216,10 @@ void add_lock_commands(Command& app, Context& context) {
                            "otherwise",
                            acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
-  verb->add_option("--ttl", options->ttl, "how long it lives (default 10s; with --session, as long as that did)")->type_name("TIME");
+  verb->add_option("--ttl",
+                   options->ttl,
+                   "how long it lives (default 10s; with --session, as long as that did)")
+      ->type_name("TIME");
   add_wait_flags(*verb, options->wait);
   Option* session =
       verb->add_option("--session", options->session, "in the session of an earlier acquire")

@@ -60,7 +60,7 @@ class HeldLocks {
     bool answered = false;
   };
 
-  void mark(std::string_view name, std::uint64_t token, bool Hold::* what) {
+  void mark(std::string_view name, std::uint64_t token, bool Hold::*what) {
     const std::lock_guard lock{mutex_};
     if (const auto hold = holds_.find({token, std::string{name}}); hold != holds_.end()) {
       hold->second.*what = true;
@@ -69,7 +69,7 @@ class HeldLocks {
 
   // Release, paired with the acquire in ended(): whoever asks is mostly told by it alone.
   std::atomic<bool> any_ended_{false};
-  mutable std::mutex mutex_;  // Guards holds_.
+  mutable std::mutex mutex_;                                     // Guards holds_.
   std::map<std::pair<std::uint64_t, std::string>, Hold> holds_;  // With a handle each, at least.
 };
 

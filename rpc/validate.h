@@ -31,8 +31,8 @@ inline constexpr std::uint64_t kSessionReserved = ~std::uint64_t{0};
 // characters (U+0000 to U+001F, U+007F): names are printed in tables and logs.
 ErrorCode check_name(std::string_view name);
 
-// The beginning of names, or of all when it is empty: as a name, but for PrefixTooLong. One that ends
-// within a character is not UTF-8.
+// The beginning of names, or of all when it is empty: as a name, but for PrefixTooLong. One that
+// ends within a character is not UTF-8.
 ErrorCode check_prefix(std::string_view prefix);
 
 // Whether somebody may ask to hold a lock so. The name is judged by check_name().

@@ -194,8 +194,7 @@ void WatchDesk::on_open(ConnectionId connection,
                         std::span<const std::byte> payload) {
   const auto query = rpc::decode_watch_query(payload);
   WatchFilter filter;
-  ErrorCode code =
-      query.ok() ? admit(connection, request) : rpc::refusal_of(query.status());
+  ErrorCode code = query.ok() ? admit(connection, request) : rpc::refusal_of(query.status());
   if (code == ErrorCode::None) {
     code = make_filter(request, query.value(), filter);
   }

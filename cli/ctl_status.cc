@@ -69,9 +69,9 @@ std::vector<std::string> device_notes(const Json& nodes) {
     for (const Json& peer : node.value("peers", Json::array())) {
       const std::string link = peer.value("device_link", std::string{});
       if (!link.empty()) {
-        notes.push_back(prefix + "to node " + text_of(peer, "node") + " over " +
-                        text_of(peer, "transport") +
-                        (resident ? "; shards over " : "; a device channel would take ") + link);
+        notes.push_back(
+            prefix + "to node " + text_of(peer, "node") + " over " + text_of(peer, "transport") +
+            (resident ? "; shards over " : ", shards too; a device channel is ") + link);
       }
     }
   }

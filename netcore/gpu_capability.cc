@@ -48,21 +48,13 @@ std::string GpuLinkCapability::to_text() const {
 GpuLinkCapability choose_gpu_link(const GpuLinkFacts& facts) {
   const std::string no_loopback = obstacle_to_loopback(facts);
   const std::string no_nvlink = obstacle_to_nvlink(facts);
-  if (facts.forced == "proxy") {
-    return {GpuLinkKind::Proxy, "asked for by the operator"};
-  }
-  if (facts.forced == "nvlink" && no_nvlink.empty()) {
-    return {GpuLinkKind::Nvlink, "asked for by the operator"};
-  }
-  const std::string refused =
-      facts.forced == "nvlink" ? "nvlink was asked for, but " + no_nvlink + "; " : "";
   if (no_loopback.empty()) {
-    return {GpuLinkKind::Loopback, refused + "both ends are in this process"};
+    return {GpuLinkKind::Loopback, "both ends are in this process"};
   }
   if (no_nvlink.empty()) {
     return {GpuLinkKind::Nvlink, "both devices are on this host and reach each other"};
   }
-  return {GpuLinkKind::Proxy, refused.empty() ? no_nvlink : refused + "no other way is left"};
+  return {GpuLinkKind::Proxy, no_nvlink};
 }
 
 }  // namespace gcoord::netcore

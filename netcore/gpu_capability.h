@@ -5,10 +5,7 @@
 // PeerStatus::transport uses: the kind first, then the reason.
 #pragma once
 
-#include "common/ids.h"
-
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -30,7 +27,6 @@ struct GpuLinkFacts {
   bool peer_visible = false;  // The peer's device is visible to this process.
   bool peer_access = false;   // Stores from this device reach the peer's memory.
   bool shares_by_fd = false;  // Both devices export memory as descriptors.
-  std::string forced;         // A kind's name asked for by the operator; empty for none.
 };
 
 struct GpuLinkCapability {
@@ -41,11 +37,7 @@ struct GpuLinkCapability {
   std::string to_text() const;
 };
 
-// The fastest kind that the facts allow. A forced kind that they do not allow is not taken; the
-// text says so.
+// The fastest kind that the facts allow.
 GpuLinkCapability choose_gpu_link(const GpuLinkFacts& facts);
-
-// What was chosen for each peer: for `gcoordctl status`.
-using GpuLinkTable = std::map<NodeId, GpuLinkCapability>;
 
 }  // namespace gcoord::netcore

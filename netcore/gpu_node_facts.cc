@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 
 namespace gcoord::netcore {
 
@@ -25,11 +26,8 @@ Result<GpuNodeFacts> own_gpu_node_facts(std::optional<std::uint32_t> device) {
   return facts;
 }
 
-GpuLinkFacts facts_between(const GpuNodeFacts& own,
-                           const GpuNodeFacts& peer,
-                           const std::string& forced) {
+GpuLinkFacts facts_between(const GpuNodeFacts& own, const GpuNodeFacts& peer) {
   GpuLinkFacts facts;
-  facts.forced = forced;
   facts.same_host = own.boot_id[0] != 0 && own.boot_id == peer.boot_id;
   facts.same_process = facts.same_host && own.process_id == peer.process_id && own.has_gpu != 0 &&
                        own.device == peer.device;

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace gcoord::netcore {
 
@@ -31,10 +30,7 @@ static_assert(sizeof(GpuNodeFacts) == 72);
 // About this process, on cuda:`device` or without a GPU.
 Result<GpuNodeFacts> own_gpu_node_facts(std::optional<std::uint32_t> device);
 
-// What the two descriptions say about the pair, as seen from `own`. `forced` is the operator's
-// wish.
-GpuLinkFacts facts_between(const GpuNodeFacts& own,
-                           const GpuNodeFacts& peer,
-                           const std::string& forced);
+// What the two descriptions say about the pair, as seen from `own`.
+GpuLinkFacts facts_between(const GpuNodeFacts& own, const GpuNodeFacts& peer);
 
 }  // namespace gcoord::netcore

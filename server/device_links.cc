@@ -12,6 +12,8 @@ namespace {
 // More peers than any cluster has (7 nodes); a peer network admits only configured ones anyway.
 constexpr std::size_t kPeersMax = 64;
 
+constexpr const char* kNotInUse = "not in use, since the turn runs on the host; it could be ";
+
 bool equal(const netcore::GpuNodeFacts& a, const netcore::GpuNodeFacts& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
@@ -72,14 +74,14 @@ std::vector<NodeId> DeviceLinks::refresh() {
 std::string DeviceLinks::text(NodeId peer) const {
   const auto known = peers_.find(peer);
   const bool without_device = own_.has_gpu == 0 && obstacle_.ok();
-  return known == peers_.end() || without_device ? std::string{} : known->second.text;
+  return known == peers_.end() || without_device ? std::string{} : kNotInUse + known->second.text;
 }
 
 std::string DeviceLinks::choose(const netcore::GpuNodeFacts& peer) const {
   if (!obstacle_.ok()) {
     return netcore::GpuLinkCapability{netcore::GpuLinkKind::Proxy, obstacle_.message()}.to_text();
   }
-  return netcore::choose_gpu_link(netcore::facts_between(own_, peer, "")).to_text();
+  return netcore::choose_gpu_link(netcore::facts_between(own_, peer)).to_text();
 }
 
 }  // namespace gcoord::server

@@ -1,9 +1,9 @@
 // How this node's device could be joined with those of its peers, and why: for the operator.
 //
 // Nodes tell each other now and then what device they step on (netcore/gpu_node_facts.h), in a peer
-// message of its own kind; both ends then choose alike (netcore/gpu_capability.h). The choice is
-// what a device channel between the two would take. While turns run on the host, messages go by the
-// host transport that PeerStatus names, whatever is chosen here.
+// message of its own kind; both ends then choose alike (netcore/gpu_capability.h). Nothing goes
+// that way while turns run on the host: messages go by the host transport that PeerStatus names,
+// and the text says so. A resident turn says itself what it uses (NodeEngine::shard_channel).
 // Contract: one thread. What a peer says is checked in form and believed otherwise: it only changes
 // a text. Devices are asked in refresh(), which the node calls about once a second, so that no peer
 // can make them be asked more often.
@@ -38,8 +38,9 @@ class DeviceLinks {
   // Chooses for peers that said something new, and returns them.
   std::vector<NodeId> refresh();
 
-  // "nvlink: both devices are on this host and reach each other"; empty while the peer has not
-  // said anything, and on a node without a device.
+  // "not in use, since the turn runs on the host; it could be nvlink: both devices are on this host
+  // and reach each other"; empty while the peer has not said anything, and on a node without a
+  // device.
   std::string text(NodeId peer) const;
 
  private:

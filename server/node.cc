@@ -317,7 +317,7 @@ class Node::Impl {
     service_.set_tap(watches_.get());
   }
 
-  // By what way shards' messages reach a peer, or could.
+  // By what way shards' messages go from device to device, or that they do not.
   std::string link_text(NodeId peer) const {
     const std::string channel = engine_->shard_channel(peer);
     return channel.empty() ? device_links_->text(peer) : channel;

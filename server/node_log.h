@@ -25,7 +25,8 @@ class NodeLog {
                   const NodeView& view,
                   std::uint64_t open_ms);
 
-  // What a device channel to the peer would take; said when it changes. Empty: nothing is said.
+  // By what way shards' messages go on the devices, or that they do not; said when it changes.
+  // Empty: nothing is said.
   void on_device_link(NodeId peer, const std::string& text);
 
   // Compares with the last call; about once a second.

@@ -40,7 +40,8 @@ struct StatusSources {
   const NodeLedger* ledger = nullptr;
   std::function<std::size_t()> connection_count;
   std::function<std::uint64_t()> uptime_ms;
-  std::function<std::string(NodeId)> device_link;  // By what way shards' messages go, or could go.
+  std::function<std::string(NodeId)>
+      device_link;  // Whether shards' messages go from device to device.
 };
 
 class StatusReports final : public NodeReports {

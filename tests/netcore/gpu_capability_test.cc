@@ -44,12 +44,12 @@ TEST(GpuCapability, NodesWithoutAGpuMeetThroughTheProxy) {
   ASSERT_TRUE(own.ok());
   GpuNodeFacts peer = own.value();
   peer.process_id += 1;
-  const GpuLinkFacts facts = facts_between(own.value(), peer, "");
+  const GpuLinkFacts facts = facts_between(own.value(), peer);
   EXPECT_TRUE(facts.same_host);
   EXPECT_FALSE(facts.same_process);
   EXPECT_EQ(choose_gpu_link(facts).to_text(), "proxy: the peer has no GPU");
   peer.boot_id[0] ^= 1;
-  EXPECT_FALSE(facts_between(own.value(), peer, "").same_host);
+  EXPECT_FALSE(facts_between(own.value(), peer).same_host);
 }
 
 TEST(GpuCapability, ADeviceHasOneSpelling) {
@@ -57,16 +57,6 @@ TEST(GpuCapability, ADeviceHasOneSpelling) {
   for (const char* wrong : {"", "cuda", "cuda:", "cuda:x", "cuda:1 ", "gpu:0", "cuda:-1"}) {
     EXPECT_EQ(parse_gpu_name(wrong).status().code(), StatusCode::InvalidArgument) << wrong;
   }
-}
-
-TEST(GpuCapability, AWishThatCannotBeMetIsToldBesideWhatWasTaken) {
-  GpuLinkFacts facts = all_good();
-  facts.forced = "proxy";
-  EXPECT_EQ(choose_gpu_link(facts).to_text(), "proxy: asked for by the operator");
-  facts.forced = "nvlink";
-  facts.same_host = false;
-  EXPECT_EQ(choose_gpu_link(facts).to_text(),
-            "proxy: nvlink was asked for, but the peer is on another host; no other way is left");
 }
 
 }  // namespace

@@ -131,10 +131,9 @@ TEST_F(GpuDevice, TwoProcessesOfThisHostChooseNvlinkAndSayWhy) {
   auto peer = own_gpu_node_facts(0);
   ASSERT_TRUE(own.ok() && peer.ok());
   peer.value().process_id += 1;
-  EXPECT_EQ(choose_gpu_link(facts_between(own.value(), peer.value(), "")).to_text(),
+  EXPECT_EQ(choose_gpu_link(facts_between(own.value(), peer.value())).to_text(),
             "nvlink: both devices are on this host and reach each other");
-  EXPECT_EQ(choose_gpu_link(facts_between(own.value(), own.value(), "")).kind,
-            GpuLinkKind::Loopback);
+  EXPECT_EQ(choose_gpu_link(facts_between(own.value(), own.value())).kind, GpuLinkKind::Loopback);
 }
 
 TEST_F(GpuDevice, EchoesEverySlotWhole) {

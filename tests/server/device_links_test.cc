@@ -42,6 +42,13 @@ TEST(DeviceLinks, ADeviceIsAskedOncePerPeerAndChange) {
   EXPECT_EQ(links.refresh().size(), 1u);
 }
 
+TEST(DeviceLinks, WhatIsNotInUseIsNotCalledAWay) {
+  DeviceLinks links("cuda:4095");  // On no machine.
+  EXPECT_TRUE(links.learn(kPeer, DeviceLinks("cpu").announcement()));
+  links.refresh();
+  EXPECT_EQ(links.text(kPeer).find("not in use, since the turn runs on the host"), 0u);
+}
+
 TEST(DeviceLinksOnGpu, TwoProcessesOfOneDeviceMapEachOther) {
   if (consensus::cuda_device_count() == 0) {
     GTEST_SKIP() << "skipped: no CUDA device here";
@@ -53,8 +60,11 @@ TEST(DeviceLinksOnGpu, TwoProcessesOfOneDeviceMapEachOther) {
   EXPECT_TRUE(links.learn(kPeer, message));
   EXPECT_TRUE(links.learn(NodeId{3}, DeviceLinks("cpu").announcement()));
   links.refresh();
-  EXPECT_EQ(links.text(kPeer), "nvlink: both devices are on this host and reach each other");
-  EXPECT_EQ(links.text(NodeId{3}), "proxy: the peer has no GPU");
+  EXPECT_EQ(links.text(kPeer),
+            "not in use, since the turn runs on the host; it could be nvlink: both devices are on "
+            "this host and reach each other");
+  EXPECT_EQ(links.text(NodeId{3}),
+            "not in use, since the turn runs on the host; it could be proxy: the peer has no GPU");
   EXPECT_EQ(links.text(NodeId{4}), "");
 }
 

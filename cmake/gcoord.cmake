@@ -75,8 +75,10 @@ function(gcoord_bundled program)
 endfunction()
 
 # gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ...): a gtest binary; each case is one ctest test.
-# Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu, nic, slow.
+# Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu (also run in the build with CUDA,
+# where there is a GPU), nic, slow.
 add_custom_target(gcoord_sanitize_tests)
+add_custom_target(gcoord_gpu_tests)
 function(gcoord_test)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
   if(NOT GCOORD_TESTS)
@@ -108,5 +110,8 @@ function(gcoord_label_tests target labels)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
   if("fuzz" IN_LIST labels OR "sanitize" IN_LIST labels)
     add_dependencies(gcoord_sanitize_tests ${target})
+  endif()
+  if("gpu" IN_LIST labels)
+    add_dependencies(gcoord_gpu_tests ${target})
   endif()
 endfunction()

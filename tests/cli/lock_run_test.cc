@@ -27,7 +27,7 @@ class LockRunTest : public testing::Test {
   Ctl ctl_ = node_.ctl();
 };
 
-TEST_F(LockRunTest, TheCommandKnowsItsLock) {
+TEST_F(LockRunTest, L17TheCommandKnowsItsLock) {
   const Finished finished =
       ctl_(shell("echo $GCOORD_LOCK_NAME $GCOORD_LOCK_TOKEN $GCOORD_SESSION"));
   EXPECT_EQ(finished.code, 0);
@@ -51,7 +51,7 @@ TEST_F(LockRunTest, TheCommandIsPassedOnByteForByte) {
   EXPECT_EQ(none.error_code(), "GC1002");
 }
 
-TEST_F(LockRunTest, TheExitCodeIsTheCommands) {
+TEST_F(LockRunTest, L17TheExitCodeIsTheCommands) {
   EXPECT_EQ(ctl_(shell("exit 37")).code, 37);
   EXPECT_EQ(ctl_(shell("kill -KILL $$")).code, 128 + SIGKILL);
 }
@@ -86,7 +86,7 @@ TEST_F(LockRunTest, TryAndWaitGiveUpWithConflict) {
   EXPECT_EQ(ctl_(shell("true", {"--wait", "200ms"})).code, 6);
 }
 
-TEST_F(LockRunTest, InterruptWhileWaitingLeavesTheQueue) {
+TEST_F(LockRunTest, L17InterruptWhileWaitingLeavesTheQueue) {
   ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
   ChildProcess waiter = ctl_.start(shell("echo never"));
   while (ctl_.json({"lock", "get", "a"})["waiter_count"] == 0) {
@@ -97,7 +97,7 @@ TEST_F(LockRunTest, InterruptWhileWaitingLeavesTheQueue) {
   EXPECT_EQ(ctl_.json({"lock", "get", "a"})["waiter_count"], 0);
 }
 
-TEST_F(LockRunTest, ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
+TEST_F(LockRunTest, L17ACommandThatIgnoresSignalsIsKilledWhenTheNodeIsGone) {
   ChildProcess holder = ctl_.start(shell(
       "trap 'echo told' TERM; echo go; while true; do sleep 600 & wait $!; done", {"--ttl", "1s"}));
   ASSERT_EQ(holder.read_line(kPatience), "go");

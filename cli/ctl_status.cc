@@ -5,6 +5,7 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -132,6 +133,19 @@ void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
   }
 }
 
+// "2:0.3 3:15.2": how much a node suspects each of the others, as -log10 of the chance to be wrong.
+std::string suspicions_of(const Json& node) {
+  std::string text;
+  for (const Json& peer : node.value("peers", Json::array())) {
+    if (peer.contains("phi_milli") && peer["phi_milli"].is_number()) {
+      char phi[16];
+      std::snprintf(phi, sizeof(phi), "%.1f", peer["phi_milli"].get<double>() / 1000.0);
+      text += (text.empty() ? "" : " ") + text_of(peer, "node") + ":" + phi;
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
 Table table_of(const Json& nodes) {
   Table table{{"NODE",
                "ENDPOINT",
@@ -142,6 +156,7 @@ Table table_of(const Json& nodes) {
                "SESSIONS",
                "INCARNATION",
                "PEERS",
+               "PHI",
                "STEPPER",
                "VERSION"},
               {},
@@ -164,6 +179,7 @@ Table table_of(const Json& nodes) {
                           text_of(node, "sessions"),
                           text_of(node, "incarnation"),
                           peers,
+                          suspicions_of(node),
                           stepper_of(node),
                           text_of(node, "version")});
   }

@@ -119,11 +119,27 @@ NodeId Dispatcher::choose(const Operation& operation) {
   }
   if (operation.target == Target::ShardLeader) {
     const NodeId leader = leaders_.leader(ShardId{operation.slot.shard});
-    if (leader != NodeId{} && nodes_.ready(leader) != nullptr) {
+    if (nodes_.admits(leader)) {
       return leader;
     }
   }
-  return nodes_.any_ready();
+  return nodes_.any_admitting();
+}
+
+// No node may be asked now: until one is connected, a breaker closes or a probe is due.
+void Dispatcher::park(std::uint64_t id, Operation& operation) {
+  if (fails_fast(operation)) {
+    return give_up(id, operation, failure(rpc::ErrorCode::CircuitOpen, nodes_.evidence()));
+  }
+  operation.phase = OperationPhase::Parked;
+  operation.retry_at = operation.target == Target::OneNode ? kTimeNever : nodes_.next_probe();
+  schedule(operation);
+}
+
+// Who waits for a lock has time for a probe, and what gives something back is lost on nobody.
+bool Dispatcher::fails_fast(const Operation& operation) const {
+  return options_.fail_fast && operation.target != Target::OneNode && !operation.waits() &&
+         !operation.gives_back() && nodes_.all_open();
 }
 
 void Dispatcher::send(std::uint64_t id, Operation& operation) {
@@ -133,9 +149,9 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
     if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
       return fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
     }
-    operation.phase = OperationPhase::Parked;
-    return schedule(operation);
+    return park(id, operation);
   }
+  nodes_.on_request(node);
   const TimePoint now = options_.clock->now();
   operation.phase = OperationPhase::Sent;
   operation.sent_to = node;
@@ -175,12 +191,28 @@ rpc::RequestSlot Dispatcher::slot_to_send(std::uint64_t id,
 void Dispatcher::on_reply(NodeId node,
                           const rpc::ReplySlot& slot,
                           std::span<const std::byte> payload) {
-  Operation* operation = operations_.find(slot.request_id);
+  const Operation* operation = operations_.find(slot.request_id);
   const bool awaited = operation != nullptr && operation->phase == OperationPhase::Sent &&
                        operation->sent_to == node;
   if (!awaited) {
     return;  // Given up, or sent elsewhere meanwhile: that answer will say the same.
   }
+  const rpc::ErrorEntry* error = rpc::find_error(slot.detail);
+  if (error != nullptr && error->code == rpc::ErrorCode::Overloaded) {
+    nodes_.on_request_failed(node, std::string{error->cause});
+    return take_reply(node, slot, payload);
+  }
+  const bool closed = nodes_.on_answer(node);
+  take_reply(node, slot, payload);
+  if (closed) {
+    on_ready(node);
+  }
+}
+
+void Dispatcher::take_reply(NodeId node,
+                            const rpc::ReplySlot& slot,
+                            std::span<const std::byte> payload) {
+  Operation* operation = operations_.find(slot.request_id);
   if (slot.kind != operation->slot.kind) {
     return fail(slot.request_id, failure(rpc::ErrorCode::ReplyMalformed));
   }
@@ -312,7 +344,7 @@ bool Dispatcher::doubts_place(const Operation& operation) const {
 void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status) {
   const ShardId shard{operation.slot.shard};
   const bool useful = operation.target == Target::ShardLeader && leader != operation.sent_to &&
-                      nodes_.ready(leader) != nullptr && operation.redirects < kRedirectsMax;
+                      nodes_.admits(leader) && operation.redirects < kRedirectsMax;
   if (!useful) {
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);
@@ -397,7 +429,10 @@ void Dispatcher::on_failed(NodeId node) {
                           operation.target == Target::OneNode && operation.node == node &&
                           !operation.waits_for_node;
     if (hopeless) {
-      fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(node)));
+      return fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(node)));
+    }
+    if (operation.phase == OperationPhase::Parked && fails_fast(operation)) {
+      give_up(id, operation, failure(rpc::ErrorCode::CircuitOpen, nodes_.evidence()));
     }
   });
 }

@@ -1,6 +1,8 @@
 // Takes operations to a node that can answer them, and takes them there again until one does.
 //
-// Where: the leader of the shard as far as known, else any node, which names the leader it knows.
+// Where: the leader of the shard as far as known, else any node, which names the leader it knows;
+// none whose circuit breaker is open, except who asks one node by name. While all are open an
+// operation is parked until a probe is due, or fails at once (ClientOptions::fail_fast).
 // Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
 // always with the same (session, sequence), so that it is executed once. Until: the deadline, at
 // which the caller learns the last cause. An acquire that was given up is cancelled behind the
@@ -67,6 +69,9 @@ class Dispatcher {
   void send(std::uint64_t id, Operation& operation);
   NodeId choose(const Operation& operation);
   rpc::RequestSlot slot_to_send(std::uint64_t id, const Operation& operation, TimePoint now) const;
+  void take_reply(NodeId node, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+  void park(std::uint64_t id, Operation& operation);
+  bool fails_fast(const Operation& operation) const;
   void on_failure(std::uint64_t id,
                   Operation& operation,
                   const rpc::ReplySlot& slot,
@@ -83,6 +88,7 @@ class Dispatcher {
   void resume(std::uint64_t id, Operation& operation);
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
+  void give_up(std::uint64_t id, Operation& operation, Status why);
   void take_back(const Operation& acquire);
   void on_cancelled(const Operation& cancel, const std::string& name, const Answer& answer);
   void take_back_moved(const Operation& given_up, const std::string& name);

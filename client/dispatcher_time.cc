@@ -11,11 +11,11 @@ namespace gcoord::client {
 TimePoint Dispatcher::due(const Operation& operation) {
   switch (operation.phase) {
     case OperationPhase::Backoff:
+    case OperationPhase::Parked:
       return std::min(operation.deadline, operation.retry_at);
     case OperationPhase::Sent:
       return operation.waits() ? operation.deadline
                                : std::min(operation.deadline, operation.look_at);
-    case OperationPhase::Parked:
     case OperationPhase::Behind:
       break;
   }
@@ -33,7 +33,9 @@ void Dispatcher::advance(TimePoint now) {
     if (now >= operation.deadline) {
       return on_deadline(id, operation);
     }
-    if (operation.phase == OperationPhase::Backoff && now >= operation.retry_at) {
+    const bool rests =
+        operation.phase == OperationPhase::Backoff || operation.phase == OperationPhase::Parked;
+    if (rests && now >= operation.retry_at) {
       return resume(id, operation);
     }
     if (operation.phase == OperationPhase::Sent && !operation.waits() && now >= operation.look_at) {
@@ -53,20 +55,27 @@ void Dispatcher::look_at_node(Operation& operation, TimePoint now) {
 }
 
 void Dispatcher::on_deadline(std::uint64_t id, Operation& operation) {
+  if (operation.phase == OperationPhase::Sent) {
+    nodes_.on_request_failed(operation.sent_to, "did not answer by a deadline");
+  }
+  give_up(id, operation, why_late(operation));
+}
+
+// Ends it without an answer, and takes back what it may have been granted all the same.
+void Dispatcher::give_up(std::uint64_t id, Operation& operation, Status why) {
   const bool may_be_granted =
       operation.acquires() && operation.sent_count > 0 && operation.slot.sequence != 0;
-  Status late = why_late(operation);
   if (!may_be_granted) {
     // Nobody else notices when a session that is not kept alive from here has ended.
     if (operation.may_leave_place() && (!operation.takes_back || operation.session->keep_alive)) {
       take_back_moved(operation, std::string{operation.name()});
     }
-    return fail(id, std::move(late));
+    return fail(id, std::move(why));
   }
   // Its number stays taken until the cancel that bears it is answered.
   const OperationPtr acquire = operations_.take(id);
   take_back(*acquire);
-  acquire->callback(Answer{std::move(late), {}, {}});
+  acquire->callback(Answer{std::move(why), {}, {}});
 }
 
 void Dispatcher::take_back(const Operation& acquire) {
@@ -177,6 +186,9 @@ Status Dispatcher::why_late(const Operation& operation) const {
   }
   if (operation.phase == OperationPhase::Behind) {
     return failure(rpc::ErrorCode::SessionWindowFull);
+  }
+  if (operation.phase == OperationPhase::Parked && operation.target != Target::OneNode) {
+    return failure(rpc::ErrorCode::CircuitOpen, nodes_.evidence());
   }
   std::string evidence = "node " + std::to_string(operation.sent_to.value) + " did not answer";
   if (!operation.last_failure.ok()) {

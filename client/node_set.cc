@@ -22,10 +22,7 @@ std::string refusal(const rpc::ReplySlot& slot, std::span<const std::byte> paylo
 }  // namespace
 
 NodeSet::NodeSet(asio::io_context& context, const ClientOptions& options, Events events)
-    : context_(context),
-      options_(options),
-      events_(std::move(events)),
-      backoff_({.min = options.backoff_min, .max = options.backoff_max, .seed = options.seed}) {}
+    : context_(context), options_(options), events_(std::move(events)) {}
 
 NodeSet::~NodeSet() {
   for (const auto& entry : entries_) {
@@ -37,9 +34,19 @@ NodeSet::~NodeSet() {
 
 void NodeSet::start() {
   for (const std::string& endpoint : options_.endpoints) {
-    entries_.push_back(std::make_unique<Entry>(Entry{.address = endpoint}));
+    add(endpoint, NodeId{});
   }
   advance(options_.clock->now());
+}
+
+void NodeSet::add(const std::string& address, NodeId node) {
+  // A stream of its own for each, so that endpoints that failed together are not tried together.
+  const BreakerOptions breaker{.failures = options_.breaker_failures,
+                               .pause_min = options_.backoff_min,
+                               .pause_max = options_.backoff_max,
+                               .seed = mix64(options_.seed + entries_.size())};
+  entries_.push_back(std::make_unique<Entry>(
+      Entry{.address = address, .node = node, .breaker = CircuitBreaker{breaker}}));
 }
 
 Connection* NodeSet::ready(NodeId node) {
@@ -62,6 +69,56 @@ NodeId NodeSet::any_ready() {
     }
   }
   return {};
+}
+
+bool NodeSet::admits(NodeId node) const {
+  const Entry* entry = find(node);
+  return entry != nullptr && entry->phase == Phase::Ready &&
+         entry->breaker.admits(options_.clock->now());
+}
+
+NodeId NodeSet::any_admitting() {
+  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+    const NodeId node = any_ready();
+    if (node == NodeId{} || admits(node)) {
+      return node;
+    }
+  }
+  return {};
+}
+
+void NodeSet::on_request(NodeId node) {
+  if (Entry* entry = find_ready(node)) {
+    entry->breaker.on_request(options_.clock->now());
+  }
+}
+
+bool NodeSet::on_answer(NodeId node) {
+  Entry* entry = find_ready(node);
+  return entry != nullptr && entry->breaker.on_success();
+}
+
+void NodeSet::on_request_failed(NodeId node, const std::string& reason) {
+  if (Entry* entry = find_ready(node)) {
+    entry->breaker.on_failure(options_.clock->now());
+    entry->failure = reason;
+  }
+}
+
+bool NodeSet::all_open() const {
+  return std::ranges::none_of(entries_, [](const auto& entry) {
+    return entry->phase != Phase::Alias && entry->breaker.closed();
+  });
+}
+
+TimePoint NodeSet::next_probe() const {
+  TimePoint next = kTimeNever;
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Ready) {
+      next = std::min(next, entry->breaker.next_probe());
+    }
+  }
+  return next;
 }
 
 std::size_t NodeSet::ready_count() const {
@@ -92,7 +149,8 @@ bool NodeSet::tried() const {
 std::string NodeSet::evidence() const {
   std::string text;
   for (const auto& entry : entries_) {
-    if (entry->phase != Phase::Ready && entry->phase != Phase::Alias) {
+    const bool works = entry->phase == Phase::Ready && entry->breaker.closed();
+    if (!works && entry->phase != Phase::Alias) {
       text += text.empty() ? "" : "; ";
       text += entry->address + ": " + (entry->failure.empty() ? "no answer yet" : entry->failure);
     }
@@ -112,7 +170,7 @@ void NodeSet::advance(TimePoint now) {
   // By index, because a Welcome may add entries.
   for (std::size_t index = 0; index < entries_.size(); ++index) {
     Entry& entry = *entries_[index];
-    if (entry.phase == Phase::Waiting && now >= entry.retry_at) {
+    if (entry.phase == Phase::Waiting && entry.breaker.admits(now)) {
       connect(entry, now);
     } else if (entry.phase == Phase::Connecting && now >= entry.give_up_at) {
       entry.give_up_at = kTimeNever;
@@ -125,7 +183,7 @@ TimePoint NodeSet::next_event() const {
   TimePoint next = kTimeNever;
   for (const auto& entry : entries_) {
     if (entry->phase == Phase::Waiting) {
-      next = std::min(next, entry->retry_at);
+      next = std::min(next, entry->breaker.next_probe());
     } else if (entry->phase == Phase::Connecting) {
       next = std::min(next, entry->give_up_at);
     }
@@ -135,6 +193,7 @@ TimePoint NodeSet::next_event() const {
 
 void NodeSet::connect(Entry& entry, TimePoint now) {
   entry.phase = Phase::Connecting;
+  entry.breaker.on_request(now);
   entry.give_up_at = now + TimePoint{options_.connect_timeout};
   entry.connection = std::make_shared<Connection>(context_, *options_.clock);
   Connection::Events events;
@@ -193,7 +252,7 @@ void NodeSet::on_welcome(Entry& entry,
   entry.node = welcome.value().node;
   entry.phase = Phase::Ready;
   entry.features = welcome.value().features;
-  entry.attempt = 0;
+  entry.breaker.on_success();
   entry.failed = false;
   entry.failure.clear();
   learn(welcome.value());
@@ -230,8 +289,7 @@ void NodeSet::learn(const rpc::Welcome& welcome) {
     if (known != entries_.end()) {
       (*known)->node = node.node;  // An endpoint that has not answered now has a name.
     } else if (!node.address.empty()) {
-      entries_.push_back(
-          std::make_unique<Entry>(Entry{.address = node.address, .node = node.node}));
+      add(node.address, node.node);
     }
   }
 }
@@ -246,8 +304,7 @@ void NodeSet::on_closed(Entry& entry, const std::string& reason) {
   entry.phase = Phase::Waiting;
   entry.failed = true;
   entry.failure = reason;
-  entry.retry_at = options_.clock->now() + backoff_.pace(entry.attempt);
-  ++entry.attempt;
+  entry.breaker.trip(options_.clock->now());
   if (was_ready) {
     ++reconnects_;
     events_.on_lost(entry.node, entry.address + ": " + reason);
@@ -277,14 +334,26 @@ const NodeSet::Entry* NodeSet::find(NodeId node) const {
   return node != NodeId{} && found != entries_.end() ? found->get() : nullptr;
 }
 
+NodeSet::Entry* NodeSet::find_ready(NodeId node) {
+  for (const auto& entry : entries_) {
+    if (entry->phase == Phase::Ready && entry->node == node) {
+      return entry.get();
+    }
+  }
+  return nullptr;
+}
+
 std::vector<NodeView> NodeSet::views() const {
   std::vector<NodeView> views;
   for (const auto& entry : entries_) {
     if (entry->phase != Phase::Alias) {
+      const bool ready = entry->phase == Phase::Ready;
+      const bool works = ready && entry->breaker.closed();
       views.push_back({.node_id = entry->node.value,
                        .address = entry->address,
-                       .connected = entry->phase == Phase::Ready,
-                       .last_error = entry->failure});
+                       .connected = ready,
+                       .breaker = entry->breaker.state(),
+                       .last_error = works ? std::string{} : entry->failure});
     }
   }
   for (const rpc::NodeAddress& node : cluster_.nodes) {

@@ -2,11 +2,14 @@
 //
 // It starts from the endpoints that the caller gave and learns the rest from the first Welcome. A
 // node that cannot be reached is tried again with back-off for ever; meanwhile its last failure is
-// the evidence in error messages. Two endpoints that turn out to be one node become one. A node of
-// another cluster than the first is refused. Runs on the client's thread only.
+// the evidence in error messages. Each endpoint's circuit breaker is what paces that: it is open
+// while the endpoint waits for its next try, half-open during it, closed from the Welcome on, and
+// opens again when requests fail there one after the other. Two endpoints that turn out to be one
+// node become one. A node of another cluster than the first is refused. Runs on the client's thread
+// only.
 #pragma once
 
-#include "client/backoff.h"
+#include "client/circuit_breaker.h"
 #include "client/connection.h"
 #include "client/session_lease.h"
 #include "common/ids.h"
@@ -52,6 +55,28 @@ class NodeSet {
   // Some node that is ready, another one at each call; node 0 when there is none.
   NodeId any_ready();
 
+  // Whether the node is ready and its breaker lets a request through now.
+  bool admits(NodeId node) const;
+
+  // Some node that admits a request, another one at each call; node 0 when there is none.
+  NodeId any_admitting();
+
+  // A request goes to the node, which is ready.
+  void on_request(NodeId node);
+
+  // The node answered a request, whatever it said but that it is too busy. True: its breaker was
+  // half-open and is closed now.
+  bool on_answer(NodeId node);
+
+  // The node did not take a request on, or left it unanswered until its deadline.
+  void on_request_failed(NodeId node, const std::string& reason);
+
+  // No breaker is closed.
+  bool all_open() const;
+
+  // When a node that is ready admits the next probe; kTimeNever when none is.
+  TimePoint next_probe() const;
+
   std::size_t ready_count() const;
 
   // Whether the node was tried since it was last ready, and failed.
@@ -94,7 +119,7 @@ class NodeSet {
 
  private:
   enum class Phase : std::uint8_t {
-    Waiting,     // For retry_at.
+    Waiting,     // For its breaker.
     Connecting,  // Until the Welcome.
     Ready,
     Alias,  // Another entry is the same node: never used again.
@@ -103,16 +128,16 @@ class NodeSet {
   struct Entry {
     std::string address;
     NodeId node;  // 0 until it is known.
+    CircuitBreaker breaker;
     Phase phase = Phase::Waiting;
     std::shared_ptr<Connection> connection;
-    TimePoint retry_at{};
     TimePoint give_up_at{};
-    std::uint32_t attempt = 0;
     std::uint64_t features = 0;  // While it is ready.
     bool failed = false;
     std::string failure;
   };
 
+  void add(const std::string& address, NodeId node);
   void connect(Entry& entry, TimePoint now);
   void on_reply(Entry& entry, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
   void on_welcome(Entry& entry, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
@@ -120,11 +145,11 @@ class NodeSet {
   std::string objection(const Entry& entry, const rpc::Welcome& welcome) const;
   void learn(const rpc::Welcome& welcome);
   const Entry* find(NodeId node) const;
+  Entry* find_ready(NodeId node);
 
   asio::io_context& context_;
   const ClientOptions& options_;
   Events events_;
-  Backoff backoff_;
   std::vector<std::unique_ptr<Entry>> entries_;
   rpc::Welcome cluster_;
   bool welcomed_ = false;

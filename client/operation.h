@@ -59,8 +59,8 @@ struct Operation {
   OperationPhase phase = OperationPhase::Parked;
   NodeId sent_to;
   TimePoint sent_at{};
-  TimePoint look_at{};  // While sent: when to look whether the node is silent.
-  TimePoint retry_at{};
+  TimePoint look_at{};   // While sent: when to look whether the node is silent.
+  TimePoint retry_at{};  // Of Parked: when a probe is due; kTimeNever when none will be.
   std::uint32_t attempt = 0;
   std::uint32_t redirects = 0;      // In a row, without a back-off between.
   std::uint32_t moves = 0;          // How often it was told that its lock has moved.
@@ -90,6 +90,12 @@ struct Operation {
   bool acquires() const {
     return slot.kind == rpc::RequestKind::LockAcquire ||
            slot.kind == rpc::RequestKind::LockAcquireHold;
+  }
+
+  // Whether it ends what others may be waiting for.
+  bool gives_back() const {
+    return takes_back || slot.kind == rpc::RequestKind::LockRelease ||
+           slot.kind == rpc::RequestKind::LockCancel || slot.kind == rpc::RequestKind::CloseSession;
   }
 
   // Whether a wait of its session may stand in the queue of a shard under a number of nobody's.

@@ -80,6 +80,7 @@ enum class ErrorCode : std::uint32_t {
   DirectoryRefused = 3008,
   SettingsDiffer = 3009,
   DirectoryTakenOver = 3010,
+  CircuitOpen = 3011,
 
   FrameBad = 4001,
   VersionUnsupported = 4002,

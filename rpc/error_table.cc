@@ -184,6 +184,9 @@ constexpr ErrorEntry kTable[] = {
     {ErrorCode::DirectoryTakenOver, "DirectoryTakenOver", StatusCode::Aborted, ExitCode::Unavailable,
      "the node comes back as another life, without what it has lost",
      "Nothing: gcoordd goes on by itself"},
+    {ErrorCode::CircuitOpen, "CircuitOpen", StatusCode::Unavailable, ExitCode::Unreachable,
+     "every node failed so lately that the client asks none of them yet",
+     "Try again in a moment; the evidence says what failed at each node"},
     // Protocol and client.
     {ErrorCode::FrameBad, "FrameBad", StatusCode::InvalidArgument, ExitCode::Negative,
      "the other side sent bytes that are no frame of this protocol",

@@ -139,6 +139,7 @@ EngineInflow::ChannelEvents ReplicaEngine::Core::channel_events() {
 Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   peers_ = std::make_unique<EnginePeers>(
       options_.peers, incarnation(), options_.timing, options_.durability);
+  peers_->register_gauges(registry);
   admission_ = std::make_unique<EngineAdmission>(
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail(status);

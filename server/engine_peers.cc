@@ -3,6 +3,7 @@
 #include "common/incarnation.h"
 
 #include <algorithm>
+#include <string>
 
 namespace gcoord::server {
 
@@ -18,16 +19,50 @@ EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
     PeerLiveness record{.node = address.id};
     record.lives_by_start = durability == consensus::Durability::Memory ? 1 : 0;
     records_.push_back(record);
+    // The least deviation is half an interval: two that are missing make phi 4.5, and the election
+    // timeout is at least three away. One tick of delay is nothing.
+    suspicions_.emplace_back(PhiOptions{.interval_ticks = timing.resend_ticks,
+                                        .deviation_ticks_min = timing.resend_ticks / 2.0,
+                                        .lapse_ticks = timing.election_ticks});
   }
 }
 
 bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now) {
-  for (PeerLiveness& peer : records_) {
-    if (peer.node == from) {
-      return consensus::on_heartbeat(peer, heartbeat, self_, now, timing_) != LivenessChange::None;
-    }
+  const auto found = std::find_if(records_.begin(),
+                                  records_.end(),
+                                  [from](const PeerLiveness& each) { return each.node == from; });
+  if (found == records_.end()) {
+    return false;
   }
-  return false;
+  PeerLiveness& peer = *found;
+  PhiAccrual& suspicion = suspicions_[static_cast<std::size_t>(found - records_.begin())];
+  const Incarnation life = peer.incarnation;
+  const Tick newest = peer.peer_tick;
+  const LivenessChange change = consensus::on_heartbeat(peer, heartbeat, self_, now, timing_);
+  if (peer.incarnation != life) {
+    suspicion.forget();
+  }
+  // Words that came out of order say nothing that was not known.
+  if (peer.incarnation != life || peer.peer_tick != newest) {
+    suspicion.on_heartbeat(now);
+  }
+  return change != LivenessChange::None;
+}
+
+void EnginePeers::register_gauges(MetricsRegistry& registry) {
+  for (const PeerLiveness& peer : records_) {
+    gauges_.push_back(&registry.gauge(
+        {.name = "gcoord_server_peer_phi_milli",
+         .help = "1000 times -log10 of the chance that the peer's next heartbeat is still to come",
+         .label_key = "peer",
+         .label_value = std::to_string(peer.node.value)}));
+  }
+}
+
+void EnginePeers::show_suspicions(Tick now) {
+  for (std::size_t k = 0; k < gauges_.size(); ++k) {
+    gauges_[k]->set(phi_milli(phi(k, now)));
+  }
 }
 
 bool EnginePeers::any_replaced() const {

@@ -1,14 +1,20 @@
 // The liveness records of the other nodes, and the heartbeats that keep them (DESIGN.md section
 // 3a).
 //
+// Beside each record stands how much the node is suspected by the times of its heartbeats
+// (phi_accrual.h), which people look at and nothing else.
+//
 // One thread. Ticks are the engine's; heartbeats are dated by the tick read after they were polled.
 #pragma once
 
 #include "common/ids.h"
+#include "common/metrics.h"
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "netcore/peer_network.h"
+#include "server/phi_accrual.h"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -51,6 +57,13 @@ class EnginePeers {
 
   std::span<const consensus::PeerLiveness> records() const { return records_; }
 
+  // How much the node of the record is suspected: 0, and no bound but PhiAccrual::kPhiMax.
+  double phi(std::size_t index, Tick now) const { return suspicions_[index].phi(now); }
+
+  // A gauge for each peer, which show_suspicions() sets. The registry outlives this.
+  void register_gauges(MetricsRegistry& registry);
+  void show_suspicions(Tick now);
+
   // When send_heartbeats or refresh has something to do.
   Tick next_deadline() const;
 
@@ -59,6 +72,8 @@ class EnginePeers {
   consensus::Timing timing_;
   Tick next_heartbeat_;
   std::vector<consensus::PeerLiveness> records_;
+  std::vector<PhiAccrual> suspicions_;  // By record.
+  std::vector<Gauge*> gauges_;          // By record; none before register_gauges().
 };
 
 }  // namespace gcoord::server

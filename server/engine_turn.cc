@@ -124,6 +124,9 @@ void ReplicaEngine::Core::take_time() {
   inflow_->heartbeats().clear();
   establish();
   wake |= peers_->refresh(tick);
+  if (tick_began_) {
+    peers_->show_suspicions(tick);
+  }
   sweep_left_ = wake ? options_.shard_count : sweep_left_;
   take_acknowledgements();
   deadlines_.collect(

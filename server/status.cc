@@ -21,10 +21,13 @@ std::string hex64(std::uint64_t value) {
 }
 
 ordered_json peer_json(const NodePeerView& peer, const std::string& device_link) {
+  const ordered_json phi =
+      peer.phi_milli.has_value() ? ordered_json(*peer.phi_milli) : ordered_json(nullptr);
   return {{"node", peer.link.id.value},
           {"address", peer.link.address},
           {"state", netcore::link_state_name(peer.link.state)},
           {"live", peer.live},
+          {"phi_milli", phi},
           {"incarnation", peer.link.incarnation.value},
           {"transport", peer.link.transport},
           {"device_link", device_link},

@@ -12,7 +12,8 @@
 //    "alarms": [{"node", "shard", "index", "unconfirmed"}], "repair": [{"shard", "index"}]}, in
 //    memory mode and once a directory was replaced "memory": {"voting", "forgotten", "unled"
 //    (shards), "rejoining"}, "peers":
-//    [{"node", "address", "state", "live", "incarnation", "transport", "device_link", "reason"}]}
+//    [{"node", "address", "state", "live", "phi_milli": null where the turn is resident,
+//    "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
 // docs/doors.md names the fields for scripts. One thread.

@@ -219,6 +219,7 @@ TEST_F(GcoordctlTest, StatusDescribesTheNode) {
   EXPECT_EQ(node["incarnation"], 1);
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("LEADS"));
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("STEPPER"));
+  EXPECT_THAT(ctl_({"status"}).out, HasSubstr("PHI"));
   EXPECT_THAT(ctl_({"status"}).out, HasSubstr("TTL 100 to 86400000 ms"));
 }
 

@@ -106,7 +106,7 @@ TEST_F(Dispatch, LeavesASilentNodeForAnother) {
   EXPECT_NE(cluster_.requests(RequestKind::LockCheck)[1].node, silent);
 }
 
-TEST_F(Dispatch, SendsTheSameSequenceAfterALostReply) {
+TEST_F(Dispatch, Row74SendsTheSameSequenceAfterALostReply) {
   std::atomic<bool> first{true};
   cluster_.answer_with([&](const FakeRequest& request) -> std::optional<FakeReply> {
     FakeReply reply = friendly_reply(request);

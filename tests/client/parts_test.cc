@@ -41,7 +41,7 @@ TEST(SequenceWindow, IsFullBeforeTheShardForgets) {
   EXPECT_EQ(window.begin(), 100 + rpc::kOutstandingMax);
 }
 
-TEST(Backoff, DoublesUpToItsLongestDelay) {
+TEST(Backoff, Row74DoublesUpToItsLongestDelay) {
   Backoff backoff{{.min = 8ms, .max = 100ms, .budget = 1000, .seed = 1}};
   for (std::uint32_t attempt = 0; attempt < 40; ++attempt) {
     const TimePoint full = attempt < 4 ? TimePoint{8ms} * (1 << attempt) : TimePoint{100ms};
@@ -51,7 +51,7 @@ TEST(Backoff, DoublesUpToItsLongestDelay) {
   }
 }
 
-TEST(Backoff, WithoutBudgetWaitsLongestUntilSuccessesEarnIt) {
+TEST(Backoff, Row74WithoutBudgetWaitsLongestUntilSuccessesEarnIt) {
   Backoff backoff{{.min = 2ms, .max = 100ms, .budget = 1, .seed = 1}};
   EXPECT_LE(backoff.delay(0), 2ms);
   EXPECT_GE(backoff.delay(0), 50ms);

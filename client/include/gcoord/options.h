@@ -38,6 +38,19 @@ struct ClientOptions {
   // waits backoff_max, so that many clients cannot keep an overloaded cluster down.
   std::uint32_t retry_budget = 10'000;
 
+  // Each endpoint has a circuit breaker (docs/client.md). A connection that cannot be made, or is
+  // lost, opens it at once; so do this many requests in a row that the node was too busy for
+  // (GC5003) or left unanswered until their deadline. Ten: a single burst that was refused in part
+  // is answered in part too. 0: requests never open it. It lets one try through after a pause of
+  // backoff_min, doubled up to backoff_max with jitter while tries fail.
+  std::uint32_t breaker_failures = 10;
+
+  // While the breakers of all endpoints are open, requests fail at once with GC3011 instead of
+  // waiting for a try to succeed until their deadline. Acquires and campaigns that wait for a lock
+  // still wait, and so does what gives something back. Off, because a failover is no error to a
+  // caller who has time.
+  bool fail_fast = false;
+
   // A lease ends at send time + TTL - (TTL / drift_divisor + drift_margin) on the client's clock:
   // clocks whose rates differ by less than 1 % plus 10 ms of delay never see it outlive the
   // cluster's.

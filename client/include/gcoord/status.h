@@ -42,6 +42,7 @@ enum class StatusCode : std::uint8_t {
 
 // The numbers that programs most often branch on; docs/errors.md has the whole table.
 inline constexpr std::uint32_t kDetailUnreachable = 3001;
+inline constexpr std::uint32_t kDetailCircuitOpen = 3011;
 inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;
 inline constexpr std::uint32_t kDetailNoLeader = 5001;
 inline constexpr std::uint32_t kDetailLockBusy = 6001;

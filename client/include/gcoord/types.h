@@ -122,11 +122,19 @@ struct LockPage {
   bool complete = true;
 };
 
+// Whether requests go to an endpoint (ClientOptions::breaker_failures).
+enum class BreakerState : std::uint8_t {
+  Closed,    // They do.
+  Open,      // They go to others, or wait, until a pause is over.
+  HalfOpen,  // One try is on its way there; the rest waits for what comes of it.
+};
+
 struct NodeView {
   std::uint32_t node_id = 0;
   std::string address;
   bool connected = false;
-  std::string last_error;  // Why not, when not.
+  BreakerState breaker = BreakerState::Closed;
+  std::string last_error;  // Why it is not connected, or its breaker not closed.
 };
 
 // What the client knows of its cluster.

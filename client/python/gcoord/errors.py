@@ -78,6 +78,7 @@ class ElectionVacant(GcoordError):
 
 BY_NUMBER: Dict[int, Type[GcoordError]] = {
     3001: Unreachable,
+    3011: Unreachable,
     6001: LockBusy,
     6005: WaitTimedOut,
     6006: WaitCancelled,

@@ -15,19 +15,15 @@ namespace {
 struct LockOptions {
   std::string name;
   std::vector<std::string> names;  // Of acquire.
-  std::string delay;
   std::string ttl;
   WaitFlags wait;
+  HoldFlags hold;
   std::uint64_t token = 0;
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;  // 0: one above all that were used before.
-  std::string note;
   std::uint32_t holds_max = 0;
-  bool shared = false;
   bool downgrade = false;
   bool keep_waiting = false;
-  std::uint32_t permits = 1;
-  std::uint32_t permits_max = 0;
 };
 
 // How long the session lives: as was said, else as long as it did before. One that the node which
@@ -70,29 +66,15 @@ void leave_session(const LockOptions& options, client::Session& session) {
   }
 }
 
-// How the options ask for it; nothing, and the error is printed, when one of them cannot be read.
 std::optional<client::AcquireOptions> acquire_options(Context& context,
                                                       const LockOptions& options) {
-  client::AcquireOptions how;
-  how.note = options.note;
-  how.holds_max = options.holds_max;
-  how.shared = options.shared || options.downgrade || options.permits_max != 0;
-  how.downgrade = options.downgrade;
-  // Who waits in a session of before may hold something; a new one holds nothing.
-  how.detect_deadlock = options.session != 0 && !options.keep_waiting;
-  how.permits = options.permits;
-  how.permits_max = options.permits_max;
-  const auto wait = wait_of(context, options.wait);
-  if (!wait.has_value()) {
-    return std::nullopt;
-  }
-  how.wait = *wait;
-  if (!options.delay.empty()) {
-    const auto delay = context.duration("--lock-delay", options.delay);
-    if (!delay.has_value()) {
-      return std::nullopt;
-    }
-    how.delay = *delay;
+  auto how = hold_of(context, options.hold, options.wait);
+  if (how.has_value()) {
+    how->holds_max = options.holds_max;
+    how->shared = how->shared || options.downgrade;
+    how->downgrade = options.downgrade;
+    // Who waits in a session of before may hold something; a new one holds nothing.
+    how->detect_deadlock = options.session != 0 && !options.keep_waiting;
   }
   return how;
 }
@@ -184,23 +166,6 @@ int release(Context& context, const LockOptions& options) {
   return 0;
 }
 
-void add_sharing(Command& verb, LockOptions& options) {
-  verb.add_flag("--shared", options.shared, "as a reader, together with other readers");
-  verb.add_flag("--downgrade",
-                options.downgrade,
-                "with --session, which holds it alone: go on as a reader under the same token");
-  Option* max = verb.add_option("--permits-max",
-                                options.permits_max,
-                                "as one of several who take up to N permits together")
-                    ->in_range(1, 65'535)
-                    ->type_name("N");
-  // Alone it would be ignored, and the lock be taken whole.
-  verb.add_option("--permits", options.permits, "of --permits-max, how many (default 1)")
-      ->needs(max)
-      ->in_range(1, 255)
-      ->type_name("N");
-}
-
 }  // namespace
 
 void add_lock_commands(Command& app, Context& context) {
@@ -239,13 +204,10 @@ void add_lock_commands(Command& app, Context& context) {
                    "with --session: count one hold more of what it holds already, up to N")
       ->in_range(1, 65'535)
       ->type_name("N");
-  add_sharing(*verb, *options);
-  verb->add_option("--lock-delay",
-                   options->delay,
-                   "nobody has it for so long after its holder failed (to 60s)")
-      ->type_name("TIME");
-  verb->add_option("--note", options->note, "left for others to read with lock get; to 512 bytes")
-      ->type_name("TEXT");
+  verb->add_flag("--downgrade",
+                 options->downgrade,
+                 "with --session, which holds it alone: go on as a reader under the same token");
+  add_hold_flags(*verb, options->hold);
 
   verb = add_verb(*lock, context, options, "release", "give a lock back", release);
   add_lock_name(*verb, options->name);

@@ -43,6 +43,7 @@ struct RunOptions {
   std::vector<std::string> names;
   std::string ttl = "10s";
   WaitFlags wait;
+  HoldFlags hold;
   CheckFlags checks;
 };
 
@@ -283,12 +284,11 @@ int run(Context& context, const RunOptions& options) {
         rpc::make_error(rpc::ErrorCode::OptionMissing, "NAME or --lock: which lock to hold"));
   }
   const auto ttl = context.duration("--ttl", options.ttl);
-  const auto wait = wait_of(context, options.wait);
+  const auto how = hold_of(context, options.hold, options.wait);
   auto health = health_of(context, options.checks);
-  if (!ttl.has_value() || !wait.has_value() || !health.has_value()) {
+  if (!ttl.has_value() || !how.has_value() || !health.has_value()) {
     return context.exit_code();
   }
-  const client::AcquireOptions how{.wait = *wait};
   const SignalFd signals{kSignals};
   auto client = context.connect();
   if (!client.has_value()) {
@@ -304,7 +304,7 @@ int run(Context& context, const RunOptions& options) {
   if (!session.ok()) {
     return context.fail(*client, session.status());
   }
-  Waited waited = wait_for_grant(session.value(), options, how, signals);
+  Waited waited = wait_for_grant(session.value(), options, *how, signals);
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
     std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"
@@ -339,6 +339,7 @@ void add_lock_run_command(Command& lock, Context& context) {
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*app, options->wait);
+  add_hold_flags(*app, options->hold);
   add_check_flags(*app, options->checks);
   app->callback([app, &context, options] {
     if (app->count("NAME") != 0) {

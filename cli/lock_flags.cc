@@ -25,4 +25,46 @@ std::optional<std::chrono::milliseconds> wait_of(Context& context, const WaitFla
                             : context.duration("--wait", flags.wait);
 }
 
+void add_hold_flags(Command& app, HoldFlags& flags) {
+  app.add_flag("--shared", flags.shared, "as a reader, together with other readers");
+  Option* max = app.add_option("--permits-max",
+                               flags.permits_max,
+                               "as one of several who take up to N permits together")
+                    ->in_range(1, 65'535)
+                    ->type_name("N");
+  // Alone it would be ignored, and the lock be taken whole.
+  app.add_option("--permits", flags.permits, "of --permits-max, how many (default 1)")
+      ->needs(max)
+      ->in_range(1, 255)
+      ->type_name("N");
+  app.add_option(
+         "--lock-delay", flags.delay, "nobody has it for so long after its holder failed (to 60s)")
+      ->type_name("TIME");
+  app.add_option("--note", flags.note, "left for others to read with lock get; to 512 bytes")
+      ->type_name("TEXT");
+}
+
+std::optional<client::AcquireOptions> hold_of(Context& context,
+                                              const HoldFlags& hold,
+                                              const WaitFlags& wait) {
+  client::AcquireOptions how;
+  how.note = hold.note;
+  how.shared = hold.shared || hold.permits_max != 0;
+  how.permits = hold.permits;
+  how.permits_max = hold.permits_max;
+  const auto patience = wait_of(context, wait);
+  if (!patience.has_value()) {
+    return std::nullopt;
+  }
+  how.wait = *patience;
+  if (!hold.delay.empty()) {
+    const auto delay = context.duration("--lock-delay", hold.delay);
+    if (!delay.has_value()) {
+      return std::nullopt;
+    }
+    how.delay = *delay;
+  }
+  return how;
+}
+
 }  // namespace gcoord::cli

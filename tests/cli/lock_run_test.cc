@@ -72,6 +72,39 @@ TEST_F(LockRunTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
+TEST_F(LockRunTest, L17CommandsMayShareALockAndLeaveANote) {
+  ChildProcess one =
+      ctl_.start(shell("echo go; exec sleep 600", {"--shared", "--note", "10.0.0.1:443"}));
+  ASSERT_EQ(one.read_line(kPatience), "go");
+  EXPECT_EQ(ctl_(shell("exit 3", {"--shared", "--try"})).code, 3);
+  EXPECT_EQ(ctl_(shell("exit 3", {"--try"})).code, 6);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["note"], "10.0.0.1:443");
+  one.signal(SIGTERM);
+  EXPECT_EQ(one.wait_for(kPatience), 128 + SIGTERM);
+}
+
+// An instance of a service is a name under the service's, its address the note.
+TEST_F(LockRunTest, Row71InstancesOfAServiceAreFoundUntilTheirLeaseEnds) {
+  ChildProcess instance = ctl_.start({"lock",
+                                      "run",
+                                      "services/api/1",
+                                      "--ttl",
+                                      "1s",
+                                      "--note",
+                                      "10.0.0.1:443",
+                                      "--",
+                                      "sh",
+                                      "-c",
+                                      "echo go; exec sleep 600"});
+  ASSERT_EQ(instance.read_line(kPatience), "go");
+  const auto found = ctl_.json({"lock", "list", "services/api/"})["locks"];
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["name"], "services/api/1");
+  EXPECT_EQ(ctl_.json({"lock", "get", "services/api/1"})["note"], "10.0.0.1:443");
+  instance.kill_now();
+  EXPECT_EQ(ctl_({"lock", "acquire", "services/api/1", "--wait", "60s"}).code, 0);
+}
+
 TEST_F(LockRunTest, AKilledWrapperKillsItsCommand) {
   ChildProcess holder = ctl_.start(shell("echo $$; exec sleep 600", {"--ttl", "60s"}));
   ASSERT_TRUE(holder.read_line(kPatience).has_value());

@@ -5,9 +5,11 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace gcoord::cli {
@@ -137,10 +139,12 @@ void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
 std::string suspicions_of(const Json& node) {
   std::string text;
   for (const Json& peer : node.value("peers", Json::array())) {
-    if (peer.contains("phi_milli") && peer["phi_milli"].is_number()) {
-      char phi[16];
-      std::snprintf(phi, sizeof(phi), "%.1f", peer["phi_milli"].get<double>() / 1000.0);
-      text += (text.empty() ? "" : " ") + text_of(peer, "node") + ":" + phi;
+    const std::string told = peer["phi_milli"].dump();
+    std::uint32_t milli = 0;
+    if (const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), milli);
+        error == std::errc{}) {
+      text += (text.empty() ? "" : " ") + text_of(peer, "node") + ":" +
+              std::to_string(milli / 1000) + "." + std::to_string(milli / 100 % 10);
     }
   }
   return text.empty() ? "-" : text;

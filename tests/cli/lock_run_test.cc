@@ -72,13 +72,11 @@ TEST_F(LockRunTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {
   EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
-TEST_F(LockRunTest, L17CommandsMayShareALockAndLeaveANote) {
-  ChildProcess one =
-      ctl_.start(shell("echo go; exec sleep 600", {"--shared", "--note", "10.0.0.1:443"}));
+TEST_F(LockRunTest, L17CommandsMayShareALock) {
+  ChildProcess one = ctl_.start(shell("echo go; exec sleep 600", {"--shared"}));
   ASSERT_EQ(one.read_line(kPatience), "go");
   EXPECT_EQ(ctl_(shell("exit 3", {"--shared", "--try"})).code, 3);
   EXPECT_EQ(ctl_(shell("exit 3", {"--try"})).code, 6);
-  EXPECT_EQ(ctl_.json({"lock", "get", "a"})["note"], "10.0.0.1:443");
   one.signal(SIGTERM);
   EXPECT_EQ(one.wait_for(kPatience), 128 + SIGTERM);
 }

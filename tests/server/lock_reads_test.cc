@@ -46,8 +46,8 @@ TEST(LockReadsTest, WhatAQueryAsksForTooMuchOfHasItsOwnCode) {
   EXPECT_EQ(list({.prefix = std::string(rpc::kNameBytesMax + 1, 'x')}),
             number(ErrorCode::PrefixTooLong));
   EXPECT_EQ(list({.cursor = "no cursor"}), number(ErrorCode::PayloadMalformed));
-  const std::vector<rpc::TokenCheck> checks{
-      {std::string(rpc::kNameBytesMax + 1, 'x'), FencingToken{1}}};
+  const std::string longest(rpc::kNameBytesMax + 1, 'x');
+  const std::vector<rpc::TokenCheck> checks{{longest, FencingToken{1}}};
   const auto batch = rpc::encode_check_batch(checks);
   const auto id = bench.send(bench.slot(RequestKind::LockCheckBatch), rpc::text_of(batch));
   EXPECT_EQ(bench.sink.take(id).slot.detail, number(ErrorCode::NameTooLong));

@@ -87,7 +87,7 @@ TEST_F(LockRunTest, Row71InstancesOfAServiceAreFoundUntilTheirLeaseEnds) {
                                       "run",
                                       "services/api/1",
                                       "--ttl",
-                                      "1s",
+                                      "5s",
                                       "--note",
                                       "10.0.0.1:443",
                                       "--",

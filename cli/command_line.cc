@@ -59,6 +59,13 @@ void refuse_signs(CLI::App& app) {
   }
 }
 
+// CLI11 takes a number that is too large for the largest one.
+std::string within_64_bits(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc::result_out_of_range ? text + " is above 18446744073709551615" : "";
+}
+
 }  // namespace
 
 Option* Option::required() {
@@ -115,17 +122,6 @@ Option* Command::keep(CLI::Option* parsed) {
   options_.push_back(std::make_unique<Option>(*parsed));
   return options_.back().get();
 }
-
-namespace {
-
-// CLI11 takes a number that is too large for the largest one.
-std::string within_64_bits(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc::result_out_of_range ? text + " is above 18446744073709551615" : "";
-}
-
-}  // namespace
 
 template <typename Value>
 Option* Command::bind(const std::string& name, Value& value, const std::string& help) {

@@ -191,38 +191,37 @@ rpc::RequestSlot Dispatcher::slot_to_send(std::uint64_t id,
 void Dispatcher::on_reply(NodeId node,
                           const rpc::ReplySlot& slot,
                           std::span<const std::byte> payload) {
-  const Operation* operation = operations_.find(slot.request_id);
+  Operation* operation = operations_.find(slot.request_id);
   const bool awaited = operation != nullptr && operation->phase == OperationPhase::Sent &&
                        operation->sent_to == node;
   if (!awaited) {
     return;  // Given up, or sent elsewhere meanwhile: that answer will say the same.
   }
-  const rpc::ErrorEntry* error = rpc::find_error(slot.detail);
-  if (error != nullptr && error->code == rpc::ErrorCode::Overloaded) {
-    nodes_.on_request_failed(node, std::string{error->cause});
-    return take_reply(node, slot, payload);
+  if (static_cast<rpc::ErrorCode>(slot.detail) == rpc::ErrorCode::Overloaded) {
+    nodes_.on_request_failed(node, std::string{rpc::find_error(slot.detail)->cause});
+    return take_reply(node, *operation, slot, payload);
   }
   const bool closed = nodes_.on_answer(node);
-  take_reply(node, slot, payload);
+  take_reply(node, *operation, slot, payload);
   if (closed) {
     on_ready(node);
   }
 }
 
 void Dispatcher::take_reply(NodeId node,
+                            Operation& operation,
                             const rpc::ReplySlot& slot,
                             std::span<const std::byte> payload) {
-  Operation* operation = operations_.find(slot.request_id);
-  if (slot.kind != operation->slot.kind) {
+  if (slot.kind != operation.slot.kind) {
     return fail(slot.request_id, failure(rpc::ErrorCode::ReplyMalformed));
   }
   Status status = status_of(slot, payload);
   if (!status.ok()) {
-    return on_failure(slot.request_id, *operation, slot, std::move(status));
+    return on_failure(slot.request_id, operation, slot, std::move(status));
   }
   backoff_.on_success();
-  if (operation->target == Target::ShardLeader) {
-    leaders_.learn(ShardId{operation->slot.shard}, node);
+  if (operation.target == Target::ShardLeader) {
+    leaders_.learn(ShardId{operation.slot.shard}, node);
   }
   complete(slot.request_id, Answer{{}, slot, payload});
 }

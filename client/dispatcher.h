@@ -69,7 +69,10 @@ class Dispatcher {
   void send(std::uint64_t id, Operation& operation);
   NodeId choose(const Operation& operation);
   rpc::RequestSlot slot_to_send(std::uint64_t id, const Operation& operation, TimePoint now) const;
-  void take_reply(NodeId node, const rpc::ReplySlot& slot, std::span<const std::byte> payload);
+  void take_reply(NodeId node,
+                  Operation& operation,
+                  const rpc::ReplySlot& slot,
+                  std::span<const std::byte> payload);
   void park(std::uint64_t id, Operation& operation);
   bool fails_fast(const Operation& operation) const;
   void on_failure(std::uint64_t id,

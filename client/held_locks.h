@@ -37,8 +37,9 @@ class HeldLocks {
 
   // A release of it is about to be sent.
   void end(std::string_view name, std::uint64_t token) {
-    mark(name, token, &Hold::ended);
-    any_ended_.store(true, std::memory_order_release);
+    if (mark(name, token, &Hold::ended)) {
+      any_ended_.store(true, std::memory_order_release);
+    }
   }
 
   // A release of it was decided.
@@ -60,11 +61,18 @@ class HeldLocks {
     bool answered = false;
   };
 
-  void mark(std::string_view name, std::uint64_t token, bool Hold::*what) {
+  // False when no handle stands for it.
+  bool mark(std::string_view name, std::uint64_t token, bool Hold::*what) {
     const std::lock_guard lock{mutex_};
-    if (const auto hold = holds_.find({token, std::string{name}}); hold != holds_.end()) {
-      hold->second.*what = true;
+    if (holds_.empty()) {
+      return false;  // Before a key is made: whoever wants speed has no handles.
     }
+    const auto hold = holds_.find({token, std::string{name}});
+    if (hold == holds_.end()) {
+      return false;
+    }
+    hold->second.*what = true;
+    return true;
   }
 
   // Release, paired with the acquire in ended(): whoever asks is mostly told by it alone.

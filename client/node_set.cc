@@ -50,8 +50,8 @@ void NodeSet::add(const std::string& address, NodeId node) {
 }
 
 Connection* NodeSet::ready(NodeId node) {
-  const Entry* entry = find(node);
-  return entry != nullptr && entry->phase == Phase::Ready ? entry->connection.get() : nullptr;
+  const Entry* entry = find_ready(node);
+  return entry != nullptr ? entry->connection.get() : nullptr;
 }
 
 bool NodeSet::has(NodeId node, rpc::Feature feature) const {
@@ -72,9 +72,9 @@ NodeId NodeSet::any_ready() {
 }
 
 bool NodeSet::admits(NodeId node) const {
-  const Entry* entry = find(node);
-  return entry != nullptr && entry->phase == Phase::Ready &&
-         entry->breaker.admits(options_.clock->now());
+  const Entry* entry = find_ready(node);
+  return entry != nullptr &&
+         (entry->breaker.closed() || entry->breaker.admits(options_.clock->now()));
 }
 
 NodeId NodeSet::any_admitting() {
@@ -88,7 +88,8 @@ NodeId NodeSet::any_admitting() {
 }
 
 void NodeSet::on_request(NodeId node) {
-  if (Entry* entry = find_ready(node)) {
+  Entry* entry = find_ready(node);
+  if (entry != nullptr && !entry->breaker.closed()) {
     entry->breaker.on_request(options_.clock->now());
   }
 }
@@ -327,20 +328,16 @@ bool NodeSet::idle() const {
   });
 }
 
-const NodeSet::Entry* NodeSet::find(NodeId node) const {
+NodeSet::Entry* NodeSet::find(NodeId node) const {
   const auto found = std::ranges::find_if(entries_, [&](const auto& entry) {
     return entry->node == node && entry->phase != Phase::Alias;
   });
   return node != NodeId{} && found != entries_.end() ? found->get() : nullptr;
 }
 
-NodeSet::Entry* NodeSet::find_ready(NodeId node) {
-  for (const auto& entry : entries_) {
-    if (entry->phase == Phase::Ready && entry->node == node) {
-      return entry.get();
-    }
-  }
-  return nullptr;
+NodeSet::Entry* NodeSet::find_ready(NodeId node) const {
+  Entry* entry = find(node);
+  return entry != nullptr && entry->phase == Phase::Ready ? entry : nullptr;
 }
 
 std::vector<NodeView> NodeSet::views() const {

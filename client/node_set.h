@@ -144,8 +144,8 @@ class NodeSet {
   void on_closed(Entry& entry, const std::string& reason);
   std::string objection(const Entry& entry, const rpc::Welcome& welcome) const;
   void learn(const rpc::Welcome& welcome);
-  const Entry* find(NodeId node) const;
-  Entry* find_ready(NodeId node);
+  Entry* find(NodeId node) const;
+  Entry* find_ready(NodeId node) const;
 
   asio::io_context& context_;
   const ClientOptions& options_;

@@ -63,6 +63,20 @@ class Context {
   std::optional<std::chrono::milliseconds> duration(const std::string& flag,
                                                     const std::string& text);
 
+  // The same of a flag that need not be given: without text `into` stays. False, and the error is
+  // printed, when it cannot be read.
+  template <typename Time>
+  bool read_duration(const std::string& flag, const std::string& text, Time& into) {
+    if (text.empty()) {
+      return true;
+    }
+    const auto read = duration(flag, text);
+    if (read.has_value()) {
+      into = *read;
+    }
+    return read.has_value();
+  }
+
   client::ClientOptions client_options() const;
 
  private:

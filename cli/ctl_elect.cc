@@ -139,12 +139,8 @@ std::optional<client::CampaignOptions> campaign_of(Context& context, const Elect
     return std::nullopt;
   }
   how.review = *review;
-  if (!options.hysteresis.empty()) {
-    const auto hysteresis = context.duration("--hysteresis", options.hysteresis);
-    if (!hysteresis.has_value()) {
-      return std::nullopt;
-    }
-    how.hysteresis = *hysteresis;
+  if (!context.read_duration("--hysteresis", options.hysteresis, how.hysteresis)) {
+    return std::nullopt;
   }
   return how;
 }

@@ -105,11 +105,8 @@ Json grants_json(const LockOptions& options,
 
 int acquire(Context& context, const LockOptions& options) {
   std::optional<std::chrono::milliseconds> ttl;
-  if (!options.ttl.empty()) {
-    ttl = context.duration("--ttl", options.ttl);
-    if (!ttl.has_value()) {
-      return context.exit_code();
-    }
+  if (!context.read_duration("--ttl", options.ttl, ttl)) {
+    return context.exit_code();
   }
   const auto how = acquire_options(context, options);
   if (!how.has_value()) {

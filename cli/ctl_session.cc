@@ -258,12 +258,8 @@ int list(Context& context, const SessionFlags& flags) {
   query.filter = flags.holding ? client::SessionFilter::Holding
                  : flags.idle  ? client::SessionFilter::Idle
                                : client::SessionFilter::All;
-  if (!flags.below.empty()) {
-    const auto below = context.duration("--remaining-below", flags.below);
-    if (!below.has_value()) {
-      return context.exit_code();
-    }
-    query.remaining_below = *below;
+  if (!context.read_duration("--remaining-below", flags.below, query.remaining_below)) {
+    return context.exit_code();
   }
   auto client = context.connect();
   if (!client.has_value()) {

@@ -57,12 +57,8 @@ std::optional<client::AcquireOptions> hold_of(Context& context,
     return std::nullopt;
   }
   how.wait = *patience;
-  if (!hold.delay.empty()) {
-    const auto delay = context.duration("--lock-delay", hold.delay);
-    if (!delay.has_value()) {
-      return std::nullopt;
-    }
-    how.delay = *delay;
+  if (!context.read_duration("--lock-delay", hold.delay, how.delay)) {
+    return std::nullopt;
   }
   return how;
 }

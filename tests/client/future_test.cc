@@ -25,11 +25,26 @@ class Routine {
 
     std::suspend_never initial_suspend() noexcept { return {}; }
 
-    std::suspend_always final_suspend() noexcept { return {}; }
+    // Says so when the frame has been left for good, and no sooner: what is told inside it may
+    // have its holder destroy it.
+    struct Left {
+      bool await_ready() noexcept { return false; }
+
+      void await_suspend(std::coroutine_handle<promise_type> frame) noexcept {
+        const auto left = frame.promise().left;
+        left->set_value();
+      }
+
+      void await_resume() noexcept {}
+    };
+
+    Left final_suspend() noexcept { return {}; }
 
     void return_void() {}
 
     void unhandled_exception() { std::terminate(); }
+
+    std::shared_ptr<std::promise<void>> left = std::make_shared<std::promise<void>>();
   };
 
   explicit Routine(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
@@ -43,6 +58,9 @@ class Routine {
   }
 
   Routine& operator=(Routine&&) = delete;
+
+  // Until its last line has run.
+  void wait() const { frame_.promise().left->get_future().wait(); }
 
  private:
   std::coroutine_handle<promise_type> frame_;
@@ -158,6 +176,7 @@ TEST_F(FutureTest, ACoroutineAcquiresChecksAndReleases) {
   std::promise<Verdict> told;
   const Routine routine = hold_for_a_check(client, session, told);
   EXPECT_EQ(told.get_future().get(), Verdict::Valid);
+  routine.wait();
   EXPECT_EQ(cluster_.wait_for(RequestKind::LockRelease, 1)[0].slot.token, 7u);
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <regex>
 #include <string>
 #include <thread>
 
@@ -364,6 +365,17 @@ TEST_F(SnapshotProcessTest, ADiskWithoutSpaceFailsTheSaveAndKeepsTheOlderFile) {
   EXPECT_EQ(run("gcoordctl", {"snapshot", "inspect", file()}).code, 0);
 }
 
+// Whether the text names this very byte; or the bytes around it, when it is of the sum by which a
+// flipped bit is found.
+bool names_place(const std::string& text, std::uintmax_t place) {
+  std::smatch found;
+  if (std::regex_search(text, found, std::regex{"of byte ([0-9]+)"})) {
+    return std::stoull(found[1]) == place;
+  }
+  return std::regex_search(text, found, std::regex{"bytes ([0-9]+) to ([0-9]+)"}) &&
+         std::stoull(found[1]) <= place && place <= std::stoull(found[2]);
+}
+
 TEST_F(SnapshotProcessTest, ADamagedFileIsNeitherShownNorRestored) {
   start();
   ctl_->json({"snapshot", "save", file()});
@@ -377,7 +389,7 @@ TEST_F(SnapshotProcessTest, ADamagedFileIsNeitherShownNorRestored) {
   }
   const Finished inspected = run("gcoordctl", {"-o", "json", "snapshot", "inspect", file()});
   EXPECT_EQ(inspected.error_code(), "GC8304") << inspected.out;
-  EXPECT_THAT(inspected.out, HasSubstr("byte " + std::to_string(size / 2)));
+  EXPECT_TRUE(names_place(inspected.out, size / 2)) << size / 2 << ": " << inspected.out;
   const std::string directory = (directory_.path() / "restored").string();
   const Finished restored = run("gcoordctl",
                                 {"-o",

@@ -1,6 +1,7 @@
 #include "ledger/checkpoint_store.h"
 
 #include "common/assert.h"
+#include "ledger/background_jobs.h"
 #include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
@@ -97,6 +98,7 @@ rocksdb::DBOptions database_options() {
   options.max_open_files = 64;
   options.max_total_wal_size = kLogBytesMax;
   options.keep_log_file_num = 2;
+  options.listeners.push_back(background_jobs());
   // Its log may lose damaged batches from the middle on; covered_lsn then falls back with them, and
   // the log of record, which was dropped up to the later one, refuses to open (kWalSegmentMissing).
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;

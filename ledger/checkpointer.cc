@@ -1,6 +1,7 @@
 #include "ledger/checkpointer.h"
 
 #include "common/assert.h"
+#include "common/background_thread.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -61,6 +62,7 @@ std::optional<Status> Checkpointer::take_done() {
 }
 
 void Checkpointer::run() {
+  make_background_thread();
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return busy_ || stopping_; });

@@ -1,6 +1,7 @@
 #include "ledger/flush_writer.h"
 
 #include "common/assert.h"
+#include "common/background_thread.h"
 
 #include <utility>
 
@@ -28,6 +29,7 @@ void FlushWriter::begin(std::shared_ptr<HistoryFlush> flush) {
 }
 
 void FlushWriter::run() {
+  make_background_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || next_ != nullptr; });

@@ -1,6 +1,7 @@
 #include "ledger/history_store.h"
 
 #include "common/assert.h"
+#include "ledger/background_jobs.h"
 #include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
@@ -112,6 +113,7 @@ rocksdb::Options options_of(const HorizonFilter& filter) {
   options.max_background_jobs = 2;
   options.max_open_files = 64;
   options.keep_log_file_num = 2;
+  options.listeners.push_back(background_jobs());
   options.compaction_filter = &filter;
   return options;
 }

@@ -1,5 +1,6 @@
 #include "ledger/history_worker.h"
 
+#include "common/background_thread.h"
 #include "ledger/error_details.h"
 
 #include <chrono>
@@ -248,6 +249,7 @@ void HistoryWorker::work_on(std::unique_lock<std::mutex>& lock) {
 }
 
 void HistoryWorker::run() {
+  make_background_thread();
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, std::chrono::milliseconds(kKeepIntervalMs), [this] {

@@ -42,6 +42,11 @@ std::size_t Checkpointing::advance(std::uint64_t now_ms,
       }
       return 0;
     case State::Collecting:
+      paused_ = by_time_ && !requested_ && !pressed() && put_off(now_ms);
+      if (paused_) {
+        collect_held();  // They wait for nobody.
+        return 0;
+      }
       return collect(peers);
     case State::Handing:
       hand_over();
@@ -57,18 +62,28 @@ std::size_t Checkpointing::advance(std::uint64_t now_ms,
 
 std::uint64_t Checkpointing::next_due_ms() const {
   const bool timed = state_ == State::Idle && options_.interval_ms != 0;
-  return timed ? begin_ms_ + options_.interval_ms : std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t intervals = parts_.service.behind() ? 2 : 1;
+  return timed ? begin_ms_ + intervals * options_.interval_ms
+               : std::numeric_limits<std::uint64_t>::max();
+}
+
+bool Checkpointing::put_off(std::uint64_t now_ms) const {
+  return parts_.service.behind() && now_ms - begin_ms_ < 2 * options_.interval_ms;
+}
+
+bool Checkpointing::pressed() const {
+  const std::uint64_t entry_bytes = parts_.pool.used_bytes();
+  return parts_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
+         (entry_bytes >= kEntryBytesMax && entry_bytes >= 2 * begin_entry_bytes_);
 }
 
 bool Checkpointing::due(std::uint64_t now_ms) const {
-  const std::uint64_t entry_bytes = parts_.pool.used_bytes();
-  const bool pressed = parts_.disk.submitted_bytes() - begin_bytes_ >= options_.wal_bytes ||
-                       (entry_bytes >= kEntryBytesMax && entry_bytes >= 2 * begin_entry_bytes_);
   const bool timed = options_.interval_ms != 0 && now_ms - begin_ms_ >= options_.interval_ms;
-  return requested_ || pressed || timed;
+  return requested_ || pressed() || (timed && !put_off(now_ms));
 }
 
 void Checkpointing::begin(std::uint64_t now_ms) {
+  by_time_ = !requested_ && !pressed() && !parts_.service.behind();
   requested_ = false;
   ++begun_;
   begin_ms_ = now_ms;

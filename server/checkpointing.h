@@ -8,6 +8,10 @@
 // most; the store's writes go on meanwhile and hold nobody. Values go to the store in slices; only
 // the last one moves the covered lsn.
 //
+// While the service is behind with work of its own, a checkpoint in the midst of it would write
+// what is about to change again, and take the disk and the processors from it. So one that time
+// alone asks for waits or pauses, for one interval more at most.
+//
 // While it is at it, a checkpoint has logs compacted: busy shards keep a few entries, shards that
 // were quiet since the checkpoint before keep none. One thread.
 #pragma once
@@ -72,7 +76,7 @@ class Checkpointing {
 
   // Whether advance() has more to do without waiting for a thread.
   bool busy() const {
-    return state_ == State::Collecting &&
+    return state_ == State::Collecting && !paused_ &&
            (held_.empty() || resumed_ || cursor_ < parts_.columns.row_count);
   }
 
@@ -89,6 +93,8 @@ class Checkpointing {
   enum class State : std::uint8_t { Idle, Collecting, Handing, Writing };
 
   bool due(std::uint64_t now_ms) const;
+  bool pressed() const;
+  bool put_off(std::uint64_t now_ms) const;
   void begin(std::uint64_t now_ms);
   std::size_t collect(std::span<const consensus::PeerLiveness> peers);
   bool at_rest(std::uint32_t row) const;
@@ -103,6 +109,8 @@ class Checkpointing {
   Parts parts_;
   State state_ = State::Idle;
   bool requested_ = false;
+  bool by_time_ = false;  // What is under way was not asked for, nor pressing, nor put off.
+  bool paused_ = false;   // While it is collecting.
   bool last_slice_ = false;
   bool grown_ = false;    // A checkpoint ended since the last shrink().
   bool resumed_ = false;  // Held rows have not been looked at since a slice was written.

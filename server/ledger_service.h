@@ -94,6 +94,8 @@ class LedgerService final : public Service {
 
   void on_loop_gap(std::uint64_t ticks) override { inner_.on_loop_gap(ticks); }
 
+  bool behind() const override { return inner_.behind(); }
+
  private:
   using Batch = std::shared_ptr<ledger::HistoryEntries>;
 

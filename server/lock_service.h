@@ -105,6 +105,8 @@ class LockService final : public Service {
   void on_loop_gap(std::uint64_t ticks) override;
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
 
+  bool behind() const override { return expiry_.behind(); }
+
   // Whom to tell where the clients of another node connect.
   void set_address_sink(std::function<void(NodeId, std::string_view)> sink) {
     address_sink_ = std::move(sink);

@@ -68,6 +68,8 @@ class PublicationService final : public Service {
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
   void on_loop_gap(std::uint64_t ticks) override;
 
+  bool behind() const override { return inner_.behind(); }
+
  private:
   Service& inner_;
   PublicationListener* listener_ = nullptr;

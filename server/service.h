@@ -95,6 +95,10 @@ class Service {
     static_cast<void>(message);
   }
 
+  // Whether more work of its own is waiting than one turn takes: what can wait should, so that
+  // it gets the processors and the disk.
+  virtual bool behind() const { return false; }
+
   // The loop stood still for so many ticks (a pause of the process, a slow callback). What depends
   // on the other nodes' patience must be confirmed before it is acted upon.
   virtual void on_loop_gap(std::uint64_t ticks) = 0;

@@ -79,7 +79,7 @@ void SessionExpiry::on_pass(Tick now) {
   const bool progress =
       collected.early_count > 0 || !to_ask_.empty() || log_.proposed_count() > proposed_before;
   ask(now);
-  const bool more = due_place_ < due_.size() || collected.count == kExpiriesSortedMax;
+  const bool more = due_place_ < due_.size() || collected.full;
   // A registration made from now on cannot run out within the shortest TTL.
   const std::uint64_t ttl_ticks =
       std::max<std::uint64_t>(1, options_.ttl_ms_min / options_.tick_ms);
@@ -99,10 +99,16 @@ std::size_t SessionExpiry::cost(Tick now) const {
 // was not silent for long enough is left out here, in the order of the rows.
 SessionExpiry::Collected SessionExpiry::collect(Tick now) {
   locks::SessionClock& clock = locks_.clock();
-  due_.resize(kExpiriesSortedMax);
+  due_.resize(due_room_);
   due_.resize(clock.collect_due(now, due_));
   due_place_ = 0;
   const std::size_t count = due_.size();
+  const bool full = count == due_room_;
+  if (full) {
+    due_room_ = std::min(2 * due_room_, kExpiriesSortedMax);
+  } else if (count < due_room_ / 4) {
+    due_room_ = std::max(due_room_ / 2, kExpiriesSortedMin);
+  }
   const std::size_t early_count = std::erase_if(due_, [&](const locks::ExpiryProposal& due) {
     const std::uint64_t silent = clock.silent_ticks(due.row, now);
     const std::uint64_t needed = silence_needed(due);
@@ -113,7 +119,7 @@ SessionExpiry::Collected SessionExpiry::collect(Tick now) {
     return early;
   });
   std::ranges::sort(due_, {}, &locks::ExpiryProposal::shard);
-  return {count, early_count};
+  return {count, early_count, full};
 }
 
 void SessionExpiry::take_part(Tick now) {

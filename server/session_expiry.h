@@ -46,9 +46,11 @@ inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 14;
 // A registration that is asked about: the question, and what its end will cost in a list.
 inline constexpr std::size_t kQuestionCost = 2 * kEndCost;
 
-// Registrations that are put into the order of shards together: a million that end in a second are
-// some 20,000 at a time for each of three leaders, and sorting as many is a millisecond.
-inline constexpr std::size_t kExpiriesSortedMax = std::size_t{1} << 14;
+// Registrations that are put into the order of shards together: so many as are due, within these
+// bounds. The more there are of each shard, the more one entry ends; sorting the most of them takes
+// some milliseconds, and happens when ten times as much work is behind.
+inline constexpr std::size_t kExpiriesSortedMin = std::size_t{1} << 12;
+inline constexpr std::size_t kExpiriesSortedMax = std::size_t{1} << 16;
 
 struct SessionExpiryOptions {
   NodeId node;
@@ -88,6 +90,11 @@ class SessionExpiry {
   void on_loop_gap(std::uint64_t ticks, Tick now);
   void on_peer_message(NodeId from, std::span<const std::byte> message, Tick now);
 
+  // Whether more ends are due or under way than one pass takes.
+  bool behind() const {
+    return due_.size() - due_place_ + log_.cost() > kExpiriesPerPassMax * kEndCost;
+  }
+
   // When on_pass has something to do; kTickNever while nothing is registered.
   Tick next_deadline() const;
 
@@ -98,6 +105,7 @@ class SessionExpiry {
   struct Collected {
     std::size_t count = 0;        // Registrations that were due,
     std::size_t early_count = 0;  // and of them those that are not yet.
+    bool full = false;            // There may be more.
   };
 
   std::size_t cost(Tick now) const;
@@ -135,6 +143,7 @@ class SessionExpiry {
   // Collected from the clock, in the order of shards; those before the place were looked at.
   std::vector<locks::ExpiryProposal> due_;
   std::size_t due_place_ = 0;
+  std::size_t due_room_ = kExpiriesSortedMin;  // What the next collection takes at most.
   std::vector<ExpiryRound::Case> to_ask_;
   ShardId leading_shard_ = locks::kNoShard;  // Of the newest leading() of this pass.
   bool leading_ = false;

@@ -300,6 +300,17 @@ class EngineCluster {
     return value;
   }
 
+  std::uint64_t counter(std::uint32_t id, const std::string& metric) {
+    std::uint64_t value = 0;
+    node(id).metrics->visit(
+        [&](const MetricsRegistry::CounterRow& row) {
+          value += row.name.name == metric ? row.metric.value() : 0;
+        },
+        [](const MetricsRegistry::GaugeRow&) {},
+        [](const MetricsRegistry::HistogramRow&) {});
+    return value;
+  }
+
   std::int64_t gauge(std::uint32_t id, const std::string& metric) {
     std::int64_t value = 0;
     node(id).metrics->visit([](const MetricsRegistry::CounterRow&) {},

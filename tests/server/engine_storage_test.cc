@@ -7,6 +7,7 @@ namespace gcoord::server {
 namespace {
 
 constexpr const char* kSegments = "gcoord_ledger_wal_segments";
+constexpr const char* kShardsWritten = "gcoord_server_checkpoint_shards_total";
 
 // Proposes to the shard's leader and waits until all running nodes agree.
 void fill(EngineCluster& cluster, std::uint32_t shard, int count, const std::string& text) {
@@ -96,6 +97,64 @@ TEST(EngineStorage, WhoAsksForACheckpointIsToldHowItEndedAndFindsItInTheStore) {
   EXPECT_GT(last, first);
   EXPECT_TRUE(engine.checkpoint_outcome(last)->ok());
   EXPECT_FALSE(engine.checkpoint_outcome(last + 1).has_value());
+}
+
+class TimedCheckpoint : public ::testing::Test {
+ protected:
+  // One began lately and has ended, and there is something to write for the next one.
+  void SetUp() override {
+    cluster_.tune = [](EngineOptions& options) { options.checkpoint_interval_ms = 10'000; };
+    cluster_.start_all();
+    cluster_.run_ms(10'500);
+    cluster_.wait_for([&] { return cluster_.engine(1).view().checkpoint_count == 1; });
+    fill(cluster_, 0, 5, "later ");
+  }
+
+  // How many began. Asks for one more, so it is asked once.
+  std::uint64_t begun() { return cluster_.engine(1).request_checkpoint() - 1; }
+
+  EngineCluster cluster_{1, 1};
+};
+
+TEST_F(TimedCheckpoint, WaitsWhileTheServiceIsBehind) {
+  cluster_.service(1).is_behind = true;
+  cluster_.run_ms(15'000);
+  EXPECT_EQ(begun(), 1u);
+}
+
+TEST_F(TimedCheckpoint, WaitsForOneIntervalMoreAtMost) {
+  cluster_.service(1).is_behind = true;
+  cluster_.run_ms(20'000);
+  EXPECT_EQ(begun(), 2u);
+}
+
+TEST_F(TimedCheckpoint, BeginsOnceTheServiceIsBehindNoMore) {
+  cluster_.service(1).is_behind = true;
+  cluster_.run_ms(15'000);
+  cluster_.service(1).is_behind = false;
+  cluster_.run_ms(100);
+  EXPECT_EQ(begun(), 2u);
+}
+
+// More shards than a turn looks at.
+TEST(EngineStorage, ACheckpointPausesWhileTheServiceIsBehind) {
+  EngineCluster cluster(1, 2000);
+  cluster.tune = [](EngineOptions& options) { options.checkpoint_interval_ms = 10'000; };
+  cluster.start_all();
+  cluster.run_until([&] { return cluster.all_led(); });
+  while (cluster.counter(1, kShardsWritten) == 0) {
+    cluster.advance_ms(10);
+    cluster.turn_all();
+  }
+  cluster.service(1).is_behind = true;
+  const std::uint64_t written = cluster.counter(1, kShardsWritten);
+  EXPECT_LT(written, 2000u);
+  cluster.run_ms(5'000);
+  EXPECT_EQ(cluster.counter(1, kShardsWritten), written);
+  // Somebody waits for it now.
+  const std::uint64_t asked = cluster.engine(1).request_checkpoint();
+  cluster.wait_for([&] { return cluster.engine(1).checkpoint_outcome(asked - 1).has_value(); });
+  EXPECT_GE(cluster.counter(1, kShardsWritten), 2000u);
 }
 
 TEST(EngineStorage, ACheckpointUnderLoadLosesNothing) {

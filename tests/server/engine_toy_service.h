@@ -79,6 +79,8 @@ class ToyService final : public Service {
 
   void on_loop_gap(std::uint64_t ticks) override { gaps.push_back(ticks); }
 
+  bool behind() const override { return is_behind; }
+
   const std::vector<std::string>& commands(ShardId shard) const {
     static const std::vector<std::string> kNone;
     const auto found = commands_.find(shard.value);
@@ -92,6 +94,7 @@ class ToyService final : public Service {
   std::vector<std::pair<NodeId, std::string>> peer_messages;
   std::vector<std::uint64_t> gaps;
   int install_count = 0;
+  bool is_behind = false;
 
  private:
   static std::optional<std::vector<std::string>> parse(std::span<const std::byte> bytes) {

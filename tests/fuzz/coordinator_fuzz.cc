@@ -26,7 +26,7 @@ class LoneOffice {
   explicit LoneOffice(CoordinatorMethod method)
       : office_({.node = NodeId{kSelf}, .nodes = {kNodes.begin(), kNodes.end()}, .method = method},
                 metrics_,
-                {.peers = [this] { return peers(); },
+                {.peers = [] { return peers(); },
                  .send = [this](NodeId to, auto message) { on_sent(to, message); }}) {}
 
   void pass(std::uint64_t ticks) {

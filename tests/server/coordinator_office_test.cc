@@ -278,7 +278,8 @@ TEST_P(CoordinatorOfficeTest, Row111And112HostileMessagesAreDroppedAndCounted) {
       {NodeId{30},
        encode_coordinator({GetParam(), bully ? Word::Election : Word::Answer, 1, NodeId{30}})}};
   for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
-    bad.emplace_back(NodeId{30}, std::vector<std::byte>(good.begin(), good.begin() + bytes));
+    const auto part = std::span(good).first(bytes);
+    bad.emplace_back(NodeId{30}, std::vector<std::byte>(part.begin(), part.end()));
   }
   const std::uint64_t sent = world.sent();
   const std::uint64_t before = office.view().dropped;

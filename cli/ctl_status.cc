@@ -124,6 +124,30 @@ void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
   }
 }
 
+// Who coordinates, as the nodes say it; a line where they elect, and one where they differ in how.
+void add_coordinators(std::vector<std::string>& notes, const Json& nodes) {
+  for (const Json& node : nodes) {
+    const Json told = node.value("coordinator", Json::object());
+    const std::string method = told.value("method", std::string{"raft"});
+    const std::string prefix = "node " + text_of(node, "node") + ": ";
+    if (method != "raft") {
+      const std::string who = text_of(told, "node");
+      const Json sent = told.value("sent", Json::object());
+      notes.push_back(
+          prefix + (who == "0" ? "knows no coordinator" : "coordinator is node " + who) + ", by " +
+          method + "; elections stood in " + text_of(told, "elections") + ", won " +
+          text_of(told, "won") + "; messages sent: election " + text_of(sent, "election") +
+          ", answer " + text_of(sent, "answer") + ", coordinator " + text_of(sent, "coordinator") +
+          ", again " + text_of(sent, "again"));
+    }
+    for (const Json& other : told.value("others", Json::array())) {
+      notes.push_back(prefix + "WARNING: elects its coordinator by " + method + ", but node " +
+                      text_of(other, "node") + " by " + text_of(other, "method") +
+                      "; give all nodes the same --coordinator");
+    }
+  }
+}
+
 // "65536/65536", the shards in which a node votes, to which one that has forgotten what it promised
 // has to be re-admitted; and those for which it knows no leader.
 void add_votes(Table& table, const Json& nodes, std::uint32_t shard_count) {
@@ -229,6 +253,7 @@ int show_status(Context& context) {
   table.notes.insert(table.notes.end(), devices.begin(), devices.end());
   add_rejoining(table.notes, nodes, cluster.shard_count);
   add_deadlocks(table.notes, nodes);
+  add_coordinators(table.notes, nodes);
   context.output().print(json, table);
   return static_cast<int>(all_reachable ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
 }

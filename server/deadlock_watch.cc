@@ -70,13 +70,23 @@ void DeadlockWatch::on_tick(Tick now, std::uint64_t now_us) {
   }
   next_ = now + interval_ticks();
   forget_old();
-  const NodeId coordinator = doors_.leader(ShardId{0});
-  if (coordinator.value != 0) {
-    report_waits(coordinator, now_us);
+  std::vector<DeadlockWait> waits = own_waits(now_us);
+  reported_count_->add(waits.size());
+  const NodeId to = searcher();
+  report_waits(to, waits);
+  const NodeId leader = doors_.leader(ShardId{0});
+  if (leader != to) {
+    const std::uint64_t old_ms = std::uint64_t{kDeadlockOldIntervals} * options_.interval_ms;
+    std::erase_if(waits, [&](const DeadlockWait& wait) { return wait.waited_ms < old_ms; });
+    report_waits(leader, waits);
   }
-  if (coordinator == options_.node) {
-    search();
-  }
+  search();
+}
+
+// Who looks for circles, as far as this node knows; 0: nobody.
+NodeId DeadlockWatch::searcher() const {
+  const NodeId elected = doors_.coordinator();
+  return elected.value != 0 ? elected : doors_.leader(ShardId{0});
 }
 
 // What was reported holds for two intervals, and what was asked must be answered in as many.
@@ -110,15 +120,16 @@ std::vector<DeadlockWait> DeadlockWatch::own_waits(std::uint64_t now_us) {
   return own;
 }
 
-void DeadlockWatch::report_waits(NodeId coordinator, std::uint64_t now_us) {
-  const std::vector<DeadlockWait> own = own_waits(now_us);
-  reported_count_->add(own.size());
+void DeadlockWatch::report_waits(NodeId to, std::span<const DeadlockWait> waits) {
+  if (to.value == 0) {
+    return;
+  }
   std::vector<std::byte> message;
   std::size_t sent_bytes = 0;
-  for (const DeadlockWait& wait : own) {
+  for (const DeadlockWait& wait : waits) {
     if (message.size() + wait_bytes(wait) > kPeerMessageBytesMax && !message.empty()) {
       sent_bytes += message.size();
-      send(coordinator, std::exchange(message, {}));
+      send(to, std::exchange(message, {}));
     }
     if (sent_bytes > kReportBytesMax) {
       return;
@@ -130,7 +141,7 @@ void DeadlockWatch::report_waits(NodeId coordinator, std::uint64_t now_us) {
     write_wait(writer, wait);
   }
   if (!message.empty()) {
-    send(coordinator, message);
+    send(to, message);
   }
 }
 
@@ -401,7 +412,7 @@ std::string DeadlockWatch::report() const {
   for (const Found& each : found_) {
     shown.push_back({each.wall_ms, each.ring, each.victim});
   }
-  return deadlock_json(options_.interval_ms, doors_.leader(ShardId{0}), shown);
+  return deadlock_json(options_.interval_ms, searcher(), shown);
 }
 
 }  // namespace gcoord::server

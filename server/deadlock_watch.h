@@ -1,6 +1,6 @@
 // Finds deadlocks among sessions of the whole cluster and ends one wait of each (SERVICES.md L18).
 //
-//   leaders: waits of their shards -> the node that leads shard 0, every interval
+//   leaders: waits of their shards -> one node, every interval
 //   that node: circles of waits -> the leaders: is each of these still there, linearizably?
 //   all of them are -> the leader of the youngest: end that very wait, through the log
 //
@@ -9,6 +9,13 @@
 // are there when they are confirmed, after the last was reported (deadlock_wait.h). The command
 // names the wait by its log index, so one that went meanwhile is left alone. It takes part only who
 // said that its session gives nothing back while it waits (rpc::RequestFlag::Blocks).
+//
+// That node is the elected coordinator where the cluster elects one, and else the one that leads
+// shard 0. Nodes may differ for a while in who that is, as long as a cut lasts or for ever where
+// they were told to elect differently. So waits that are older than kDeadlockOldIntervals are
+// reported to the leader of shard 0 too, of whom there is one at a time, and who is reported to
+// looks: every circle comes together in one place. Found in two places it is confirmed by both, and
+// the second command to end its wait finds it gone.
 //
 // Nothing is sent while nobody waits so for half an interval and holds something. Lost messages and
 // leaders cost an interval. Messages of peers come from outside: what does not decode is dropped
@@ -46,6 +53,10 @@ inline constexpr std::byte kDeadlockConfirmed{98};
 inline constexpr std::byte kDeadlockBreak{99};
 inline constexpr std::byte kDeadlockLast{99};
 
+// Intervals after which a wait should have been ended if it is part of a circle: two until it is
+// found, and as many again for what is lost.
+inline constexpr std::uint32_t kDeadlockOldIntervals = 4;
+
 inline constexpr std::uint32_t kDeadlockWaitsMax = 8192;
 inline constexpr std::size_t kDeadlockCasesMax = 64;
 inline constexpr std::size_t kDeadlocksKept = 32;  // For operators.
@@ -62,6 +73,8 @@ class DeadlockWatch {
   struct Doors {
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader;
+    // The elected coordinator (coordinator_office.h); 0: none is known here, or none is elected.
+    std::function<NodeId()> coordinator;
     std::function<void(NodeId, std::span<const std::byte>)> send;
     // Asks for a confirmation that this node leads; `group` comes back through on_confirmed.
     std::function<void(ShardId, std::uint64_t group)> ask;
@@ -139,7 +152,8 @@ class DeadlockWatch {
     Tick since;
   };
 
-  void report_waits(NodeId coordinator, std::uint64_t now_us);
+  NodeId searcher() const;
+  void report_waits(NodeId to, std::span<const DeadlockWait> waits);
   std::vector<DeadlockWait> own_waits(std::uint64_t now_us);
   void search();
   void open_case(Deadlock deadlock);

@@ -49,6 +49,11 @@ SessionExpiryOptions expiry_options(const LockServiceOptions& options) {
           options.limits.ttl_ms_min};
 }
 
+CoordinatorOfficeOptions office_options(const LockServiceOptions& options) {
+  return {
+      options.node, options.nodes, options.coordinator, options.tick_ms, options.election_ticks};
+}
+
 ErrorCode error_of_limit(locks::LockLimit limit) {
   switch (limit) {
     case locks::LockLimit::Locks:
@@ -84,6 +89,7 @@ LockService::LockService(const LockServiceOptions& options,
       quota_(options.session_locks_max),
       node_features_({.node = options.node, .nodes = options.nodes, .tick_ms = options.tick_ms}),
       expiry_(expiry_options(options), locks_, metrics, expiry_doors()),
+      office_(office_options(options), metrics, office_doors()),
       deadlocks_({options.node, options.tick_ms, options.deadlock_interval_ms, options.wall_ms},
                  locks_,
                  waits_,

@@ -20,6 +20,7 @@
 #include "rpc/validate.h"
 #include "server/apply_tap.h"
 #include "server/closed_sessions.h"
+#include "server/coordinator_office.h"
 #include "server/deadlock_watch.h"
 #include "server/election_asks.h"
 #include "server/lock_moves.h"
@@ -67,6 +68,7 @@ struct LockServiceOptions {
   // Unix milliseconds, for the records in the log; empty: they say no time.
   std::function<std::uint64_t()> wall_ms;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
+  CoordinatorMethod coordinator = CoordinatorMethod::Raft;
 };
 
 class LockService final : public Service {
@@ -138,6 +140,13 @@ class LockService final : public Service {
   std::size_t wait_count() const { return waits_.size(); }
 
   DeadlockWatch::Counts deadlock_counts() const { return deadlocks_.counts(); }
+
+  // Who coordinates: elected, or with raft who leads shard 0.
+  CoordinatorView coordinator() const;
+
+  void set_coordinator_sink(std::function<void(NodeId)> sink) {
+    office_.set_change_sink(std::move(sink));
+  }
 
   std::size_t read_bytes() const { return reads_.held_bytes(); }
 
@@ -236,6 +245,7 @@ class LockService final : public Service {
   void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
+  CoordinatorOffice::Doors office_doors();
   SessionExpiry::Doors expiry_doors();
   void propose_ends(ShardId shard,
                     std::span<const locks::ExpiryProposal> ends,
@@ -269,6 +279,7 @@ class LockService final : public Service {
   SessionQuota quota_;
   NodeFeatures node_features_;
   SessionExpiry expiry_;
+  CoordinatorOffice office_;
   DeadlockWatch deadlocks_;
   LockMoves moves_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;

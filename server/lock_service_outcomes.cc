@@ -149,6 +149,7 @@ void LockService::end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::s
 DeadlockWatch::Doors LockService::deadlock_doors() {
   return {.leads = [this](ShardId shard) { return leads(shard); },
           .leader = [this](ShardId shard) { return engine_->view(shard).leader; },
+          .coordinator = [this] { return office_.coordinator(); },
           .send = [this](NodeId to, auto message) { engine_->send_peer_message(to, message); },
           .ask =
               [this](ShardId shard, std::uint64_t group) {
@@ -304,6 +305,7 @@ std::uint64_t LockService::state_hash(ShardId shard) const {
 
 void LockService::on_loop_gap(std::uint64_t ticks) {
   expiry_.on_loop_gap(ticks, now_ + ticks);
+  office_.on_loop_gap(ticks);
 }
 
 void LockService::on_peer_message(NodeId from, std::span<const std::byte> message) {
@@ -318,6 +320,8 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     }
   } else if (NodeFeatures::is_ours(message)) {
     metrics_.peer_messages_bad->add(node_features_.on_message(from, message) ? 0 : 1);
+  } else if (CoordinatorOffice::is_ours(message)) {
+    office_.on_message(from, message, now_);
   } else if (DeadlockWatch::is_ours(message)) {
     deadlocks_.on_peer_message(from, message);
   } else if (LockMoves::is_ours(message)) {
@@ -350,6 +354,7 @@ void LockService::on_tick() {
   if (ticked_ != now_) {
     ticked_ = now_;
     end_overdue_waits();
+    office_.on_tick(now_);
     deadlocks_.on_tick(now_, now_us_);
     end_due_delays();
     moves_.on_tick(now_);
@@ -363,9 +368,9 @@ void LockService::on_tick() {
 
 std::uint64_t LockService::until_next_deadline_ms() const {
   const Tick timed = min_id(waits_.next_deadline(), expiry_.next_deadline());
-  const Tick next =
-      min_id(min_id(timed, min_id(deadlocks_.next_deadline(), moves_.next_deadline())),
-             locks_.delays().next_deadline());
+  const Tick searched = min_id(deadlocks_.next_deadline(), moves_.next_deadline());
+  const Tick next = min_id(min_id(timed, min_id(searched, office_.next_deadline())),
+                           locks_.delays().next_deadline());
   if (replica_reads_.waiting()) {
     return options_.tick_ms;
   }

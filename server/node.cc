@@ -123,6 +123,9 @@ class Node::Impl {
     service_.set_device_facts_sink([this](NodeId from, std::span<const std::byte> message) {
       device_links_->learn(from, message);
     });
+    service_.set_coordinator_sink([this](NodeId coordinator) {
+      log_.on_coordinator(options_.node, options_.coordinator, coordinator);
+    });
     if (!options_.listen_metrics.empty()) {
       GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
     }

@@ -75,6 +75,11 @@ void NodeFeatures::look() {
   }
 }
 
+bool NodeFeatures::has(NodeId node, rpc::Feature feature) const {
+  const auto found = std::ranges::find(others_, node, &Node::id);
+  return found != others_.end() && (found->features & static_cast<std::uint64_t>(feature)) != 0;
+}
+
 bool NodeFeatures::is_ours(std::span<const std::byte> message) {
   return !message.empty() && message.front() == kNodeFeaturesKind;
 }

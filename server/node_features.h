@@ -50,6 +50,9 @@ class NodeFeatures {
   // False: it did not decode, or comes from no node of the cluster.
   bool on_message(NodeId from, std::span<const std::byte> message);
 
+  // Whether another node has it.
+  bool has(NodeId node, rpc::Feature feature) const;
+
   // Whether all nodes have it, this one too.
   bool all_have(rpc::Feature feature) const {
     return (common_ & static_cast<std::uint64_t>(feature)) != 0;

@@ -61,6 +61,13 @@ void NodeLog::on_device_link(NodeId peer, const std::string& text) {
   }
 }
 
+void NodeLog::on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator) {
+  say("node {}{} is the coordinator, elected by {}",
+      coordinator.value,
+      coordinator == self ? ", this one," : "",
+      coordinator_method_name(method));
+}
+
 void NodeLog::look_at_peer(const NodePeerView& peer) {
   PeerSeen& seen = peers_[peer.link.id.value];
   const bool refused = peer.link.state == netcore::LinkState::Refused;

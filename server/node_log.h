@@ -29,6 +29,9 @@ class NodeLog {
   // Empty: nothing is said.
   void on_device_link(NodeId peer, const std::string& text);
 
+  // Who holds the office now, elected by bully or ring.
+  void on_coordinator(NodeId self, CoordinatorMethod method, NodeId coordinator);
+
   // Compares with the last call; about once a second.
   void on_look(const NodeView& view);
 

@@ -75,6 +75,7 @@ LockServiceOptions service_options(const NodeOptions& options) {
   result.index_seed = draw_random();
   result.wall_ms = wall_ms;
   result.deadlock_interval_ms = options.deadlock_interval_ms;
+  result.coordinator = options.coordinator;
   return result;
 }
 

@@ -162,6 +162,15 @@ Status turn(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status coordinator(const std::string& text, NodeOptions& options) {
+  const std::optional<CoordinatorMethod> method = parse_coordinator_method(text);
+  if (!method.has_value()) {
+    return wrong("'" + text + "' is none of raft, bully, ring");
+  }
+  options.coordinator = *method;
+  return Status{};
+}
+
 Status durability(const std::string& text, NodeOptions& options) {
   if (text != "durable" && text != "memory") {
     return wrong("'" + text + "' is neither durable nor memory");
@@ -304,6 +313,12 @@ constexpr std::array kTable = {
               "TIME",
               "time between looks for deadlocks, up to 1m; 0s for none (default 1s)",
               &duration<&NodeOptions::deadlock_interval_ms, 0, 60'000>},
+    OptionRow{"coordinator",
+              OptionShape::Value,
+              "raft|bully|ring",
+              "how the node is found that looks for deadlocks, equal on all nodes: the one that "
+              "leads shard 0, or one that the nodes elect (default raft)",
+              &coordinator},
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",

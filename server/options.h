@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "consensus/inbox.h"
 #include "ledger/history_keeping.h"
+#include "server/coordinator_message.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
 
@@ -76,8 +77,9 @@ struct NodeOptions {
   TurnOption turn = TurnOption::Host;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
-  // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
+  CoordinatorMethod coordinator = CoordinatorMethod::Raft;
+  // One of so many steps of a device is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   bool insecure = false;
   ledger::KeepPolicy ledger_keep_heads;  // Of the cluster log; without an age.

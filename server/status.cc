@@ -56,6 +56,27 @@ ordered_json deadlocks_json(const DeadlockWatch::Counts& counts) {
           {"oversized", std::to_string(counts.oversized)}};
 }
 
+// Counts of this node's life.
+ordered_json coordinator_json(const CoordinatorView& view) {
+  ordered_json others = ordered_json::array();
+  for (const auto& [node, method] : view.others) {
+    others.push_back({{"node", node.value}, {"method", coordinator_method_name(method)}});
+  }
+  return {{"method", coordinator_method_name(view.method)},
+          {"node", view.coordinator.value},
+          {"elections", std::to_string(view.elections)},
+          {"won", std::to_string(view.won)},
+          {"changes", std::to_string(view.changes)},
+          {"sent",
+           {{"election", std::to_string(view.sent_election)},
+            {"answer", std::to_string(view.sent_answer)},
+            {"coordinator", std::to_string(view.sent_coordinator)},
+            {"again", std::to_string(view.sent_again)}}},
+          {"dropped", std::to_string(view.dropped)},
+          {"other_method", std::to_string(view.other_method)},
+          {"others", others}};
+}
+
 ordered_json ledger_json(const ledger::HistoryWorker& worker) {
   const ledger::History& history = *worker.history();
   const ledger::HistoryCounts counts = history.counts();
@@ -192,6 +213,7 @@ std::string StatusReports::node_status() const {
                        {"waiters", usage.waiters},
                        {"sessions", usage.sessions},
                        {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
+                       {"coordinator", coordinator_json(sources_.service->coordinator())},
                        {"connections", sources_.connection_count()},
                        {"uptime_ms", std::to_string(sources_.uptime_ms())},
                        {"wal",

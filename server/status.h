@@ -5,13 +5,15 @@
 //    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches",
 //    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
 //    "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
-//    "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint": {"lsn", "count"},
-//    "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned", "keep"}, "entry_bytes",
-//    "publication": {"publishes", and if not "reason", else "publisher", "round", "ordered",
-//    "size", "signed", "published", "root", "age_ms", "signers", "first", "key", "refusal",
-//    "alarms": [{"node", "shard", "index", "unconfirmed"}], "repair": [{"shard", "index"}]}, in
-//    memory mode and once a directory was replaced "memory": {"voting", "forgotten", "unled"
-//    (shards), "rejoining"}, "peers":
+//    "coordinator": {"method", "node": 0 if none is known, "elections", "won", "changes", "sent":
+//    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
+//    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":
+//    {"lsn", "count"}, "ledger": {"hashed", "lag", "pending_bytes", "disk_bytes", "pruned",
+//    "keep"}, "entry_bytes", "publication": {"publishes", and if not "reason", else "publisher",
+//    "round", "ordered", "size", "signed", "published", "root", "age_ms", "signers", "first",
+//    "key", "refusal", "alarms": [{"node", "shard", "index", "unconfirmed"}], "repair": [{"shard",
+//    "index"}]}, in memory mode and once a directory was replaced "memory": {"voting", "forgotten",
+//    "unled" (shards), "rejoining"}, "peers":
 //    [{"node", "address", "state", "live", "phi_milli": null where the turn is resident,
 //    "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.

@@ -144,6 +144,14 @@ GCOORD_HD inline void on_suspicion(NodeRow& row,
   }
 }
 
+// It is heard again. Whether that changes who should hold the office is for the coordinator to find
+// out, by saying so to the one that is back.
+GCOORD_HD inline void on_return(NodeRow& row, std::uint8_t place) {
+  if (place < row.node_count) {
+    row.suspects &= ~(std::uint64_t{1} << place);
+  }
+}
+
 GCOORD_HD inline void on_bully_message(NodeRow& row,
                                        const Message& message,
                                        std::uint64_t tick,
@@ -168,7 +176,9 @@ GCOORD_HD inline void on_bully_message(NodeRow& row,
       return;
     case MessageKind::Coordinator:
       if (!higher) {
-        return stand(row, tick, out);  // It bullies.
+        // It bullies; unless it stands already, or one that says so often would hold it up for
+        // ever.
+        return row.phase == Phase::Idle ? stand(row, tick, out) : void();
       }
       row.coordinator = message.from;
       row.phase = Phase::Idle;
@@ -206,6 +216,11 @@ GCOORD_HD inline void on_ring_message(NodeRow& row,
   }
   if (message.subject == row.self) {
     return;  // Everybody knows.
+  }
+  // Elected while this node was passed over, as in the other half of what was cut in two: the paper
+  // knows no such thing. Who has the higher rank stands, so that one of the two is left.
+  if (message.rank < row.rank) {
+    return row.phase == Phase::Idle ? stand(row, tick, out) : void();
   }
   row.coordinator = message.subject;
   row.phase = Phase::Idle;

@@ -173,6 +173,35 @@ TEST(Coordinator, Row111And112TwoHalvesElectTwoCoordinators) {
   EXPECT_EQ(network.row(2).coordinator, 3u);
 }
 
+// As after a cut: the lower one of two coordinators says that it is, and is bullied.
+TEST(Coordinator, Row111And112WhoHearsOfALowerCoordinatorStands) {
+  for (const Method method : {Method::Bully, Method::Ring}) {
+    NodeRow row{.method = method, .self = 1, .rank = 1, .node_count = 3, .coordinator = 1};
+    Outbox out;
+    on_message(row, {MessageKind::Coordinator, 0, 1, 0, 0}, 7, out);
+    EXPECT_EQ(row.phase, Phase::Asked);
+    ASSERT_EQ(out.count, 1u);
+    EXPECT_EQ(out.messages[0].kind, MessageKind::Election);
+    EXPECT_EQ(out.messages[0].to, 2u);
+    // It says so often. What is under way is not put off by that.
+    const std::uint64_t deadline = row.deadline_tick;
+    on_message(row, {MessageKind::Coordinator, 0, 1, 0, 0}, 8, out);
+    EXPECT_EQ(row.deadline_tick, deadline);
+    EXPECT_EQ(out.count, 1u);
+  }
+}
+
+TEST(Coordinator, Row112WhoIsHeardAgainIsNotPassedOverAnyMore) {
+  NodeRow row{.method = Method::Ring, .self = 0, .node_count = 3};
+  Outbox out;
+  on_suspicion(row, 1, 1, out);
+  EXPECT_EQ(ring_next(row), 2u);
+  on_return(row, 1);
+  EXPECT_EQ(ring_next(row), 1u);
+  on_return(row, 200);  // No place of this ring.
+  EXPECT_EQ(row.suspects, 0u);
+}
+
 TEST(Coordinator, MessagesThatCannotBeAreDroppedAndCounted) {
   for (const Method method : {Method::Bully, Method::Ring}) {
     NodeRow row{.method = method, .self = 1, .rank = 1, .node_count = 3};

@@ -178,8 +178,10 @@ class NoReports final : public NodeReports {
 struct LockBench {
   explicit LockBench(std::vector<NodeId> nodes = {NodeId{1}},
                      NodeId node = NodeId{1},
-                     std::uint32_t session_locks_max = 0) {
+                     std::uint32_t session_locks_max = 0,
+                     CoordinatorMethod coordinator = CoordinatorMethod::Raft) {
     LockServiceOptions options;
+    options.coordinator = coordinator;
     options.session_locks_max = session_locks_max;
     options.node = node;
     options.nodes = std::move(nodes);

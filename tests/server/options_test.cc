@@ -159,6 +159,17 @@ TEST_F(OptionsTest, ThisNodeAmongThePeersTellsItsClientAddress) {
   EXPECT_EQ(options.advertise_client, (Endpoint{"127.0.0.1", 6}));
 }
 
+TEST_F(OptionsTest, Row111And112TheCoordinatorsMethodComesFromAnySource) {
+  EXPECT_EQ(accepted(minimal_).coordinator, CoordinatorMethod::Raft);
+  const std::string file = config_file("coordinator = \"ring\"\n");
+  const auto from_file = with(minimal_, {"--config", file});
+  EXPECT_EQ(accepted(from_file).coordinator, CoordinatorMethod::Ring);
+  environment_["GCOORD_COORDINATOR"] = "bully";
+  EXPECT_EQ(accepted(from_file).coordinator, CoordinatorMethod::Bully);
+  EXPECT_EQ(accepted(with(from_file, {"--coordinator", "raft"})).coordinator,
+            CoordinatorMethod::Raft);
+}
+
 TEST_F(OptionsTest, SampleConfigurationIsValid) {
   const NodeOptions options = accepted({"--config", GCOORD_SOURCE_DIR "/deploy/gcoordd.toml"});
   EXPECT_EQ(options.peers.size(), 2u);
@@ -259,6 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--node-id", "1x"}, "from 1 to 65535"},
         BadValue{{"--shards", "16777217"}, "from 1 to 16777216"},
         BadValue{{"--durability", "disk"}, "neither durable nor memory"},
+        BadValue{{"--coordinator", "unknown"}, "none of raft, bully, ring"},
         BadValue{{"--checkpoint-interval", "30"}, "write it with a unit"},
         BadValue{{"--checkpoint-interval", "10ms"}, "from 1000ms"},
         BadValue{{"--checkpoint-interval", "999999999999999999999h"}, "write it with a unit"},

@@ -1,0 +1,65 @@
+#include "server/coordinator_message.h"
+
+#include <array>
+#include <cstring>
+
+namespace gcoord::server {
+
+namespace {
+
+// As it travels. A later release may say more behind it.
+struct Wire {
+  std::byte kind = kCoordinatorKind;
+  std::uint8_t method = 0;
+  std::uint8_t word = 0;
+  std::uint8_t hops = 0;
+  std::uint32_t subject = 0;
+};
+
+static_assert(sizeof(Wire) == 8);
+
+constexpr std::array<std::string_view, 3> kMethodNames = {"raft", "bully", "ring"};
+
+}  // namespace
+
+std::vector<std::byte> encode_coordinator(const CoordinatorMessage& message) {
+  const Wire wire{kCoordinatorKind,
+                  static_cast<std::uint8_t>(message.method),
+                  static_cast<std::uint8_t>(message.word),
+                  message.hops,
+                  message.subject.value};
+  std::vector<std::byte> bytes(sizeof(wire));
+  std::memcpy(bytes.data(), &wire, sizeof(wire));
+  return bytes;
+}
+
+std::optional<CoordinatorMessage> decode_coordinator(std::span<const std::byte> bytes) {
+  Wire wire;
+  if (bytes.size() < sizeof(wire)) {
+    return std::nullopt;
+  }
+  std::memcpy(&wire, bytes.data(), sizeof(wire));
+  const bool known = wire.kind == kCoordinatorKind && wire.word >= 1 &&
+                     wire.word <= kCoordinatorWordLast && wire.hops >= 1 && wire.subject != 0;
+  if (!known) {
+    return std::nullopt;
+  }
+  return CoordinatorMessage{
+      CoordinatorMethod{wire.method}, CoordinatorWord{wire.word}, wire.hops, NodeId{wire.subject}};
+}
+
+std::string_view coordinator_method_name(CoordinatorMethod method) {
+  const auto number = static_cast<std::size_t>(method);
+  return number < kMethodNames.size() ? kMethodNames[number] : "unknown";
+}
+
+std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text) {
+  for (std::size_t k = 0; k < kMethodNames.size(); ++k) {
+    if (text == kMethodNames[k]) {
+      return CoordinatorMethod{static_cast<std::uint8_t>(k)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace gcoord::server

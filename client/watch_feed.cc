@@ -22,9 +22,6 @@ constexpr std::chrono::milliseconds kSettled{1000};
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
-// Pings have request ids from here on, so that their answers are nobody's.
-constexpr std::uint64_t kPingIds = std::uint64_t{1} << 63;
-
 rpc::WatchTarget target_of(const WatchOptions& options) {
   if (options.prefix) {
     return rpc::WatchTarget::Prefix;
@@ -109,7 +106,13 @@ void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
       }
     };
   };
-  state->set_hooks(later(&WatchFeed::resume), later(&WatchFeed::remove));
+  state->set_hooks({.on_room = later(&WatchFeed::resume),
+                    .on_close = later(&WatchFeed::remove),
+                    .on_ask = later(&WatchFeed::ask),
+                    .on_own_thread = [weak = weak_from_this()] {
+                      const auto feed = weak.lock();
+                      return feed && feed->thread_.get_id() == std::this_thread::get_id();
+                    }});
   post([this, state, number] {
     Entry& entry = entries_[number];
     entry.state = state;
@@ -178,6 +181,7 @@ void WatchFeed::on_closed(const std::string& reason) {
   phase_ = Phase::Resting;
   connection_.reset();
   streams_.clear();
+  forget_asks();
   for (auto& [number, entry] : entries_) {
     for (Stream& stream : entry.streams) {
       stream.request_id = 0;
@@ -206,8 +210,11 @@ void WatchFeed::on_reply(const rpc::ReplySlot& slot, std::span<const std::byte> 
   if (phase_ == Phase::Connecting) {
     return on_welcome(slot, payload);
   }
+  if (slot.kind == rpc::RequestKind::WatchProgress && slot.code == gcoord::StatusCode::Ok) {
+    return on_ask_taken(slot.request_id);
+  }
   if (slot.kind != rpc::RequestKind::WatchOpen) {
-    return;  // Closed, or a sign of life.
+    return;  // Closed.
   }
   if (slot.code != gcoord::StatusCode::Ok) {
     return on_error(slot.request_id, slot, payload);
@@ -346,6 +353,7 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
                       })->first;
   streams_[slot.request_id] = {number, static_cast<std::size_t>(&stream - entry.streams.data())};
   connection_->send(slot, rpc::encode_watch_query(query));
+  ask(entry, stream);
 }
 
 void WatchFeed::close(Stream& stream) {
@@ -356,7 +364,7 @@ void WatchFeed::close(Stream& stream) {
   if (phase_ == Phase::Ready) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchClose;
-    slot.request_id = kPingIds | ++request_newest_;
+    slot.request_id = next_aside();
     slot.sequence = stream.request_id;
     connection_->send(slot, {});
     connection_->flush();
@@ -387,6 +395,9 @@ void WatchFeed::on_message(std::uint64_t id, const rpc::WatchMessage& message) {
     if (!entry.started && std::ranges::all_of(entry.streams, &Stream::started)) {
       entry.started = true;
       entry.state->set_started();
+    }
+    if (message.progress.last) {
+      on_progress_end(*stream, number);
     }
     return;
   }
@@ -475,7 +486,7 @@ void WatchFeed::tick() {
   if (silence >= patience / kSilenceParts) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchProgress;
-    slot.request_id = kPingIds | ++request_newest_;
+    slot.request_id = next_aside();
     slot.sequence = streams_.begin()->first;
     connection_->send(slot, {});
     connection_->flush();

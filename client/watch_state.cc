@@ -1,6 +1,7 @@
 #include "client/watch_state.h"
 
 #include "client/failure.h"
+#include "gcoord/future.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,6 +29,21 @@ std::size_t bytes_of(const rpc::WatchBlock& block) {
   return bytes;
 }
 
+// A clock cannot tell what is further away.
+std::chrono::milliseconds in_reach(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::hours kYear{24 * 365};
+  return std::clamp<std::chrono::milliseconds>(timeout, std::chrono::milliseconds{0}, kYear);
+}
+
+std::vector<Revision> listed(const std::map<std::uint32_t, std::uint64_t>& places) {
+  std::vector<Revision> result;
+  result.reserve(places.size());
+  for (const auto& [shard, revision] : places) {
+    result.push_back({shard, revision});
+  }
+  return result;
+}
+
 }  // namespace
 
 const char* event_name(EventKind kind) {
@@ -37,11 +53,6 @@ const char* event_name(EventKind kind) {
 
 WatchState::WatchState(WatchOptions options, Watch::Callback callback)
     : options_(std::move(options)), callback_(std::move(callback)) {}
-
-void WatchState::set_hooks(std::function<void()> on_room, std::function<void()> on_close) {
-  on_room_ = std::move(on_room);
-  on_close_ = std::move(on_close);
-}
 
 bool WatchState::accept(const rpc::WatchBlock& block) {
   const auto known = queued_to_.find(block.shard.value);
@@ -142,11 +153,12 @@ Status WatchState::wait_started(std::chrono::milliseconds timeout) {
 
 Result<std::optional<WatchBatch>> WatchState::take(
     std::optional<std::chrono::milliseconds> timeout) {
+  if (callback_) {
+    return failure(rpc::ErrorCode::WatchInvalid, "next() of a watch with a callback");
+  }
   std::unique_lock lock(mutex_);
-  // A clock cannot tell what is further away.
-  constexpr std::chrono::hours kYear{24 * 365};
   const auto until = std::chrono::steady_clock::now() +
-                     std::min<std::chrono::milliseconds>(timeout.value_or(kYear), kYear);
+                     in_reach(timeout.value_or(std::chrono::milliseconds::max()));
   while (true) {
     while (!queue_.empty()) {
       Item item = std::move(queue_.front());
@@ -155,7 +167,7 @@ Result<std::optional<WatchBatch>> WatchState::take(
       note_taken(item.batch);
       if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
         full_ = false;
-        on_room_();
+        hooks_.on_room();
       }
       if (!item.batch.events.empty()) {
         return std::optional{std::move(item.batch)};
@@ -173,6 +185,33 @@ Result<std::optional<WatchBatch>> WatchState::take(
   }
 }
 
+Result<std::vector<Revision>> WatchState::progress(std::chrono::milliseconds timeout) {
+  if (hooks_.on_own_thread()) {
+    return blocked_in_callback();
+  }
+  const auto until = std::chrono::steady_clock::now() + in_reach(timeout);
+  std::unique_lock lock(mutex_);
+  const std::uint64_t ask = ++asked_;
+  hooks_.on_ask();
+  changed_.wait_until(lock, until, [&] { return answered_ >= ask || failure_.has_value(); });
+  if (answered_ >= ask) {
+    return answer_;
+  }
+  return failure_ ? *failure_ : failure(rpc::ErrorCode::DeadlineExceeded, "how far the watch is");
+}
+
+std::uint64_t WatchState::asked() const {
+  const std::lock_guard lock(mutex_);
+  return asked_;
+}
+
+void WatchState::set_answered(std::uint64_t ask) {
+  const std::lock_guard lock(mutex_);
+  answered_ = ask;
+  answer_ = listed(queued_to_);
+  changed_.notify_all();
+}
+
 void WatchState::close() {
   {
     const std::lock_guard lock(calling_);
@@ -185,16 +224,12 @@ void WatchState::close() {
     }
     changed_.notify_all();
   }
-  on_close_();
+  hooks_.on_close();
 }
 
 std::vector<Revision> WatchState::revisions() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Revision> result;
-  for (const auto& [shard, revision] : taken_to_) {
-    result.push_back({shard, revision});
-  }
-  return result;
+  return listed(taken_to_);
 }
 
 Revision WatchState::first_revision() const {

@@ -15,18 +15,27 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
 
 class WatchState {
  public:
+  // The feed's ears.
+  struct Hooks {
+    std::function<void()> on_room;        // There is room again.
+    std::function<void()> on_close;       // It is closed.
+    std::function<void()> on_ask;         // asked() has risen.
+    std::function<bool()> on_own_thread;  // Whether it is the feed's thread that asks.
+  };
+
   WatchState(WatchOptions options, Watch::Callback callback);
 
   const WatchOptions& options() const { return options_; }
 
-  // What to call when there is room again, and when it is closed. Before anything else.
-  void set_hooks(std::function<void()> on_room, std::function<void()> on_close);
+  // Before anything else.
+  void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
 
   // Where the shard's events are wanted from; before anything else.
   void begin_at(std::uint32_t shard, std::uint64_t first) { queued_to_[shard] = first - 1; }
@@ -40,6 +49,11 @@ class WatchState {
   void set_started();
   void fail(const Status& status, Revision first = {});
 
+  // How often somebody asked how far the nodes are; and that everything is here that they had when
+  // this ask was made.
+  std::uint64_t asked() const;
+  void set_answered(std::uint64_t ask);
+
   // By shard, what is in the queue. Of a name only the newest place: its lock may move.
   const std::map<std::uint32_t, std::uint64_t>& queued_to() const { return queued_to_; }
 
@@ -50,6 +64,7 @@ class WatchState {
 
   // Nothing by the deadline, if there is one.
   Result<std::optional<WatchBatch>> take(std::optional<std::chrono::milliseconds> timeout);
+  Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
   void close();
   std::vector<Revision> revisions() const;
   Revision first_revision() const;
@@ -70,8 +85,7 @@ class WatchState {
 
   WatchOptions options_;
   Watch::Callback callback_;
-  std::function<void()> on_room_;
-  std::function<void()> on_close_;
+  Hooks hooks_;
   std::map<std::uint32_t, std::uint64_t> queued_to_;  // The feed's thread alone.
 
   // Held while the callback runs, which may close the watch itself. Before mutex_, if both.
@@ -85,6 +99,9 @@ class WatchState {
   std::map<std::uint32_t, std::uint64_t> taken_to_;
   bool full_ = false;
   bool started_ = false;
+  std::uint64_t asked_ = 0;
+  std::uint64_t answered_ = 0;
+  std::vector<Revision> answer_;
   std::optional<Status> failure_;
   Revision first_;
 };

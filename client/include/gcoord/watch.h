@@ -98,9 +98,9 @@ class GCOORD_API Watch {
   Watch(Watch&&) noexcept;
   Watch& operator=(Watch&&) noexcept;
 
-  // The next batch, when there is one. Not of a watch with a callback.
-  // Errors end the watch: GC6201 (first_revision() says from where on there are events), GC6207
-  // after close(), GC4010 when the client was closed, and what is wrong with the options.
+  // The next batch, when there is one. Not of a watch with a callback (GC6204).
+  // Other errors end the watch: GC6201 (first_revision() says from where on there are events),
+  // GC6207 after close(), GC4010 when the client was closed, and what is wrong with the options.
   Result<WatchBatch> next();
 
   // The same, but nothing when there is none in time.
@@ -112,6 +112,13 @@ class GCOORD_API Watch {
   // By shard, up to where everything was taken by next(), or told to the callback. Of a watch of a
   // name only one: where its lock is, or was when it was heard of last.
   std::vector<Revision> revisions() const;
+
+  // Asks a node how far it is, now and not at the interval. What comes back is by shard the place
+  // up to which all that there is to be told is with this client: taken, told to the callback, or
+  // to be had from next() without waiting. Events that stand still, and a watch that has seen all
+  // of them, are told apart so. GC4009 when there was no answer in time, which none comes while the
+  // queue is full; GC4011 in a watch's callback; what ended the watch.
+  Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
 
   // After GC6201: the shard and the first of its revisions that can be had.
   Revision first_revision() const;

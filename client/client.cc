@@ -168,6 +168,11 @@ Result<Client> Client::connect(ClientOptions options) {
   if (options.endpoints.empty()) {
     return failure(rpc::ErrorCode::OptionMissing, "endpoints");
   }
+  if (options.backoff_min <= std::chrono::milliseconds{0} ||
+      options.backoff_max < options.backoff_min) {
+    return failure(rpc::ErrorCode::OptionInvalid,
+                   "backoff_min is not above 0 and up to backoff_max");
+  }
   auto impl = std::make_unique<Impl>(std::move(options));
   const Status status = await<Status>(
       *impl->core(), [&](auto callback) { impl->core()->start(std::move(callback)); });

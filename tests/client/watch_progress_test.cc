@@ -1,7 +1,6 @@
 // Watches that ask how far the nodes are (W2): what counts as the answer, and who may ask.
 #include "client_fixture.h"
-#include "rpc/lock_messages.h"
-#include "rpc/watch_messages.h"
+#include "fake_watches.h"
 
 #include <atomic>
 #include <future>
@@ -14,55 +13,10 @@ using rpc::RequestKind;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kPatience{1};  // Only an end for a test that fails.
-constexpr ShardId kShard{3};
-
-// What a watch is told under the id of its WatchOpen.
-FakeReply told(std::uint64_t request_id, const std::vector<std::byte>& payload) {
-  rpc::RequestSlot open;
-  open.kind = RequestKind::WatchOpen;
-  open.request_id = request_id;
-  return {.slot = rpc::reply_to(open), .payload = std::string{rpc::text_of(payload)}};
-}
-
-FakeReply progress(std::uint64_t request_id, std::uint64_t revision) {
-  return told(
-      request_id,
-      rpc::encode_watch_progress({.last = true, .revisions = {{kShard, LogIndex{revision}}}}));
-}
-
-FakeReply granted(std::uint64_t request_id, std::uint64_t revision) {
-  std::vector<std::byte> payload;
-  rpc::begin_watch_events(payload);
-  rpc::append_watch_block(
-      payload,
-      {kShard,
-       LogIndex{revision},
-       {{rpc::WatchEventKind::Granted, "a", FencingToken{1}, SessionId{5}, {}}}});
-  return told(request_id, payload);
-}
-
-// What a node says to a WatchProgress: that it took it, and then how far it is.
-FakeReply answer_to(const FakeRequest& request, std::uint64_t revision) {
-  FakeReply taken = ok_reply(request);
-  taken.then = {progress(request.slot.sequence, revision)};
-  return taken;
-}
 
 class WatchProgressTest : public ClientTest {
  protected:
-  using Answer = std::function<std::optional<FakeReply>(const FakeRequest&)>;
-
-  // Watches begin at revision 5; `ask` answers who asks how far it is.
-  void answer_asks(Answer ask) {
-    cluster_.answer_with([ask = std::move(ask)](const FakeRequest& request) {
-      if (request.slot.kind == RequestKind::WatchOpen) {
-        return std::optional{progress(request.slot.request_id, 5)};
-      }
-      return request.slot.kind == RequestKind::WatchProgress
-                 ? ask(request)
-                 : std::optional{friendly_reply(request)};
-    });
-  }
+  void answer_asks(FakeCluster::Answer ask) { cluster_.answer_with(watches({}, std::move(ask))); }
 
   static std::uint64_t only(const Result<std::vector<Revision>>& places) {
     EXPECT_TRUE(places.ok()) << places.status().to_string();
@@ -161,16 +115,8 @@ TEST_F(WatchProgressTest, W2WhoIsNotAnsweredIsToldSo) {
 
 // It would wait for the thread that it is on.
 TEST_F(WatchProgressTest, ACallbackThatAsksIsRefusedAndNextIsNotForItsWatch) {
-  cluster_.answer_with([](const FakeRequest& request) {
-    FakeReply reply = friendly_reply(request);
-    if (request.slot.kind == RequestKind::WatchOpen) {
-      reply = progress(request.slot.request_id, 5);
-      reply.then = {granted(request.slot.request_id, 7)};
-    } else if (request.slot.kind == RequestKind::WatchProgress) {
-      reply = answer_to(request, 9);
-    }
-    return reply;
-  });
+  cluster_.answer_with(watches([](std::uint64_t id) { return std::vector{granted(id, 7)}; },
+                               [](const FakeRequest& request) { return answer_to(request, 9); }));
   std::promise<Watch*> made;
   std::shared_future<Watch*> watch = made.get_future().share();
   Collected<std::uint32_t> refused;

@@ -15,7 +15,7 @@ class Handle:
 
     def __init__(self, handle: int, free: str) -> None:
         self._handle: Optional[int] = handle
-        self._free = free
+        self._free = getattr(library(), free)  # Kept: at the interpreter's end modules go before objects.
         self._lock = threading.Lock()
 
     def pointer(self) -> int:
@@ -27,7 +27,7 @@ class Handle:
         with self._lock:
             handle, self._handle = self._handle, None
         if handle is not None:
-            getattr(library(), self._free)(handle)
+            self._free(handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

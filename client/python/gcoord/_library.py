@@ -51,7 +51,8 @@ class ClientOptions(ctypes.Structure):
         ("struct_bytes", c_size_t), ("endpoints", c_char_p), ("connect_timeout_ms", c_int64),
         ("request_timeout_ms", c_int64), ("drift_divisor", c_uint32), ("drift_margin_ms", c_int64),
         ("cluster_id", c_uint64), ("client_name", c_char_p), ("wait_for_cluster", c_bool),
-        ("now_ns", ClockCallback), ("now_user", c_void_p),
+        ("now_ns", ClockCallback), ("now_user", c_void_p), ("backoff_min_ms", c_int64), ("backoff_max_ms", c_int64),
+        ("retry_budget", c_uint32), ("breaker_failures", c_uint32), ("fail_fast", c_bool),
     ]
 
 
@@ -66,7 +67,7 @@ _ERROR = POINTER(Error)
 # Name -> (result, arguments). A status is an int32.
 _FUNCTIONS = {
     "gcoord_abi_version": (c_uint32, []),
-    "gcoord_client_options_init": (None, [POINTER(ClientOptions)]),
+    "gcoord_client_options_init_as": (None, [POINTER(ClientOptions), c_size_t]),
     "gcoord_client_connect": (c_int32, [POINTER(ClientOptions), _HANDLE_OUT, _ERROR]),
     "gcoord_client_free": (c_int32, [_HANDLE]),
     "gcoord_client_clock_moved": (None, [_HANDLE]),
@@ -190,8 +191,8 @@ def expect(callback: Callable[..., None]) -> int:
     return number
 
 
-def forget(number: int) -> None:
-    _waiting.pop(number, None)
+def forget(number: int, waiting: Dict[int, Callable[..., None]] = _waiting) -> None:
+    waiting.pop(number, None)
 
 
 def _once(number: int, *outcome: Any) -> None:

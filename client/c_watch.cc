@@ -49,6 +49,11 @@ Result<WatchOptions> options_of(const gcoord_watch_options& given) {
   if (given.prefix != nullptr) {
     options.prefix = given.prefix;
   }
+  for (std::uint32_t kind = 0; kind < 32; ++kind) {
+    if ((given.kinds >> kind & 1u) != 0) {
+      options.kinds.push_back(static_cast<EventKind>(kind));
+    }
+  }
   for (std::size_t k = 0; k < given.from_count; ++k) {
     options.from.push_back({given.from[k].shard, given.from[k].revision});
   }

@@ -11,6 +11,7 @@
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
+#include "client/watch_state.h"
 #include "rpc/validate.h"
 
 #include <algorithm>
@@ -140,6 +141,9 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   const bool from_sound = options.from_revision == 0 || !options.name.empty();
   if (targets != 1 || !from_sound) {
     return failure(rpc::ErrorCode::WatchInvalid);
+  }
+  if (!kinds_mask(options.kinds)) {
+    return failure(rpc::ErrorCode::WatchInvalid, "kinds of events that there are not");
   }
   if (core_->on_own_thread()) {
     return failure(rpc::ErrorCode::BlockedCallback);
@@ -304,7 +308,7 @@ Result<LeaderStream> Client::observe(std::string_view name) {
     return failure(code);
   }
   const auto watch = [impl = impl_.get(), held = std::string{name}] {
-    return impl->watch(WatchOptions{.name = held}, {});
+    return impl->watch(WatchOptions{.name = held, .kinds = {EventKind::Granted}}, {});
   };
   const auto look = [core = impl_->core(), held = std::string{name}] {
     return await<Result<LockDescription>>(

@@ -22,6 +22,10 @@ constexpr std::chrono::milliseconds kSettled{1000};
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
+// What a node tells to who asks for them only, whether it knows of kinds or not.
+constexpr std::uint8_t kWaiters = rpc::watch_kind_bit(rpc::WatchEventKind::Waiting) |
+                                  rpc::watch_kind_bit(rpc::WatchEventKind::Left);
+
 rpc::WatchTarget target_of(const WatchOptions& options) {
   if (options.prefix) {
     return rpc::WatchTarget::Prefix;
@@ -253,6 +257,7 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
   }
   follows_ =
       (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchFollow)) != 0;
+  filters_ = (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchKinds)) != 0;
   rigid_nodes_ = follows_ || !is_away() ? 0 : rigid_nodes_ + 1;
   if (rigid_nodes_ != 0 && rigid_nodes_ <= addresses_.size()) {
     return move_on("is of a release whose watches do not follow moved locks");
@@ -330,6 +335,7 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
     query.shard_first = ShardId{stream.shard_first};
     query.shard_count = stream.shard_count;
   }
+  query.kinds = filters_ ? entry.state->kinds() : std::uint8_t{0};
   const bool follows = follows_ && query.target == rpc::WatchTarget::Name;
   for (const auto& [shard, revision] : entry.state->queued_to()) {
     const bool covered =
@@ -341,7 +347,8 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
   rpc::RequestSlot slot;
   slot.kind = rpc::RequestKind::WatchOpen;
   slot.request_id = ++request_newest_;
-  if (options.waiters) {
+  const std::uint8_t kinds = entry.state->kinds();
+  if (options.waiters || (kinds & kWaiters) != 0) {
     slot.set(rpc::RequestFlag::WatchQueue);
   }
   if (follows) {

@@ -121,6 +121,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   std::uint32_t attempt_ = 0;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   bool follows_ = false;           // The node's watches of names follow moved locks.
+  bool filters_ = false;           // The node leaves out what is not of the wanted kinds.
   std::size_t rigid_nodes_ = 0;    // In a row, whose watches do not, while one had to.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.

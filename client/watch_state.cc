@@ -9,9 +9,13 @@
 namespace gcoord::client {
 namespace {
 
-WatchBatch batch_of(const rpc::WatchBlock& block) {
+// Its events of these kinds; without any if there are none.
+WatchBatch batch_of(const rpc::WatchBlock& block, std::uint8_t kinds) {
   WatchBatch batch{.shard = block.shard.value, .revision = block.revision.value, .events = {}};
   for (const rpc::WatchEvent& event : block.events) {
+    if (kinds != 0 && (kinds & rpc::watch_kind_bit(event.kind)) == 0) {
+      continue;
+    }
     batch.events.push_back({.kind = static_cast<EventKind>(event.kind),
                             .name = event.name,
                             .token = event.token.value,
@@ -21,9 +25,9 @@ WatchBatch batch_of(const rpc::WatchBlock& block) {
   return batch;
 }
 
-std::size_t bytes_of(const rpc::WatchBlock& block) {
-  std::size_t bytes = sizeof block;
-  for (const rpc::WatchEvent& event : block.events) {
+std::size_t bytes_of(const WatchBatch& batch) {
+  std::size_t bytes = sizeof batch;
+  for (const WatchEvent& event : batch.events) {
     bytes += sizeof event + event.name.size() + event.value.size();
   }
   return bytes;
@@ -52,14 +56,33 @@ const char* event_name(EventKind kind) {
 }
 
 WatchState::WatchState(WatchOptions options, Watch::Callback callback)
-    : options_(std::move(options)), callback_(std::move(callback)) {}
+    : options_(std::move(options)),
+      callback_(std::move(callback)),
+      kinds_(kinds_mask(options_.kinds).value_or(0)) {}
+
+std::optional<std::uint8_t> kinds_mask(const std::vector<EventKind>& kinds) {
+  std::uint8_t mask = 0;
+  for (const EventKind kind : kinds) {
+    if (kind < EventKind::Granted || kind > EventKind::Left) {
+      return std::nullopt;
+    }
+    mask |= rpc::watch_kind_bit(static_cast<rpc::WatchEventKind>(kind));
+  }
+  return mask;
+}
 
 bool WatchState::accept(const rpc::WatchBlock& block) {
   const auto known = queued_to_.find(block.shard.value);
   if (known != queued_to_.end() && block.revision.value <= known->second) {
     return true;
   }
-  const std::size_t bytes = bytes_of(block);
+  WatchBatch batch = batch_of(block, kinds_);
+  if (batch.events.empty()) {
+    set_place(queued_to_, batch.shard, batch.revision);
+    hand_over_progress(batch.shard, batch.revision);
+    return true;
+  }
+  const std::size_t bytes = bytes_of(batch);
   if (!callback_) {
     const std::lock_guard lock(mutex_);
     if (queue_bytes_ != 0 && queue_bytes_ + bytes > options_.queue_bytes_max) {
@@ -67,8 +90,8 @@ bool WatchState::accept(const rpc::WatchBlock& block) {
       return false;
     }
   }
-  queue_position(block.shard.value, block.revision.value);
-  hand_over({batch_of(block), bytes});
+  set_place(queued_to_, batch.shard, batch.revision);
+  hand_over({std::move(batch), bytes});
   return true;
 }
 
@@ -76,43 +99,52 @@ void WatchState::note(const rpc::WatchProgressPart& progress) {
   for (const rpc::ShardRevision& each : progress.revisions) {
     const auto known = queued_to_.find(each.shard.value);
     if (known == queued_to_.end() || known->second < each.revision.value) {
-      queue_position(each.shard.value, each.revision.value);
-      hand_over({{.shard = each.shard.value, .revision = each.revision.value, .events = {}}, 0});
+      set_place(queued_to_, each.shard.value, each.revision.value);
+      hand_over_progress(each.shard.value, each.revision.value);
     }
   }
 }
 
-void WatchState::queue_position(std::uint32_t shard, std::uint64_t revision) {
+void WatchState::set_place(Places& places, std::uint32_t shard, std::uint64_t revision) const {
   if (of_name()) {
-    queued_to_.clear();
+    places.clear();
   }
-  queued_to_[shard] = revision;
+  places[shard] = revision;
 }
 
-void WatchState::note_taken(const WatchBatch& batch) {
-  if (of_name()) {
-    taken_to_.clear();
+void WatchState::note_taken(const Item& item) {
+  if (!item.batch.events.empty()) {
+    set_place(taken_to_, item.batch.shard, item.batch.revision);
   }
-  taken_to_[batch.shard] = batch.revision;
+  for (const auto& [shard, revision] : item.progress) {
+    set_place(taken_to_, shard, revision);
+  }
 }
 
 void WatchState::hand_over(Item item) {
   if (callback_) {
-    if (!item.batch.events.empty()) {
-      call_back(item.batch);
-    }
+    call_back(item.batch);
     const std::lock_guard lock(mutex_);
-    note_taken(item.batch);
+    note_taken(item);
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (item.batch.events.empty() && queue_.empty()) {
-    note_taken(item.batch);
-    return;
-  }
   queue_bytes_ += item.bytes;
   queue_.push_back(std::move(item));
   changed_.notify_all();
+}
+
+// Behind what was not taken yet.
+void WatchState::hand_over_progress(std::uint32_t shard, std::uint64_t revision) {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) {
+    set_place(taken_to_, shard, revision);
+    return;
+  }
+  if (!queue_.back().batch.events.empty()) {
+    queue_.emplace_back();
+  }
+  set_place(queue_.back().progress, shard, revision);
 }
 
 void WatchState::set_started() {
@@ -164,7 +196,7 @@ Result<std::optional<WatchBatch>> WatchState::take(
       Item item = std::move(queue_.front());
       queue_.pop_front();
       queue_bytes_ -= item.bytes;
-      note_taken(item.batch);
+      note_taken(item);
       if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
         full_ = false;
         hooks_.on_room();
@@ -230,6 +262,11 @@ void WatchState::close() {
 std::vector<Revision> WatchState::revisions() const {
   const std::lock_guard lock(mutex_);
   return listed(taken_to_);
+}
+
+std::size_t WatchState::queue_items() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
 }
 
 Revision WatchState::first_revision() const {

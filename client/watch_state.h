@@ -9,6 +9,7 @@
 #include "rpc/watch_messages.h"
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,6 +20,9 @@
 #include <vector>
 
 namespace gcoord::client {
+
+// As WatchQuery::kinds has them: 0 for none, which means all. Nothing for what is no kind.
+std::optional<std::uint8_t> kinds_mask(const std::vector<EventKind>& kinds);
 
 class WatchState {
  public:
@@ -33,6 +37,8 @@ class WatchState {
   WatchState(WatchOptions options, Watch::Callback callback);
 
   const WatchOptions& options() const { return options_; }
+
+  std::uint8_t kinds() const { return kinds_; }
 
   // Before anything else.
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
@@ -69,15 +75,24 @@ class WatchState {
   std::vector<Revision> revisions() const;
   Revision first_revision() const;
 
+  // Batches, and progress between them; for tests.
+  std::size_t queue_items() const;
+
  private:
+  using Places = std::map<std::uint32_t, std::uint64_t>;  // Revisions by shard.
+
+  // A batch; or without events progress, as much as came between two batches: so what is not taken
+  // never has more items than it has batches, and one.
   struct Item {
-    WatchBatch batch;  // Without events: progress.
+    WatchBatch batch;
     std::size_t bytes = 0;
+    Places progress{};
   };
 
   void hand_over(Item item);
-  void queue_position(std::uint32_t shard, std::uint64_t revision);
-  void note_taken(const WatchBatch& batch);
+  void hand_over_progress(std::uint32_t shard, std::uint64_t revision);
+  void set_place(Places& places, std::uint32_t shard, std::uint64_t revision) const;
+  void note_taken(const Item& item);
 
   bool of_name() const { return !options_.prefix && options_.session_id == 0; }
 
@@ -86,7 +101,8 @@ class WatchState {
   WatchOptions options_;
   Watch::Callback callback_;
   Hooks hooks_;
-  std::map<std::uint32_t, std::uint64_t> queued_to_;  // The feed's thread alone.
+  Places queued_to_;  // The feed's thread alone.
+  const std::uint8_t kinds_;
 
   // Held while the callback runs, which may close the watch itself. Before mutex_, if both.
   std::recursive_mutex calling_;
@@ -96,7 +112,7 @@ class WatchState {
   std::condition_variable changed_;
   std::deque<Item> queue_;
   std::size_t queue_bytes_ = 0;
-  std::map<std::uint32_t, std::uint64_t> taken_to_;
+  Places taken_to_;
   bool full_ = false;
   bool started_ = false;
   std::uint64_t asked_ = 0;

@@ -41,10 +41,11 @@ enum class Feature : std::uint64_t {
   SessionEnds = 16384,   // Between nodes: one entry ends many sessions (locks/lock_ends.h).
   MovePlaces = 32768,    // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
   WatchFollow = 65536,   // RequestFlag::WatchFollow.
+  WatchKinds = 262144,   // WatchQuery::kinds.
 };
 
-inline constexpr std::uint64_t kFeatures =
-    1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 | 4096 | 8192 | 16384 | 32768 | 65536;
+inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
+                                           4096 | 8192 | 16384 | 32768 | 65536 | 262144;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -138,7 +138,17 @@ TEST_F(CWatchTest, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(refusal(), 6204u) << "a name and a prefix";
   EXPECT_TRUE(cluster_.requests(RequestKind::WatchOpen).empty());
   options_.name = nullptr;
+  for (const std::uint32_t kinds : {1u, 1u << 8, 1u << 31}) {
+    options_.kinds = kinds;
+    EXPECT_EQ(refusal(), 6204u) << kinds;
+  }
+  options_.kinds = 1u << GCOORD_EVENT_EXPIRED | 1u << GCOORD_EVENT_BROKEN;
   open();
+  EXPECT_EQ(rpc::decode_watch_query(
+                rpc::bytes_of(cluster_.requests(RequestKind::WatchOpen).at(0).payload))
+                .value()
+                .kinds,
+            12);
   EXPECT_EQ(gcoord_watch_progress(watch_, -2, nullptr, 0, nullptr, &error_),
             GCOORD_INVALID_ARGUMENT);
   EXPECT_EQ(error_.number, 1001u);

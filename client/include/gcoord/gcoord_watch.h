@@ -57,6 +57,8 @@ typedef struct gcoord_watch_options {
   size_t queue_bytes_max;          // Of batches that nobody has taken; then the node waits.
   gcoord_watch_callback on_batch;  // Instead of next; NULL: none.
   void* user;
+  uint32_t
+      kinds;  // Only these, whatever `waiters` says: 1u << GCOORD_EVENT_GRANTED, or'ed; 0: all.
 } gcoord_watch_options;
 
 typedef struct gcoord_watch_event {

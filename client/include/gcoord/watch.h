@@ -73,6 +73,11 @@ struct WatchOptions {
 
   bool waiters = false;  // Also who begins and ends to wait.
 
+  // Only events of these kinds, whatever `waiters` says; none: all. The node leaves the others out,
+  // and where it is of a release that cannot, the library does. What is left out counts in
+  // revisions(), with the next progress, and a batch without any event is not told.
+  std::vector<EventKind> kinds{};
+
   // The first revision wanted, by shard; shards that are not named begin now. What revisions() of
   // an earlier watch said, plus one each, goes on where that ended.
   std::vector<Revision> from{};
@@ -113,11 +118,12 @@ class GCOORD_API Watch {
   // name only one: where its lock is, or was when it was heard of last.
   std::vector<Revision> revisions() const;
 
-  // Asks a node how far it is, now and not at the interval. What comes back is by shard the place
-  // up to which all that there is to be told is with this client: taken, told to the callback, or
-  // to be had from next() without waiting. Events that stand still, and a watch that has seen all
-  // of them, are told apart so. GC4009 when there was no answer in time, which none comes while the
-  // queue is full; GC4011 in a watch's callback; what ended the watch.
+  // Asks the node how far it is, now and not at the interval. The answer is by shard the place up
+  // to which everything is with this client: taken, told to the callback, or to be had from next()
+  // without waiting. It is what that node has applied, which may be a message behind the leader; a
+  // write has been seen when the answer is not below its index (Client::positions). GC4009 when
+  // there was no answer in time, which none comes while the queue is full; GC4011 in a watch's
+  // callback; what ended the watch.
   Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
 
   // After GC6201: the shard and the first of its revisions that can be had.

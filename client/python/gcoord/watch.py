@@ -4,7 +4,7 @@ import ctypes
 import enum
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
 
 from . import _library as lib
 from ._stream import Stream
@@ -55,6 +55,7 @@ class Wanted:
     start: Mapping[int, int]
     progress_interval: float
     queue_bytes_max: int
+    kinds: Iterable[EventKind]
 
 
 class _Revision(ctypes.Structure):
@@ -69,6 +70,7 @@ class _Options(ctypes.Structure):
         ("struct_bytes", c_size_t), ("name", c_char_p), ("prefix", c_char_p), ("session_id", c_uint64),
         ("waiters", c_bool), ("from_revision", c_uint64), ("from_", POINTER(_Revision)), ("from_count", c_size_t),
         ("progress_interval_ms", c_int64), ("queue_bytes_max", c_size_t), ("on_batch", _Told), ("user", c_void_p),
+        ("kinds", c_uint32),
     ]
 
 
@@ -203,6 +205,8 @@ def _options(wanted: Wanted, listener: int) -> _Options:
     options.from_ = (_Revision * len(wanted.start))(*(_Revision(*place) for place in wanted.start.items()))
     options.progress_interval_ms = lib.milliseconds(wanted.progress_interval)
     options.queue_bytes_max = wanted.queue_bytes_max
+    for kind in wanted.kinds:
+        options.kinds |= 1 << kind if 0 <= kind < 32 else 1  # Kind 0 there is not, as little as those beyond.
     if listener:
         options.on_batch, options.user = _on_told, listener
     return options

@@ -11,6 +11,18 @@ from cluster import ENDPOINTS, PATIENCE, ClusterTest
 
 
 class Watches(ClusterTest):
+    def progress(self, watch):
+        """How far the watch is, when the node that it is at has applied what this client has written."""
+        written = self.client.positions()
+        while True:
+            places = watch.progress(PATIENCE)
+            if all(places.get(place.shard, place.index) >= place.index for place in written):
+                return places
+
+    def assert_reached(self, watch, places):
+        reached = watch.revisions()
+        self.assertEqual([shard for shard in places if reached[shard] < places[shard]], [])
+
     def test_a_watch_tells_of_a_grant_and_its_release(self):
         session = self.session()
         with self.client.watch(self.name) as watch:
@@ -45,12 +57,12 @@ class Watches(ClusterTest):
         session = self.session()
         with self.client.watch(prefix=self.name) as watch:
             session.acquire(self.name + "/1").release()
-            places = watch.progress(PATIENCE)
+            places = self.progress(watch)
             told = []
             while (batch := watch.next(0)) is not None:  # All of it is here.
                 told.extend(event.kind for event in batch.events)
             self.assertEqual(told, [gcoord.EventKind.GRANTED, gcoord.EventKind.RELEASED])
-            self.assertEqual(watch.revisions(), places)
+            self.assert_reached(watch, places)
             start = {shard: revision + 1 for shard, revision in places.items()}
         session.acquire(self.name + "/2")
         with self.client.watch(prefix=self.name, start=start) as again:
@@ -96,6 +108,22 @@ class Watches(ClusterTest):
                     fences.append(lock.fence)
             granted = [watch.next(PATIENCE).events[0].token for _ in range(40)][::2]
         self.assertEqual(granted, fences)
+
+    def test_W2_only_events_of_the_wanted_kinds_are_told(self):
+        session = self.session()
+        with self.client.watch(self.name, kinds=[gcoord.EventKind.RELEASED]) as watch:
+            lock = session.acquire(self.name)
+            self.assertIsNone(watch.next(0.01))
+            lock.release()
+            session.acquire(self.name)
+            told = watch.next(PATIENCE)
+            self.assertEqual([event.kind for event in told.events], [gcoord.EventKind.RELEASED])
+            places = self.progress(watch)
+            self.assertIsNone(watch.next(0))
+            self.assert_reached(watch, places)
+            self.assertGreater(max(places.values()), told.revision)
+        for wrong in (0, 8, 31, 32, -1):
+            self.assert_number(6204, self.client.watch, self.name, kinds=[wrong])
 
     def test_options_that_cannot_be_meant(self):
         self.assert_number(1001, self.client.watch, self.name, progress_interval=-1)

@@ -175,6 +175,11 @@ auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user
   };
 }
 
+// The same of a lease, whose events go through the gate.
+std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,
+                                                   void* user,
+                                                   const std::shared_ptr<EventGate>& gate);
+
 }  // namespace gcoord::client
 
 struct gcoord_client {

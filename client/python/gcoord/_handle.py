@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
+from . import _library as lib
 from ._library import call, library
 
 T = TypeVar("T")
@@ -51,6 +52,9 @@ class Held:
 
     def _give_back(self) -> None:
         call(self._give_back_function, self._handle.pointer())
+
+    def _give_back_async(self) -> "Future[None]":
+        return lib.start_done(self._give_back_function + "_async", self, self._handle.pointer())
 
     def __enter__(self: T) -> T:
         return self

@@ -30,7 +30,7 @@ ClockCallback = ctypes.CFUNCTYPE(c_int64, c_void_p)
 CheckCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32, POINTER(Error))
 EventCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32)
 HandleCallback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Error))
-CampaignCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
+DoneCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
 
 
 class CandidateFields(ctypes.Structure):
@@ -38,6 +38,11 @@ class CandidateFields(ctypes.Structure):
                 ("value_bytes", c_size_t)]
 
 
+class HolderFields(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("ttl_left_ms", c_int64), ("waiter_count", c_uint32)]
+
+
+HolderCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(HolderFields), POINTER(Error))
 CandidateCallback = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CandidateFields))
 
 
@@ -54,10 +59,6 @@ class ClientOptions(ctypes.Structure):
         ("now_ns", ClockCallback), ("now_user", c_void_p), ("backoff_min_ms", c_int64), ("backoff_max_ms", c_int64),
         ("retry_budget", c_uint32), ("breaker_failures", c_uint32), ("fail_fast", c_bool),
     ]
-
-
-class HolderFields(ctypes.Structure):
-    _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("ttl_left_ms", c_int64), ("waiter_count", c_uint32)]
 
 
 _HANDLE = c_void_p
@@ -96,8 +97,22 @@ _FUNCTIONS = {
     "gcoord_lock_epoch": (c_uint64, [_HANDLE]),
     "gcoord_lock_already_held": (c_bool, [_HANDLE]),
     "gcoord_lock_valid": (c_bool, [_HANDLE]),
-    "gcoord_lease_take_async": (
-        c_int32, [_HANDLE, c_char_p, c_int64, c_int64, EventCallback, c_void_p, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_certain_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_session_certain_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_leader_async": (c_int32, [_HANDLE, c_char_p, HolderCallback, c_void_p, _ERROR]),
+    "gcoord_describe_async": (c_int32, [_HANDLE, c_char_p, c_bool, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_multi_lock_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_release_async": (c_int32, [_HANDLE, c_char_p, c_uint64, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_renew_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_close_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_proclaim_async": (
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_lease_renew_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_lease_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_proclaim_async": (c_int32, [_HANDLE, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_resign_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_transfer_async": (c_int32, [_HANDLE, c_uint64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_lease_free": (None, [_HANDLE]),
     "gcoord_lease_release": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_lease_detach": (None, [_HANDLE]),
@@ -111,9 +126,9 @@ _FUNCTIONS = {
     "gcoord_election_make": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
     "gcoord_election_free": (None, [_HANDLE]),
     "gcoord_election_resign": (c_int32, [_HANDLE, _ERROR]),
-    "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, CampaignCallback, c_void_p, _ERROR]),
+    "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_election_stand_async": (
-        c_int32, [_HANDLE, POINTER(CampaignFields), CampaignCallback, c_void_p, _ERROR]),
+        c_int32, [_HANDLE, POINTER(CampaignFields), DoneCallback, c_void_p, _ERROR]),
     "gcoord_election_proclaim": (c_int32, [_HANDLE, c_char_p, c_size_t, _ERROR]),
     "gcoord_election_transfer": (c_int32, [_HANDLE, c_uint64, _ERROR]),
     "gcoord_election_detach": (None, [_HANDLE]),
@@ -213,8 +228,13 @@ def on_handle(number, handle, error):
     _once(number, handle, _reason(error))
 
 
-@CampaignCallback
-def on_campaigned(number, error):
+@HolderCallback
+def on_holder(number, holder, error):
+    _once(number, holder, _reason(error))
+
+
+@DoneCallback
+def on_done(number, error):
     _once(number, _reason(error))
 
 
@@ -225,8 +245,16 @@ def on_event(number, event):
         callback(event)
 
 
+def start_done(name: str, keep: Any, *arguments: Any) -> "Future[None]":
+    """The same of a function that brings nothing; `keep` is kept until then."""
+    future: "Future[None]" = Future()
+    start(name, future, lambda _=keep: None, arguments, on_done)
+    return future
+
+
 def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any) -> None:
-    """Calls an async function; the future gets finish(what the callback brought), or the error."""
+    """Calls an async function; the future gets finish(what the callback brought), or the error. finish is kept until then,
+    and with it what it needs: the callback may come when nobody else has the object that was asked."""
 
     def done(*outcome: Any) -> None:
         *brought, error = outcome

@@ -48,6 +48,8 @@ lib._FUNCTIONS.update({
     "gcoord_session_open_as": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_grant": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_attach": (c_int32, [_HANDLE, POINTER(Options), c_bool, c_uint64, POINTER(c_void_p), _ERROR]),
+    "gcoord_lease_take_as_async": (
+        c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_healthy": (c_bool, [_HANDLE]),
     "gcoord_session_release": (c_int32, [_HANDLE, c_char_p, c_uint64, _ERROR]),
     "gcoord_session_proclaim": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, _ERROR]),

@@ -16,8 +16,12 @@ from .observe import LeaderStream
 from ._session_library import Listeners
 from .session import EventCallback, LostCallback, ReportCallback, Session
 from .sessions import Sessions
-from .types import Candidate, HealthCheck, Holder, Line, SessionEvent, UnhealthyAction, Verdict
+from .types import Candidate, HealthCheck, Holder, Line, UnhealthyAction, Verdict
 from .watch import BatchCallback, EndCallback, EventKind, Wanted, Watch
+
+def _holder(found: lib.HolderFields) -> Holder:
+    return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
 
@@ -93,14 +97,20 @@ class Client(Looks, Nodes, Sessions):
                        Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
-                   on_event: Optional[EventCallback] = None) -> Lease:
-        """A name in a session of its own; wait is as in Session.acquire."""
-        return wait_for(self.take_lease_async(name, ttl, wait, on_event), lambda late: late._handle.free())
+                   on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
+                   on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                   on_report: Optional[ReportCallback] = None) -> Lease:
+        """A name in a session of its own; wait is as in Session.acquire, and checks as in open_session."""
+        taking = self.take_lease_async(name, ttl, wait, on_event, checks=checks, on_unhealthy=on_unhealthy,
+                                       on_report=on_report)
+        return wait_for(taking, lambda late: late._handle.free())
 
     def take_lease_async(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
-                         on_event: Optional[EventCallback] = None) -> "Future[Lease]":
-        told = (lambda event: on_event(SessionEvent(event))) if on_event else None
-        return take_async(self, (self._handle.pointer(), lib.text(name), lib.milliseconds(ttl), lib.wait_of(wait)), told)
+                         on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
+                         on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                         on_report: Optional[ReportCallback] = None) -> "Future[Lease]":
+        return take_async(self, self._handle.pointer(), lib.text(name), ttl, wait,
+                          Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def check(self, name: str, token: int) -> Verdict:
         """Whether the lock is held under this token, linearizably."""
@@ -139,6 +149,12 @@ class Client(Looks, Nodes, Sessions):
         """Who leads in an election; ElectionVacant when nobody does."""
         return self._holder("gcoord_leader", name)
 
+    def leader_async(self, name: str) -> "Future[Holder]":
+        future: "Future[Holder]" = Future()
+        lib.start("gcoord_leader_async", future, lambda found, _=self: _holder(found.contents),
+                  (self._handle.pointer(), lib.text(name)), lib.on_holder)
+        return future
+
     def candidates(self, name: str) -> Line:
         """Who leads in an election, and who stands in line."""
         epochs: List[int] = []
@@ -161,7 +177,7 @@ class Client(Looks, Nodes, Sessions):
     def _holder(self, function: str, name: str) -> Holder:
         found = lib.HolderFields()
         lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
-        return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+        return _holder(found)
 
     def observe(self, name: str) -> LeaderStream:
         """Who leads in an election from now on, the present leader first."""

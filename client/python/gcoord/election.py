@@ -65,12 +65,18 @@ class Election(Held):
                                     lib.milliseconds(review))
         # The callback holds the candidacy for as long as it is under way.
         lib.start("gcoord_election_stand_async", future, lambda _=self: None, (self._handle.pointer(), byref(fields)),
-                  lib.on_campaigned)
+                  lib.on_done)
         return future
 
     def proclaim(self, value: bytes) -> None:
         """Changes what others read of the leader, within its term; GC6110 when it does not lead."""
         lib.call("gcoord_election_proclaim", self._handle.pointer(), value, len(value))
+
+    def proclaim_async(self, value: bytes) -> "Future[None]":
+        return lib.start_done("gcoord_election_proclaim_async", self, self._handle.pointer(), value, len(value))
+
+    def transfer_async(self, session_id: int) -> "Future[None]":
+        return lib.start_done("gcoord_election_transfer_async", self, self._handle.pointer(), session_id)
 
     def transfer(self, session_id: int) -> None:
         """Hands over to one of the line; GC6111 when no such candidate waits: then it leads on."""
@@ -79,3 +85,6 @@ class Election(Held):
     def resign(self) -> None:
         """Hands over to the next in line; does nothing when it leads no more."""
         self._give_back()
+
+    def resign_async(self) -> "Future[None]":
+        return self._give_back_async()

@@ -1,6 +1,7 @@
 """Several locks of one session, all or none; and the options that every acquire takes."""
 
 import ctypes
+from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Dict, Optional
 
@@ -82,3 +83,6 @@ class MultiLock(Held):
     def release(self) -> None:
         """Gives all of them back; raises the first failure, when all have been given back."""
         self._give_back()
+
+    def release_async(self) -> "Future[None]":
+        return self._give_back_async()

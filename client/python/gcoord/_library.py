@@ -6,6 +6,7 @@ releases Python's lock while a function runs, and takes it for callbacks.
 
 import ctypes
 import itertools
+import math
 import os
 from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -24,6 +25,24 @@ class Error(ctypes.Structure):
 
     def exception(self) -> GcoordError:
         return make_error(self.status, self.number, self.message.decode("utf-8", "replace"))
+
+
+_RANGES = {c_int32: (-(1 << 31), 1 << 31), c_int64: (-(1 << 63), 1 << 63), c_uint32: (0, 1 << 32), c_uint64: (0, 1 << 64)}
+
+
+def check_fits(kind: Any, value: Any) -> None:
+    """ctypes would cut it, and ask for another shard, index or token than was meant."""
+    low, beyond = _RANGES.get(kind, (0, 0))
+    if beyond and not (isinstance(value, int) and low <= value < beyond):
+        raise make_error(3, 1001, f"{value!r} does not fit {8 * ctypes.sizeof(kind)} bits. Use a whole number that does")
+
+
+class Fields(ctypes.Structure):
+    """A structure that the caller's numbers go into; ctypes calls this for those of its constructor too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check_fits(next((kind for field, kind in self._fields_ if field == name), None), value)
+        super().__setattr__(name, value)
 
 
 ClockCallback = ctypes.CFUNCTYPE(c_int64, c_void_p)
@@ -46,12 +65,12 @@ HolderCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(HolderFields), POINTER
 CandidateCallback = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CandidateFields))
 
 
-class CampaignFields(ctypes.Structure):
+class CampaignFields(Fields):
     _fields_ = [("wait_ms", c_int64), ("value", c_char_p), ("value_bytes", c_size_t), ("priority", c_uint32),
                 ("hysteresis_ms", c_int64), ("review_ms", c_int64)]
 
 
-class ClientOptions(ctypes.Structure):
+class ClientOptions(Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("endpoints", c_char_p), ("connect_timeout_ms", c_int64),
         ("request_timeout_ms", c_int64), ("drift_divisor", c_uint32), ("drift_margin_ms", c_int64),
@@ -168,29 +187,56 @@ def call(name: str, *arguments: Any) -> None:
     """Calls a function that returns a status and takes an Error last; raises what it says."""
     error, function = Error(), getattr(library(), name)
     for kind, value in zip(function.argtypes, arguments):
-        # ctypes would cut it, and ask for another shard, index or token than was meant.
-        if kind in (c_uint32, c_uint64) and not 0 <= value < 1 << 8 * ctypes.sizeof(kind):
-            raise make_error(3, 1001, f"{value} does not fit {8 * ctypes.sizeof(kind)} bits. Use a number that does")
+        check_fits(kind, value)
     if function(*arguments, byref(error)) != 0:
         raise error.exception()
 
 
-def text(value: str) -> bytes:
+def refusal(number: int, message: str) -> GcoordError:
+    """As the library says it of an argument; for what cannot be passed on to it."""
+    return make_error(3, number, message)
+
+
+def text(value: str, what: str = "name") -> bytes:
     """As the library takes it. A NUL would end it early, so it is refused as the library refuses what is like it."""
+    if not isinstance(value, str):
+        raise refusal(1001, f"{type(value).__name__} where text belongs. Use a str")
     if "\0" in value:
-        raise make_error(3, 1114, "the name contains a control character. Use printable characters")
-    return value.encode("utf-8", "surrogateescape")
+        raise refusal(1114, f"the {what} contains a control character. Use printable characters")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise refusal(1103, f"the {what} is not valid UTF-8. Use text that UTF-8 has") from None
+
+
+def octets(value: bytes) -> bytes:
+    """What others read of a lock or a leader."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise refusal(1001, f"{type(value).__name__} where bytes belong. Use bytes, or str.encode()")
+    return bytes(value)
+
+
+_FAR_MS = 9 * 10**12  # Some 285 years: beyond every bound that the library knows, and it reckons in nanoseconds.
 
 
 def milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
+    """What is too long, however long, is passed on as something that the library refuses as such."""
+    try:
+        if math.isnan(seconds):
+            raise refusal(1001, "nan where a time belongs. Use seconds")
+    except TypeError:
+        raise refusal(1001, f"{type(seconds).__name__} where a time belongs. Use seconds") from None
+    except OverflowError:  # An int that no float can hold.
+        return _FAR_MS if seconds > 0 else -_FAR_MS
+    return round(max(-_FAR_MS, min(_FAR_MS, seconds * 1000)))
 
 
 def wait_of(seconds: Optional[float]) -> int:
     """None: for ever. What is negative is passed on as something that the library refuses."""
     if seconds is None:
         return FOREVER
-    return milliseconds(seconds) if seconds >= 0 else FOREVER - 1
+    whole = milliseconds(seconds)
+    return whole if seconds >= 0 else FOREVER - 1
 
 
 # ---- callbacks -------------------------------------------------------------------------------------------------------

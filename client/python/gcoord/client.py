@@ -48,13 +48,13 @@ class Client(Looks, Nodes, Sessions):
         options = lib.ClientOptions()
         lib.library().gcoord_client_options_init_as(byref(options), sizeof(options))
         joined = endpoints if isinstance(endpoints, str) else ",".join(endpoints)
-        options.endpoints = joined.encode()
+        options.endpoints = lib.text(joined, "list of endpoints")
         options.connect_timeout_ms = lib.milliseconds(connect_timeout)
         options.request_timeout_ms = lib.milliseconds(request_timeout)
         options.drift_divisor = drift_divisor
         options.drift_margin_ms = lib.milliseconds(drift_margin)
         options.cluster_id = cluster_id
-        options.client_name = client_name.encode()
+        options.client_name = lib.text(client_name, "client's name")
         options.wait_for_cluster = wait_for_cluster
         options.backoff_min_ms = lib.milliseconds(backoff_min)
         options.backoff_max_ms = lib.milliseconds(backoff_max)

@@ -26,16 +26,16 @@ class _Sharer(ctypes.Structure):
     _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("acquired_index", c_uint64), ("permits", c_uint32)]
 
 
-class _ListOptions(ctypes.Structure):
+class _ListOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("prefix", c_char_p), ("cursor", c_char_p), ("limit", c_uint32),
                 ("waiters", c_bool), ("quorum", c_bool)]
 
 
-class _Position(ctypes.Structure):
+class _Position(lib.Fields):
     _fields_ = [("shard", c_uint32), ("index", c_uint64)]
 
 
-class _ReadOptions(ctypes.Structure):
+class _ReadOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("consistency", c_int32), ("max_staleness_ms", c_int64),
                 ("after", POINTER(_Position)), ("after_count", c_size_t), ("node_id", c_uint32)]
 

@@ -9,7 +9,7 @@ from . import _library as lib
 from ._handle import Held
 
 
-class AcquireFields(ctypes.Structure):
+class AcquireFields(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("wait_ms", c_int64), ("note", c_char_p), ("note_bytes", c_size_t),
         ("holds_max", c_uint32), ("shared", c_bool), ("permits", c_uint32), ("permits_max", c_uint32),
@@ -45,7 +45,8 @@ def acquire_fields(wait: Optional[float], *, note: bytes = b"", holds_max: int =
     fields = AcquireFields()
     lib.library().gcoord_acquire_options_init(byref(fields))
     fields.wait_ms = lib.wait_of(wait)
-    fields.note, fields.note_bytes = note, len(note)
+    said = lib.octets(note)
+    fields.note, fields.note_bytes = said, len(said)
     fields.holds_max, fields.shared, fields.permits, fields.permits_max = holds_max, shared, permits, permits_max
     fields.detect_deadlock, fields.downgrade, fields.priority = detect_deadlock, downgrade, priority
     fields.delay_ms = lib.milliseconds(delay)

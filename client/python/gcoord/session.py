@@ -156,12 +156,14 @@ class Session(Held):
         return lib.start_done("gcoord_session_release_async", self, self._handle.pointer(), lib.text(name), token)
 
     def proclaim_async(self, name: str, epoch: int, value: bytes) -> "Future[None]":
-        return lib.start_done("gcoord_session_proclaim_async", self, self._handle.pointer(), lib.text(name), epoch, value,
-                              len(value))
+        said = lib.octets(value)
+        return lib.start_done("gcoord_session_proclaim_async", self, self._handle.pointer(), lib.text(name), epoch, said,
+                              len(said))
 
     def proclaim(self, name: str, epoch: int, value: bytes) -> None:
         """What the leader of an election may do by its epoch, where there is no Election for it."""
-        lib.call("gcoord_session_proclaim", self._handle.pointer(), lib.text(name), epoch, value, len(value))
+        said = lib.octets(value)
+        lib.call("gcoord_session_proclaim", self._handle.pointer(), lib.text(name), epoch, said, len(said))
 
     def transfer(self, name: str, epoch: int, session_id: int) -> None:
         lib.call("gcoord_session_transfer", self._handle.pointer(), lib.text(name), epoch, session_id)

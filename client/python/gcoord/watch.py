@@ -58,14 +58,14 @@ class Wanted:
     kinds: Iterable[EventKind]
 
 
-class _Revision(ctypes.Structure):
+class _Revision(lib.Fields):
     _fields_ = [("shard", c_uint32), ("revision", c_uint64)]
 
 
 _Told = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(lib.Error))
 
 
-class _Options(ctypes.Structure):
+class _Options(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("name", c_char_p), ("prefix", c_char_p), ("session_id", c_uint64),
         ("waiters", c_bool), ("from_revision", c_uint64), ("from_", POINTER(_Revision)), ("from_count", c_size_t),
@@ -206,7 +206,8 @@ def _options(wanted: Wanted, listener: int) -> _Options:
     options.progress_interval_ms = lib.milliseconds(wanted.progress_interval)
     options.queue_bytes_max = wanted.queue_bytes_max
     for kind in wanted.kinds:
-        options.kinds |= 1 << kind if 0 <= kind < 32 else 1  # Kind 0 there is not, as little as those beyond.
+        known = isinstance(kind, int) and 0 < kind < 32
+        options.kinds |= 1 << kind if known else 1  # What bit 0 stands for there is not, as little as what is beyond.
     if listener:
         options.on_batch, options.user = _on_told, listener
     return options

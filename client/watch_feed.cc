@@ -70,6 +70,7 @@ WatchFeed::~WatchFeed() {
 
 void WatchFeed::start() {
   thread_ = std::thread([this] { loop_->context.run(); });
+  thread_id_ = thread_.get_id();
   post([this] {
     connect();
     arm();
@@ -115,7 +116,7 @@ void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
                     .on_ask = later(&WatchFeed::ask),
                     .on_own_thread = [weak = weak_from_this()] {
                       const auto feed = weak.lock();
-                      return feed && feed->thread_.get_id() == std::this_thread::get_id();
+                      return feed && feed->thread_id_ == std::this_thread::get_id();
                     }});
   post([this, state, number] {
     Entry& entry = entries_[number];

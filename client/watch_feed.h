@@ -133,6 +133,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   bool stopped_ = false;
   std::atomic<std::uint64_t> reconnects_{0};
   std::thread thread_;
+  std::thread::id thread_id_;  // Its own, also when it has been joined.
 };
 
 }  // namespace gcoord::client

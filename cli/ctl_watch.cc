@@ -8,6 +8,7 @@
 #include "rpc/error_codes.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -16,6 +17,8 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gcoord::cli {
 
@@ -25,12 +28,21 @@ using client::WatchBatch;
 using client::WatchEvent;
 using std::chrono::milliseconds;
 
+constexpr std::array kEventKinds = {client::EventKind::Granted,
+                                    client::EventKind::Released,
+                                    client::EventKind::Expired,
+                                    client::EventKind::Broken,
+                                    client::EventKind::ValueChanged,
+                                    client::EventKind::Waiting,
+                                    client::EventKind::Left};
+
 struct WatchFlags {
   std::string name;
   std::optional<std::string> prefix;
   std::uint64_t session = 0;
   std::string from;
   bool waiters = false;
+  std::string events;
   std::uint64_t count = 0;
   std::string wait_for;
 };
@@ -95,6 +107,54 @@ bool read_from(const WatchFlags& flags, client::WatchOptions& options) {
   return true;
 }
 
+// "granted,released". False for what is none of them.
+bool read_events(std::string_view text, std::vector<client::EventKind>& kinds) {
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const auto known = std::ranges::find_if(kEventKinds, [&](const client::EventKind kind) {
+      return client::event_name(kind) == part;
+    });
+    if (known == kEventKinds.end()) {
+      return false;
+    }
+    kinds.push_back(*known);
+    more = comma != std::string_view::npos;
+    text.remove_prefix(more ? comma + 1 : 0);
+  }
+  return true;
+}
+
+std::string all_events() {
+  std::string names;
+  for (const client::EventKind kind : kEventKinds) {
+    names += (names.empty() ? "" : ", ") + std::string{client::event_name(kind)};
+  }
+  return names;
+}
+
+// Nothing, or what cannot be meant.
+std::string mistake_in(const WatchFlags& flags, client::WatchOptions& options) {
+  const int targets =
+      (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
+  if (targets != 1) {
+    return "name one of NAME, --prefix and --session";
+  }
+  if (!flags.wait_for.empty() && flags.name.empty()) {
+    return "--wait-for needs a NAME";
+  }
+  if (!read_from(flags, options)) {
+    return "--from '" + flags.from + "' is neither a revision nor SHARD:REVISION,...";
+  }
+  if (!read_events(flags.events, options.kinds)) {
+    return "--events '" + flags.events + "' names none of " + all_events();
+  }
+  if (!flags.events.empty() && !flags.wait_for.empty() && flags.wait_for != "change") {
+    return "--events goes with --wait-for change alone";
+  }
+  return "";
+}
+
 std::optional<client::WatchOptions> watch_options(const Context& context,
                                                   const WatchFlags& flags,
                                                   int& exit_code) {
@@ -102,22 +162,8 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
                                .prefix = flags.prefix,
                                .session_id = flags.session,
                                .waiters = flags.waiters};
-  const int targets =
-      (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
-  if (targets != 1) {
-    exit_code = context.fail(
-        rpc::make_error(rpc::ErrorCode::OptionInvalid, "name one of NAME, --prefix and --session"));
-    return std::nullopt;
-  }
-  if (!flags.wait_for.empty() && flags.name.empty()) {
-    exit_code =
-        context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, "--wait-for needs a NAME"));
-    return std::nullopt;
-  }
-  if (!read_from(flags, options)) {
-    exit_code = context.fail(rpc::make_error(
-        rpc::ErrorCode::OptionInvalid,
-        "--from '" + flags.from + "' is neither a revision nor SHARD:REVISION,..."));
+  if (const std::string mistake = mistake_in(flags, options); !mistake.empty()) {
+    exit_code = context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, mistake));
     return std::nullopt;
   }
   return options;
@@ -268,6 +314,8 @@ void add_watch_command(Command& app, Context& context) {
                    "begin at a revision of the past: of NAME one, else SHARD:REVISION,...")
       ->type_name("REV");
   verb->add_flag("--waiters", flags->waiters, "also who begins and ends to wait");
+  verb->add_option("--events", flags->events, "only events of these kinds: " + all_events())
+      ->type_name("KIND,...");
   verb->add_option("--count", flags->count, "exit after so many events")->type_name("N");
   verb->add_option("--wait-for",
                    flags->wait_for,

@@ -9,7 +9,10 @@
 #include "gcoord/gcoord_locks.h"
 #include "gcoord/gcoord_reads.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -92,8 +95,30 @@ Status initialised(const Options& given) {
   return given.struct_bytes < sizeof given ? not_initialised() : Status{};
 }
 
-// What every _init begins with: zeros, and what the caller was compiled with. False: options is
-// NULL.
+// The same of options that have grown since their first version, which had `first_bytes`: the
+// defaults, and on top of them what the caller knows of.
+template <typename Options>
+Result<Options> whole(const Options& given, Options defaults, std::size_t first_bytes) {
+  if (given.struct_bytes < first_bytes) {
+    return not_initialised();
+  }
+  std::memcpy(&defaults, &given, std::min(given.struct_bytes, sizeof defaults));
+  return defaults;
+}
+
+// Their _init_as: zeros where the caller knows more than this library does.
+template <typename Options>
+void fill_options(Options* options, const Options& defaults, std::size_t struct_bytes) {
+  if (options == nullptr || struct_bytes < sizeof options->struct_bytes) {
+    return;
+  }
+  std::memset(static_cast<void*>(options), 0, struct_bytes);
+  std::memcpy(static_cast<void*>(options), &defaults, std::min(struct_bytes, sizeof defaults));
+  options->struct_bytes = struct_bytes;
+}
+
+// What every other _init begins with: zeros, and what the caller was compiled with. False: options
+// is NULL.
 template <typename Options>
 bool begin_options(Options* options) {
   if (options == nullptr) {
@@ -149,6 +174,11 @@ auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user
     callback(user, handle, status == GCOORD_OK ? nullptr : &why);
   };
 }
+
+// The same of a lease, whose events go through the gate.
+std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,
+                                                   void* user,
+                                                   const std::shared_ptr<EventGate>& gate);
 
 }  // namespace gcoord::client
 

@@ -28,14 +28,33 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+// Of the first version.
+constexpr std::size_t kFirstBytes = offsetof(gcoord_client_options, backoff_min_ms);
+
+gcoord_client_options default_options() {
+  static const ClientOptions defaults;
+  gcoord_client_options options{};
+  options.struct_bytes = sizeof options;
+  options.connect_timeout_ms = defaults.connect_timeout.count();
+  options.request_timeout_ms = defaults.request_timeout.count();
+  options.drift_divisor = defaults.drift_divisor;
+  options.drift_margin_ms = defaults.drift_margin.count();
+  options.cluster_id = defaults.cluster_id;
+  options.client_name = defaults.client_name.c_str();
+  options.wait_for_cluster = defaults.wait_for_cluster;
+  options.backoff_min_ms = defaults.backoff_min.count();
+  options.backoff_max_ms = defaults.backoff_max.count();
+  options.retry_budget = defaults.retry_budget;
+  options.breaker_failures = defaults.breaker_failures;
+  options.fail_fast = defaults.fail_fast;
+  return options;
+}
+
 Status check_options(const gcoord_client_options& options) {
-  Status filled = initialised(options);
-  if (!filled.ok()) {
-    return filled;
-  }
   const auto usable = [](std::int64_t time_ms) { return time_ms >= 0 && time_ms <= kTimeoutMsMax; };
   if (!usable(options.connect_timeout_ms) || !usable(options.request_timeout_ms) ||
-      !usable(options.drift_margin_ms)) {
+      !usable(options.drift_margin_ms) || !usable(options.backoff_min_ms) ||
+      !usable(options.backoff_max_ms)) {
     return failure(rpc::ErrorCode::OptionInvalid, "a time is negative or over a day");
   }
   return required({{options.endpoints, "endpoints"}, {options.client_name, "client_name"}});
@@ -53,6 +72,11 @@ ClientOptions options_of(const gcoord_client_options& given,
   options.cluster_id = given.cluster_id;
   options.client_name = given.client_name;
   options.wait_for_cluster = given.wait_for_cluster;
+  options.backoff_min = milliseconds{given.backoff_min_ms};
+  options.backoff_max = milliseconds{given.backoff_max_ms};
+  options.retry_budget = given.retry_budget;
+  options.breaker_failures = given.breaker_failures;
+  options.fail_fast = given.fail_fast;
   if (clock != nullptr) {
     options.clock = clock;
   }
@@ -61,26 +85,23 @@ ClientOptions options_of(const gcoord_client_options& given,
 
 }  // namespace
 
-void gcoord_client_options_init(gcoord_client_options* options) {
-  if (!begin_options(options)) {
-    return;
-  }
-  static const ClientOptions defaults;
-  options->connect_timeout_ms = defaults.connect_timeout.count();
-  options->request_timeout_ms = defaults.request_timeout.count();
-  options->drift_divisor = defaults.drift_divisor;
-  options->drift_margin_ms = defaults.drift_margin.count();
-  options->cluster_id = defaults.cluster_id;
-  options->client_name = defaults.client_name.c_str();
-  options->wait_for_cluster = defaults.wait_for_cluster;
+void(gcoord_client_options_init)(gcoord_client_options* options) {
+  fill_options(options, default_options(), kFirstBytes);
+}
+
+void gcoord_client_options_init_as(gcoord_client_options* options, size_t struct_bytes) {
+  fill_options(options, default_options(), struct_bytes);
 }
 
 gcoord_status gcoord_client_connect(const gcoord_client_options* options,
                                     gcoord_client** client,
                                     gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status usable = required({{options, "options"}, {client, "client"}});
-    usable = usable.ok() ? check_options(*options) : usable;
+    if (Status given = required({{options, "options"}, {client, "client"}}); !given.ok()) {
+      return given;
+    }
+    const auto all = whole(*options, default_options(), kFirstBytes);
+    const Status usable = all.ok() ? check_options(all.value()) : all.status();
     if (!usable.ok()) {
       return usable;
     }
@@ -88,7 +109,7 @@ gcoord_status gcoord_client_connect(const gcoord_client_options* options,
     if (options->now_ns != nullptr) {
       clock = std::make_shared<BorrowedClock>(options->now_ns, options->now_user);
     }
-    auto connected = Client::connect(options_of(*options, clock));
+    auto connected = Client::connect(options_of(all.value(), clock));
     if (!connected.ok()) {
       return connected.status();
     }

@@ -7,6 +7,28 @@
 
 using namespace gcoord::client;
 
+namespace gcoord::client {
+
+std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,
+                                                   void* user,
+                                                   const std::shared_ptr<EventGate>& gate) {
+  return [callback, user, gate](Result<Lease> taken) {
+    gcoord_error why{};
+    gcoord_lease* handle = nullptr;
+    const gcoord_status status = guarded(&why, [&]() -> Status {
+      if (!taken.ok()) {
+        shut(gate);
+        return taken.status();
+      }
+      handle = new gcoord_lease{std::move(taken).value(), gate};
+      return {};
+    });
+    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
+  };
+}
+
+}  // namespace gcoord::client
+
 gcoord_status gcoord_lease_take(gcoord_client* client,
                                 const char* name,
                                 int64_t ttl_ms,
@@ -58,20 +80,7 @@ gcoord_status gcoord_lease_take_async(gcoord_client* client,
     const LeaseOptions options{.ttl = std::chrono::milliseconds{ttl_ms},
                                .wait = how.value().wait,
                                .on_event = events_through(gate)};
-    client->client.take_lease_async(name, options)
-        .then([callback, user, gate](Result<Lease> taken) {
-          gcoord_error why{};
-          gcoord_lease* handle = nullptr;
-          const gcoord_status status = guarded(&why, [&]() -> Status {
-            if (!taken.ok()) {
-              shut(gate);
-              return taken.status();
-            }
-            handle = new gcoord_lease{std::move(taken).value(), gate};
-            return {};
-          });
-          callback(user, handle, status == GCOORD_OK ? nullptr : &why);
-        });
+    client->client.take_lease_async(name, options).then(lease_giving_to(callback, user, gate));
     return {};
   });
 }

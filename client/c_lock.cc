@@ -40,6 +40,10 @@ bool gcoord_lock_held_again(const gcoord_lock* lock) {
   return lock != nullptr && lock->lock.held_again();
 }
 
+int64_t gcoord_lock_certain_until_ns(const gcoord_lock* lock) {
+  return lock != nullptr ? lock->lock.certain_until().count() : 0;
+}
+
 bool gcoord_lock_valid(const gcoord_lock* lock) {
   return lock != nullptr && lock->lock.valid();
 }

@@ -107,6 +107,24 @@ gcoord_status with_options(gcoord_client* client,
   });
 }
 
+// What a lease is taken with; GC1001 for options that nobody has filled.
+Result<LeaseOptions> lease_options_of(const gcoord_session_options& given,
+                                      std::int64_t wait_ms,
+                                      const std::shared_ptr<EventGate>& gate) {
+  const auto how = wait_of(wait_ms);
+  if (const Status usable = first_failure({initialised(given), how.status()}); !usable.ok()) {
+    return usable;
+  }
+  auto health = health_of(given, gate);
+  if (!health.ok()) {
+    return health.status();
+  }
+  return LeaseOptions{.ttl = milliseconds{given.ttl_ms},
+                      .wait = how.value().wait,
+                      .on_event = events_through(gate),
+                      .health = std::move(health).value()};
+}
+
 }  // namespace
 
 void gcoord_session_options_init(gcoord_session_options* options) {
@@ -155,6 +173,60 @@ gcoord_status gcoord_session_attach(gcoord_client* client,
                                           .on_event = events_through(gate),
                                           .health = std::move(health)});
   });
+}
+
+gcoord_status gcoord_lease_take_as(gcoord_client* client,
+                                   const char* name,
+                                   const gcoord_session_options* options,
+                                   int64_t wait_ms,
+                                   gcoord_lease** lease,
+                                   gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given =
+        required({{client, "client"}, {name, "name"}, {options, "options"}, {lease, "lease"}});
+    if (!given.ok()) {
+      return given;
+    }
+    auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+    auto how = lease_options_of(*options, wait_ms, gate);
+    if (!how.ok()) {
+      return how.status();
+    }
+    auto taken = client->client.take_lease(name, std::move(how).value());
+    if (taken.ok()) {
+      *lease = new gcoord_lease{std::move(taken).value(), std::move(gate)};
+    }
+    return taken.status();
+  });
+}
+
+gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
+                                         const char* name,
+                                         const gcoord_session_options* options,
+                                         int64_t wait_ms,
+                                         gcoord_lease_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{client, "client"},
+                                   {name, "name"},
+                                   {options, "options"},
+                                   {reinterpret_cast<const void*>(callback), "callback"}});
+    if (!given.ok()) {
+      return given;
+    }
+    auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+    auto how = lease_options_of(*options, wait_ms, gate);
+    if (how.ok()) {
+      client->client.take_lease_async(name, std::move(how).value())
+          .then(lease_giving_to(callback, user, gate));
+    }
+    return how.status();
+  });
+}
+
+int64_t gcoord_session_certain_until_ns(const gcoord_session* session) {
+  return session != nullptr ? session->session.certain_until().count() : 0;
 }
 
 bool gcoord_session_healthy(const gcoord_session* session) {

@@ -3,6 +3,9 @@
 #include "client/failure.h"
 #include "gcoord/gcoord_watch.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -18,24 +21,79 @@ struct gcoord_batch {
 
 namespace {
 
-WatchOptions options_of(const gcoord_watch_options& given) {
+// Of the first version.
+constexpr std::size_t kFirstBytes = offsetof(gcoord_watch_options, progress_interval_ms);
+
+gcoord_watch_options default_options() {
+  static const WatchOptions defaults;
+  gcoord_watch_options options{};
+  options.struct_bytes = sizeof options;
+  options.progress_interval_ms = defaults.progress_interval.count();
+  options.queue_bytes_max = defaults.queue_bytes_max;
+  return options;
+}
+
+Result<WatchOptions> options_of(const gcoord_watch_options& given) {
+  if (given.progress_interval_ms < 0) {
+    return failure(gcoord::rpc::ErrorCode::OptionInvalid, "progress_interval_ms is negative");
+  }
+  if (given.from == nullptr && given.from_count != 0) {
+    return failure(gcoord::rpc::ErrorCode::OptionMissing, "from");
+  }
   WatchOptions options{.name = given.name != nullptr ? given.name : "",
                        .session_id = given.session_id,
                        .waiters = given.waiters,
-                       .from_revision = given.from_revision};
+                       .from_revision = given.from_revision,
+                       .progress_interval = std::chrono::milliseconds{given.progress_interval_ms},
+                       .queue_bytes_max = given.queue_bytes_max};
   if (given.prefix != nullptr) {
     options.prefix = given.prefix;
   }
-  for (std::size_t k = 0; given.from != nullptr && k < given.from_count; ++k) {
+  for (std::uint32_t kind = 0; kind < 32; ++kind) {
+    if ((given.kinds >> kind & 1u) != 0) {
+      options.kinds.push_back(static_cast<EventKind>(kind));
+    }
+  }
+  for (std::size_t k = 0; k < given.from_count; ++k) {
     options.from.push_back({given.from[k].shard, given.from[k].revision});
   }
   return options;
 }
 
+// What hands batches to a callback of C, if there is one.
+Watch::Callback callback_of(const gcoord_watch_options& given) {
+  if (given.on_batch == nullptr) {
+    return {};
+  }
+  return [callback = given.on_batch, user = given.user](const Result<WatchBatch>& told) {
+    gcoord_error why{};
+    gcoord_batch batch;
+    const gcoord_status status = guarded(&why, [&]() -> Status {
+      if (told.ok()) {
+        batch.batch = told.value();
+      }
+      return told.status();
+    });
+    const bool ok = status == GCOORD_OK;
+    callback(user, ok ? &batch : nullptr, ok ? nullptr : &why);
+  };
+}
+
+std::size_t fill(std::span<const Revision> places, gcoord_revision* revisions, std::size_t room) {
+  for (std::size_t k = 0; revisions != nullptr && k < std::min(room, places.size()); ++k) {
+    revisions[k] = {places[k].shard, places[k].revision};
+  }
+  return places.size();
+}
+
 }  // namespace
 
-void gcoord_watch_options_init(gcoord_watch_options* options) {
-  begin_options(options);
+void(gcoord_watch_options_init)(gcoord_watch_options* options) {
+  fill_options(options, default_options(), kFirstBytes);
+}
+
+void gcoord_watch_options_init_as(gcoord_watch_options* options, size_t struct_bytes) {
+  fill_options(options, default_options(), struct_bytes);
 }
 
 gcoord_status gcoord_watch_open(gcoord_client* client,
@@ -47,10 +105,15 @@ gcoord_status gcoord_watch_open(gcoord_client* client,
     if (!given.ok()) {
       return given;
     }
-    if (Status filled = initialised(*options); !filled.ok()) {
-      return filled;
+    const auto all = whole(*options, default_options(), kFirstBytes);
+    if (!all.ok()) {
+      return all.status();
     }
-    return give(client->client.watch(options_of(*options)), watch);
+    auto how = options_of(all.value());
+    if (!how.ok()) {
+      return how.status();
+    }
+    return give(client->client.watch(std::move(how).value(), callback_of(all.value())), watch);
   });
 }
 
@@ -75,6 +138,41 @@ gcoord_status gcoord_watch_next(gcoord_watch* watch,
     *batch = next.value() ? new gcoord_batch{*std::move(next).value()} : nullptr;
     return {};
   });
+}
+
+size_t gcoord_watch_revisions(const gcoord_watch* watch, gcoord_revision* revisions, size_t room) {
+  return watch != nullptr ? fill(watch->watch.revisions(), revisions, room) : 0;
+}
+
+gcoord_status gcoord_watch_progress(gcoord_watch* watch,
+                                    int64_t timeout_ms,
+                                    gcoord_revision* revisions,
+                                    size_t room,
+                                    size_t* count,
+                                    gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const auto how = wait_of(timeout_ms);
+    const Status given = first_failure({required({{watch, "watch"}}), how.status()});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto places = watch->watch.progress(how.value().wait);
+    if (places.ok()) {
+      const std::size_t known = fill(places.value(), revisions, room);
+      if (count != nullptr) {
+        *count = known;
+      }
+    }
+    return places.status();
+  });
+}
+
+gcoord_revision gcoord_watch_first_revision(const gcoord_watch* watch) {
+  if (watch == nullptr) {
+    return {};
+  }
+  const Revision first = watch->watch.first_revision();
+  return {first.shard, first.revision};
 }
 
 void gcoord_watch_close(gcoord_watch* watch) {

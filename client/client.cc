@@ -11,6 +11,7 @@
 #include "client/save_snapshot.h"
 #include "client/session_impl.h"
 #include "client/watch_feed.h"
+#include "client/watch_state.h"
 #include "rpc/validate.h"
 
 #include <algorithm>
@@ -141,6 +142,9 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
   if (targets != 1 || !from_sound) {
     return failure(rpc::ErrorCode::WatchInvalid);
   }
+  if (!kinds_mask(options.kinds)) {
+    return failure(rpc::ErrorCode::WatchInvalid, "kinds of events that there are not");
+  }
   if (core_->on_own_thread()) {
     return failure(rpc::ErrorCode::BlockedCallback);
   }
@@ -167,6 +171,11 @@ Client& Client::operator=(Client&&) noexcept = default;
 Result<Client> Client::connect(ClientOptions options) {
   if (options.endpoints.empty()) {
     return failure(rpc::ErrorCode::OptionMissing, "endpoints");
+  }
+  if (options.backoff_min <= std::chrono::milliseconds{0} ||
+      options.backoff_max < options.backoff_min) {
+    return failure(rpc::ErrorCode::OptionInvalid,
+                   "backoff_min is not above 0 and up to backoff_max");
   }
   auto impl = std::make_unique<Impl>(std::move(options));
   const Status status = await<Status>(
@@ -299,7 +308,7 @@ Result<LeaderStream> Client::observe(std::string_view name) {
     return failure(code);
   }
   const auto watch = [impl = impl_.get(), held = std::string{name}] {
-    return impl->watch(WatchOptions{.name = held}, {});
+    return impl->watch(WatchOptions{.name = held, .kinds = {EventKind::Granted}}, {});
   };
   const auto look = [core = impl_->core(), held = std::string{name}] {
     return await<Result<LockDescription>>(

@@ -45,6 +45,10 @@ std::vector<Revision> Watch::revisions() const {
   return state_->revisions();
 }
 
+Result<std::vector<Revision>> Watch::progress(std::chrono::milliseconds timeout) {
+  return state_->progress(timeout);
+}
+
 Revision Watch::first_revision() const {
   return state_->first_revision();
 }

@@ -22,8 +22,9 @@ constexpr std::chrono::milliseconds kSettled{1000};
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
-// Pings have request ids from here on, so that their answers are nobody's.
-constexpr std::uint64_t kPingIds = std::uint64_t{1} << 63;
+// What a node tells to who asks for them only, whether it knows of kinds or not.
+constexpr std::uint8_t kWaiters = rpc::watch_kind_bit(rpc::WatchEventKind::Waiting) |
+                                  rpc::watch_kind_bit(rpc::WatchEventKind::Left);
 
 rpc::WatchTarget target_of(const WatchOptions& options) {
   if (options.prefix) {
@@ -69,6 +70,7 @@ WatchFeed::~WatchFeed() {
 
 void WatchFeed::start() {
   thread_ = std::thread([this] { loop_->context.run(); });
+  thread_id_ = thread_.get_id();
   post([this] {
     connect();
     arm();
@@ -109,7 +111,13 @@ void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
       }
     };
   };
-  state->set_hooks(later(&WatchFeed::resume), later(&WatchFeed::remove));
+  state->set_hooks({.on_room = later(&WatchFeed::resume),
+                    .on_close = later(&WatchFeed::remove),
+                    .on_ask = later(&WatchFeed::ask),
+                    .on_own_thread = [weak = weak_from_this()] {
+                      const auto feed = weak.lock();
+                      return feed && feed->thread_id_ == std::this_thread::get_id();
+                    }});
   post([this, state, number] {
     Entry& entry = entries_[number];
     entry.state = state;
@@ -178,6 +186,7 @@ void WatchFeed::on_closed(const std::string& reason) {
   phase_ = Phase::Resting;
   connection_.reset();
   streams_.clear();
+  forget_asks();
   for (auto& [number, entry] : entries_) {
     for (Stream& stream : entry.streams) {
       stream.request_id = 0;
@@ -206,8 +215,11 @@ void WatchFeed::on_reply(const rpc::ReplySlot& slot, std::span<const std::byte> 
   if (phase_ == Phase::Connecting) {
     return on_welcome(slot, payload);
   }
+  if (slot.kind == rpc::RequestKind::WatchProgress && slot.code == gcoord::StatusCode::Ok) {
+    return on_ask_taken(slot.request_id);
+  }
   if (slot.kind != rpc::RequestKind::WatchOpen) {
-    return;  // Closed, or a sign of life.
+    return;  // Closed.
   }
   if (slot.code != gcoord::StatusCode::Ok) {
     return on_error(slot.request_id, slot, payload);
@@ -246,6 +258,7 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
   }
   follows_ =
       (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchFollow)) != 0;
+  filters_ = (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchKinds)) != 0;
   rigid_nodes_ = follows_ || !is_away() ? 0 : rigid_nodes_ + 1;
   if (rigid_nodes_ != 0 && rigid_nodes_ <= addresses_.size()) {
     return move_on("is of a release whose watches do not follow moved locks");
@@ -323,6 +336,7 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
     query.shard_first = ShardId{stream.shard_first};
     query.shard_count = stream.shard_count;
   }
+  query.kinds = filters_ ? entry.state->kinds() : std::uint8_t{0};
   const bool follows = follows_ && query.target == rpc::WatchTarget::Name;
   for (const auto& [shard, revision] : entry.state->queued_to()) {
     const bool covered =
@@ -334,7 +348,8 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
   rpc::RequestSlot slot;
   slot.kind = rpc::RequestKind::WatchOpen;
   slot.request_id = ++request_newest_;
-  if (options.waiters) {
+  const std::uint8_t kinds = entry.state->kinds();
+  if (options.waiters || (kinds & kWaiters) != 0) {
     slot.set(rpc::RequestFlag::WatchQueue);
   }
   if (follows) {
@@ -346,6 +361,7 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
                       })->first;
   streams_[slot.request_id] = {number, static_cast<std::size_t>(&stream - entry.streams.data())};
   connection_->send(slot, rpc::encode_watch_query(query));
+  ask(entry, stream);
 }
 
 void WatchFeed::close(Stream& stream) {
@@ -356,7 +372,7 @@ void WatchFeed::close(Stream& stream) {
   if (phase_ == Phase::Ready) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchClose;
-    slot.request_id = kPingIds | ++request_newest_;
+    slot.request_id = next_aside();
     slot.sequence = stream.request_id;
     connection_->send(slot, {});
     connection_->flush();
@@ -387,6 +403,9 @@ void WatchFeed::on_message(std::uint64_t id, const rpc::WatchMessage& message) {
     if (!entry.started && std::ranges::all_of(entry.streams, &Stream::started)) {
       entry.started = true;
       entry.state->set_started();
+    }
+    if (message.progress.last) {
+      on_progress_end(*stream, number);
     }
     return;
   }
@@ -475,7 +494,7 @@ void WatchFeed::tick() {
   if (silence >= patience / kSilenceParts) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchProgress;
-    slot.request_id = kPingIds | ++request_newest_;
+    slot.request_id = next_aside();
     slot.sequence = streams_.begin()->first;
     connection_->send(slot, {});
     connection_->flush();

@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
@@ -51,12 +52,18 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
 
   enum class Phase : std::uint8_t { Resting, Connecting, Ready };
 
+  // Of a stream that shall say how far it is. What it says after it has taken the question is the
+  // answer: before that it may be what it says from time to time.
+  enum class AskStage : std::uint8_t { None, Wanted, Sent, Taken };
+
   // Some of the shards of a watch: what one WatchOpen is for.
   struct Stream {
     std::uint32_t shard_first = 0;
     std::uint32_t shard_count = 0;
     std::uint64_t request_id = 0;  // 0: not open.
     bool started = false;
+    AskStage asking = AskStage::None;
+    std::uint64_t ask_id = 0;          // Of the question that was sent.
     std::set<std::string> refused_by;  // Addresses of nodes that no longer have its past.
   };
 
@@ -64,6 +71,7 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
     std::shared_ptr<WatchState> state;
     std::vector<Stream> streams;  // None before the shards are known.
     bool resting = false;         // Its queue is full.
+    std::uint64_t ask = 0;        // Which of the state's asks its streams are asked for; 0: none.
     bool started = false;
   };
 
@@ -86,8 +94,19 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void on_compacted(std::uint64_t id, const rpc::ReplySlot& slot);
   void remove(std::uint64_t number);
   void resume(std::uint64_t number);
+
+  // watch_ask.cc: how far the nodes are, on demand.
+  void ask(std::uint64_t number);
+  void ask(const Entry& entry, Stream& stream);
+  void on_ask_taken(std::uint64_t ask_id);
+  void on_progress_end(Stream& stream, std::uint64_t number);
+  void forget_asks();
+
   void fail(std::uint64_t number, const Status& status, Revision first = {});
   Stream* find(std::uint64_t request_id, std::uint64_t& number);
+
+  // Of what is no watch and so must have the id of none: pings, closes, asks.
+  std::uint64_t next_aside() { return (std::uint64_t{1} << 63) | ++request_newest_; }
 
   ClientOptions options_;
   std::unique_ptr<Loop> loop_;
@@ -102,16 +121,19 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   std::uint32_t attempt_ = 0;
   std::uint32_t shard_count_ = 0;  // 0: not known.
   bool follows_ = false;           // The node's watches of names follow moved locks.
+  bool filters_ = false;           // The node leaves out what is not of the wanted kinds.
   std::size_t rigid_nodes_ = 0;    // In a row, whose watches do not, while one had to.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> asks_;     // By their ids.
   std::atomic<std::uint64_t> newest_{0};
   std::uint64_t request_newest_ = 0;
   std::string evidence_;
   bool stopped_ = false;
   std::atomic<std::uint64_t> reconnects_{0};
   std::thread thread_;
+  std::thread::id thread_id_;  // Its own, also when it has been joined.
 };
 
 }  // namespace gcoord::client

@@ -1,6 +1,7 @@
 #include "client/watch_state.h"
 
 #include "client/failure.h"
+#include "gcoord/future.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,9 +9,13 @@
 namespace gcoord::client {
 namespace {
 
-WatchBatch batch_of(const rpc::WatchBlock& block) {
+// Its events of these kinds; without any if there are none.
+WatchBatch batch_of(const rpc::WatchBlock& block, std::uint8_t kinds) {
   WatchBatch batch{.shard = block.shard.value, .revision = block.revision.value, .events = {}};
   for (const rpc::WatchEvent& event : block.events) {
+    if (kinds != 0 && (kinds & rpc::watch_kind_bit(event.kind)) == 0) {
+      continue;
+    }
     batch.events.push_back({.kind = static_cast<EventKind>(event.kind),
                             .name = event.name,
                             .token = event.token.value,
@@ -20,12 +25,27 @@ WatchBatch batch_of(const rpc::WatchBlock& block) {
   return batch;
 }
 
-std::size_t bytes_of(const rpc::WatchBlock& block) {
-  std::size_t bytes = sizeof block;
-  for (const rpc::WatchEvent& event : block.events) {
+std::size_t bytes_of(const WatchBatch& batch) {
+  std::size_t bytes = sizeof batch;
+  for (const WatchEvent& event : batch.events) {
     bytes += sizeof event + event.name.size() + event.value.size();
   }
   return bytes;
+}
+
+// A clock cannot tell what is further away.
+std::chrono::milliseconds in_reach(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::hours kYear{24 * 365};
+  return std::clamp<std::chrono::milliseconds>(timeout, std::chrono::milliseconds{0}, kYear);
+}
+
+std::vector<Revision> listed(const std::map<std::uint32_t, std::uint64_t>& places) {
+  std::vector<Revision> result;
+  result.reserve(places.size());
+  for (const auto& [shard, revision] : places) {
+    result.push_back({shard, revision});
+  }
+  return result;
 }
 
 }  // namespace
@@ -36,11 +56,19 @@ const char* event_name(EventKind kind) {
 }
 
 WatchState::WatchState(WatchOptions options, Watch::Callback callback)
-    : options_(std::move(options)), callback_(std::move(callback)) {}
+    : options_(std::move(options)),
+      callback_(std::move(callback)),
+      kinds_(kinds_mask(options_.kinds).value_or(0)) {}
 
-void WatchState::set_hooks(std::function<void()> on_room, std::function<void()> on_close) {
-  on_room_ = std::move(on_room);
-  on_close_ = std::move(on_close);
+std::optional<std::uint8_t> kinds_mask(const std::vector<EventKind>& kinds) {
+  std::uint8_t mask = 0;
+  for (const EventKind kind : kinds) {
+    if (kind < EventKind::Granted || kind > EventKind::Left) {
+      return std::nullopt;
+    }
+    mask |= rpc::watch_kind_bit(static_cast<rpc::WatchEventKind>(kind));
+  }
+  return mask;
 }
 
 bool WatchState::accept(const rpc::WatchBlock& block) {
@@ -48,7 +76,13 @@ bool WatchState::accept(const rpc::WatchBlock& block) {
   if (known != queued_to_.end() && block.revision.value <= known->second) {
     return true;
   }
-  const std::size_t bytes = bytes_of(block);
+  WatchBatch batch = batch_of(block, kinds_);
+  if (batch.events.empty()) {
+    set_place(queued_to_, batch.shard, batch.revision);
+    hand_over_progress(batch.shard, batch.revision);
+    return true;
+  }
+  const std::size_t bytes = bytes_of(batch);
   if (!callback_) {
     const std::lock_guard lock(mutex_);
     if (queue_bytes_ != 0 && queue_bytes_ + bytes > options_.queue_bytes_max) {
@@ -56,8 +90,8 @@ bool WatchState::accept(const rpc::WatchBlock& block) {
       return false;
     }
   }
-  queue_position(block.shard.value, block.revision.value);
-  hand_over({batch_of(block), bytes});
+  set_place(queued_to_, batch.shard, batch.revision);
+  hand_over({std::move(batch), bytes});
   return true;
 }
 
@@ -65,43 +99,52 @@ void WatchState::note(const rpc::WatchProgressPart& progress) {
   for (const rpc::ShardRevision& each : progress.revisions) {
     const auto known = queued_to_.find(each.shard.value);
     if (known == queued_to_.end() || known->second < each.revision.value) {
-      queue_position(each.shard.value, each.revision.value);
-      hand_over({{.shard = each.shard.value, .revision = each.revision.value, .events = {}}, 0});
+      set_place(queued_to_, each.shard.value, each.revision.value);
+      hand_over_progress(each.shard.value, each.revision.value);
     }
   }
 }
 
-void WatchState::queue_position(std::uint32_t shard, std::uint64_t revision) {
+void WatchState::set_place(Places& places, std::uint32_t shard, std::uint64_t revision) const {
   if (of_name()) {
-    queued_to_.clear();
+    places.clear();
   }
-  queued_to_[shard] = revision;
+  places[shard] = revision;
 }
 
-void WatchState::note_taken(const WatchBatch& batch) {
-  if (of_name()) {
-    taken_to_.clear();
+void WatchState::note_taken(const Item& item) {
+  if (!item.batch.events.empty()) {
+    set_place(taken_to_, item.batch.shard, item.batch.revision);
   }
-  taken_to_[batch.shard] = batch.revision;
+  for (const auto& [shard, revision] : item.progress) {
+    set_place(taken_to_, shard, revision);
+  }
 }
 
 void WatchState::hand_over(Item item) {
   if (callback_) {
-    if (!item.batch.events.empty()) {
-      call_back(item.batch);
-    }
+    call_back(item.batch);
     const std::lock_guard lock(mutex_);
-    note_taken(item.batch);
+    note_taken(item);
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (item.batch.events.empty() && queue_.empty()) {
-    note_taken(item.batch);
-    return;
-  }
   queue_bytes_ += item.bytes;
   queue_.push_back(std::move(item));
   changed_.notify_all();
+}
+
+// Behind what was not taken yet.
+void WatchState::hand_over_progress(std::uint32_t shard, std::uint64_t revision) {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) {
+    set_place(taken_to_, shard, revision);
+    return;
+  }
+  if (!queue_.back().batch.events.empty()) {
+    queue_.emplace_back();
+  }
+  set_place(queue_.back().progress, shard, revision);
 }
 
 void WatchState::set_started() {
@@ -142,20 +185,21 @@ Status WatchState::wait_started(std::chrono::milliseconds timeout) {
 
 Result<std::optional<WatchBatch>> WatchState::take(
     std::optional<std::chrono::milliseconds> timeout) {
+  if (callback_) {
+    return failure(rpc::ErrorCode::WatchInvalid, "next() of a watch with a callback");
+  }
   std::unique_lock lock(mutex_);
-  // A clock cannot tell what is further away.
-  constexpr std::chrono::hours kYear{24 * 365};
   const auto until = std::chrono::steady_clock::now() +
-                     std::min<std::chrono::milliseconds>(timeout.value_or(kYear), kYear);
+                     in_reach(timeout.value_or(std::chrono::milliseconds::max()));
   while (true) {
     while (!queue_.empty()) {
       Item item = std::move(queue_.front());
       queue_.pop_front();
       queue_bytes_ -= item.bytes;
-      note_taken(item.batch);
+      note_taken(item);
       if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
         full_ = false;
-        on_room_();
+        hooks_.on_room();
       }
       if (!item.batch.events.empty()) {
         return std::optional{std::move(item.batch)};
@@ -173,6 +217,33 @@ Result<std::optional<WatchBatch>> WatchState::take(
   }
 }
 
+Result<std::vector<Revision>> WatchState::progress(std::chrono::milliseconds timeout) {
+  if (hooks_.on_own_thread()) {
+    return blocked_in_callback();
+  }
+  const auto until = std::chrono::steady_clock::now() + in_reach(timeout);
+  std::unique_lock lock(mutex_);
+  const std::uint64_t ask = ++asked_;
+  hooks_.on_ask();
+  changed_.wait_until(lock, until, [&] { return answered_ >= ask || failure_.has_value(); });
+  if (answered_ >= ask) {
+    return answer_;
+  }
+  return failure_ ? *failure_ : failure(rpc::ErrorCode::DeadlineExceeded, "how far the watch is");
+}
+
+std::uint64_t WatchState::asked() const {
+  const std::lock_guard lock(mutex_);
+  return asked_;
+}
+
+void WatchState::set_answered(std::uint64_t ask) {
+  const std::lock_guard lock(mutex_);
+  answered_ = ask;
+  answer_ = listed(queued_to_);
+  changed_.notify_all();
+}
+
 void WatchState::close() {
   {
     const std::lock_guard lock(calling_);
@@ -185,16 +256,17 @@ void WatchState::close() {
     }
     changed_.notify_all();
   }
-  on_close_();
+  hooks_.on_close();
 }
 
 std::vector<Revision> WatchState::revisions() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Revision> result;
-  for (const auto& [shard, revision] : taken_to_) {
-    result.push_back({shard, revision});
-  }
-  return result;
+  return listed(taken_to_);
+}
+
+std::size_t WatchState::queue_items() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
 }
 
 Revision WatchState::first_revision() const {

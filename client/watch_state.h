@@ -9,24 +9,39 @@
 #include "rpc/watch_messages.h"
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace gcoord::client {
 
+// As WatchQuery::kinds has them: 0 for none, which means all. Nothing for what is no kind.
+std::optional<std::uint8_t> kinds_mask(const std::vector<EventKind>& kinds);
+
 class WatchState {
  public:
+  // The feed's ears.
+  struct Hooks {
+    std::function<void()> on_room;        // There is room again.
+    std::function<void()> on_close;       // It is closed.
+    std::function<void()> on_ask;         // asked() has risen.
+    std::function<bool()> on_own_thread;  // Whether it is the feed's thread that asks.
+  };
+
   WatchState(WatchOptions options, Watch::Callback callback);
 
   const WatchOptions& options() const { return options_; }
 
-  // What to call when there is room again, and when it is closed. Before anything else.
-  void set_hooks(std::function<void()> on_room, std::function<void()> on_close);
+  std::uint8_t kinds() const { return kinds_; }
+
+  // Before anything else.
+  void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
 
   // Where the shard's events are wanted from; before anything else.
   void begin_at(std::uint32_t shard, std::uint64_t first) { queued_to_[shard] = first - 1; }
@@ -40,6 +55,11 @@ class WatchState {
   void set_started();
   void fail(const Status& status, Revision first = {});
 
+  // How often somebody asked how far the nodes are; and that everything is here that they had when
+  // this ask was made.
+  std::uint64_t asked() const;
+  void set_answered(std::uint64_t ask);
+
   // By shard, what is in the queue. Of a name only the newest place: its lock may move.
   const std::map<std::uint32_t, std::uint64_t>& queued_to() const { return queued_to_; }
 
@@ -50,19 +70,29 @@ class WatchState {
 
   // Nothing by the deadline, if there is one.
   Result<std::optional<WatchBatch>> take(std::optional<std::chrono::milliseconds> timeout);
+  Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
   void close();
   std::vector<Revision> revisions() const;
   Revision first_revision() const;
 
+  // Batches, and progress between them; for tests.
+  std::size_t queue_items() const;
+
  private:
+  using Places = std::map<std::uint32_t, std::uint64_t>;  // Revisions by shard.
+
+  // A batch; or without events progress, as much as came between two batches: so what is not taken
+  // never has more items than it has batches, and one.
   struct Item {
-    WatchBatch batch;  // Without events: progress.
+    WatchBatch batch;
     std::size_t bytes = 0;
+    Places progress{};
   };
 
   void hand_over(Item item);
-  void queue_position(std::uint32_t shard, std::uint64_t revision);
-  void note_taken(const WatchBatch& batch);
+  void hand_over_progress(std::uint32_t shard, std::uint64_t revision);
+  void set_place(Places& places, std::uint32_t shard, std::uint64_t revision) const;
+  void note_taken(const Item& item);
 
   bool of_name() const { return !options_.prefix && options_.session_id == 0; }
 
@@ -70,9 +100,9 @@ class WatchState {
 
   WatchOptions options_;
   Watch::Callback callback_;
-  std::function<void()> on_room_;
-  std::function<void()> on_close_;
-  std::map<std::uint32_t, std::uint64_t> queued_to_;  // The feed's thread alone.
+  Hooks hooks_;
+  Places queued_to_;  // The feed's thread alone.
+  const std::uint8_t kinds_;
 
   // Held while the callback runs, which may close the watch itself. Before mutex_, if both.
   std::recursive_mutex calling_;
@@ -82,9 +112,12 @@ class WatchState {
   std::condition_variable changed_;
   std::deque<Item> queue_;
   std::size_t queue_bytes_ = 0;
-  std::map<std::uint32_t, std::uint64_t> taken_to_;
+  Places taken_to_;
   bool full_ = false;
   bool started_ = false;
+  std::uint64_t asked_ = 0;
+  std::uint64_t answered_ = 0;
+  std::vector<Revision> answer_;
   std::optional<Status> failure_;
   Revision first_;
 };

@@ -42,10 +42,11 @@ enum class Feature : std::uint64_t {
   MovePlaces = 32768,     // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
   WatchFollow = 65536,    // RequestFlag::WatchFollow.
   Coordinators = 131072,  // Between nodes: coordinator_message.h.
+  WatchKinds = 262144,    // WatchQuery::kinds.
 };
 
 inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
-                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072;
+                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -35,6 +35,9 @@ std::vector<ShardRevision> take_revisions(ByteReader& reader) {
 }
 
 ErrorCode check_query(const WatchQuery& query) {
+  if ((query.kinds & ~kWatchKindsKnown) != 0) {
+    return ErrorCode::WatchInvalid;
+  }
   for (const ShardRevision& each : query.from) {
     if (each.revision.value == 0) {
       return ErrorCode::WatchInvalid;
@@ -120,7 +123,7 @@ std::vector<std::byte> encode_watch_query(const WatchQuery& query) {
   std::vector<std::byte> out;
   ByteWriter writer{out};
   writer.integer(static_cast<std::uint8_t>(query.target));
-  writer.integer(std::uint8_t{0});
+  writer.integer(query.kinds);
   writer.integer(std::uint16_t{0});
   writer.integer(query.shard_first.value);
   writer.integer(query.shard_count);
@@ -135,7 +138,7 @@ Result<WatchQuery> decode_watch_query(std::span<const std::byte> payload) {
   ByteReader reader{payload};
   WatchQuery query;
   query.target = static_cast<WatchTarget>(reader.integer<std::uint8_t>());
-  const auto zero = reader.integer<std::uint8_t>();
+  query.kinds = reader.integer<std::uint8_t>();
   const auto zeros = reader.integer<std::uint16_t>();
   query.shard_first = ShardId{reader.integer<std::uint32_t>()};
   query.shard_count = reader.integer<std::uint32_t>();
@@ -143,7 +146,7 @@ Result<WatchQuery> decode_watch_query(std::span<const std::byte> payload) {
   query.session = SessionId{reader.integer<std::uint64_t>()};
   query.text = reader.text(payload.size());
   query.from = take_revisions(reader);
-  if (!reader.complete() || zero != 0 || zeros != 0) {
+  if (!reader.complete() || zeros != 0) {
     return make_error(ErrorCode::PayloadMalformed, "watch_open");
   }
   if (const ErrorCode code = check_query(query); code != ErrorCode::None) {

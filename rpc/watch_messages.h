@@ -50,6 +50,13 @@ enum class WatchEventKind : std::uint8_t {
 
 std::string_view watch_event_name(WatchEventKind kind);
 
+// Of WatchQuery::kinds.
+constexpr std::uint8_t watch_kind_bit(WatchEventKind kind) {
+  return static_cast<std::uint8_t>(1u << (static_cast<unsigned>(kind) - 1));
+}
+
+inline constexpr std::uint8_t kWatchKindsKnown = 0x7f;
+
 struct WatchEvent {
   WatchEventKind kind{};
   std::string name;
@@ -68,12 +75,15 @@ struct ShardRevision {
 };
 
 // The payload of a WatchOpen:
-// u8 target, u8 zero, u16 zero, u32 first shard, u32 shard count, u32 progress_ms, u64 session,
+// u8 target, u8 kinds, u16 zero, u32 first shard, u32 shard count, u32 progress_ms, u64 session,
 // u16 bytes, text, u32 count, count x {u32 shard, u64 revision}
 struct WatchQuery {
   WatchTarget target = WatchTarget::Name;
   std::string text;  // The name or the prefix.
   SessionId session;
+  // Only events of these kinds, whatever RequestFlag::WatchQueue says; 0: that says it. Nodes
+  // without Feature::WatchKinds take 0 alone.
+  std::uint8_t kinds = 0;
   ShardId shard_first;              // Of a prefix or a session: only these shards,
   std::uint32_t shard_count = 0;    // or with 0 all.
   std::uint32_t progress_ms = 0;    // Progress is told about so often; 0: when asked.

@@ -160,6 +160,7 @@ ErrorCode WatchDesk::make_filter(const rpc::RequestSlot& request,
             .text = query.text,
             .session = query.session,
             .queue = request.has(rpc::RequestFlag::WatchQueue),
+            .kinds = query.kinds,
             .shard_first = query.shard_first,
             .shard_count = query.shard_count};
   if (query.target == rpc::WatchTarget::Name) {

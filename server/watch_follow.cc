@@ -87,7 +87,7 @@ void WatchDesk::arrive(Watch& watch, const WatchRecord& record) {
   aim(watch, filter);
   watch.move_number = record.move->number;
   if (record.events.empty()) {
-    rpc::WatchProgressPart part{.last = true};
+    rpc::WatchProgressPart part;  // Nobody asked, so it is nothing's last part.
     part.revisions.push_back({record.shard, record.revision});
     send(watch, rpc::encode_watch_progress(part));
   }

@@ -9,9 +9,15 @@ namespace gcoord::server {
 using rpc::WatchEventKind;
 using rpc::WatchTarget;
 
+bool WatchFilter::wants(WatchEventKind kind) const {
+  if (kinds != 0) {
+    return (kinds & rpc::watch_kind_bit(kind)) != 0;
+  }
+  return queue || (kind != WatchEventKind::Waiting && kind != WatchEventKind::Left);
+}
+
 bool WatchFilter::matches(const rpc::WatchEvent& event) const {
-  const bool waits = event.kind == WatchEventKind::Waiting || event.kind == WatchEventKind::Left;
-  if (waits && !queue) {
+  if (!wants(event.kind)) {
     return false;
   }
   switch (target) {

@@ -28,8 +28,9 @@ struct WatchFilter {
   rpc::WatchTarget target = rpc::WatchTarget::Name;
   std::string text;
   SessionId session;
-  bool queue = false;    // Who waits, too.
-  bool follows = false;  // Of a name, in the one shard where its lock is now (watch_follow.cc).
+  bool queue = false;      // Who waits, too.
+  std::uint8_t kinds = 0;  // Only these (rpc::watch_kind_bit), whatever `queue` says; 0: all.
+  bool follows = false;    // Of a name, in the one shard where its lock is now (watch_follow.cc).
   std::uint32_t arrival = 0;  // Nothing before the move of this number brings the lock; 0: all.
   ShardId shard_first;
   std::uint32_t shard_count = 0;
@@ -38,6 +39,7 @@ struct WatchFilter {
     return shard.value >= shard_first.value && shard.value - shard_first.value < shard_count;
   }
 
+  bool wants(rpc::WatchEventKind kind) const;
   bool matches(const rpc::WatchEvent& event) const;
 
   // The events of the block that it is about; without any when there are none.
@@ -48,8 +50,15 @@ struct WatchFilter {
   WatchRecord filtered(const WatchRecord& record) const;
 
   auto key() const {
-    return std::tuple(
-        target, text, session.value, queue, follows, arrival, shard_first.value, shard_count);
+    return std::tuple(target,
+                      text,
+                      session.value,
+                      queue,
+                      kinds,
+                      follows,
+                      arrival,
+                      shard_first.value,
+                      shard_count);
   }
 };
 

@@ -55,6 +55,41 @@ TEST_F(WatchVerbTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
   EXPECT_THAT(text.out, HasSubstr("granted jobs/train token="));
 }
 
+TEST_F(WatchVerbTest, W2OnlyEventsOfTheKindsThatAreNamedArePrinted) {
+  const auto first = acquire("a");
+  release("a", first);
+  const auto second = acquire("a");
+  release("a", second);
+  ChildProcess child = ctl_.start(
+      {"-o", "json", "watch", "a", "--from", "1", "--events", "released,expired", "--count", "2"});
+  for (const auto& grant : {first, second}) {
+    const auto line = next_line(child);
+    EXPECT_EQ(line["event"], "released");
+    EXPECT_EQ(line["token"], grant["token"]);
+  }
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+  ChildProcess change = ctl_.start({"-o",
+                                    "json",
+                                    "--timeout",
+                                    "60s",
+                                    "watch",
+                                    "a",
+                                    "--from",
+                                    "1",
+                                    "--wait-for",
+                                    "change",
+                                    "--events",
+                                    "released"});
+  EXPECT_EQ(next_line(change)["token"], first["token"]);
+  EXPECT_EQ(change.wait_for(kPatience), 0);
+  for (const char* wrong : {"taken", "released,", ",", "Released"}) {
+    EXPECT_EQ(ctl_.json({"watch", "a", "--events", wrong}, 2)["error"]["code"], "GC1001") << wrong;
+  }
+  EXPECT_EQ(
+      ctl_.json({"watch", "a", "--events", "released", "--wait-for", "free"}, 2)["error"]["code"],
+      "GC1001");
+}
+
 TEST_F(WatchVerbTest, W3AWatchGoesOnUntilASignalAndMissesNothing) {
   const auto first = acquire("a/1");
   ChildProcess child = ctl_.start({"-o",

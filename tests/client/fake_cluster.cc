@@ -147,6 +147,9 @@ void FakeCluster::on_frame(Peer& peer, const rpc::FrameView& frame) {
     }
     if (reply.has_value()) {
       peer.builder.add(reply->slot, rpc::bytes_of(reply->payload));
+      for (const FakeReply& each : reply->then) {
+        peer.builder.add(each.slot, rpc::bytes_of(each.payload));
+      }
     }
   }
   if (!peer.builder.empty()) {

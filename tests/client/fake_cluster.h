@@ -32,7 +32,8 @@ struct FakeRequest {
 struct FakeReply {
   rpc::ReplySlot slot;
   std::string payload;
-  bool hang_up = false;  // Close the connection instead of answering.
+  bool hang_up = false;           // Close the connection instead of answering.
+  std::vector<FakeReply> then{};  // What follows at once, in this order; without more behind them.
 };
 
 class FakeCluster {

@@ -15,6 +15,7 @@ std::uint32_t refusal(std::span<const std::byte> payload) {
 TEST(WatchMessages, AQueryComesBackAsItWas) {
   const WatchQuery query{.target = WatchTarget::Prefix,
                          .text = "jobs/",
+                         .kinds = watch_kind_bit(WatchEventKind::Left),
                          .shard_first = ShardId{3},
                          .shard_count = 5,
                          .progress_ms = 1000,
@@ -23,6 +24,7 @@ TEST(WatchMessages, AQueryComesBackAsItWas) {
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(decoded.value().target, query.target);
   EXPECT_EQ(decoded.value().text, query.text);
+  EXPECT_EQ(decoded.value().kinds, 0x40);
   EXPECT_EQ(decoded.value().shard_first, query.shard_first);
   EXPECT_EQ(decoded.value().shard_count, query.shard_count);
   EXPECT_EQ(decoded.value().progress_ms, query.progress_ms);
@@ -92,6 +94,7 @@ TEST(WatchMessages, WhatNamesNothingOrTooMuchHasItsOwnCode) {
   EXPECT_EQ(of({.target = static_cast<WatchTarget>(9), .text = "a"}),
             code(ErrorCode::WatchInvalid));
   EXPECT_EQ(of({.text = "a", .from = {{ShardId{1}, LogIndex{0}}}}), code(ErrorCode::WatchInvalid));
+  EXPECT_EQ(of({.text = "a", .kinds = 0x80}), code(ErrorCode::WatchInvalid));
 }
 
 }  // namespace

@@ -171,6 +171,68 @@ TEST_F(WatchDeskTest, WaitersAreToldToWhoAsks) {
   EXPECT_EQ(hear(2).blocks.size(), 2u);
 }
 
+// Kinds of what a connection was told since the last time.
+std::vector<WatchEventKind> kinds_of(const std::vector<WatchBlock>& blocks) {
+  std::vector<WatchEventKind> kinds;
+  for (const WatchBlock& block : blocks) {
+    for (const rpc::WatchEvent& event : block.events) {
+      kinds.push_back(event.kind);
+    }
+  }
+  return kinds;
+}
+
+TEST_F(WatchDeskTest, W2OnlyEventsOfTheWantedKindsAreSent) {
+  using enum WatchEventKind;
+  const auto released = rpc::watch_kind_bit(Released);
+  const auto waiting = rpc::watch_kind_bit(Waiting);
+  node_.open(1, 1, {.text = "a", .kinds = released});
+  node_.open(2, 1, {.target = WatchTarget::Prefix, .kinds = waiting});
+  node_.open(3, 1, {.text = "a", .kinds = waiting}, false, true);
+  node_.open(4, 1, {.text = "a", .kinds = released}, true);  // Whatever the flag says.
+  node_.open(5, 1, {.target = WatchTarget::Session, .session = SessionId{5}, .kinds = released});
+  for (std::uint64_t connection = 1; connection <= 5; ++connection) {
+    hear(connection);
+  }
+  acquire("a");
+  acquire("a", 6);
+  node_.turn();
+  for (const std::uint64_t connection : {1, 4, 5}) {
+    EXPECT_TRUE(node_.sink.sent[connection].empty()) << connection << " was sent nothing at all";
+  }
+  const std::uint64_t revision = release("a");
+  node_.turn();
+  EXPECT_EQ(kinds_of(hear(2).blocks), std::vector{Waiting});
+  EXPECT_EQ(kinds_of(hear(3).blocks), std::vector{Waiting});
+  for (const std::uint64_t connection : {1, 4, 5}) {
+    const auto blocks = hear(connection).blocks;
+    EXPECT_EQ(kinds_of(blocks), std::vector{Released}) << connection;
+    ASSERT_EQ(blocks.size(), 1u);
+    EXPECT_EQ(blocks[0].revision.value, revision);
+  }
+}
+
+// From the ring and from history, and progress is told beyond what was left out.
+TEST_F(WatchDeskTest, W2KindsHoldForThePastToo) {
+  churn("a", 2);
+  node_.open(1, 1, {.text = "b"});  // Recording begins.
+  churn("a", 2);
+  acquire("a");
+  const auto released = rpc::watch_kind_bit(WatchEventKind::Released);
+  const ShardId shard{shard_of_name("a")};
+  node_.open(2, 1, {.text = "a", .kinds = released, .from = {{shard, LogIndex{1}}}});
+  node_.settle();
+  const auto all = hear(2).blocks;
+  EXPECT_EQ(kinds_of(all), (std::vector<WatchEventKind>(4, WatchEventKind::Released)));
+  EXPECT_EQ(all.back().revision.value, 8u);
+  rpc::RequestSlot ask;
+  ask.kind = rpc::RequestKind::WatchProgress;
+  ask.request_id = 2;
+  ask.sequence = 1;
+  node_.request(2, ask);
+  EXPECT_EQ(hear(2).progress, (std::vector{ShardRevision{shard, LogIndex{9}}}));
+}
+
 TEST_F(WatchDeskTest, ThePastComesFromTheRingAndBehindItFromHistory) {
   acquire("a");
   release("a");

@@ -229,6 +229,29 @@ TEST(WatchFollow, W1L19AWatchOfANameHearsOfItWhereverItsLockIs) {
   EXPECT_LT(old.told.size(), lock.truth.size()) << "who does not ask to follow hears of its home";
 }
 
+TEST(WatchFollow, W2L19OnlyTheWantedKindsOfANameAreToldWhereverItsLockIs) {
+  MovedLock lock;
+  lock.drive();
+  WatchNode node(lock.logs, {});
+  Listener listener;
+  rpc::WatchQuery query = listener.query();
+  query.kinds = rpc::watch_kind_bit(rpc::WatchEventKind::Released);
+  node.open(1, 1, query, false, true);
+  node.apply_all();
+  node.settle();
+  listener.hear(node, 1);
+  std::vector<WatchBlock> wanted = lock.truth;
+  for (WatchBlock& block : wanted) {
+    std::erase_if(block.events, [](const rpc::WatchEvent& event) {
+      return event.kind != rpc::WatchEventKind::Released;
+    });
+  }
+  std::erase_if(wanted, [](const WatchBlock& block) { return block.events.empty(); });
+  EXPECT_FALSE(wanted.empty());
+  EXPECT_LT(wanted.size(), lock.truth.size());
+  EXPECT_EQ(listener.told, wanted);
+}
+
 // A node that applies four logs in any order, and forgets soon or late.
 class LaggingNode {
  public:

@@ -83,9 +83,21 @@ typedef struct gcoord_client_options {
   // from any thread. Tell the client of moves by gcoord_client_clock_moved. NULL: the system's.
   int64_t (*now_ns)(void* user);
   void* now_user;
+
+  // Retries, and the circuit breaker of each endpoint.
+  int64_t backoff_min_ms;
+  int64_t backoff_max_ms;
+  uint32_t retry_budget;
+  uint32_t breaker_failures;
+  bool fail_fast;
 } gcoord_client_options;
 
+// As the first version of the library knew them, for programs that were compiled with that one;
+// others fill all that they know of.
 GCOORD_API void gcoord_client_options_init(gcoord_client_options* options);
+GCOORD_API void gcoord_client_options_init_as(gcoord_client_options* options, size_t struct_bytes);
+#define gcoord_client_options_init(options) \
+  gcoord_client_options_init_as((options), sizeof(gcoord_client_options))
 
 // Blocks until a node has answered or all have failed.
 GCOORD_API gcoord_status gcoord_client_connect(const gcoord_client_options* options,

@@ -46,6 +46,10 @@ GCOORD_API gcoord_status gcoord_lock_acquire_as_async(gcoord_session* session,
 // Whether the session held it before, and owes one release more now (holds_max).
 GCOORD_API bool gcoord_lock_held_again(const gcoord_lock* lock);
 
+// Until when gcoord_lock_valid stays true if nothing more is heard, by gcoord_client_now_ns; the
+// past, or 0, when it is false.
+GCOORD_API int64_t gcoord_lock_certain_until_ns(const gcoord_lock* lock);
+
 // By token, for a lock that has no handle here. GC6003 when the token is of the past.
 GCOORD_API gcoord_status gcoord_session_release(gcoord_session* session,
                                                 const char* name,

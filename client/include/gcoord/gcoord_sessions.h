@@ -72,6 +72,27 @@ GCOORD_API gcoord_status gcoord_session_attach(gcoord_client* client,
                                                gcoord_session** session,
                                                gcoord_error* error);
 
+// A lease (gcoord/lease.h) that is bound to checks: as gcoord_lease_take and
+// gcoord_lease_take_async, with the session's TTL, events and checks. session_id and on_lost mean
+// nothing here. `user` of the options is that of the lease's events, and the one behind the
+// callback is the callback's.
+GCOORD_API gcoord_status gcoord_lease_take_as(gcoord_client* client,
+                                              const char* name,
+                                              const gcoord_session_options* options,
+                                              int64_t wait_ms,
+                                              gcoord_lease** lease,
+                                              gcoord_error* error);
+GCOORD_API gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
+                                                    const char* name,
+                                                    const gcoord_session_options* options,
+                                                    int64_t wait_ms,
+                                                    gcoord_lease_callback callback,
+                                                    void* user,
+                                                    gcoord_error* error);
+
+// As gcoord_lock_certain_until_ns, of the session.
+GCOORD_API int64_t gcoord_session_certain_until_ns(const gcoord_session* session);
+
 // False while one of its health checks fails.
 GCOORD_API bool gcoord_session_healthy(const gcoord_session* session);
 

@@ -33,6 +33,15 @@ typedef struct gcoord_revision {
   uint64_t revision;
 } gcoord_revision;
 
+typedef struct gcoord_watch gcoord_watch;
+typedef struct gcoord_batch gcoord_batch;
+
+// A batch as it comes, or at last why none comes any more; both live during the callback. On the
+// client's thread for watches. Not called any more when gcoord_watch_close or _free has returned.
+typedef void (*gcoord_watch_callback)(void* user,
+                                      const gcoord_batch* batch,
+                                      const gcoord_error* error);
+
 // To be filled by gcoord_watch_options_init, then changed.
 typedef struct gcoord_watch_options {
   size_t struct_bytes;  // Set by init: what the caller was compiled with.
@@ -44,10 +53,13 @@ typedef struct gcoord_watch_options {
   uint64_t from_revision;       // Of `name`: the first revision wanted; 0: from now on.
   const gcoord_revision* from;  // The same by shard, from_count of them; NULL: none.
   size_t from_count;
+  int64_t progress_interval_ms;    // How often revisions rise where nothing happens; 0: on demand.
+  size_t queue_bytes_max;          // Of batches that nobody has taken; then the node waits.
+  gcoord_watch_callback on_batch;  // Instead of next; NULL: none.
+  void* user;
+  uint32_t
+      kinds;  // Only these, whatever `waiters` says: 1u << GCOORD_EVENT_GRANTED, or'ed; 0: all.
 } gcoord_watch_options;
-
-typedef struct gcoord_watch gcoord_watch;
-typedef struct gcoord_batch gcoord_batch;
 
 typedef struct gcoord_watch_event {
   int32_t kind;
@@ -58,7 +70,11 @@ typedef struct gcoord_watch_event {
   size_t value_bytes;
 } gcoord_watch_event;
 
+// As gcoord_client_options_init and _as.
 GCOORD_API void gcoord_watch_options_init(gcoord_watch_options* options);
+GCOORD_API void gcoord_watch_options_init_as(gcoord_watch_options* options, size_t struct_bytes);
+#define gcoord_watch_options_init(options) \
+  gcoord_watch_options_init_as((options), sizeof(gcoord_watch_options))
 
 // Returns when the watch has begun.
 GCOORD_API gcoord_status gcoord_watch_open(gcoord_client* client,
@@ -68,13 +84,32 @@ GCOORD_API gcoord_status gcoord_watch_open(gcoord_client* client,
 
 // The next batch, to be freed; NULL, with success, when there is none within the time.
 // GCOORD_FOREVER waits until there is one, or the watch ends: GC6201, GC6207, GC4010. One thread at
-// a time.
+// a time. GC6204 of a watch with on_batch.
 GCOORD_API gcoord_status gcoord_watch_next(gcoord_watch* watch,
                                            int64_t timeout_ms,
                                            gcoord_batch** batch,
                                            gcoord_error* error);
 
-// Ends it: next returns GC6207. From any thread.
+// By shard, up to where everything was taken or told to on_batch: another watch goes on from there,
+// plus one. Fills up to `room` places, and returns how many there are.
+GCOORD_API size_t gcoord_watch_revisions(const gcoord_watch* watch,
+                                         gcoord_revision* revisions,
+                                         size_t room);
+
+// Asks a node how far it is. Fills up to `room` places with that, by shard, and says in *count,
+// which may be NULL, how many there are: everything up to there was told, or can be taken without
+// waiting. GC4009 when there is no answer in time, GC4011 in on_batch; what ended the watch.
+GCOORD_API gcoord_status gcoord_watch_progress(gcoord_watch* watch,
+                                               int64_t timeout_ms,
+                                               gcoord_revision* revisions,
+                                               size_t room,
+                                               size_t* count,
+                                               gcoord_error* error);
+
+// After GC6201: the shard and the first of its revisions that can be had; zeros otherwise.
+GCOORD_API gcoord_revision gcoord_watch_first_revision(const gcoord_watch* watch);
+
+// Ends it: next returns GC6207. From any thread, also from on_batch.
 GCOORD_API void gcoord_watch_close(gcoord_watch* watch);
 // When no thread is in next.
 GCOORD_API void gcoord_watch_free(gcoord_watch* watch);

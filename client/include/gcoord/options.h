@@ -30,7 +30,7 @@ struct ClientOptions {
   // an election, so that a failover is not an error.
   std::chrono::milliseconds request_timeout{5000};
 
-  // Back-off between retries: doubles from min to max, with full jitter.
+  // Back-off between retries: doubles from min, which is above 0, to max, with jitter.
   std::chrono::milliseconds backoff_min{5};
   std::chrono::milliseconds backoff_max{500};
 

@@ -73,6 +73,11 @@ struct WatchOptions {
 
   bool waiters = false;  // Also who begins and ends to wait.
 
+  // Only events of these kinds, whatever `waiters` says; none: all. The node leaves the others out,
+  // and where it is of a release that cannot, the library does. What is left out counts in
+  // revisions(), with the next progress, and a batch without any event is not told.
+  std::vector<EventKind> kinds{};
+
   // The first revision wanted, by shard; shards that are not named begin now. What revisions() of
   // an earlier watch said, plus one each, goes on where that ended.
   std::vector<Revision> from{};
@@ -98,9 +103,9 @@ class GCOORD_API Watch {
   Watch(Watch&&) noexcept;
   Watch& operator=(Watch&&) noexcept;
 
-  // The next batch, when there is one. Not of a watch with a callback.
-  // Errors end the watch: GC6201 (first_revision() says from where on there are events), GC6207
-  // after close(), GC4010 when the client was closed, and what is wrong with the options.
+  // The next batch, when there is one. Not of a watch with a callback (GC6204).
+  // Other errors end the watch: GC6201 (first_revision() says from where on there are events),
+  // GC6207 after close(), GC4010 when the client was closed, and what is wrong with the options.
   Result<WatchBatch> next();
 
   // The same, but nothing when there is none in time.
@@ -112,6 +117,14 @@ class GCOORD_API Watch {
   // By shard, up to where everything was taken by next(), or told to the callback. Of a watch of a
   // name only one: where its lock is, or was when it was heard of last.
   std::vector<Revision> revisions() const;
+
+  // Asks the node how far it is, now and not at the interval. The answer is by shard the place up
+  // to which everything is with this client: taken, told to the callback, or to be had from next()
+  // without waiting. It is what that node has applied, which may be a message behind the leader; a
+  // write has been seen when the answer is not below its index (Client::positions). GC4009 when
+  // there was no answer in time, which none comes while the queue is full; GC4011 in a watch's
+  // callback; what ended the watch.
+  Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
 
   // After GC6201: the shard and the first of its revisions that can be had.
   Revision first_revision() const;

@@ -21,17 +21,19 @@ from .lease import Lease
 from .multi_lock import MultiLock
 from .observe import LeaderStream
 from .session import Lock, Session
-from .types import (BatchReading, Candidate, CheckReport, Consistency, Freshness, HealthCheck, Holder, Line,
-                    LockDescription, LockPage, LockReading, LostLock, Office, Position, ReadPage, SessionDescription,
-                    SessionEvent, SessionFilter, SessionsPage, Sharer, UnhealthyAction, Verdict, VerdictReading, Waiter)
+from .types import (BatchReading, BreakerState, Candidate, CheckReport, ClientStatistics, ClusterView, Consistency,
+                    Freshness, HealthCheck, Holder, Line, LockDescription, LockPage, LockReading, LostLock, NodeView,
+                    Office, Position, ReadPage, SessionDescription, SessionEvent, SessionFilter, SessionsPage, Sharer,
+                    UnhealthyAction, Verdict, VerdictReading, Waiter)
 from .watch import Batch, Event, EventKind, Watch
 
 __all__ = [
-    "Batch", "BatchReading", "Candidate", "CheckFailing", "CheckReport", "Client", "Consistency", "Deadlock", "Election",
-    "ElectionVacant", "Event", "EventKind", "Freshness", "GcoordError", "HealthCheck", "HoldBroken", "Holder",
-    "LeaderStream", "Lease", "Line", "Lock", "LockBusy", "LockDescription", "LockPage", "LockReading", "LostLock",
-    "MultiLock", "Office", "Position", "ReadPage", "Session", "SessionDescription", "SessionEvent", "SessionExpired",
-    "SessionFilter", "SessionUnhealthy", "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable",
-    "Verdict", "VerdictReading", "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
+    "Batch", "BatchReading", "BreakerState", "Candidate", "CheckFailing", "CheckReport", "Client", "ClientStatistics",
+    "ClusterView", "Consistency", "Deadlock", "Election", "ElectionVacant", "Event", "EventKind", "Freshness",
+    "GcoordError", "HealthCheck", "HoldBroken", "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy",
+    "LockDescription", "LockPage", "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "ReadPage",
+    "Session", "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionUnhealthy",
+    "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading",
+    "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
 ]
 __version__ = "0.1.0"

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
+from . import _library as lib
 from ._library import call, library
 
 T = TypeVar("T")
@@ -15,7 +16,7 @@ class Handle:
 
     def __init__(self, handle: int, free: str) -> None:
         self._handle: Optional[int] = handle
-        self._free = free
+        self._free = getattr(library(), free)  # Kept: at the interpreter's end modules go before objects.
         self._lock = threading.Lock()
 
     def pointer(self) -> int:
@@ -27,7 +28,7 @@ class Handle:
         with self._lock:
             handle, self._handle = self._handle, None
         if handle is not None:
-            getattr(library(), self._free)(handle)
+            self._free(handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
@@ -51,6 +52,9 @@ class Held:
 
     def _give_back(self) -> None:
         call(self._give_back_function, self._handle.pointer())
+
+    def _give_back_async(self) -> "Future[None]":
+        return lib.start_done(self._give_back_function + "_async", self, self._handle.pointer())
 
     def __enter__(self: T) -> T:
         return self

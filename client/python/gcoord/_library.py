@@ -6,6 +6,7 @@ releases Python's lock while a function runs, and takes it for callbacks.
 
 import ctypes
 import itertools
+import math
 import os
 from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -26,11 +27,29 @@ class Error(ctypes.Structure):
         return make_error(self.status, self.number, self.message.decode("utf-8", "replace"))
 
 
+_RANGES = {c_int32: (-(1 << 31), 1 << 31), c_int64: (-(1 << 63), 1 << 63), c_uint32: (0, 1 << 32), c_uint64: (0, 1 << 64)}
+
+
+def check_fits(kind: Any, value: Any) -> None:
+    """ctypes would cut it, and ask for another shard, index or token than was meant."""
+    low, beyond = _RANGES.get(kind, (0, 0))
+    if beyond and not (isinstance(value, int) and low <= value < beyond):
+        raise make_error(3, 1001, f"{value!r} does not fit {8 * ctypes.sizeof(kind)} bits. Use a whole number that does")
+
+
+class Fields(ctypes.Structure):
+    """A structure that the caller's numbers go into; ctypes calls this for those of its constructor too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check_fits(next((kind for field, kind in self._fields_ if field == name), None), value)
+        super().__setattr__(name, value)
+
+
 ClockCallback = ctypes.CFUNCTYPE(c_int64, c_void_p)
 CheckCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32, POINTER(Error))
 EventCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int32)
 HandleCallback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Error))
-CampaignCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
+DoneCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
 
 
 class CandidateFields(ctypes.Structure):
@@ -38,25 +57,27 @@ class CandidateFields(ctypes.Structure):
                 ("value_bytes", c_size_t)]
 
 
+class HolderFields(ctypes.Structure):
+    _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("ttl_left_ms", c_int64), ("waiter_count", c_uint32)]
+
+
+HolderCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(HolderFields), POINTER(Error))
 CandidateCallback = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CandidateFields))
 
 
-class CampaignFields(ctypes.Structure):
+class CampaignFields(Fields):
     _fields_ = [("wait_ms", c_int64), ("value", c_char_p), ("value_bytes", c_size_t), ("priority", c_uint32),
                 ("hysteresis_ms", c_int64), ("review_ms", c_int64)]
 
 
-class ClientOptions(ctypes.Structure):
+class ClientOptions(Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("endpoints", c_char_p), ("connect_timeout_ms", c_int64),
         ("request_timeout_ms", c_int64), ("drift_divisor", c_uint32), ("drift_margin_ms", c_int64),
         ("cluster_id", c_uint64), ("client_name", c_char_p), ("wait_for_cluster", c_bool),
-        ("now_ns", ClockCallback), ("now_user", c_void_p),
+        ("now_ns", ClockCallback), ("now_user", c_void_p), ("backoff_min_ms", c_int64), ("backoff_max_ms", c_int64),
+        ("retry_budget", c_uint32), ("breaker_failures", c_uint32), ("fail_fast", c_bool),
     ]
-
-
-class HolderFields(ctypes.Structure):
-    _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("ttl_left_ms", c_int64), ("waiter_count", c_uint32)]
 
 
 _HANDLE = c_void_p
@@ -66,7 +87,7 @@ _ERROR = POINTER(Error)
 # Name -> (result, arguments). A status is an int32.
 _FUNCTIONS = {
     "gcoord_abi_version": (c_uint32, []),
-    "gcoord_client_options_init": (None, [POINTER(ClientOptions)]),
+    "gcoord_client_options_init_as": (None, [POINTER(ClientOptions), c_size_t]),
     "gcoord_client_connect": (c_int32, [POINTER(ClientOptions), _HANDLE_OUT, _ERROR]),
     "gcoord_client_free": (c_int32, [_HANDLE]),
     "gcoord_client_clock_moved": (None, [_HANDLE]),
@@ -95,8 +116,22 @@ _FUNCTIONS = {
     "gcoord_lock_epoch": (c_uint64, [_HANDLE]),
     "gcoord_lock_already_held": (c_bool, [_HANDLE]),
     "gcoord_lock_valid": (c_bool, [_HANDLE]),
-    "gcoord_lease_take_async": (
-        c_int32, [_HANDLE, c_char_p, c_int64, c_int64, EventCallback, c_void_p, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_certain_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_session_certain_until_ns": (c_int64, [_HANDLE]),
+    "gcoord_leader_async": (c_int32, [_HANDLE, c_char_p, HolderCallback, c_void_p, _ERROR]),
+    "gcoord_describe_async": (c_int32, [_HANDLE, c_char_p, c_bool, HandleCallback, c_void_p, _ERROR]),
+    "gcoord_lock_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_multi_lock_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_release_async": (c_int32, [_HANDLE, c_char_p, c_uint64, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_renew_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_close_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_proclaim_async": (
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_lease_renew_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_lease_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_proclaim_async": (c_int32, [_HANDLE, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_resign_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_election_transfer_async": (c_int32, [_HANDLE, c_uint64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_lease_free": (None, [_HANDLE]),
     "gcoord_lease_release": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_lease_detach": (None, [_HANDLE]),
@@ -110,9 +145,9 @@ _FUNCTIONS = {
     "gcoord_election_make": (c_int32, [_HANDLE, c_char_p, _HANDLE_OUT, _ERROR]),
     "gcoord_election_free": (None, [_HANDLE]),
     "gcoord_election_resign": (c_int32, [_HANDLE, _ERROR]),
-    "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, CampaignCallback, c_void_p, _ERROR]),
+    "gcoord_election_campaign_async": (c_int32, [_HANDLE, c_int64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_election_stand_async": (
-        c_int32, [_HANDLE, POINTER(CampaignFields), CampaignCallback, c_void_p, _ERROR]),
+        c_int32, [_HANDLE, POINTER(CampaignFields), DoneCallback, c_void_p, _ERROR]),
     "gcoord_election_proclaim": (c_int32, [_HANDLE, c_char_p, c_size_t, _ERROR]),
     "gcoord_election_transfer": (c_int32, [_HANDLE, c_uint64, _ERROR]),
     "gcoord_election_detach": (None, [_HANDLE]),
@@ -152,29 +187,56 @@ def call(name: str, *arguments: Any) -> None:
     """Calls a function that returns a status and takes an Error last; raises what it says."""
     error, function = Error(), getattr(library(), name)
     for kind, value in zip(function.argtypes, arguments):
-        # ctypes would cut it, and ask for another shard, index or token than was meant.
-        if kind in (c_uint32, c_uint64) and not 0 <= value < 1 << 8 * ctypes.sizeof(kind):
-            raise make_error(3, 1001, f"{value} does not fit {8 * ctypes.sizeof(kind)} bits. Use a number that does")
+        check_fits(kind, value)
     if function(*arguments, byref(error)) != 0:
         raise error.exception()
 
 
-def text(value: str) -> bytes:
+def refusal(number: int, message: str) -> GcoordError:
+    """As the library says it of an argument; for what cannot be passed on to it."""
+    return make_error(3, number, message)
+
+
+def text(value: str, what: str = "name") -> bytes:
     """As the library takes it. A NUL would end it early, so it is refused as the library refuses what is like it."""
+    if not isinstance(value, str):
+        raise refusal(1001, f"{type(value).__name__} where text belongs. Use a str")
     if "\0" in value:
-        raise make_error(3, 1114, "the name contains a control character. Use printable characters")
-    return value.encode("utf-8", "surrogateescape")
+        raise refusal(1114, f"the {what} contains a control character. Use printable characters")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise refusal(1103, f"the {what} is not valid UTF-8. Use text that UTF-8 has") from None
+
+
+def octets(value: bytes) -> bytes:
+    """What others read of a lock or a leader."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise refusal(1001, f"{type(value).__name__} where bytes belong. Use bytes, or str.encode()")
+    return bytes(value)
+
+
+_FAR_MS = 9 * 10**12  # Some 285 years: beyond every bound that the library knows, and it reckons in nanoseconds.
 
 
 def milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
+    """What is too long, however long, is passed on as something that the library refuses as such."""
+    try:
+        if math.isnan(seconds):
+            raise refusal(1001, "nan where a time belongs. Use seconds")
+    except TypeError:
+        raise refusal(1001, f"{type(seconds).__name__} where a time belongs. Use seconds") from None
+    except OverflowError:  # An int that no float can hold.
+        return _FAR_MS if seconds > 0 else -_FAR_MS
+    return round(max(-_FAR_MS, min(_FAR_MS, seconds * 1000)))
 
 
 def wait_of(seconds: Optional[float]) -> int:
     """None: for ever. What is negative is passed on as something that the library refuses."""
     if seconds is None:
         return FOREVER
-    return milliseconds(seconds) if seconds >= 0 else FOREVER - 1
+    whole = milliseconds(seconds)
+    return whole if seconds >= 0 else FOREVER - 1
 
 
 # ---- callbacks -------------------------------------------------------------------------------------------------------
@@ -190,8 +252,8 @@ def expect(callback: Callable[..., None]) -> int:
     return number
 
 
-def forget(number: int) -> None:
-    _waiting.pop(number, None)
+def forget(number: int, waiting: Dict[int, Callable[..., None]] = _waiting) -> None:
+    waiting.pop(number, None)
 
 
 def _once(number: int, *outcome: Any) -> None:
@@ -212,8 +274,13 @@ def on_handle(number, handle, error):
     _once(number, handle, _reason(error))
 
 
-@CampaignCallback
-def on_campaigned(number, error):
+@HolderCallback
+def on_holder(number, holder, error):
+    _once(number, holder, _reason(error))
+
+
+@DoneCallback
+def on_done(number, error):
     _once(number, _reason(error))
 
 
@@ -224,8 +291,16 @@ def on_event(number, event):
         callback(event)
 
 
+def start_done(name: str, keep: Any, *arguments: Any) -> "Future[None]":
+    """The same of a function that brings nothing; `keep` is kept until then."""
+    future: "Future[None]" = Future()
+    start(name, future, lambda _=keep: None, arguments, on_done)
+    return future
+
+
 def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any) -> None:
-    """Calls an async function; the future gets finish(what the callback brought), or the error."""
+    """Calls an async function; the future gets finish(what the callback brought), or the error. finish is kept until then,
+    and with it what it needs: the callback may come when nobody else has the object that was asked."""
 
     def done(*outcome: Any) -> None:
         *brought, error = outcome

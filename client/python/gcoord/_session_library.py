@@ -8,7 +8,7 @@ from . import _library as lib
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
 
 
-class _Check(ctypes.Structure):
+class _Check(lib.Fields):
     _fields_ = [("what", c_char_p), ("interval_ms", c_int64), ("timeout_ms", c_int64), ("failures", c_uint32)]
 
 
@@ -21,7 +21,7 @@ LostCallback = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64)
 ReportCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(_Report))
 
 
-class Options(ctypes.Structure):
+class Options(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("ttl_ms", c_int64), ("session_id", c_uint64), ("on_event", lib.EventCallback),
         ("on_lost", LostCallback), ("on_report", ReportCallback), ("user", c_void_p), ("checks", POINTER(_Check)),
@@ -34,7 +34,7 @@ class Facts(ctypes.Structure):
                 ("remaining_ms", c_int64), ("shard_count", c_uint32), ("lock_count", c_uint32)]
 
 
-class ListOptions(ctypes.Structure):
+class ListOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("filter", c_int32), ("remaining_below_ms", c_int64), ("limit", c_uint32),
                 ("count_only", c_bool), ("cursor", c_char_p)]
 
@@ -48,6 +48,8 @@ lib._FUNCTIONS.update({
     "gcoord_session_open_as": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_grant": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_attach": (c_int32, [_HANDLE, POINTER(Options), c_bool, c_uint64, POINTER(c_void_p), _ERROR]),
+    "gcoord_lease_take_as_async": (
+        c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_healthy": (c_bool, [_HANDLE]),
     "gcoord_session_release": (c_int32, [_HANDLE, c_char_p, c_uint64, _ERROR]),
     "gcoord_session_proclaim": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, _ERROR]),
@@ -113,5 +115,5 @@ def options_of(ttl: float, session_id: int, number: int, listeners: Listeners, c
 
 def _check(check: HealthCheck) -> _Check:
     """Zeros stand for defaults in C, but were given here: they are passed on as what is refused."""
-    return _Check(check.what.encode("utf-8", "surrogateescape"), lib.milliseconds(check.interval) or -1,
+    return _Check(lib.text(check.what, "health check"), lib.milliseconds(check.interval) or -1,
                   lib.milliseconds(check.timeout) or -1, check.failures if check.failures > 0 else 2**32 - 1)

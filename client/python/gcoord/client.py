@@ -3,7 +3,7 @@
 import atexit
 import weakref
 from concurrent.futures import Future
-from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, string_at
+from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, sizeof, string_at
 from types import TracebackType
 from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
@@ -11,12 +11,17 @@ from . import _library as lib
 from ._handle import Handle, wait_for
 from .lease import Lease, take_async
 from .looks import Looks
+from .nodes import Nodes
 from .observe import LeaderStream
 from ._session_library import Listeners
 from .session import EventCallback, LostCallback, ReportCallback, Session
 from .sessions import Sessions
-from .types import Candidate, HealthCheck, Holder, Line, SessionEvent, UnhealthyAction, Verdict
-from .watch import Watch
+from .types import Candidate, HealthCheck, Holder, Line, UnhealthyAction, Verdict
+from .watch import BatchCallback, EndCallback, EventKind, Wanted, Watch
+
+def _holder(found: lib.HolderFields) -> Holder:
+    return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
 
@@ -28,26 +33,33 @@ def _close_all() -> None:
         client.close()
 
 
-class Client(Looks, Sessions):
+class Client(Looks, Nodes, Sessions):
     """Connections to all nodes. Leaving its `with` block closes it, and the sessions that are open."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], *, connect_timeout: float = 3.0,
                  request_timeout: float = 5.0, drift_divisor: int = 100, drift_margin: float = 0.010,
                  cluster_id: int = 0, client_name: str = "gcoord-python", wait_for_cluster: bool = False,
+                 backoff_min: float = 0.005, backoff_max: float = 0.5, retry_budget: int = 10_000,
+                 breaker_failures: int = 10, fail_fast: bool = False,
                  clock: Optional[Callable[[], int]] = None) -> None:
         """endpoints: "host:port" of client ports, comma-separated or as a sequence. clock: for tests, nanoseconds that
-        never go back; tell the client of moves by clock_moved()."""
+        never go back; tell the client of moves by clock_moved(). The others are those of ClientOptions
+        (gcoord/options.h); times are seconds."""
         options = lib.ClientOptions()
-        lib.library().gcoord_client_options_init(byref(options))
+        lib.library().gcoord_client_options_init_as(byref(options), sizeof(options))
         joined = endpoints if isinstance(endpoints, str) else ",".join(endpoints)
-        options.endpoints = joined.encode()
+        options.endpoints = lib.text(joined, "list of endpoints")
         options.connect_timeout_ms = lib.milliseconds(connect_timeout)
         options.request_timeout_ms = lib.milliseconds(request_timeout)
         options.drift_divisor = drift_divisor
         options.drift_margin_ms = lib.milliseconds(drift_margin)
         options.cluster_id = cluster_id
-        options.client_name = client_name.encode()
+        options.client_name = lib.text(client_name, "client's name")
         options.wait_for_cluster = wait_for_cluster
+        options.backoff_min_ms = lib.milliseconds(backoff_min)
+        options.backoff_max_ms = lib.milliseconds(backoff_max)
+        options.retry_budget, options.breaker_failures = retry_budget, breaker_failures
+        options.fail_fast = fail_fast
         # Kept for as long as the library may call it.
         self._clock = lib.ClockCallback(lambda _: clock()) if clock else lib.ClockCallback()
         options.now_ns = self._clock
@@ -85,14 +97,20 @@ class Client(Looks, Sessions):
                        Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
-                   on_event: Optional[EventCallback] = None) -> Lease:
-        """A name in a session of its own; wait is as in Session.acquire."""
-        return wait_for(self.take_lease_async(name, ttl, wait, on_event), lambda late: late._handle.free())
+                   on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
+                   on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                   on_report: Optional[ReportCallback] = None) -> Lease:
+        """A name in a session of its own; wait is as in Session.acquire, and checks as in open_session."""
+        taking = self.take_lease_async(name, ttl, wait, on_event, checks=checks, on_unhealthy=on_unhealthy,
+                                       on_report=on_report)
+        return wait_for(taking, lambda late: late._handle.free())
 
     def take_lease_async(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
-                         on_event: Optional[EventCallback] = None) -> "Future[Lease]":
-        told = (lambda event: on_event(SessionEvent(event))) if on_event else None
-        return take_async(self, (self._handle.pointer(), lib.text(name), lib.milliseconds(ttl), lib.wait_of(wait)), told)
+                         on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
+                         on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                         on_report: Optional[ReportCallback] = None) -> "Future[Lease]":
+        return take_async(self, self._handle.pointer(), lib.text(name), ttl, wait,
+                          Listeners(on_event, None, on_report), checks, on_unhealthy)
 
     def check(self, name: str, token: int) -> Verdict:
         """Whether the lock is held under this token, linearizably."""
@@ -131,6 +149,12 @@ class Client(Looks, Sessions):
         """Who leads in an election; ElectionVacant when nobody does."""
         return self._holder("gcoord_leader", name)
 
+    def leader_async(self, name: str) -> "Future[Holder]":
+        future: "Future[Holder]" = Future()
+        lib.start("gcoord_leader_async", future, lambda found, _=self: _holder(found.contents),
+                  (self._handle.pointer(), lib.text(name)), lib.on_holder)
+        return future
+
     def candidates(self, name: str) -> Line:
         """Who leads in an election, and who stands in line."""
         epochs: List[int] = []
@@ -153,17 +177,25 @@ class Client(Looks, Sessions):
     def _holder(self, function: str, name: str) -> Holder:
         found = lib.HolderFields()
         lib.call(function, self._handle.pointer(), lib.text(name), byref(found))
-        return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+        return _holder(found)
 
     def observe(self, name: str) -> LeaderStream:
         """Who leads in an election from now on, the present leader first."""
         return LeaderStream(self, self._pointer(), name)
 
     def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
-              waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None) -> Watch:
+              waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None,
+              kinds: Iterable[EventKind] = (), progress_interval: float = 10.0, queue_bytes_max: int = 8 << 20,
+              on_batch: Optional[BatchCallback] = None, on_end: Optional[EndCallback] = None) -> Watch:
         """One of a name, a prefix and a session. From now on, or from a revision: of the name from_revision, else by
-        shard as start says. Returns when the watch has begun."""
-        return Watch(self, self._handle.pointer(), name, prefix, session_id, waiters, from_revision, start or {})
+        shard as start says. Returns when the watch has begun.
+
+        kinds: only events of these, whatever waiters says; none: all. progress_interval: how often revisions() rises where nothing happens (0: on demand). queue_bytes_max: of batches
+        that nobody has taken; beyond it the node waits. With on_batch there is no next(): it is told each batch, and
+        on_end why none comes any more, on the client's thread for watches.
+        """
+        return Watch(self, self._handle.pointer(), Wanted(name, prefix, session_id, waiters, from_revision, start or {},
+                                                          progress_interval, queue_bytes_max, kinds), on_batch, on_end)
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""

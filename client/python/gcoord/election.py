@@ -61,16 +61,25 @@ class Election(Held):
     def campaign_async(self, wait: Optional[float] = None, value: bytes = b"", priority: int = 0,
                        hysteresis: Optional[float] = None, review: float = 0) -> "Future[None]":
         future: "Future[None]" = Future()
-        fields = lib.CampaignFields(lib.wait_of(wait), value, len(value), priority, lib.wait_of(hysteresis),
+        said = lib.octets(value)
+        fields = lib.CampaignFields(lib.wait_of(wait), said, len(said), priority, lib.wait_of(hysteresis),
                                     lib.milliseconds(review))
         # The callback holds the candidacy for as long as it is under way.
         lib.start("gcoord_election_stand_async", future, lambda _=self: None, (self._handle.pointer(), byref(fields)),
-                  lib.on_campaigned)
+                  lib.on_done)
         return future
 
     def proclaim(self, value: bytes) -> None:
         """Changes what others read of the leader, within its term; GC6110 when it does not lead."""
-        lib.call("gcoord_election_proclaim", self._handle.pointer(), value, len(value))
+        said = lib.octets(value)
+        lib.call("gcoord_election_proclaim", self._handle.pointer(), said, len(said))
+
+    def proclaim_async(self, value: bytes) -> "Future[None]":
+        said = lib.octets(value)
+        return lib.start_done("gcoord_election_proclaim_async", self, self._handle.pointer(), said, len(said))
+
+    def transfer_async(self, session_id: int) -> "Future[None]":
+        return lib.start_done("gcoord_election_transfer_async", self, self._handle.pointer(), session_id)
 
     def transfer(self, session_id: int) -> None:
         """Hands over to one of the line; GC6111 when no such candidate waits: then it leads on."""
@@ -79,3 +88,6 @@ class Election(Held):
     def resign(self) -> None:
         """Hands over to the next in line; does nothing when it leads no more."""
         self._give_back()
+
+    def resign_async(self) -> "Future[None]":
+        return self._give_back_async()

@@ -1,9 +1,13 @@
 """Leases: one name in a session of its own."""
 
 from concurrent.futures import Future
+from ctypes import byref
+from typing import Optional, Sequence
 
 from . import _library as lib
 from ._handle import Held
+from ._session_library import Listeners, options_of
+from .types import HealthCheck, UnhealthyAction
 
 
 class Lease(Held):
@@ -47,8 +51,14 @@ class Lease(Held):
     def renew(self) -> None:
         lib.call("gcoord_lease_renew", self._handle.pointer())
 
+    def renew_async(self) -> "Future[None]":
+        return lib.start_done("gcoord_lease_renew_async", self, self._handle.pointer())
+
     def release(self) -> None:
         self._give_back()
+
+    def release_async(self) -> "Future[None]":
+        return self._give_back_async()
 
     def __del__(self) -> None:
         if hasattr(self, "_handle"):
@@ -56,15 +66,15 @@ class Lease(Held):
             lib.forget(self._event)
 
 
-def take_async(client: object, arguments: tuple, on_event: object) -> "Future[Lease]":
-    """arguments: those of gcoord_lease_take_async up to wait_ms. on_event: takes the number of an event, or None."""
-    event = lib.expect(on_event) if callable(on_event) else 0
-    callback = lib.on_event if event else lib.EventCallback()
+def take_async(client: object, pointer: int, name: bytes, ttl: float, wait: Optional[float], listeners: Listeners,
+               checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> "Future[Lease]":
+    event = lib.expect(listeners)
     future: "Future[Lease]" = Future()
     future.add_done_callback(lambda done: lib.forget(event) if done.exception() else None)
     try:
-        lib.start("gcoord_lease_take_async", future, lambda handle: Lease(client, handle, event),
-                  (*arguments, callback, event), lib.on_handle)
+        options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
+        lib.start("gcoord_lease_take_as_async", future, lambda handle: Lease(client, handle, event),
+                  (pointer, name, byref(options), lib.wait_of(wait)), lib.on_handle)
     except BaseException:
         lib.forget(event)
         raise

@@ -1,6 +1,7 @@
 """Looks at locks: descriptions, lists, and reads that say how fresh their answer must be."""
 
 import ctypes
+from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Iterable, List, Optional, Sequence, Tuple
 
@@ -25,16 +26,16 @@ class _Sharer(ctypes.Structure):
     _fields_ = [("session_id", c_uint64), ("token", c_uint64), ("acquired_index", c_uint64), ("permits", c_uint32)]
 
 
-class _ListOptions(ctypes.Structure):
+class _ListOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("prefix", c_char_p), ("cursor", c_char_p), ("limit", c_uint32),
                 ("waiters", c_bool), ("quorum", c_bool)]
 
 
-class _Position(ctypes.Structure):
+class _Position(lib.Fields):
     _fields_ = [("shard", c_uint32), ("index", c_uint64)]
 
 
-class _ReadOptions(ctypes.Structure):
+class _ReadOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("consistency", c_int32), ("max_staleness_ms", c_int64),
                 ("after", POINTER(_Position)), ("after_count", c_size_t), ("node_id", c_uint32)]
 
@@ -141,6 +142,12 @@ class Looks:
         described = _taken(found.value)
         assert described is not None
         return described
+
+    def get_async(self, name: str, waiters: bool = False) -> "Future[LockDescription]":
+        future: "Future[LockDescription]" = Future()
+        lib.start("gcoord_describe_async", future, lambda handle, _=self: _taken(handle),
+                  (self._pointer(), lib.text(name), waiters), lib.on_handle)
+        return future
 
     def list(self, prefix: str = "", cursor: str = "", limit: int = 100, *, waiters: bool = False,
              quorum: bool = False) -> LockPage:

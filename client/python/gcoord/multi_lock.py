@@ -1,6 +1,7 @@
 """Several locks of one session, all or none; and the options that every acquire takes."""
 
 import ctypes
+from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Dict, Optional
 
@@ -8,7 +9,7 @@ from . import _library as lib
 from ._handle import Held
 
 
-class AcquireFields(ctypes.Structure):
+class AcquireFields(lib.Fields):
     _fields_ = [
         ("struct_bytes", c_size_t), ("wait_ms", c_int64), ("note", c_char_p), ("note_bytes", c_size_t),
         ("holds_max", c_uint32), ("shared", c_bool), ("permits", c_uint32), ("permits_max", c_uint32),
@@ -44,7 +45,8 @@ def acquire_fields(wait: Optional[float], *, note: bytes = b"", holds_max: int =
     fields = AcquireFields()
     lib.library().gcoord_acquire_options_init(byref(fields))
     fields.wait_ms = lib.wait_of(wait)
-    fields.note, fields.note_bytes = note, len(note)
+    said = lib.octets(note)
+    fields.note, fields.note_bytes = said, len(said)
     fields.holds_max, fields.shared, fields.permits, fields.permits_max = holds_max, shared, permits, permits_max
     fields.detect_deadlock, fields.downgrade, fields.priority = detect_deadlock, downgrade, priority
     fields.delay_ms = lib.milliseconds(delay)
@@ -82,3 +84,6 @@ class MultiLock(Held):
     def release(self) -> None:
         """Gives all of them back; raises the first failure, when all have been given back."""
         self._give_back()
+
+    def release_async(self) -> "Future[None]":
+        return self._give_back_async()

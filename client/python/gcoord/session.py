@@ -55,8 +55,17 @@ class Lock(Held):
         """False once released, or when the session's lease has run out by the local clock."""
         return lib.library().gcoord_lock_valid(self._handle.pointer())
 
+    @property
+    def certain_until_ns(self) -> int:
+        """Until when it stays valid if nothing more is heard: a moment of Client.now_ns(), of the past when it is not."""
+        return lib.library().gcoord_lock_certain_until_ns(self._handle.pointer())
+
     def release(self) -> None:
         self._give_back()
+
+    def release_async(self) -> "Future[None]":
+        """The object does not hold the lock any more from the call on."""
+        return self._give_back_async()
 
 
 class Session(Held):
@@ -94,6 +103,11 @@ class Session(Held):
     def remaining(self) -> float:
         """How long it is certain to live by the local clock; 0 when it is lost."""
         return lib.library().gcoord_session_remaining_ms(self._handle.pointer()) / 1000
+
+    @property
+    def certain_until_ns(self) -> int:
+        """Until when it is certain to live if nothing more is heard: a moment of Client.now_ns()."""
+        return lib.library().gcoord_session_certain_until_ns(self._handle.pointer())
 
     @property
     def alive(self) -> bool:
@@ -138,9 +152,18 @@ class Session(Held):
         """By token, for a lock that has no object here."""
         lib.call("gcoord_session_release", self._handle.pointer(), lib.text(name), token)
 
+    def release_async(self, name: str, token: int) -> "Future[None]":
+        return lib.start_done("gcoord_session_release_async", self, self._handle.pointer(), lib.text(name), token)
+
+    def proclaim_async(self, name: str, epoch: int, value: bytes) -> "Future[None]":
+        said = lib.octets(value)
+        return lib.start_done("gcoord_session_proclaim_async", self, self._handle.pointer(), lib.text(name), epoch, said,
+                              len(said))
+
     def proclaim(self, name: str, epoch: int, value: bytes) -> None:
         """What the leader of an election may do by its epoch, where there is no Election for it."""
-        lib.call("gcoord_session_proclaim", self._handle.pointer(), lib.text(name), epoch, value, len(value))
+        said = lib.octets(value)
+        lib.call("gcoord_session_proclaim", self._handle.pointer(), lib.text(name), epoch, said, len(said))
 
     def transfer(self, name: str, epoch: int, session_id: int) -> None:
         lib.call("gcoord_session_transfer", self._handle.pointer(), lib.text(name), epoch, session_id)
@@ -153,9 +176,15 @@ class Session(Held):
         """Keeps it alive now; returns when a majority of the nodes has acknowledged that."""
         lib.call("gcoord_session_renew", self._handle.pointer())
 
+    def renew_async(self) -> "Future[None]":
+        return lib.start_done("gcoord_session_renew_async", self, self._handle.pointer())
+
     def close(self) -> None:
         """Ends it; its locks go to their next waiters."""
         self._give_back()
+
+    def close_async(self) -> "Future[None]":
+        return self._give_back_async()
 
     def __del__(self) -> None:
         if hasattr(self, "_handle"):

@@ -242,3 +242,44 @@ class Office:
     session_id: int
     epoch: int
     value: bytes
+
+
+# ---- the cluster as a client sees it ---------------------------------------------------------------------------------
+
+
+class BreakerState(enum.IntEnum):
+    """Whether requests go to an endpoint. OPEN: they go to others, or wait; HALF_OPEN: one try is on its way there."""
+
+    CLOSED = 0
+    OPEN = 1
+    HALF_OPEN = 2
+
+
+@dataclass(frozen=True)
+class NodeView:
+    node_id: int  # 0: not known; it never answered.
+    address: str
+    connected: bool
+    breaker: BreakerState
+    last_error: str  # Why it is not connected, or its breaker not closed; empty: it is.
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    cluster_id: int
+    shard_count: int
+    tick: float
+    election_timeout: float
+    ttl_min: float  # What a session may ask for.
+    ttl_max: float
+    nodes: "list[NodeView]"
+
+
+@dataclass(frozen=True)
+class ClientStatistics:
+    requests: int  # Sent, retries included.
+    frames: int  # In which they were sent.
+    retries: int  # Sent again after a back-off.
+    redirects: int  # Sent again to the leader that a node named.
+    moves: int  # Sent again to the shard where a lock was moved to.
+    reconnects: int  # Connections lost after they were up.

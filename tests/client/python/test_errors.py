@@ -5,7 +5,7 @@ import unittest
 import gcoord
 from gcoord import Verdict
 
-from cluster import ClusterTest
+from cluster import ENDPOINTS, ClusterTest
 
 
 class BadInput(ClusterTest):
@@ -57,6 +57,75 @@ class BadArguments(ClusterTest):
     def test_tokens(self):
         self.assert_number(1107, self.client.check, self.name, 0)
         self.assertEqual(self.client.check(self.name, 2**64 - 1), Verdict.FREE)
+
+    def test_times_that_are_no_times(self):
+        session = self.session()
+        with session.acquire(self.name) as held:
+            for number, function, options in (
+                    (1105, self.client.open_session, {"ttl": float("inf")}),
+                    (1105, self.client.open_session, {"ttl": 1e300}),
+                    (1105, self.client.open_session, {"ttl": 10**400}),
+                    (1104, self.client.open_session, {"ttl": float("-inf")}),
+                    (1001, self.client.open_session, {"ttl": float("nan")}),
+                    (1001, self.client.open_session, {"ttl": "ten"}),
+                    (1105, self.client.grant_session, {"ttl": float("inf")}),
+                    (1001, self.client.grant_session, {"ttl": float("nan")}),
+                    (1105, self.client.take_lease, {"name": self.name, "ttl": float("inf")}),
+                    (1001, self.client.take_lease, {"name": self.name, "ttl": float("nan")}),
+                    (1106, session.acquire, {"name": self.name, "wait": float("inf")}),
+                    (1001, session.acquire, {"name": self.name, "wait": float("nan")}),
+                    (1001, session.acquire, {"name": self.name, "wait": float("-inf")}),
+                    (1001, session.acquire, {"name": self.name, "wait": "long"}),
+                    (6032, session.acquire, {"name": self.name + "/2", "delay": float("inf")}),
+                    (1001, session.acquire, {"name": self.name, "delay": float("nan")}),
+                    (1001, gcoord.Client, {"endpoints": ENDPOINTS, "request_timeout": float("inf")}),
+                    (1001, gcoord.Client, {"endpoints": ENDPOINTS, "connect_timeout": float("nan")})):
+                with self.subTest(function=function.__name__, **options):
+                    self.assert_number(number, function, **options)
+            self.assertEqual(self.client.check(self.name, held.fence), Verdict.VALID)
+            self.assertEqual(self.client.get(self.name).waiter_count, 0)
+
+    def test_text_and_bytes_that_are_none(self):
+        session = self.session()
+        for name, number in (("\ud800", 1103), ("a\udfff\ud800", 1103), (b"bytes", 1001), (None, 1001), (7, 1001)):
+            with self.subTest(name=name):
+                for function in (session.acquire, session.acquire_async, session.election, self.client.leader,
+                                 self.client.get, self.client.get_async, self.client.take_lease, self.client.observe):
+                    self.assert_number(number, function, name)
+                self.assert_number(number, self.client.check, name, 7)
+                self.assert_number(number, self.client.break_lock, self.name, name, "it hangs")
+        self.assert_number(1103, self.client.watch, "\ud800")
+        self.assert_number(1103, gcoord.Client, "\ud800")
+        self.assert_number(1114, gcoord.Client, ENDPOINTS + "\0")
+        self.assert_number(1103, self.client.open_session, checks=[gcoord.HealthCheck("command:\ud800")])
+        election = session.election(self.name)
+        election.campaign(value=b"mine")
+        for wrong in ("str", None, 7, [1]):
+            with self.subTest(value=wrong):
+                self.assert_number(1001, election.proclaim, wrong)
+                self.assert_number(1001, election.proclaim_async, wrong)
+                self.assert_number(1001, session.proclaim, self.name, election.epoch, wrong)
+                self.assert_number(1001, session.election(self.name + "/2").campaign, value=wrong)
+                self.assert_number(1001, session.acquire, self.name + "/3", note=wrong)
+        self.assertEqual(self.client.candidates(self.name).leader.value, b"mine")
+        self.assertEqual(self.client.leader(self.name).epoch, election.epoch)
+        self.assert_number(6016, self.client.get, self.name + "/3")
+
+    def test_numbers_that_do_not_fit_are_not_cut(self):
+        session = self.session()
+        for options in ({"priority": -1}, {"priority": 2**32}, {"permits": 2**32 + 1}, {"holds_max": -1}, {"priority": 1.5}):
+            with self.subTest(**options):
+                self.assert_number(1001, session.acquire, self.name, **options)
+        self.assert_number(1001, session.election(self.name).campaign, priority=2**32)
+        self.assert_number(1001, self.client.list, limit=-1)
+        self.assert_number(1001, self.client.list, limit=2**32 + 1)
+        self.assert_number(1001, self.client.watch, self.name, from_revision=-1)
+        self.assert_number(1001, self.client.watch, prefix="", start={0: 2**64})
+        self.assert_number(1001, self.client.watch, self.name, queue_bytes_max=-1)
+        self.assert_number(1001, self.client.grant_session, session_id=2**64)
+        self.assert_number(1001, gcoord.Client, ENDPOINTS, cluster_id=-1)
+        self.assert_number(1001, gcoord.Client, ENDPOINTS, retry_budget=2**32)
+        self.assert_number(6016, self.client.get, self.name)
 
     def test_clusters_that_are_not_there(self):
         self.assert_number(1002, gcoord.Client, "")

@@ -1,0 +1,65 @@
+// What a client knows of its cluster, and of itself, for C; with the rules of gcoord/gcoord.h.
+// docs/client.md has the circuit breaker's states.
+#pragma once
+
+#include "gcoord/gcoord.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Whether requests go to an endpoint. Never renumber.
+// OPEN: they go to others, or wait. HALF_OPEN: one try is on its way there.
+enum { GCOORD_BREAKER_CLOSED = 0, GCOORD_BREAKER_OPEN = 1, GCOORD_BREAKER_HALF_OPEN = 2 };
+
+// A cluster as it was seen at one moment; asks no node.
+typedef struct gcoord_cluster_view gcoord_cluster_view;
+
+typedef struct gcoord_cluster_facts {
+  uint64_t cluster_id;
+  uint32_t shard_count;
+  int64_t tick_ms;
+  int64_t election_timeout_ms;
+  int64_t ttl_min_ms;  // What a session may ask for.
+  int64_t ttl_max_ms;
+} gcoord_cluster_facts;
+
+typedef struct gcoord_node {
+  uint32_t node_id;     // 0: not known; it never answered.
+  const char* address;  // Lives as long as the view, as the next does.
+  bool connected;
+  int32_t breaker;         // GCOORD_BREAKER_CLOSED and its neighbours.
+  const char* last_error;  // Why it is not connected, or its breaker not closed; "": it is.
+} gcoord_node;
+
+GCOORD_API gcoord_status gcoord_cluster_look(gcoord_client* client,
+                                             gcoord_cluster_view** view,
+                                             gcoord_error* error);
+GCOORD_API void gcoord_cluster_view_free(gcoord_cluster_view* view);
+GCOORD_API gcoord_cluster_facts gcoord_cluster_view_facts(const gcoord_cluster_view* view);
+GCOORD_API size_t gcoord_cluster_view_nodes(const gcoord_cluster_view* view);
+// index < gcoord_cluster_view_nodes(); "" and zeros otherwise.
+GCOORD_API gcoord_node gcoord_cluster_view_node(const gcoord_cluster_view* view, size_t index);
+
+// Returns when every node of the cluster is connected, or GC3001 at the timeout.
+GCOORD_API gcoord_status gcoord_client_wait_for_all_nodes(gcoord_client* client,
+                                                          int64_t timeout_ms,
+                                                          gcoord_error* error);
+
+// Counted since the client was connected.
+typedef struct gcoord_statistics {
+  uint64_t requests;    // Sent, retries included.
+  uint64_t frames;      // In which they were sent.
+  uint64_t retries;     // Sent again after a back-off.
+  uint64_t redirects;   // Sent again to the leader that a node named.
+  uint64_t moves;       // Sent again to the shard where a lock was moved to.
+  uint64_t reconnects;  // Connections lost after they were up.
+} gcoord_statistics;
+
+GCOORD_API gcoord_status gcoord_client_statistics(gcoord_client* client,
+                                                  gcoord_statistics* statistics,
+                                                  gcoord_error* error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -347,7 +347,8 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
   if (!useful) {
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);
-    return retry(id, operation, std::move(status));
+    const bool asked_leader = operation.target == Target::ShardLeader;
+    return retry(id, operation, asked_leader ? why_no_leader(operation) : std::move(status));
   }
   leaders_.learn(shard, leader);
   ++operation.redirects;

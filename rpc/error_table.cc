@@ -233,7 +233,7 @@ constexpr ErrorEntry kTable[] = {
     // Consensus and leaders.
     {ErrorCode::NoLeader, "NoLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "the shard has no leader at present",
-     "Try again after an election timeout"},
+     "Try again after an election timeout; while it stays so, bring nodes back until a majority is up"},
     {ErrorCode::NotLeader, "NotLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "this node does not lead the shard",
      "Ask the leader that the reply names"},

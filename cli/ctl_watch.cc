@@ -105,13 +105,13 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
   const int targets =
       (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
   if (targets != 1) {
-    exit_code = context.fail(
-        rpc::make_error(rpc::ErrorCode::OptionInvalid, "name one of NAME, --prefix and --session"));
+    const auto code = targets == 0 ? rpc::ErrorCode::OptionMissing : rpc::ErrorCode::OptionInvalid;
+    exit_code = context.fail(rpc::make_error(code, "name one of NAME, --prefix and --session"));
     return std::nullopt;
   }
   if (!flags.wait_for.empty() && flags.name.empty()) {
     exit_code =
-        context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, "--wait-for needs a NAME"));
+        context.fail(rpc::make_error(rpc::ErrorCode::OptionMissing, "--wait-for needs a NAME"));
     return std::nullopt;
   }
   if (!read_from(flags, options)) {

@@ -251,7 +251,9 @@ void Dispatcher::on_failure(std::uint64_t id,
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
     leaders_.forget(ShardId{operation.slot.shard});
-    return retry(id, operation, std::move(status));
+    return retry(id,
+                 operation,
+                 code == rpc::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status));
   }
   if (forgotten && operation.numbered() && !operation.counted && operation.sent_count > 1) {
     return renumber(id, operation, std::move(status));

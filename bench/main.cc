@@ -21,6 +21,7 @@
 #include "bench/turn/hash_plan.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
+#include "bench/waiters.h"
 #include "bench/watch.h"
 #include "chaos/process/own_path.h"
 
@@ -117,6 +118,11 @@ constexpr Benchmark kBenchmarks[] = {
      "time until all who watch one name are told of a change, and memory per watch",
      &bench_watch,
      64},
+    {"waiters",
+     "time and cost of handing one lock on, by the number of those who wait for it",
+     &bench_waiters,
+     64,
+     true},
     {"check",
      "seconds to judge 100,000 operations on 20 keys, by model",
      &bench_check,
@@ -195,6 +201,13 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
   }
   if (name == "watch") {
     command.add_option("--watches", options.watches, "most watches, at most a million (default)")
+        ->check(CLI::Range(1, 1'000'000));
+  }
+  if (name == "waiters") {
+    command
+        .add_option("--waiters",
+                    options.waiters,
+                    "longest queue (default 100,000); a tenth and a hundredth are measured too")
         ->check(CLI::Range(1, 1'000'000));
   }
   if (name == "locks") {

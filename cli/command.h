@@ -59,6 +59,10 @@ class Context {
   // Prints the failure; exit_code() says what to return.
   void refuse(const Status& status) { exit_code_ = fail(status); }
 
+  void refuse(const client::Client& client, const client::Status& status) {
+    exit_code_ = fail(client, status);
+  }
+
   // A time that the user gave; prints the error when it cannot be read.
   std::optional<std::chrono::milliseconds> duration(const std::string& flag,
                                                     const std::string& text);

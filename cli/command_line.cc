@@ -256,7 +256,10 @@ ParseOutcome CommandLine::parse(const std::vector<std::string>& arguments) {
     return ParseOutcome::Helped;
   } catch (const CLI::ParseError& error) {
     error_ = error.what();
-    return ParseOutcome::Refused;
+    const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+    const bool lacking =
+        code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::RequiresError;
+    return lacking ? ParseOutcome::Lacking : ParseOutcome::Refused;
   }
   return ParseOutcome::Chosen;
 }

@@ -109,7 +109,8 @@ class Command {
 enum class ParseOutcome {
   Chosen,   // The callback of the verb has run.
   Helped,   // Help was asked for, and is on standard output.
-  Refused,  // error() says why.
+  Lacking,  // Something must be given that was not: a verb, an argument, an option. error() says.
+  Refused,  // What was given cannot be used; error() says why.
 };
 
 class CommandLine {

@@ -18,12 +18,6 @@ struct QueueFlags {
   std::string name = "bench/queue";
 };
 
-// Every release woke one waiter, the first in the queue, and nobody else.
-bool exact(const QueueFlags& flags, const QueueLoadResults& results) {
-  return results.out_of_order == 0 && results.grants == results.releases &&
-         results.waiters_left == flags.waiters - results.grants;
-}
-
 Json queue_json(const QueueFlags& flags, const QueueLoadResults& results) {
   const std::vector<std::uint32_t>& us = results.handover_us;
   const double sum = std::accumulate(us.begin(), us.end(), 0.0);
@@ -31,6 +25,7 @@ Json queue_json(const QueueFlags& flags, const QueueLoadResults& results) {
           {"enqueue_s", rounded(results.enqueue_seconds)},
           {"releases", std::to_string(results.releases)},
           {"grants", std::to_string(results.grants)},
+          {"order_known", results.order_known},
           {"out_of_order", std::to_string(results.out_of_order)},
           {"waiters_left", std::to_string(results.waiters_left)},
           {"handover_mean_us", rounded(sum / static_cast<double>(us.size()))},
@@ -50,13 +45,16 @@ int bench_queue(Context& context, const QueueFlags& flags) {
                  {.name = flags.name,
                   .waiters = flags.waiters,
                   .handovers = std::min(flags.handovers, flags.waiters)});
-  const auto results = load.run();
+  if (const client::Status queued = load.queue_up(); !queued.ok()) {
+    return context.fail(*client, queued);
+  }
+  const auto results = load.hand_on();
   if (!results.ok()) {
     return context.fail(*client, results.status());
   }
   context.output().print_facts(queue_json(flags, results.value()));
-  return static_cast<int>(exact(flags, results.value()) ? rpc::ExitCode::Ok
-                                                        : rpc::ExitCode::Negative);
+  return static_cast<int>(results.value().exact(flags.waiters) ? rpc::ExitCode::Ok
+                                                               : rpc::ExitCode::Negative);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // gcoordctl lock acquire | release; the other verbs have files of their own.
 #include "cli/command.h"
+#include "cli/living_session.h"
 #include "cli/lock_flags.h"
 #include "cli/read_flags.h"
 
@@ -19,49 +20,66 @@ struct LockOptions {
   WaitFlags wait;
   HoldFlags hold;
   std::uint64_t token = 0;
-  std::uint64_t session = 0;
-  std::uint64_t sequence = 0;  // 0: one above all that were used before.
+  std::uint64_t session = 0;                // Of release.
+  std::optional<std::uint64_t> in_session;  // Of acquire; a new one when absent.
+  std::uint64_t sequence = 0;               // 0: one above all that were used before.
   std::uint32_t holds_max = 0;
   bool downgrade = false;
   bool keep_waiting = false;
 };
 
-// How long the session lives: as was said, else as long as it did before. One that the node which
-// is asked does not know may be too new for it.
-std::chrono::milliseconds ttl_for(client::Client& client,
-                                  const LockOptions& options,
-                                  std::optional<std::chrono::milliseconds> said) {
-  constexpr std::chrono::seconds kDefault{10};
-  if (options.session == 0 || said.has_value()) {
-    return said.value_or(kDefault);
-  }
-  const auto before = client.session(options.session);
-  return before.ok() && before.value().alive ? before.value().ttl : kDefault;
+constexpr std::chrono::seconds kTtlDefault{10};
+
+// As was said, else as long as the session lives anyway, if the nodes show that.
+std::chrono::milliseconds ttl_in(const client::SessionDescription& living,
+                                 std::optional<std::chrono::milliseconds> said) {
+  return said.value_or(living.ttl.count() != 0 ? living.ttl : kTtlDefault);
 }
 
-// A session of its own, or one that an earlier acquire left, which then goes on under numbers above
-// all that it has used.
-client::Result<client::Session> session_for(client::Client& client,
-                                            const LockOptions& options,
-                                            std::optional<std::chrono::milliseconds> said) {
-  const std::chrono::milliseconds ttl = ttl_for(client, options, said);
-  if (options.session == 0) {
-    return client.open_session({ttl, {}});
+// One that an earlier acquire or `session open` left, which then goes on under numbers above all
+// that it has used. Nothing when the failure was printed.
+std::optional<client::Session> taken_up(Context& context,
+                                        client::Client& client,
+                                        const LockOptions& options,
+                                        std::optional<std::chrono::milliseconds> said) {
+  const auto living = living_session(context, client, *options.in_session);
+  if (!living.has_value()) {
+    return std::nullopt;
   }
   client::AttachOptions attach;
-  attach.session_id = options.session;
-  attach.ttl = ttl;
+  attach.session_id = *options.in_session;
+  attach.ttl = ttl_in(*living, said);
   attach.keep_alive = true;
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
   attach.first_sequence =
       options.sequence != 0 ? options.sequence : static_cast<std::uint64_t>(now_us);
-  return client.attach_session(attach);
+  auto session = client.attach_session(attach);
+  if (!session.ok()) {
+    context.refuse(client, session.status());
+    return std::nullopt;
+  }
+  return std::move(session).value();
+}
+
+std::optional<client::Session> session_for(Context& context,
+                                           client::Client& client,
+                                           const LockOptions& options,
+                                           std::optional<std::chrono::milliseconds> said) {
+  if (options.in_session.has_value()) {
+    return taken_up(context, client, options, said);
+  }
+  auto session = client.open_session({said.value_or(kTtlDefault), {}});
+  if (!session.ok()) {
+    context.refuse(client, session.status());
+    return std::nullopt;
+  }
+  return std::move(session).value();
 }
 
 // A session that was there before stays, with all that it holds.
 void leave_session(const LockOptions& options, client::Session& session) {
-  if (options.session != 0) {
+  if (options.in_session.has_value()) {
     session.detach();
   }
 }
@@ -74,7 +92,7 @@ std::optional<client::AcquireOptions> acquire_options(Context& context,
     how->shared = how->shared || options.downgrade;
     how->downgrade = options.downgrade;
     // Who waits in a session of before may hold something; a new one holds nothing.
-    how->detect_deadlock = options.session != 0 && !options.keep_waiting;
+    how->detect_deadlock = options.in_session.has_value() && !options.keep_waiting;
   }
   return how;
 }
@@ -116,28 +134,28 @@ int acquire(Context& context, const LockOptions& options) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  auto session = session_for(*client, options, ttl);
-  if (!session.ok()) {
-    return context.fail(*client, session.status());
+  auto session = session_for(context, *client, options, ttl);
+  if (!session.has_value()) {
+    return context.exit_code();
   }
-  auto locks = session.value().acquire_all(options.names, *how);
+  auto locks = session->acquire_all(options.names, *how);
   if (!locks.ok()) {
-    leave_session(options, session.value());
+    leave_session(options, *session);
     return context.fail(*client, locks.status());
   }
   // Both stay: the lock lives with its session, and the session for its TTL, counted from now and
   // not from some keep-alive during the wait.
-  const client::Status renewed = session.value().renew();
-  if (!renewed.ok() && !session.value().alive()) {
-    leave_session(options, session.value());
+  const client::Status renewed = session->renew();
+  if (!renewed.ok() && !session->alive()) {
+    leave_session(options, *session);
     return context.fail(*client, renewed);
   }
   // Without a majority to say so, only what is left of the last time is certain.
-  const auto remaining = renewed.ok() ? session.value().ttl() : session.value().remaining();
-  Json json = grants_json(options, locks.value(), session.value(), remaining);
+  const auto remaining = renewed.ok() ? session->ttl() : session->remaining();
+  Json json = grants_json(options, locks.value(), *session, remaining);
   json["after"] = positions_text(client->positions());
   locks.value().detach();
-  session.value().detach();
+  session->detach();
   context.output().print_facts(json);
   return 0;
 }
@@ -184,7 +202,10 @@ void add_lock_commands(Command& app, Context& context) {
       ->type_name("TIME");
   add_wait_flags(*verb, options->wait);
   Option* session =
-      verb->add_option("--session", options->session, "in the session of an earlier acquire")
+      verb->add_option("--session",
+                       options->in_session,
+                       "in the session of an earlier acquire or session open, which must live "
+                       "(GC6008)")
           ->type_name("S");
   verb->add_option("--sequence",
                    options->sequence,

@@ -6,7 +6,8 @@
 // When the session is in
 // danger of being lost, the command gets SIGTERM, and SIGKILL before the lock can pass on: the
 // client's deadline is conservative, so both happen while the lock is still held. The exit code is
-// the command's (128 + signal when it was killed), 6 when the lock was lost. Signals that end a
+// the command's (128 + signal when it was killed), 6 when the lock was lost, and 127 or 126 when
+// there is no such program or it cannot be executed. Signals that end a
 // program end the wait; while the command runs they are passed on to it. The command runs in a
 // process group of its own, so that signals reach what it started too; on a terminal it is the
 // foreground group from its first instruction, as under a shell. When it is stopped (Ctrl-Z) this
@@ -242,6 +243,15 @@ std::string tokens_of(const RunOptions& options, const client::MultiLock& locks)
   return text;
 }
 
+// As shells have it, so that no code of a command is taken for this.
+constexpr int kNoSuchCommandExit = 127;
+constexpr int kUnusableCommandExit = 126;
+
+int report_unstarted(Context& context, const Status& why) {
+  context.fail(rpc::make_error(rpc::ErrorCode::CommandUnstarted, why.message()));
+  return why.code() == StatusCode::NotFound ? kNoSuchCommandExit : kUnusableCommandExit;
+}
+
 int run_command(Context& context,
                 client::Session& session,
                 const RunOptions& options,
@@ -263,7 +273,7 @@ int run_command(Context& context,
     terminal.note_lent();  // Also when there was no such program: it was lent before that showed.
   }
   if (!child.ok()) {
-    return context.fail(child.status());
+    return report_unstarted(context, child.status());
   }
   const bool lost = Watch(child.value(), session, terminal, broken).until_end(signals);
   const int code = child.value().wait();
@@ -335,7 +345,11 @@ void add_lock_run_command(Command& lock, Context& context) {
       ->expected(1)
       ->take_all()
       ->type_name("NAME");
-  app->footer("After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS");
+  app->footer(
+      "After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS\n"
+      "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "
+      "is\n"
+      "no such command, 126 when it cannot be executed (GC1007), with the lock released again.");
   app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*app, options->wait);

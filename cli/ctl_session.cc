@@ -5,6 +5,7 @@
 // other systems call a lease. Locks are taken in it with `lock acquire --session`.
 #include "cli/check_flags.h"
 #include "cli/command.h"
+#include "cli/living_session.h"
 #include "cli/wake_sources.h"
 #include "rpc/error_codes.h"
 
@@ -124,15 +125,13 @@ int keep_bound(Context& context, const SessionFlags& flags) {
   if (!client.has_value()) {
     return context.exit_code();
   }
-  const auto described = client->session(flags.id);
-  if (!described.ok() || !described.value().alive) {
-    return described.ok() ? context.fail(rpc::make_error(rpc::ErrorCode::SessionUnknown,
-                                                         "session " + std::to_string(flags.id)))
-                          : context.fail(*client, described.status());
+  const auto described = living_session(context, *client, flags.id);
+  if (!described.has_value()) {
+    return context.exit_code();
   }
   const Bound bound{*std::move(health)};
   auto session = client->attach_session({.session_id = flags.id,
-                                         .ttl = described.value().ttl,
+                                         .ttl = described->ttl,
                                          .keep_alive = true,
                                          .on_event = bound.on_event(),
                                          .health = bound.health});
@@ -209,6 +208,9 @@ int close(Context& context, const SessionFlags& flags) {
     return context.exit_code();
   }
   const auto ready = client->wait_for_all_nodes(context.timeout());
+  if (!living_session(context, *client, flags.id).has_value()) {
+    return context.exit_code();
+  }
   client::AttachOptions attach;
   attach.session_id = flags.id;
   auto session = client->attach_session(attach);
@@ -349,7 +351,12 @@ void add_group(Command& app, Context& context, const Verbs& verbs) {
   verb->add_flag("--keys", flags->keys, "name its locks");
   verb = add_verb(*group, context, flags, "list", "list the sessions that live", list);
   add_list_flags(*verb, *flags);
-  verb = add_verb(*group, context, flags, verbs.close, "end it and release its locks", close);
+  verb = add_verb(*group,
+                  context,
+                  flags,
+                  verbs.close,
+                  "end it and release its locks; exit 1 if there is no such session",
+                  close);
   add_id(*verb, *flags);
 }
 

@@ -27,6 +27,7 @@ namespace {
 using client::WatchBatch;
 using client::WatchEvent;
 using std::chrono::milliseconds;
+using rpc::ErrorCode;
 
 constexpr std::array kEventKinds = {client::EventKind::Granted,
                                     client::EventKind::Released,
@@ -133,26 +134,26 @@ std::string all_events() {
   return names;
 }
 
-// Nothing, or what cannot be meant.
-std::string mistake_in(const WatchFlags& flags, client::WatchOptions& options) {
+// Ok, or what is missing or cannot be meant.
+Status mistake_in(const WatchFlags& flags, client::WatchOptions& options) {
   const int targets =
       (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
   if (targets != 1) {
-    return "name one of NAME, --prefix and --session";
+    return rpc::make_error(targets == 0 ? ErrorCode::OptionMissing : ErrorCode::OptionInvalid,
+                           "name one of NAME, --prefix and --session");
   }
   if (!flags.wait_for.empty() && flags.name.empty()) {
-    return "--wait-for needs a NAME";
+    return rpc::make_error(ErrorCode::OptionMissing, "--wait-for needs a NAME");
   }
+  std::string wrong;
   if (!read_from(flags, options)) {
-    return "--from '" + flags.from + "' is neither a revision nor SHARD:REVISION,...";
+    wrong = "--from '" + flags.from + "' is neither a revision nor SHARD:REVISION,...";
+  } else if (!read_events(flags.events, options.kinds)) {
+    wrong = "--events '" + flags.events + "' names none of " + all_events();
+  } else if (!flags.events.empty() && !flags.wait_for.empty() && flags.wait_for != "change") {
+    wrong = "--events goes with --wait-for change alone";
   }
-  if (!read_events(flags.events, options.kinds)) {
-    return "--events '" + flags.events + "' names none of " + all_events();
-  }
-  if (!flags.events.empty() && !flags.wait_for.empty() && flags.wait_for != "change") {
-    return "--events goes with --wait-for change alone";
-  }
-  return "";
+  return wrong.empty() ? Status{} : rpc::make_error(ErrorCode::OptionInvalid, wrong);
 }
 
 std::optional<client::WatchOptions> watch_options(const Context& context,
@@ -162,8 +163,8 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
                                .prefix = flags.prefix,
                                .session_id = flags.session,
                                .waiters = flags.waiters};
-  if (const std::string mistake = mistake_in(flags, options); !mistake.empty()) {
-    exit_code = context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, mistake));
+  if (const Status mistake = mistake_in(flags, options); !mistake.ok()) {
+    exit_code = context.fail(mistake);
     return std::nullopt;
   }
   return options;
@@ -198,7 +199,7 @@ bool holds(const client::LockDescription& lock, const std::string& wanted) {
 // The lock as it is; a lock that nobody knows is free.
 client::Result<client::LockDescription> look(client::Client& client, const std::string& name) {
   auto lock = client.get(name);
-  const auto absent = static_cast<std::uint32_t>(rpc::ErrorCode::LockAbsent);
+  const auto absent = static_cast<std::uint32_t>(ErrorCode::LockAbsent);
   if (!lock.ok() && lock.status().detail() == absent) {
     return client::LockDescription{.name = name};
   }
@@ -234,7 +235,7 @@ int wait_for(Context& context,
       return signals.signal() != 0 ? 128 + signals.signal() : context.fail(client, batch.status());
     }
     if (!batch.value()) {
-      return context.fail(rpc::make_error(rpc::ErrorCode::WatchTimedOut, flags.name));
+      return context.fail(rpc::make_error(ErrorCode::WatchTimedOut, flags.name));
     }
     if (change) {
       print_line(context, event_json(*batch.value(), batch.value()->events.front()));

@@ -144,12 +144,14 @@ int main_of(std::vector<std::string> arguments) {
   if (outcome == ParseOutcome::Helped) {
     return 0;
   }
-  if (outcome == ParseOutcome::Refused) {
+  if (outcome != ParseOutcome::Chosen) {
     const Output output(wants_json(arguments) ? Format::JsonLines : Format::Tables);
     if (line.error() == "A subcommand is required") {
       return output.fail(no_such_verb(app, arguments));
     }
-    return output.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, line.error()));
+    const auto code = outcome == ParseOutcome::Lacking ? rpc::ErrorCode::OptionMissing
+                                                       : rpc::ErrorCode::OptionInvalid;
+    return output.fail(rpc::make_error(code, line.error()));
   }
   return context.run();
 }

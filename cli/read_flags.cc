@@ -70,7 +70,12 @@ std::optional<client::ReadOptions> read_options(Context& context, const ReadFlag
     context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid, why));
     return std::nullopt;
   };
-  if (bounded != (options.consistency == client::Consistency::Bounded)) {
+  if (!bounded && options.consistency == client::Consistency::Bounded) {
+    context.refuse(rpc::make_error(rpc::ErrorCode::OptionMissing,
+                                   "--max-staleness, which --consistency bounded needs"));
+    return std::nullopt;
+  }
+  if (bounded && options.consistency != client::Consistency::Bounded) {
     return refuse("--max-staleness goes with --consistency bounded");
   }
   if (!flags.after.empty() && options.consistency != client::Consistency::Monotonic) {

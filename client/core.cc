@@ -109,12 +109,12 @@ void Core::stop() {
 
 void Core::begin_stop() {
   stopping_ = true;
-  alarms_.clear();
   for (const LastCall& call : std::exchange(last_calls_, {})) {
     if (const auto owner = call.owner.lock()) {
       call.command();
     }
   }
+  alarms_.clear();  // They may be the last owners.
   dispatcher_.fail_all(rpc::ErrorCode::ClientClosed, Dispatcher::Spare::Releases);
   end_waits();
   loop_->drain_timer.expires_after(kDrainTime);

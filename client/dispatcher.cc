@@ -251,7 +251,9 @@ void Dispatcher::on_failure(std::uint64_t id,
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
     leaders_.forget(ShardId{operation.slot.shard});
-    return retry(id, operation, std::move(status));
+    return retry(id,
+                 operation,
+                 code == rpc::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status));
   }
   if (forgotten && operation.numbered() && !operation.counted && operation.sent_count > 1) {
     return renumber(id, operation, std::move(status));
@@ -347,7 +349,8 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
   if (!useful) {
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);
-    return retry(id, operation, std::move(status));
+    const bool asked_leader = operation.target == Target::ShardLeader;
+    return retry(id, operation, asked_leader ? why_no_leader(operation) : std::move(status));
   }
   leaders_.learn(shard, leader);
   ++operation.redirects;

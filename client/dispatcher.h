@@ -98,6 +98,7 @@ class Dispatcher {
   void release_late(const Operation& cancel, const std::string& name, std::uint64_t token);
   void look_at_node(Operation& operation, TimePoint now);
   Status why_late(const Operation& operation) const;
+  Status why_no_leader(const Operation& operation) const;
   void complete(std::uint64_t id, const Answer& answer);
   void fail(std::uint64_t id, Status status);
   void end_number(SessionRecord& session, std::uint32_t shard, std::uint64_t sequence);

@@ -197,6 +197,15 @@ Status Dispatcher::why_late(const Operation& operation) const {
   return failure(rpc::ErrorCode::DeadlineExceeded, evidence);
 }
 
+// "Ask the leader" is no advice to who could not find one that answers.
+Status Dispatcher::why_no_leader(const Operation& operation) const {
+  const std::size_t node_count = nodes_.cluster()->nodes.size();
+  return failure(rpc::ErrorCode::NoLeader,
+                 "shard " + std::to_string(operation.slot.shard) + "; " +
+                     std::to_string(nodes_.ready_count()) + " of " + std::to_string(node_count) +
+                     " nodes can be reached");
+}
+
 std::set<std::uint32_t> Dispatcher::acquiring_shards(const SessionRecord& session) {
   std::set<std::uint32_t> shards;
   if (session.operation_count == 0) {  // Thousands may be closed while thousands are under way.

@@ -51,18 +51,25 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   }
 
   void start() {
-    std::map<NodeId, std::vector<std::size_t>> by_node;
+    std::map<NodeId, Part> by_node;
     for (std::size_t index = 0; index < request_.names.size(); ++index) {
-      by_node[node_for(index)].push_back(index);
+      by_node[node_for(index)].indices.push_back(index);
     }
     ++outstanding_;  // Held until all are on their way, so that an early answer does not end it.
-    for (const auto& [node, indices] : by_node) {
-      ask_in_parts(node, indices);
+    for (const auto& [node, part] : by_node) {
+      ask_in_parts(node, part);
     }
     answered();
   }
 
  private:
+  // Names that are asked for together.
+  struct Part {
+    std::vector<std::size_t> indices;
+    std::uint32_t round = 0;  // How often they were asked for before.
+  };
+
+  // Of one name: a batch of very many shards may find as many leaders changed.
   static constexpr std::uint32_t kRoundsMax = 64;
 
   ShardId shard_at(std::size_t index) const {
@@ -83,43 +90,45 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     return core_.dispatcher().leaders().leader(shard_at(index));
   }
 
-  void ask_in_parts(NodeId node, const std::vector<std::size_t>& indices) {
+  void ask_in_parts(NodeId node, const Part& all) {
     if (node == NodeId{}) {
-      return ask_by_shard(indices);
+      return ask_by_shard(all);
     }
-    std::vector<std::size_t> part;
+    Part part{{}, all.round};
     std::size_t part_bytes = 0;
-    for (const std::size_t index : indices) {
+    for (const std::size_t index : all.indices) {
       // Token and length, and a position of its shard.
       constexpr std::size_t kFixedBytes = 24;
       const std::size_t bytes = kFixedBytes + request_.names[index].name.size();
-      if (part.size() == rpc::kReadNamesMax || part_bytes + bytes > rpc::kPayloadBytesMax / 2) {
-        ask(node, ShardId{}, std::exchange(part, {}));
+      if (part.indices.size() == rpc::kReadNamesMax ||
+          part_bytes + bytes > rpc::kPayloadBytesMax / 2) {
+        ask(node, ShardId{}, std::exchange(part, Part{{}, all.round}));
         part_bytes = 0;
       }
-      part.push_back(index);
+      part.indices.push_back(index);
       part_bytes += bytes;
     }
-    if (!part.empty()) {
+    if (!part.indices.empty()) {
       ask(node, ShardId{}, std::move(part));
     }
   }
 
-  void ask_by_shard(const std::vector<std::size_t>& indices) {
-    std::map<std::uint32_t, std::vector<std::size_t>> by_shard;
-    for (const std::size_t index : indices) {
-      by_shard[shard_at(index).value].push_back(index);
+  void ask_by_shard(const Part& all) {
+    std::map<std::uint32_t, Part> by_shard;
+    for (const std::size_t index : all.indices) {
+      by_shard[shard_at(index).value].indices.push_back(index);
     }
     for (auto& [shard, part] : by_shard) {
+      part.round = all.round;
       ask(NodeId{}, ShardId{shard}, std::move(part));
     }
   }
 
-  void ask(NodeId node, ShardId shard, std::vector<std::size_t> part) {
+  void ask(NodeId node, ShardId shard, Part part) {
     rpc::LockRead read;
     read.question = request_.question;
     std::vector<std::uint32_t> shards;
-    for (const std::size_t index : part) {
+    for (const std::size_t index : part.indices) {
       read.names.push_back({request_.names[index].name, FencingToken{request_.names[index].token}});
       shards.push_back(shard_at(index).value);
     }
@@ -142,7 +151,7 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     core_.dispatcher().submit(std::move(operation));
   }
 
-  void on_answer(const std::vector<std::size_t>& part, bool to_leader, const Answer& answer) {
+  void on_answer(const Part& part, bool to_leader, const Answer& answer) {
     if (!answer.status.ok()) {
       const bool elsewhere =
           by_leader(request_.options.consistency) && !to_leader && request_.options.node_id == 0;
@@ -150,7 +159,7 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
       return answered();
     }
     auto decoded = rpc::decode_lock_read_reply(answer.payload);
-    const bool usable = decoded.ok() && decoded.value().names.size() == part.size();
+    const bool usable = decoded.ok() && decoded.value().names.size() == part.indices.size();
     if (usable) {
       take(part, decoded.value());
     } else {
@@ -159,9 +168,9 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     answered();
   }
 
-  void take(const std::vector<std::size_t>& part, rpc::LockReadReply& reply) {
+  void take(const Part& part, rpc::LockReadReply& reply) {
     std::map<std::uint32_t, ErrorCode> errors;
-    for (const std::size_t index : part) {
+    for (const std::size_t index : part.indices) {
       errors[shard_at(index).value] = ErrorCode::None;
     }
     for (const rpc::ShardAnswer& shard : reply.shards) {
@@ -177,26 +186,32 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
         core_.dispatcher().leaders().forget(shard.shard);
       }
     }
-    std::vector<std::size_t> left;
-    for (std::size_t at = 0; at < part.size(); ++at) {
+    Part left{{}, part.round + 1};
+    for (std::size_t at = 0; at < part.indices.size(); ++at) {
+      const std::size_t index = part.indices[at];
       if (reply.names[at].answered) {
-        answers_[part[at]] = std::move(reply.names[at]);
+        answers_[index] = std::move(reply.names[at]);
         continue;
       }
-      const ErrorCode error = errors[shard_at(part[at]).value];
+      const ErrorCode error = errors[shard_at(index).value];
       const bool moved = error == ErrorCode::NotLeader && request_.options.node_id == 0;
       if (moved || error == ErrorCode::None) {  // None: the reply was full.
-        left.push_back(part[at]);
+        left.indices.push_back(index);
       } else {
-        fail(failure(error, "shard " + std::to_string(shard_at(part[at]).value)));
+        fail(failure(error, "shard " + std::to_string(shard_at(index).value)));
       }
     }
-    if (!left.empty()) {
-      ++rounds_ > kRoundsMax ? fail(failure(ErrorCode::NoLeader)) : again(left);
+    if (left.indices.empty()) {
+      return;
     }
+    if (left.round > kRoundsMax) {
+      const std::string shard = std::to_string(shard_at(left.indices.front()).value);
+      return fail(failure(ErrorCode::NoLeader, "shard " + shard));
+    }
+    again(left);
   }
 
-  void again(const std::vector<std::size_t>& left) {
+  void again(const Part& left) {
     by_leader(request_.options.consistency) ? ask_by_shard(left) : ask_in_parts(any_, left);
   }
 
@@ -232,7 +247,6 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   std::map<std::uint32_t, Freshness> shards_;
   NodeId any_;
   std::size_t outstanding_ = 0;
-  std::uint32_t rounds_ = 0;
   Status status_;
 };
 

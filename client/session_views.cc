@@ -45,11 +45,21 @@ SessionDescription gone(SessionId session) {
 
 // The answers of all nodes to one keep-alive of one session.
 struct KeepAliveRound {
+  TimePoint deadline{};  // Of this round and of those that follow it.
   std::size_t outstanding = 0;
   std::size_t acknowledged = 0;
+  bool renewed = false;  // A node knows it.
   bool expired = false;
   Status failure;
 };
+
+// Until the leader of the home has applied what another node knows already.
+constexpr milliseconds kHomeBehind{20};
+
+void send_round(Core& core,
+                SessionId session,
+                TimePoint deadline,
+                const Callback<Result<SessionDescription>>& callback);
 
 void on_round_over(Core& core,
                    SessionId session,
@@ -62,7 +72,24 @@ void on_round_over(Core& core,
   if (round.acknowledged <= node_count / 2) {
     return callback(round.failure.ok() ? failure(ErrorCode::QuorumUnavailable) : round.failure);
   }
-  show_session(core, session, callback);
+  // A session without a home is registered where its locks are, and the leader of what would be its
+  // home may be a message behind those: it does not know that the session is gone.
+  show_session(core, session, [&core, session, round, callback](const auto& shown) {
+    const TimePoint again = core.clock().now() + kHomeBehind;
+    const bool behind = shown.ok() && !shown.value().alive && round.renewed;
+    if (!behind || again >= round.deadline) {
+      return callback(shown);
+    }
+    const auto pause = std::make_shared<Callback<Result<SessionDescription>>>(callback);
+    core.call_at(again, [&core, session, deadline = round.deadline, pause] {
+      send_round(core, session, deadline, *pause);
+    });
+    core.call_at_stop(pause, [over = std::weak_ptr{pause}] {
+      if (const auto waiting = over.lock()) {
+        (*waiting)(failure(ErrorCode::ClientClosed));
+      }
+    });
+  });
 }
 
 void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& round) {
@@ -76,15 +103,20 @@ void on_acknowledged(SessionId session, const Answer& answer, KeepAliveRound& ro
     return;
   }
   ++round.acknowledged;
-  round.expired = round.expired || std::ranges::any_of(missed.value(), [&](const auto& entry) {
-                    return entry.session == session && entry.state == rpc::KeepAliveState::Expired;
-                  });
+  // What was renewed need not be said.
+  const auto entry = std::ranges::find(missed.value(), session, &rpc::KeepAliveEntry::session);
+  const auto state = entry == missed.value().end() ? rpc::KeepAliveState::Renewed : entry->state;
+  round.expired = round.expired || state == rpc::KeepAliveState::Expired;
+  round.renewed = round.renewed || state == rpc::KeepAliveState::Renewed ||
+                  state == rpc::KeepAliveState::Broken;
 }
 
 void send_round(Core& core,
                 SessionId session,
+                TimePoint deadline,
                 const Callback<Result<SessionDescription>>& callback) {
   const auto round = std::make_shared<KeepAliveRound>();
+  round->deadline = deadline;
   const SessionId sessions[] = {session};
   const auto payload = rpc::encode_keep_alive(sessions);
   ++round->outstanding;  // Held until all are on their way.
@@ -220,11 +252,11 @@ void keep_alive_once(Core& core, SessionId session, Callback<Result<SessionDescr
     return refuse(core, std::move(callback), failure(ErrorCode::SessionZero));
   }
   const bool posted = core.post([&core, session, callback] {
-    core.wait_for(WaitFor::Majority,
-                  core.request_deadline(),
-                  [&core, session, callback](const Status& status) {
-                    status.ok() ? send_round(core, session, callback) : callback(status);
-                  });
+    const TimePoint deadline = core.request_deadline();
+    core.wait_for(
+        WaitFor::Majority, deadline, [&core, session, deadline, callback](const Status& status) {
+          status.ok() ? send_round(core, session, deadline, callback) : callback(status);
+        });
   });
   if (!posted) {
     callback(failure(ErrorCode::ClientClosed));

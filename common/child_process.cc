@@ -121,7 +121,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     ::close(failure[0]);
   }
   if (error != 0) {
-    return Status{StatusCode::NotFound,
+    return Status{error == ENOENT ? StatusCode::NotFound : StatusCode::FailedPrecondition,
                   options.arguments[0] + " cannot be started: " + std::strerror(error)};
   }
   return child;

@@ -43,7 +43,8 @@ class ChildProcess {
   // What a shell says of a command that it cannot execute.
   static constexpr int kStatusTaken = 127;
 
-  // NotFound when the program cannot be executed.
+  // NotFound when there is no such program, FailedPrecondition when it cannot be executed or there
+  // is no room for another process.
   static Result<ChildProcess> start(const ChildOptions& options);
 
   ~ChildProcess();

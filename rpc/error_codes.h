@@ -26,6 +26,7 @@ enum class ErrorCode : std::uint32_t {
   ConfigInvalid = 1004,
   ListenInsecure = 1005,
   CommandUnknown = 1006,
+  CommandUnstarted = 1007,
   NameEmpty = 1101,
   NameTooLong = 1102,
   NameNotUtf8 = 1103,

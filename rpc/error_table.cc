@@ -26,6 +26,9 @@ constexpr ErrorEntry kTable[] = {
     {ErrorCode::CommandUnknown, "CommandUnknown", StatusCode::InvalidArgument, ExitCode::Usage,
      "there is no such command",
      "Run with --help for the list"},
+    {ErrorCode::CommandUnstarted, "CommandUnstarted", StatusCode::FailedPrecondition, ExitCode::Usage,
+     "the command of lock run cannot be started",
+     "Check the path of the command and that it may be executed"},
     {ErrorCode::NameEmpty, "NameEmpty", StatusCode::InvalidArgument, ExitCode::Usage,
      "the name is empty",
      "Give a name of 1 to 1024 bytes"},
@@ -233,7 +236,7 @@ constexpr ErrorEntry kTable[] = {
     // Consensus and leaders.
     {ErrorCode::NoLeader, "NoLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "the shard has no leader at present",
-     "Try again after an election timeout"},
+     "Try again after an election timeout; while it stays so, bring nodes back until a majority is up"},
     {ErrorCode::NotLeader, "NotLeader", StatusCode::Unavailable, ExitCode::Unavailable,
      "this node does not lead the shard",
      "Ask the leader that the reply names"},

@@ -200,7 +200,7 @@ TEST_F(GcoordctlTest, L8PermitsOfASemaphoreRunOutAndComeBackWithTheirSessions) {
   ctl_.json(take);
   EXPECT_EQ(ctl_.json({"lock", "get", "gpu"})["permits_max"], 2);
   const std::vector<std::string> unlimited = {"lock", "acquire", "cpu", "--permits", "2"};
-  EXPECT_EQ(ctl_.json(unlimited, 2)["error"]["code"], "GC1001") << "of how many?";
+  EXPECT_EQ(ctl_.json(unlimited, 2)["error"]["code"], "GC1002") << "of how many?";
 }
 
 TEST_F(GcoordctlTest, StatusDescribesTheNode) {
@@ -370,6 +370,47 @@ TEST(GcoordctlAloneTest, QuorumEvalAnswersLikeTheProduct) {
   EXPECT_EQ(eval({"--voters", "1,2", "--votes", "3=yes"}, 2)["error"]["code"], "GC1001");
   EXPECT_EQ(eval({"--voters", "1,2", "--learners", "2"}, 2)["error"]["code"], "GC1001");
   EXPECT_EQ(eval({"--voters", "1:300"}, 2)["error"]["code"], "GC1001");
+}
+
+// Some verbs said GC1001.
+TEST(GcoordctlAloneTest, WhatMustBeGivenAndIsNotIsOneNumberInEveryVerb) {
+  const Ctl ctl{"127.0.0.1:1"};
+  const std::vector<std::vector<std::string>> lacking = {
+      {},
+      {"lock"},
+      {"lock", "acquire"},
+      {"lock", "acquire", "a", "--permits", "2"},
+      {"lock", "acquire", "a", "--sequence", "2"},
+      {"lock", "release", "a", "--token", "1"},
+      {"lock", "release", "a", "--session", "1"},
+      {"lock", "check", "a"},
+      {"lock", "get"},
+      {"lock", "break", "a"},
+      {"lock", "move", "a"},
+      {"lock", "run", "a"},
+      {"lock", "run", "--", "true"},
+      {"elect", "resign", "a", "--epoch", "1"},
+      {"elect", "transfer", "a"},
+      {"elect", "transfer", "a", "--to", "b", "--epoch", "1"},
+      {"session", "close"},
+      {"lease", "revoke"},
+      {"shard", "show"},
+      {"watch"},
+      {"watch", "--prefix", "b", "--wait-for", "free"},
+      {"ledger", "get", "0"},
+      {"ledger", "prune", "--shard", "1"},
+      {"snapshot", "save"},
+      {"snapshot", "restore", "file"},
+      {"quorum", "eval"},
+      {"completion"},
+  };
+  for (const std::vector<std::string>& words : lacking) {
+    std::string line;
+    for (const std::string& word : words) {
+      line += word + " ";
+    }
+    EXPECT_EQ(ctl.json(words, 2)["error"]["code"], "GC1002") << line;
+  }
 }
 
 TEST(GcoordctlAloneTest, CompletionKnowsEveryVerb) {

@@ -39,7 +39,7 @@ TEST_F(LockForceCtlTest, L15ABrokenLockGoesToTheNextWaiterAndItsHolderIsToldWith
 
 TEST_F(LockForceCtlTest, L15ABreakNeedsAReasonAndMeansOnlyTheTokenThatItNames) {
   const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
-  EXPECT_EQ(ctl_.json({"lock", "break", "a"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"lock", "break", "a"}, 2)["error"]["code"], "GC1002");
   EXPECT_EQ(ctl_.json({"lock", "break", "a", "--reason", ""}, 2)["error"]["code"], "GC6034");
   EXPECT_EQ(
       ctl_.json({"lock", "break", "a", "--reason", "x", "--token", "999"}, 1)["error"]["code"],

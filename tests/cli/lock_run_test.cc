@@ -56,10 +56,27 @@ TEST_F(LockRunTest, L17TheExitCodeIsTheCommands) {
   EXPECT_EQ(ctl_(shell("kill -KILL $$")).code, 128 + SIGKILL);
 }
 
-TEST_F(LockRunTest, AMissingCommandIsSaid) {
-  const Finished finished = ctl_({"lock", "run", "a", "--", "/no/such/program"});
-  EXPECT_NE(finished.code, 0);
-  EXPECT_THAT(finished.err, HasSubstr("/no/such/program"));
+TEST_F(LockRunTest, L17AMissingCommandIs127WithANumberAndTheLockIsFreeAgain) {
+  for (const std::string missing : {"/no/such/program", "no-such-program-in-the-path"}) {
+    const Finished finished = ctl_({"lock", "run", "a", "--ttl", "1h", "--", missing});
+    EXPECT_EQ(finished.code, 127);
+    EXPECT_THAT(finished.err, AllOf(HasSubstr(missing), HasSubstr("GC1007")));
+  }
+  EXPECT_EQ(ctl_.json({"lock", "run", "a", "--", "/no/such/program"}, 127)["error"]["code"],
+            "GC1007");
+  EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
+}
+
+TEST_F(LockRunTest, L17ACommandThatCannotBeExecutedIs126WithANumberAndTheLockIsFreeAgain) {
+  const ScratchFolder folder;
+  const std::string plain = (folder.path() / "plain").string();
+  std::ofstream(plain) << "no program\n";
+  for (const std::string& unusable : {plain, folder.path().string()}) {
+    const auto error = ctl_.json({"lock", "run", "a", "--ttl", "1h", "--", unusable}, 126)["error"];
+    EXPECT_EQ(error["code"], "GC1007");
+    EXPECT_THAT(error["message"], HasSubstr(unusable));
+  }
+  EXPECT_EQ(ctl_({"lock", "acquire", "a", "--try"}).code, 0);
 }
 
 TEST_F(LockRunTest, TheLockIsHeldWhileTheCommandRunsAndFreeAfterIt) {

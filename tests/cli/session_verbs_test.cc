@@ -50,6 +50,48 @@ TEST_F(SessionVerbsTest, S2KeepAliveKeepsItAliveBeyondItsTtl) {
   EXPECT_EQ(keeper.wait_for(kPatience), 0);
 }
 
+// It said that it had closed it.
+TEST_F(SessionVerbsTest, AnUnknownSessionIsNotClosed) {
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"session", "close"}, {"lease", "revoke"}}) {
+    const Finished text = ctl_({verb[0], verb[1], "4712"});
+    EXPECT_EQ(text.code, 1);
+    EXPECT_EQ(text.out, "");
+    EXPECT_THAT(text.err, AllOf(HasSubstr("GC6008"), HasSubstr("session 4712")));
+    EXPECT_EQ(ctl_.json({verb[0], verb[1], "4712"}, 1)["error"]["code"], "GC6008");
+    EXPECT_EQ(ctl_.json({verb[0], verb[1], "0"}, 2)["error"]["code"], "GC1108");
+    ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+    EXPECT_EQ(ctl_.json({verb[0], verb[1], "7"})["closed"], true);
+    EXPECT_EQ(ctl_.json({verb[0], verb[1], "7"}, 1)["error"]["code"], "GC6008");
+  }
+  EXPECT_THAT(ctl_({"session", "--help"}).out, HasSubstr("no such session"));
+}
+
+// One that only ever acquired a lock has no home to be asked after in.
+TEST_F(SessionVerbsTest, ASessionWithoutAHomeIsClosedAndTakesLocks) {
+  const auto held = ctl_.json({"lock", "acquire", "a", "--ttl", "60s"});
+  const std::string session = held["session"];
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "b", "--session", session})["session"], session);
+  EXPECT_EQ(ctl_.json({"session", "close", session})["closed"], true);
+  EXPECT_EQ(ctl_.json({"lock", "get", "b"}, 1)["error"]["code"], "GC6016");
+  EXPECT_EQ(ctl_.json({"session", "close", session}, 1)["error"]["code"], "GC6008");
+}
+
+// It opened the session behind the caller's back.
+TEST_F(SessionVerbsTest, NoLockIsTakenInAnUnknownSession) {
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--session", "4712"}, 1)["error"]["code"], "GC6008");
+  EXPECT_EQ(
+      ctl_.json({"lock", "acquire", "a", "--session", "4712", "--ttl", "60s"}, 1)["error"]["code"],
+      "GC6008");
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--session", "0"}, 2)["error"]["code"], "GC1108");
+  EXPECT_EQ(ctl_.json({"lock", "get", "a"}, 1)["error"]["code"], "GC6016");
+  EXPECT_EQ(ctl_.json({"session", "list", "--count"})["count"], 0);
+  ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
+  ctl_.json({"session", "close", "7"});
+  EXPECT_EQ(ctl_.json({"lock", "acquire", "a", "--session", "7"}, 1)["error"]["code"], "GC6008");
+  EXPECT_THAT(ctl_({"lock", "acquire", "--help"}).out, HasSubstr("GC6008"));
+}
+
 TEST_F(SessionVerbsTest, S5ShowSaysWhatIsLeftAndNamesTheLocks) {
   ctl_.json({"session", "open", "--id", "7", "--ttl", "60s"});
   ctl_.json({"lock", "acquire", "a", "--session", "7", "--ttl", "60s"});
@@ -133,7 +175,8 @@ TEST_F(SessionVerbsTest, CompletionAndHelpKnowTheVerbs) {
 }
 
 TEST_F(SessionVerbsTest, FlagsOfReadsThatContradictEachOtherAreUsage) {
-  EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "bounded"}).code, 2);
+  EXPECT_EQ(ctl_.json({"lock", "get", "a", "--consistency", "bounded"}, 2)["error"]["code"],
+            "GC1002");
   EXPECT_EQ(ctl_({"lock", "get", "a", "--consistency", "lease", "--max-staleness", "1s"}).code, 2);
   EXPECT_EQ(ctl_({"lock", "get", "a", "--after", "nonsense"}).code, 2);
   EXPECT_EQ(ctl_.json({"lock", "list", "--node", "1"}, 2)["error"]["code"], "GC1001");
@@ -250,6 +293,43 @@ TEST(ReadVerbsTest, R4AReplicaAloneRefusesABoundAndR3StillAnswers) {
   EXPECT_EQ(refused.error_code(), "GC6304");
   const auto old = ctl.json({"lock", "get", "a", "--consistency", "serializable", "--node", "3"});
   EXPECT_EQ(old["held"], true);
+}
+
+// It said "this node does not lead the shard. Ask the leader that the reply names", of no leader.
+TEST(ReadVerbsTest, WithoutAMajorityItIsSaidThatNobodyLeadsAndWhatToDo) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  ctl.json({"--timeout", "60s", "lock", "acquire", "a", "--ttl", "600s"});
+  nodes.nodes().kill(1);
+  nodes.nodes().kill(2);
+  // A leader that is left alone may answer for as long as its lease is good.
+  const std::vector<std::string> get = {"--timeout", "3s", "-o", "json", "lock", "get", "a"};
+  Finished refused = ctl(get);
+  for (const auto end = std::chrono::steady_clock::now() + kPatience;
+       refused.code == 0 && std::chrono::steady_clock::now() < end;) {
+    refused = ctl(get);
+  }
+  EXPECT_EQ(refused.code, 5) << refused.out << refused.err;
+  EXPECT_EQ(refused.error_code(), "GC5001") << refused.out;
+  const auto error = refused.json()["error"];
+  EXPECT_THAT(error["message"], AllOf(HasSubstr("1 of 3 nodes"), HasSubstr("majority")));
+  EXPECT_EQ(error["evidence"].size(), 3u);
+}
+
+// Sessions without a home, looked for where the leader of what would be their home is another node.
+TEST(ReadVerbsTest, ASessionOfAnAcquireIsKnownToTheNextVerbWhoeverLeads) {
+  ThreeNodes nodes;
+  const Ctl ctl = nodes.ctl();
+  for (int round = 0; round < 8; ++round) {
+    const std::string name = "job/" + std::to_string(round);
+    const auto held = ctl.json({"--timeout", "60s", "lock", "acquire", name, "--ttl", "600s"});
+    const std::string session = held["session"];
+    const std::string more = name + "/more";
+    ctl.json({"--timeout", "60s", "lock", "acquire", more, "--try", "--session", session});
+    EXPECT_EQ(ctl.json({"--timeout", "60s", "session", "close", session})["closed"], true);
+    const auto again = ctl.json({"--timeout", "60s", "session", "close", session}, 1);
+    EXPECT_EQ(again["error"]["code"], "GC6008");
+  }
 }
 
 TEST(ReadVerbsTest, R6EveryReplicaShowsTheSamePast) {

@@ -124,10 +124,10 @@ TEST_F(WatchVerbTest, W6AQuestionWaitsForItsAnswer) {
 }
 
 TEST_F(WatchVerbTest, WhatIsWatchedMustBeNamedOnce) {
-  EXPECT_EQ(ctl_.json({"watch"}, 2)["error"]["code"], "GC1001");
+  EXPECT_EQ(ctl_.json({"watch"}, 2)["error"]["code"], "GC1002");
   EXPECT_EQ(ctl_.json({"watch", "a", "--prefix", "b"}, 2)["error"]["code"], "GC1001");
   EXPECT_EQ(ctl_.json({"watch", "--prefix", "b", "--wait-for", "free"}, 2)["error"]["code"],
-            "GC1001");
+            "GC1002");
   EXPECT_EQ(ctl_.json({"watch", "a", "--from", "yesterday"}, 2)["error"]["code"], "GC1001");
   EXPECT_EQ(ctl_.json({"watch", "--session", "1", "--from", "99999999:1"}, 2)["error"]["code"],
             "GC6204");

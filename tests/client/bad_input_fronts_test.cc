@@ -457,9 +457,10 @@ TEST_F(BadInputFronts, EachMistakeHasOneNumberInEveryFrontEndAndChangesNothing) 
     return [claim](Front& front) { return front.check(claim); };
   };
   std::uint64_t fresh = 5000;  // Sessions of their own, for numbers of their own.
-  const auto reuse = [&fresh](Front& front) {
+  const auto reuse = [this, &fresh](Front& front) {
     const std::uint64_t own = ++fresh;
     const std::string stem = std::to_string(own);
+    must(client_.grant_session({.ttl = milliseconds{kLongTtlMs}, .session_id = own})).detach();
     EXPECT_EQ(front.acquire({own, 1, neighbour("first/" + stem)}), 0u);
     return front.acquire({own, 1, neighbour("second/" + stem)});
   };

@@ -77,7 +77,26 @@ TEST_F(Dispatch, SaysNoLeaderWhenTheDeadlineComesMeanwhile) {
   client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
   settle_until(client, [](const ClientStatistics& s) { return s.retries == 1; });
   clock_->advance(5s);
-  EXPECT_EQ(verdicts.wait_for(1)[0].status().detail(), kDetailNoLeader);
+  const Status status = verdicts.wait_for(1)[0].status();
+  EXPECT_EQ(status.detail(), kDetailNoLeader);
+  EXPECT_NE(status.message().find("3 of 3 nodes can be reached"), std::string::npos)
+      << status.message();
+}
+
+// It was told to ask the leader that the reply names.
+TEST_F(Dispatch, SaysNoLeaderWhenTheNodesNameOneThatCannotBeReached) {
+  cluster_.answer_with([&](const FakeRequest& request) {
+    return error_reply(request, ErrorCode::NotLeader, NodeId{9});
+  });
+  Client client = connect();
+  Collected<Result<Verdict>> verdicts;
+  client.check_async("name", 1, [&](Result<Verdict> verdict) { verdicts.add(verdict); });
+  settle_until(client, [](const ClientStatistics& s) { return s.retries == 1; });
+  clock_->advance(5s);
+  const Status status = verdicts.wait_for(1)[0].status();
+  EXPECT_EQ(status.detail(), kDetailNoLeader);
+  EXPECT_NE(status.message().find("3 of 3 nodes can be reached"), std::string::npos)
+      << status.message();
 }
 
 TEST_F(Dispatch, EndsAtTheDeadlineWhenNobodyAnswers) {

@@ -1,0 +1,170 @@
+#include "bench/waiters.h"
+
+#include "bench/node_samples.h"
+#include "bench/report/results_file.h"
+#include "bench/running_cluster.h"
+#include "cli/lock_load.h"
+#include "cli/queue_load.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <string>
+
+namespace gcoord::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint32_t kHandoversMax = 1000;
+
+Status of(const client::Status& status) {
+  return status.ok() ? Status{} : Status{static_cast<StatusCode>(status.code()), status.message()};
+}
+
+// Who else used the processors.
+double load_average() {
+  double minute = 0;
+  return ::getloadavg(&minute, 1) == 1 ? rounded(minute) : -1;
+}
+
+// Of all nodes together.
+struct Cost {
+  double cpu_us = 0;   // Of a hand-over.
+  double entries = 0;  // Of the log that a node applied for it.
+};
+
+Cost cost_of(const std::vector<NodeSample>& before,
+             const std::vector<NodeSample>& after,
+             double handovers) {
+  Cost cost;
+  for (std::size_t node = 0; node < before.size(); ++node) {
+    cost.cpu_us += cpu_us_for_each(before[node].usage, after[node].usage, handovers);
+    cost.entries += entries_between(before[node], after[node]);
+  }
+  cost.entries /= handovers * static_cast<double>(before.size());
+  return cost;
+}
+
+ordered_json described(std::uint32_t waiters, const cli::QueueLoadResults& results, Cost cost) {
+  const std::vector<std::uint32_t>& us = results.handover_us;
+  const double sum = std::accumulate(us.begin(), us.end(), 0.0);
+  return {{"waiters", waiters},
+          {"load_average", load_average()},
+          {"enqueue_s", rounded(results.enqueue_seconds)},
+          {"releases", results.releases},
+          {"grants", results.grants},
+          {"out_of_order", results.out_of_order},
+          {"waiters_left", results.waiters_left},
+          {"handover_mean_us", rounded(sum / static_cast<double>(us.size()))},
+          {"handover_p50_us", cli::percentile(us, 50)},
+          {"handover_p99_us", cli::percentile(us, 99)},
+          {"handover_max_us", us.back()},
+          {"nodes_cpu_us_per_handover", rounded(cost.cpu_us)},
+          {"entries_per_handover", rounded(cost.entries)}};
+}
+
+// null: the leader changed while the queue was made, so nobody here knows who is first.
+Result<ordered_json> measure_once(const BenchOptions& options, std::uint32_t waiters) {
+  GCOORD_TRY(const auto cluster, RunningCluster::start(options, options.shards));
+  auto client = client::Client::connect(
+      {.endpoints = cluster->nodes().endpoints(), .request_timeout = kStartTimeout});
+  if (!client.ok()) {
+    return of(client.status());
+  }
+  const std::uint32_t handovers = std::min(waiters, kHandoversMax);
+  cli::QueueLoad load(client.value(),
+                      {.name = "bench/waiters", .waiters = waiters, .handovers = handovers});
+  GCOORD_TRY_STATUS(of(client.value().wait_for_all_nodes(kStartTimeout)));
+  GCOORD_TRY_STATUS(of(load.queue_up()));
+  GCOORD_TRY(const auto before, sample_nodes(*cluster));
+  const auto results = load.hand_on();
+  if (!results.ok()) {
+    return of(results.status());
+  }
+  if (!results.value().order_known) {
+    return ordered_json{};
+  }
+  GCOORD_TRY(const auto after, sample_nodes(*cluster));
+  if (!results.value().exact(waiters)) {
+    return Status{StatusCode::Internal, "a release did not wake the first in line, and it alone"};
+  }
+  const Cost cost = cost_of(before, after, handovers);
+  ordered_json run = described(waiters, results.value(), cost);
+  std::fprintf(stderr,
+               "  %u waiters, queued in %.2f s: a hand-over p50 %.2f ms, p99 %.2f ms, %.0f us of "
+               "the nodes' processors\n",
+               waiters,
+               results.value().enqueue_seconds,
+               cli::percentile(results.value().handover_us, 50) / 1000.0,
+               cli::percentile(results.value().handover_us, 99) / 1000.0,
+               cost.cpu_us);
+  return run;
+}
+
+Result<ordered_json> measure(const BenchOptions& options, std::uint32_t waiters) {
+  constexpr int kTriesMax = 10;
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    GCOORD_TRY(ordered_json run, measure_once(options, waiters));
+    if (!run.is_null()) {
+      return run;
+    }
+    std::fprintf(stderr, "  the leader changed while the queue was made: once more\n");
+  }
+  return Status{StatusCode::Unavailable, "the leader changed whenever a queue was made"};
+}
+
+// Of each length the medians over its runs.
+ordered_json summary_of(const ordered_json& runs) {
+  ordered_json summary = ordered_json::array();
+  std::map<std::uint32_t, std::map<std::string, std::vector<double>>> values;
+  constexpr std::array kShown = {"handover_mean_us",
+                                 "handover_p50_us",
+                                 "handover_p99_us",
+                                 "nodes_cpu_us_per_handover",
+                                 "entries_per_handover",
+                                 "enqueue_s"};
+  for (const ordered_json& run : runs) {
+    for (const char* name : kShown) {
+      values[run["waiters"].get<std::uint32_t>()][name].push_back(run[name].get<double>());
+    }
+  }
+  for (const auto& [waiters, columns] : values) {
+    ordered_json row = {{"waiters", waiters}};
+    for (const char* name : kShown) {
+      row[name] = rounded(median(columns.at(name)));
+    }
+    summary.push_back(std::move(row));
+  }
+  return summary;
+}
+
+}  // namespace
+
+BenchResult bench_waiters(const BenchOptions& options) {
+  ordered_json runs = ordered_json::array();
+  for (std::uint32_t round = 0; round < options.runs; ++round) {
+    for (const std::uint32_t part : {100u, 10u, 1u}) {
+      GCOORD_TRY(ordered_json run, measure(options, std::max(1u, options.waiters / part)));
+      runs.push_back(std::move(run));
+    }
+  }
+  return ordered_json{
+      {"method",
+       "three gcoordd nodes on loopback, a cluster of its own for each queue, and one client "
+       "process whose sessions wait 30 times each; a hand-over is from the call of a release to "
+       "the callback of the next grant, one after another"},
+      {"acknowledged",
+       "each wait, release and grant when a majority of the nodes has it on stable storage"},
+      {"durability", options.durability},
+      {"shards", options.shards},
+      {"node_cores", options.node_cores},
+      {"medians", summary_of(runs)},
+      {"runs", runs}};
+}
+
+}  // namespace gcoord::bench

@@ -1,0 +1,98 @@
+// One keep-alive of any session: when it may say that the session is gone.
+#include "client_fixture.h"
+#include "rpc/lease_messages.h"
+#include "rpc/lock_messages.h"
+#include "rpc/session_messages.h"
+
+#include <atomic>
+
+namespace gcoord::client {
+namespace {
+
+using rpc::RequestKind;
+
+constexpr std::uint64_t kSession = 41;
+
+class KeepAliveOnce : public ClientTest {
+ protected:
+  // What the leader of the home knows of the session, the next times that it is asked.
+  std::optional<FakeReply> show(const FakeRequest& request, bool known) const {
+    FakeReply reply = ok_reply(request);
+    rpc::SessionDetails details;
+    details.row = {.session = SessionId{kSession}, .ttl_ms = 9000, .remaining_ms = 9000};
+    details.row.registration_count = known ? 1 : 0;
+    reply.payload = rpc::text_of(rpc::encode_session(details));
+    return reply;
+  }
+
+  static FakeReply said(const FakeRequest& request, rpc::KeepAliveState state) {
+    FakeReply reply = ok_reply(request);
+    const rpc::KeepAliveEntry entries[] = {{SessionId{kSession}, state, 0}};
+    reply.payload = rpc::text_of(rpc::encode_keep_alive_reply(entries));
+    return reply;
+  }
+
+  // Of a node that is asked whether it knows the session.
+  void nodes_say(rpc::KeepAliveState state, int shows_before_known) {
+    unknown_for_ = shows_before_known;
+    cluster_.answer_with([this, state](const FakeRequest& request) -> std::optional<FakeReply> {
+      if (request.slot.kind == RequestKind::SessionShow) {
+        return show(request, unknown_for_-- <= 0);
+      }
+      return request.slot.kind == RequestKind::KeepAlive ? said(request, state)
+                                                         : friendly_reply(request);
+    });
+  }
+
+  // By the machine's clock, which passes while nodes answer.
+  Client connect_in_time() const {
+    ClientOptions in_time = options();
+    in_time.clock = boot_clock();
+    in_time.request_timeout = std::chrono::minutes{1};
+    auto client = Client::connect(in_time);
+    EXPECT_TRUE(client.ok()) << client.status().to_string();
+    return std::move(client).value();
+  }
+
+  void ask(Client& client) {
+    client.keep_alive_once_async(kSession).then(
+        [this](Result<SessionDescription> description) { told_.add(std::move(description)); });
+  }
+
+  std::atomic<int> unknown_for_{0};
+  Collected<Result<SessionDescription>> told_;
+};
+
+TEST_F(KeepAliveOnce, S2ASessionThatANodeKnowsIsNotGoneBecauseItsHomeIsBehind) {
+  nodes_say(rpc::KeepAliveState::Renewed, 2);
+  Client client = connect_in_time();
+  ask(client);
+  const auto told = told_.wait_for(1)[0];
+  ASSERT_TRUE(told.ok()) << told.status().to_string();
+  EXPECT_TRUE(told.value().alive);
+  EXPECT_EQ(cluster_.requests(RequestKind::SessionShow).size(), 3u);
+}
+
+TEST_F(KeepAliveOnce, S2ASessionThatNoNodeKnowsIsGoneAtOnce) {
+  nodes_say(rpc::KeepAliveState::Unregistered, 1);
+  Client client = connect_in_time();
+  ask(client);
+  const auto told = told_.wait_for(1)[0];
+  ASSERT_TRUE(told.ok()) << told.status().to_string();
+  EXPECT_FALSE(told.value().alive);
+}
+
+TEST_F(KeepAliveOnce, WhoAsksIsToldWhenTheClientEndsMeanwhile) {
+  nodes_say(rpc::KeepAliveState::Renewed, 1'000'000);
+  {
+    Client client = connect_in_time();
+    ask(client);
+    while (cluster_.requests(RequestKind::SessionShow).empty()) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_EQ(told_.wait_for(1)[0].status().detail(), 4010u);
+}
+
+}  // namespace
+}  // namespace gcoord::client

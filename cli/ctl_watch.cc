@@ -26,8 +26,8 @@ namespace {
 
 using client::WatchBatch;
 using client::WatchEvent;
-using std::chrono::milliseconds;
 using rpc::ErrorCode;
+using std::chrono::milliseconds;
 
 constexpr std::array kEventKinds = {client::EventKind::Granted,
                                     client::EventKind::Released,

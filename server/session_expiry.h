@@ -39,9 +39,9 @@ inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 
 // What is asked about or in the log and not decided: so much that the next parts are under way
 // while the disk writes the first, and so little that a request does not wait for long behind it.
-// Some 10 milliseconds of work on each node: 13,000 ends in lists of 15, or 3,300 with an entry
-// each.
-inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 14;
+// Some 3 milliseconds of work on each node: 1,300 ends with their questions in lists of 100. Four
+// times as much ended a million no sooner, and others waited twice as long (docs/performance.md).
+inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 12;
 
 // A registration that is asked about: the question, and what its end will cost in a list.
 inline constexpr std::size_t kQuestionCost = 2 * kEndCost;

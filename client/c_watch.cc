@@ -33,19 +33,19 @@ gcoord_watch_options default_options() {
   return options;
 }
 
-Result<WatchOptions> options_of(const gcoord_watch_options& given) {
+Status take_options(const gcoord_watch_options& given, WatchOptions& options) {
   if (given.progress_interval_ms < 0) {
     return failure(gcoord::rpc::ErrorCode::OptionInvalid, "progress_interval_ms is negative");
   }
   if (given.from == nullptr && given.from_count != 0) {
     return failure(gcoord::rpc::ErrorCode::OptionMissing, "from");
   }
-  WatchOptions options{.name = given.name != nullptr ? given.name : "",
-                       .session_id = given.session_id,
-                       .waiters = given.waiters,
-                       .from_revision = given.from_revision,
-                       .progress_interval = std::chrono::milliseconds{given.progress_interval_ms},
-                       .queue_bytes_max = given.queue_bytes_max};
+  options.name = given.name != nullptr ? given.name : "";
+  options.session_id = given.session_id;
+  options.waiters = given.waiters;
+  options.from_revision = given.from_revision;
+  options.progress_interval = std::chrono::milliseconds{given.progress_interval_ms};
+  options.queue_bytes_max = given.queue_bytes_max;
   if (given.prefix != nullptr) {
     options.prefix = given.prefix;
   }
@@ -57,7 +57,7 @@ Result<WatchOptions> options_of(const gcoord_watch_options& given) {
   for (std::size_t k = 0; k < given.from_count; ++k) {
     options.from.push_back({given.from[k].shard, given.from[k].revision});
   }
-  return options;
+  return Status{};
 }
 
 // What hands batches to a callback of C, if there is one.
@@ -109,11 +109,12 @@ gcoord_status gcoord_watch_open(gcoord_client* client,
     if (!all.ok()) {
       return all.status();
     }
-    auto how = options_of(all.value());
-    if (!how.ok()) {
-      return how.status();
+    WatchOptions how;
+    given = take_options(all.value(), how);
+    if (!given.ok()) {
+      return given;
     }
-    return give(client->client.watch(std::move(how).value(), callback_of(all.value())), watch);
+    return give(client->client.watch(std::move(how), callback_of(all.value())), watch);
   });
 }
 

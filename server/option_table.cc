@@ -262,7 +262,8 @@ constexpr std::array kTable = {
     OptionRow{"checkpoint-interval",
               OptionShape::Value,
               "TIME",
-              "how often changed shards are checkpointed, 1s to 24h (default 30s)",
+              "how often changed shards are checkpointed, 1s to 24h (default 30s); while very many "
+              "sessions end together, up to once more as long",
               &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
     OptionRow{"ledger-keep-heads",
               OptionShape::Value,

@@ -93,6 +93,18 @@ Result<std::uint64_t> left_over(LeaseRun& run,
   return left;
 }
 
+// Until the clients beside the leases have their sessions, which count as staying: a look before
+// that would take as many leases for ended. It gives up after a moment, so that leases that did end
+// too early are seen.
+Status await_others(LeaseRun& run, std::uint64_t all) {
+  const auto patience = Clock::now() + milliseconds{300};
+  for (std::uint64_t alive = 0; alive < all && Clock::now() < patience;) {
+    GCOORD_TRY(alive, run.alive(run.cluster().node_ids().front()));
+    std::this_thread::sleep_for(milliseconds{10});
+  }
+  return Status{};
+}
+
 // Until all that is due has ended on these nodes; `staying` sessions more than that live on.
 Status watch_ends(LeaseRun& run,
                   LeaseEnds& ends,
@@ -124,7 +136,10 @@ Result<ordered_json> measure_storm(LeaseRun& run, std::uint32_t leases) {
   GCOORD_TRY(const auto nodes_before, sample_nodes(run.cluster()));
   auto beside = std::async(std::launch::async,
                            [&run] { return others(run.cluster(), milliseconds{3000}, "during"); });
-  const Status watched = watch_ends(run, ends, run.cluster().node_ids(), kOthers);
+  Status watched = await_others(run, leases + kOthers);
+  if (watched.ok()) {
+    watched = watch_ends(run, ends, run.cluster().node_ids(), kOthers);
+  }
   GCOORD_TRY(const auto nodes_after, sample_nodes(run.cluster()));
   auto during = beside.get();
   GCOORD_TRY_STATUS(watched);

@@ -141,6 +141,20 @@ gcoord_status gcoord_watch_next(gcoord_watch* watch,
   });
 }
 
+gcoord_status gcoord_watch_event_fd(gcoord_watch* watch, int* fd, gcoord_error* error) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{watch, "watch"}, {fd, "fd"}});
+    if (!given.ok()) {
+      return given;
+    }
+    const auto made = watch->watch.event_fd();
+    if (made.ok()) {
+      *fd = made.value();
+    }
+    return made.status();
+  });
+}
+
 size_t gcoord_watch_revisions(const gcoord_watch* watch, gcoord_revision* revisions, size_t room) {
   return watch != nullptr ? fill(watch->watch.revisions(), revisions, room) : 0;
 }

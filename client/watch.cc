@@ -10,19 +10,25 @@ namespace gcoord::client {
 Watch::Watch(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
 
 Watch::~Watch() {
-  if (state_ != nullptr) {
-    state_->close();
-  }
+  end();
 }
 
 Watch::Watch(Watch&&) noexcept = default;
 
 Watch& Watch::operator=(Watch&& other) noexcept {
-  if (state_ != nullptr && this != &other) {
-    state_->close();
+  if (this != &other) {
+    end();
+    state_ = std::move(other.state_);
   }
-  state_ = std::move(other.state_);
   return *this;
+}
+
+// Who feeds the state may have it for a moment longer, and the descriptor must not be.
+void Watch::end() {
+  if (state_ != nullptr) {
+    state_->close();
+    state_->retire_event_fd();
+  }
 }
 
 Result<WatchBatch> Watch::next() {
@@ -39,6 +45,10 @@ Result<std::optional<WatchBatch>> Watch::next(std::chrono::milliseconds timeout)
 
 void Watch::close() {
   state_->close();
+}
+
+Result<int> Watch::event_fd() {
+  return state_->event_fd();
 }
 
 std::vector<Revision> Watch::revisions() const {

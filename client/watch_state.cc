@@ -131,6 +131,7 @@ void WatchState::hand_over(Item item) {
   const std::lock_guard lock(mutex_);
   queue_bytes_ += item.bytes;
   queue_.push_back(std::move(item));
+  event_fd_.set(true);
   changed_.notify_all();
 }
 
@@ -161,6 +162,7 @@ void WatchState::fail(const Status& status, Revision first) {
     }
     failure_ = status;
     first_ = first;
+    event_fd_.set(true);
     changed_.notify_all();
   }
   call_back(status);
@@ -192,19 +194,16 @@ Result<std::optional<WatchBatch>> WatchState::take(
   const auto until = std::chrono::steady_clock::now() +
                      in_reach(timeout.value_or(std::chrono::milliseconds::max()));
   while (true) {
-    while (!queue_.empty()) {
-      Item item = std::move(queue_.front());
-      queue_.pop_front();
-      queue_bytes_ -= item.bytes;
-      note_taken(item);
+    if (!queue_.empty()) {
+      Item item = take_front();
+      event_fd_.set(ready());
       if (full_ && queue_bytes_ <= options_.queue_bytes_max / 2) {
         full_ = false;
         hooks_.on_room();
       }
-      if (!item.batch.events.empty()) {
-        return std::optional{std::move(item.batch)};
-      }
+      return std::optional{std::move(item.batch)};
     }
+    event_fd_.set(ready());  // Whoever waits for it may have read it.
     if (failure_) {
       return *failure_;
     }
@@ -215,6 +214,37 @@ Result<std::optional<WatchBatch>> WatchState::take(
       return std::optional<WatchBatch>{};
     }
   }
+}
+
+// The batch in front and the progress behind it, so that a batch is in front again, or nothing is
+// left: who only takes what is ready would otherwise never hear of that progress.
+WatchState::Item WatchState::take_front() {
+  Item item = std::move(queue_.front());
+  queue_.pop_front();
+  queue_bytes_ -= item.bytes;
+  note_taken(item);
+  if (!queue_.empty() && queue_.front().batch.events.empty()) {
+    note_taken(queue_.front());
+    queue_.pop_front();
+  }
+  return item;
+}
+
+bool WatchState::ready() const {
+  return !queue_.empty() || failure_.has_value();
+}
+
+Result<int> WatchState::event_fd() {
+  if (callback_) {
+    return failure(rpc::ErrorCode::WatchInvalid, "event_fd() of a watch with a callback");
+  }
+  const std::lock_guard lock(mutex_);
+  return event_fd_.get(ready());
+}
+
+void WatchState::retire_event_fd() {
+  const std::lock_guard lock(mutex_);
+  event_fd_.close();
 }
 
 Result<std::vector<Revision>> WatchState::progress(std::chrono::milliseconds timeout) {
@@ -254,6 +284,7 @@ void WatchState::close() {
     if (!failure_) {
       failure_ = failure(rpc::ErrorCode::WatchClosed);
     }
+    event_fd_.set(true);
     changed_.notify_all();
   }
   hooks_.on_close();

@@ -5,6 +5,7 @@
 // it was taken, which is where another watch would.
 #pragma once
 
+#include "client/event_descriptor.h"
 #include "gcoord/watch.h"
 #include "rpc/watch_messages.h"
 
@@ -72,6 +73,11 @@ class WatchState {
   Result<std::optional<WatchBatch>> take(std::optional<std::chrono::milliseconds> timeout);
   Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
   void close();
+
+  // Readable while take() would not come back empty. retire_event_fd() closes it.
+  Result<int> event_fd();
+  void retire_event_fd();
+
   std::vector<Revision> revisions() const;
   Revision first_revision() const;
 
@@ -93,6 +99,8 @@ class WatchState {
   void hand_over_progress(std::uint32_t shard, std::uint64_t revision);
   void set_place(Places& places, std::uint32_t shard, std::uint64_t revision) const;
   void note_taken(const Item& item);
+  Item take_front();
+  bool ready() const;
 
   bool of_name() const { return !options_.prefix && options_.session_id == 0; }
 
@@ -120,6 +128,7 @@ class WatchState {
   std::vector<Revision> answer_;
   std::optional<Status> failure_;
   Revision first_;
+  EventDescriptor event_fd_;  // Set wherever ready() may have changed.
 };
 
 }  // namespace gcoord::client

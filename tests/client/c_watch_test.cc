@@ -4,12 +4,17 @@
 #include "gcoord/gcoord_cluster.h"
 #include "gcoord/gcoord_watch.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace gcoord::client {
 namespace {
@@ -125,6 +130,60 @@ TEST_F(CWatchTest, W2ACallbackIsToldEachBatchAndWhyNoneComesAnyMore) {
   EXPECT_EQ(told.ends.wait_for(1), (std::vector<std::uint32_t>{4010}));
   EXPECT_NE(gcoord_watch_progress(watch_, 0, nullptr, 0, nullptr, &error_), GCOORD_OK);
   EXPECT_EQ(error_.number, 4010u);
+}
+
+// A loop over epoll, as a C program has one, until the watch has ended.
+std::vector<std::uint64_t> revisions_by_epoll(gcoord_watch* watch, int fd, gcoord_error* why) {
+  const int loop = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = watch}};
+  EXPECT_EQ(::epoll_ctl(loop, EPOLL_CTL_ADD, fd, &wanted), 0);
+  std::vector<std::uint64_t> revisions;
+  epoll_event came{};
+  while (::epoll_wait(loop, &came, 1, kPatienceMs) == 1) {
+    auto* told = static_cast<gcoord_watch*>(came.data.ptr);
+    gcoord_batch* batch = nullptr;
+    if (gcoord_watch_next(told, 0, &batch, why) != GCOORD_OK) {
+      break;
+    }
+    EXPECT_NE(batch, nullptr) << "it was readable";
+    revisions.push_back(gcoord_batch_revision(batch));
+    gcoord_batch_free(batch);
+    if (revisions.size() == 3) {
+      gcoord_watch_close(told);
+    }
+  }
+  ::close(loop);
+  return revisions;
+}
+
+TEST_F(CWatchTest, Row213AnEventLoopTakesWhatIsReadableUntilTheEnd) {
+  cluster_.answer_with(watches(
+      [](std::uint64_t id) {
+        return std::vector{granted(id, 7), granted(id, 8), granted(id, 9)};
+      },
+      {}));
+  open();
+  int fd = -1;
+  ASSERT_EQ(gcoord_watch_event_fd(watch_, &fd, &error_), GCOORD_OK) << error_.message;
+  EXPECT_EQ(revisions_by_epoll(watch_, fd, &error_), (std::vector<std::uint64_t>{7, 8, 9}));
+  EXPECT_EQ(error_.number, 6207u);
+  pollfd what{.fd = fd, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&what, 1, 0), 1) << "it has ended, and says so";
+  EXPECT_EQ(gcoord_client_free(std::exchange(client_, nullptr)), GCOORD_OK);
+  EXPECT_EQ(::poll(&what, 1, 0), 1) << "it is the watch's, not the client's";
+}
+
+TEST_F(CWatchTest, Row213WhoHasNoDescriptorIsRefused) {
+  int fd = -2;
+  EXPECT_EQ(gcoord_watch_event_fd(nullptr, &fd, &error_), GCOORD_INVALID_ARGUMENT);
+  EXPECT_EQ(error_.number, 1002u);
+  options_.on_batch = [](void*, const gcoord_batch*, const gcoord_error*) {};
+  open();
+  EXPECT_EQ(gcoord_watch_event_fd(watch_, nullptr, &error_), GCOORD_INVALID_ARGUMENT);
+  EXPECT_EQ(error_.number, 1002u);
+  EXPECT_EQ(gcoord_watch_event_fd(watch_, &fd, &error_), GCOORD_INVALID_ARGUMENT);
+  EXPECT_EQ(error_.number, 6204u);
+  EXPECT_EQ(fd, -2) << "results are untouched";
 }
 
 TEST_F(CWatchTest, WhatCannotBeMeantIsRefused) {

@@ -137,10 +137,8 @@ TEST(WatchKinds, W2RevisionsRiseWithWhatIsLeftOutBehindWhatIsTaken) {
   };
   using Places = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
   EXPECT_EQ(state.take(milliseconds{0}).value()->revision, 5u);
-  EXPECT_EQ(places(), (Places{{1, 5}}));
+  EXPECT_EQ(places(), (Places{{1, 6}, {2, 9}})) << "up to the next that is to be taken";
   EXPECT_EQ(state.take(milliseconds{0}).value()->revision, 7u);
-  EXPECT_EQ(places(), (Places{{1, 7}, {2, 9}}));
-  EXPECT_FALSE(state.take(milliseconds{0}).value());
   EXPECT_EQ(places(), (Places{{1, 8}, {2, 9}}));
 }
 

@@ -90,6 +90,13 @@ GCOORD_API gcoord_status gcoord_watch_next(gcoord_watch* watch,
                                            gcoord_batch** batch,
                                            gcoord_error* error);
 
+// A descriptor for poll(), epoll or another event loop: readable exactly while gcoord_watch_next
+// with a time of 0 would give a batch or an error; for ever from gcoord_watch_close on. The same
+// for each call. It is the watch's, and closed by gcoord_watch_free: take it out of the event loop
+// before that. It need not be read. Watch::event_fd of gcoord/watch.h says more. From any thread.
+// GC6204 of a watch with on_batch; RESOURCE_EXHAUSTED when the process may open no more files.
+GCOORD_API gcoord_status gcoord_watch_event_fd(gcoord_watch* watch, int* fd, gcoord_error* error);
+
 // By shard, up to where everything was taken or told to on_batch: another watch goes on from there,
 // plus one. Fills up to `room` places, and returns how many there are.
 GCOORD_API size_t gcoord_watch_revisions(const gcoord_watch* watch,

@@ -114,6 +114,22 @@ class GCOORD_API Watch {
   // Ends it; next() returns.
   void close();
 
+  // A descriptor for poll(), epoll or another event loop: it is readable exactly while next(0)
+  // would not come back empty, so while a batch waits, or why none comes any more; from close() on
+  // for ever. Made by the first call, and the same for every later one; a watch that is not asked
+  // for it has none. Take with next(0) when it is readable, one batch each time or all of them: it
+  // stays readable while there are more, and with edges there is one for each batch that comes.
+  //
+  // It is the watch's: do not close it, and write nothing to it. It need not be read; who reads it
+  // (8 bytes, which does not block) calls next(0) then, which makes it readable again if anything
+  // is left. It is closed with this object, not by close(): take it out of the event loop before
+  // that, since its number may be another file's then. A child of fork() has a copy, to close and
+  // not to read; exec() closes it.
+  //
+  // From any thread. GC6204 of a watch with a callback; ResourceExhausted when the process may open
+  // no more files, and the watch goes on.
+  Result<int> event_fd();
+
   // By shard, up to where everything was taken by next(), or told to the callback. Of a watch of a
   // name only one: where its lock is, or was when it was heard of last.
   std::vector<Revision> revisions() const;
@@ -132,6 +148,7 @@ class GCOORD_API Watch {
  private:
   friend class Client;
   explicit Watch(std::shared_ptr<WatchState> state);
+  void end();
 
   std::shared_ptr<WatchState> state_;
 };

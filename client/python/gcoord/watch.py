@@ -2,7 +2,7 @@
 
 import ctypes
 import enum
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
 
@@ -86,6 +86,7 @@ lib._FUNCTIONS.update({
     "gcoord_watch_options_init_as": (None, [POINTER(_Options), c_size_t]),
     "gcoord_watch_open": (c_int32, [c_void_p, POINTER(_Options), POINTER(c_void_p), POINTER(lib.Error)]),
     "gcoord_watch_next": (c_int32, [c_void_p, c_int64, POINTER(c_void_p), POINTER(lib.Error)]),
+    "gcoord_watch_event_fd": (c_int32, [c_void_p, POINTER(c_int), POINTER(lib.Error)]),
     "gcoord_watch_revisions": (c_size_t, [c_void_p, POINTER(_Revision), c_size_t]),
     "gcoord_watch_progress": (
         c_int32, [c_void_p, c_int64, POINTER(_Revision), c_size_t, POINTER(c_size_t), POINTER(lib.Error)]),
@@ -164,6 +165,18 @@ class Watch(Stream[Batch]):
             return _batch(batch)
         finally:
             lib.library().gcoord_batch_free(batch)
+
+    def fileno(self) -> int:
+        """A descriptor for an event loop, so that selectors take the watch itself and asyncio its number:
+
+            loop.add_reader(watch.fileno(), take)       # take() calls watch.next(0).
+
+        It is readable exactly while next(0) would return a batch or raise, which it does for ever once the watch has ended.
+        The same for each call, of any thread. It is the watch's, and lives as long as the object: unregister it before that,
+        close it never. It need not be read. GC6204 of a watch with on_batch."""
+        fd = c_int()
+        lib.call("gcoord_watch_event_fd", self._handle.pointer(), byref(fd))
+        return fd.value
 
     def revisions(self) -> Dict[int, int]:
         """By shard, up to where everything was taken, or told to on_batch. Another watch, of another program too, goes on

@@ -164,6 +164,73 @@ Status give(Result<T> made, Handle** handle) {
   return {};
 }
 
+// Begins what does not wait. What is missing, the callback too, is named at once, and so is what
+// ask() -> Result<Future<T>> refuses; the future's outcome then goes to tell(T).
+template <typename Callback, typename Ask, typename Tell>
+gcoord_status begin_async(std::initializer_list<Argument> arguments,
+                          Callback callback,
+                          gcoord_error* error,
+                          Ask ask,
+                          Tell tell) {
+  return guarded(error, [&]() -> Status {
+    const Status given = first_failure(
+        {required(arguments), required({{reinterpret_cast<const void*>(callback), "callback"}})});
+    if (!given.ok()) {
+      return given;
+    }
+    auto asked = ask();
+    if (asked.ok()) {
+      std::move(asked).value().then(std::move(tell));
+    }
+    return asked.status();
+  });
+}
+
+// The same of what brings nothing; ask() -> Future<Status>.
+template <typename Ask>
+gcoord_status begin_change(std::initializer_list<Argument> arguments,
+                           void (*callback)(void*, const gcoord_error*),
+                           void* user,
+                           gcoord_error* error,
+                           Ask ask) {
+  return begin_async(
+      arguments,
+      callback,
+      error,
+      [&] { return Result<Future<Status>>{ask()}; },
+      [callback, user](const Status& status) {
+        gcoord_error why{};
+        report(status, &why);
+        callback(user, status.ok() ? nullptr : &why);
+      });
+}
+
+// What hands one thing, seen by C as a Plain that lives during the callback, or the error.
+// plain_of(const T&) -> Plain, without owning anything.
+template <typename T, typename Plain, typename PlainOf>
+auto telling(void (*callback)(void*, const Plain*, const gcoord_error*),
+             void* user,
+             PlainOf plain_of) {
+  return [callback, user, plain_of](const Result<T>& outcome) {
+    if (!outcome.ok()) {
+      gcoord_error why{};
+      report(outcome.status(), &why);
+      return callback(user, nullptr, &why);
+    }
+    const Plain plain = plain_of(outcome.value());
+    callback(user, &plain, nullptr);
+  };
+}
+
+// How fresh a read must be, and is. GC1001 and GC1002 for options that cannot be meant.
+Result<ReadOptions> read_options_of(const gcoord_read_options* given);
+gcoord_freshness freshness_of(const Freshness& at);
+
+// Names and the tokens that they are checked for; GC1002 where some are missing.
+Result<std::vector<TokenCheck>> checks_of(const char* const* names,
+                                          const std::uint64_t* tokens,
+                                          std::size_t count);
+
 // What hands an outcome to a C callback: a new handle that is the callee's, or the error.
 template <typename Handle, typename T>
 auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user) {
@@ -174,6 +241,13 @@ auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user
     callback(user, handle, status == GCOORD_OK ? nullptr : &why);
   };
 }
+
+// The same of a session, whose events go through the gate.
+std::function<void(Result<Session>)> session_giving_to(void (*callback)(void*,
+                                                                        gcoord_session*,
+                                                                        const gcoord_error*),
+                                                       void* user,
+                                                       const std::shared_ptr<EventGate>& gate);
 
 // The same of a lease, whose events go through the gate.
 std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,

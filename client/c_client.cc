@@ -183,20 +183,13 @@ gcoord_status gcoord_check_batch(gcoord_client* client,
                                  int32_t* verdicts,
                                  gcoord_error* error) {
   return guarded(error, [&]() -> Status {
-    Status given = required(
-        {{client, "client"}, {names, "names"}, {tokens, "tokens"}, {verdicts, "verdicts"}});
+    const auto checks = checks_of(names, tokens, count);
+    const Status given =
+        first_failure({required({{client, "client"}, {verdicts, "verdicts"}}), checks.status()});
     if (!given.ok()) {
       return given;
     }
-    std::vector<TokenCheck> checks;
-    for (std::size_t at = 0; at < count; ++at) {
-      given = required({{names[at], "names"}});
-      if (!given.ok()) {
-        return given;
-      }
-      checks.push_back({names[at], tokens[at]});
-    }
-    const auto checked = client->client.check_batch(checks);
+    const auto checked = client->client.check_batch(checks.value());
     for (std::size_t at = 0; checked.ok() && at < count; ++at) {
       verdicts[at] = static_cast<std::int32_t>(checked.value()[at]);
     }

@@ -1,6 +1,9 @@
 // Elections for C: the line, and what a leader does with it.
 #include "client/c_border.h"
 #include "client/failure.h"
+#include "gcoord/gcoord_async.h"
+
+#include <vector>
 
 using namespace gcoord::client;
 
@@ -29,6 +32,21 @@ Result<CampaignOptions> campaign_of(const gcoord_campaign_options& fields) {
                            : std::chrono::milliseconds{fields.hysteresis_ms};
   options.review = std::chrono::milliseconds{fields.review_ms};
   return options;
+}
+
+// The leader first; views of what the election says.
+std::vector<gcoord_candidate> line_of(const ElectionView& election) {
+  const Leader& leader = election.leader;
+  std::vector<gcoord_candidate> line{
+      {leader.session_id, 0, 0, leader.value.c_str(), leader.value.size()}};
+  for (const CandidateView& each : election.candidates) {
+    line.push_back({each.session_id,
+                    each.waited.count(),
+                    each.priority,
+                    each.value.c_str(),
+                    each.value.size()});
+  }
+  return line;
 }
 
 }  // namespace
@@ -118,21 +136,40 @@ gcoord_status gcoord_candidates(gcoord_client* client,
     if (!found.ok()) {
       return found.status();
     }
-    const Leader& leader = found.value().leader;
-    const gcoord_candidate first{
-        leader.session_id, 0, 0, leader.value.c_str(), leader.value.size()};
-    callback(user, 0, leader.epoch, &first);
-    size_t place = 0;
-    for (const CandidateView& each : found.value().candidates) {
-      const gcoord_candidate next{each.session_id,
-                                  each.waited.count(),
-                                  each.priority,
-                                  each.value.c_str(),
-                                  each.value.size()};
-      callback(user, ++place, 0, &next);
+    const auto line = line_of(found.value());
+    for (size_t place = 0; place < line.size(); ++place) {
+      callback(user, place, place == 0 ? found.value().leader.epoch : 0, &line[place]);
     }
     return {};
   });
+}
+
+gcoord_status gcoord_candidates_async(gcoord_client* client,
+                                      const char* name,
+                                      gcoord_line_callback callback,
+                                      void* user,
+                                      gcoord_error* error) {
+  return begin_async(
+      {{client, "client"}, {name, "name"}},
+      callback,
+      error,
+      [&] { return Result{client->client.candidates_async(name)}; },
+      [callback, user](const Result<ElectionView>& found) {
+        gcoord_error why{};
+        std::vector<gcoord_candidate> line;
+        const gcoord_status status = guarded(&why, [&] {
+          if (found.ok()) {
+            line = line_of(found.value());
+          }
+          return found.status();
+        });
+        const bool ok = status == GCOORD_OK;
+        callback(user,
+                 ok ? found.value().leader.epoch : 0,
+                 ok ? line.data() : nullptr,
+                 ok ? line.size() : 0,
+                 ok ? nullptr : &why);
+      });
 }
 
 gcoord_status gcoord_ask_transfer(gcoord_client* client,
@@ -143,5 +180,17 @@ gcoord_status gcoord_ask_transfer(gcoord_client* client,
   return guarded(error, [&]() -> Status {
     Status given = required({{client, "client"}, {name, "name"}});
     return given.ok() ? client->client.ask_transfer(name, session_id, epoch) : given;
+  });
+}
+
+gcoord_status gcoord_ask_transfer_async(gcoord_client* client,
+                                        const char* name,
+                                        uint64_t session_id,
+                                        uint64_t epoch,
+                                        gcoord_done_callback callback,
+                                        void* user,
+                                        gcoord_error* error) {
+  return begin_change({{client, "client"}, {name, "name"}}, callback, user, error, [&] {
+    return client->client.ask_transfer_async(name, session_id, epoch);
   });
 }

@@ -10,10 +10,9 @@
 
 using namespace gcoord::client;
 
-namespace {
-
 using gcoord::rpc::ErrorCode;
-using Reading = BatchReading<std::optional<LockDescription>>;
+
+namespace gcoord::client {
 
 Result<ReadOptions> read_options_of(const gcoord_read_options* given) {
   if (given == nullptr) {
@@ -41,13 +40,32 @@ Result<ReadOptions> read_options_of(const gcoord_read_options* given) {
   return options;
 }
 
-gcoord_freshness freshness(const Freshness& at) {
+gcoord_freshness freshness_of(const Freshness& at) {
   return {at.shard, at.index, at.age.has_value() ? at.age->count() : -1};
 }
 
+Result<std::vector<TokenCheck>> checks_of(const char* const* names,
+                                          const std::uint64_t* tokens,
+                                          std::size_t count) {
+  const Status given = first_failure({required({{tokens, "tokens"}}), names_given(names, count)});
+  if (!given.ok()) {
+    return given;
+  }
+  std::vector<TokenCheck> checks;
+  checks.reserve(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    checks.push_back({names[index], tokens[index]});
+  }
+  return checks;
+}
+
+}  // namespace gcoord::client
+
+namespace {
+
 void tell(const Freshness& at, gcoord_freshness* told) {
   if (told != nullptr) {
-    *told = freshness(at);
+    *told = freshness_of(at);
   }
 }
 
@@ -67,7 +85,7 @@ void tell_all(const std::vector<Freshness>& shards,
               size_t* count) {
   const size_t told_count = std::min(shards.size(), room);
   for (size_t index = 0; told != nullptr && index < told_count; ++index) {
-    told[index] = freshness(shards[index]);
+    told[index] = freshness_of(shards[index]);
   }
   if (count != nullptr) {
     *count = told_count;
@@ -274,18 +292,13 @@ gcoord_status gcoord_read_check_batch(gcoord_client* client,
                                       gcoord_error* error) {
   return guarded(error, [&]() -> Status {
     const auto how = read_options_of(options);
-    const Status given =
-        first_failure({required({{client, "client"}, {tokens, "tokens"}, {verdicts, "verdicts"}}),
-                       names_given(names, count),
-                       how.status()});
+    const auto checks = checks_of(names, tokens, count);
+    const Status given = first_failure(
+        {required({{client, "client"}, {verdicts, "verdicts"}}), checks.status(), how.status()});
     if (!given.ok()) {
       return given;
     }
-    std::vector<TokenCheck> checks;
-    for (size_t index = 0; index < count; ++index) {
-      checks.push_back({names[index], tokens[index]});
-    }
-    const auto reading = client->client.read_check_batch(checks, how.value());
+    const auto reading = client->client.read_check_batch(checks.value(), how.value());
     if (!reading.ok()) {
       return reading.status();
     }

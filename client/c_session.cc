@@ -1,11 +1,37 @@
 // Sessions, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
+#include "gcoord/gcoord_async.h"
 
 #include <memory>
 #include <utility>
 
 using namespace gcoord::client;
+
+namespace gcoord::client {
+
+std::function<void(Result<Session>)> session_giving_to(void (*callback)(void*,
+                                                                        gcoord_session*,
+                                                                        const gcoord_error*),
+                                                       void* user,
+                                                       const std::shared_ptr<EventGate>& gate) {
+  return [callback, user, gate](Result<Session> opened) {
+    gcoord_error why{};
+    gcoord_session* handle = nullptr;
+    const gcoord_status status = guarded(&why, [&]() -> Status {
+      if (opened.ok()) {
+        handle = new gcoord_session{std::move(opened).value(), gate};
+      }
+      return opened.status();
+    });
+    if (handle == nullptr) {
+      shut(gate);
+    }
+    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
+  };
+}
+
+}  // namespace gcoord::client
 
 gcoord_status gcoord_session_open(gcoord_client* client,
                                   int64_t ttl_ms,
@@ -28,6 +54,26 @@ gcoord_status gcoord_session_open(gcoord_client* client,
     *session = new gcoord_session{std::move(opened).value(), std::move(gate)};
     return {};
   });
+}
+
+gcoord_status gcoord_session_open_async(gcoord_client* client,
+                                        int64_t ttl_ms,
+                                        gcoord_event_callback on_event,
+                                        void* event_user,
+                                        gcoord_session_callback callback,
+                                        void* user,
+                                        gcoord_error* error) {
+  const auto gate = gate_of(on_event, event_user);
+  return begin_async(
+      {{client, "client"}},
+      callback,
+      error,
+      [&] {
+        return Result{client->client.open_session_async({.ttl = std::chrono::milliseconds{ttl_ms},
+                                                         .on_event = events_through(gate),
+                                                         .on_lost = losses_through(gate)})};
+      },
+      session_giving_to(callback, user, gate));
 }
 
 void gcoord_session_free(gcoord_session* session) {

@@ -1,6 +1,7 @@
 // Sessions with options: opened, granted, attached to, and bound to health checks, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
+#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_sessions.h"
 
 #include <utility>
@@ -107,6 +108,52 @@ gcoord_status with_options(gcoord_client* client,
   });
 }
 
+// The same of the ways that do not wait: begin(health, gate) -> Future<Result<Session>>.
+template <typename Begin>
+gcoord_status begin_with_options(gcoord_client* client,
+                                 const gcoord_session_options* options,
+                                 gcoord_session_callback callback,
+                                 void* user,
+                                 gcoord_error* error,
+                                 Begin begin) {
+  return guarded(error, [&]() -> Status {
+    const Status given = required({{client, "client"},
+                                   {options, "options"},
+                                   {reinterpret_cast<const void*>(callback), "callback"}});
+    if (!given.ok()) {
+      return given;
+    }
+    if (Status filled = initialised(*options); !filled.ok()) {
+      return filled;
+    }
+    const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+    auto health = health_of(*options, gate);
+    if (health.ok()) {
+      begin(std::move(health).value(), gate).then(session_giving_to(callback, user, gate));
+    }
+    return health.status();
+  });
+}
+
+SessionOptions opening_of(const gcoord_session_options& given,
+                          SessionHealth health,
+                          const std::shared_ptr<EventGate>& gate) {
+  return {.ttl = milliseconds{given.ttl_ms},
+          .on_event = events_through(gate),
+          .on_lost = losses_of(given, gate),
+          .health = std::move(health)};
+}
+
+GrantOptions grant_of(const gcoord_session_options& given,
+                      SessionHealth health,
+                      const std::shared_ptr<EventGate>& gate) {
+  return {.ttl = milliseconds{given.ttl_ms},
+          .session_id = given.session_id,
+          .on_event = events_through(gate),
+          .on_lost = losses_of(given, gate),
+          .health = std::move(health)};
+}
+
 // What a lease is taken with; GC1001 for options that nobody has filled.
 Result<LeaseOptions> lease_options_of(const gcoord_session_options& given,
                                       std::int64_t wait_ms,
@@ -139,11 +186,19 @@ gcoord_status gcoord_session_open_as(gcoord_client* client,
                                      gcoord_session** session,
                                      gcoord_error* error) {
   return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
-    return client->client.open_session({.ttl = milliseconds{options->ttl_ms},
-                                        .on_event = events_through(gate),
-                                        .on_lost = losses_of(*options, gate),
-                                        .health = std::move(health)});
+    return client->client.open_session(opening_of(*options, std::move(health), gate));
   });
+}
+
+gcoord_status gcoord_session_open_as_async(gcoord_client* client,
+                                           const gcoord_session_options* options,
+                                           gcoord_session_callback callback,
+                                           void* user,
+                                           gcoord_error* error) {
+  const auto begin = [&](SessionHealth health, const auto& gate) {
+    return client->client.open_session_async(opening_of(*options, std::move(health), gate));
+  };
+  return begin_with_options(client, options, callback, user, error, begin);
 }
 
 gcoord_status gcoord_session_grant(gcoord_client* client,
@@ -151,12 +206,19 @@ gcoord_status gcoord_session_grant(gcoord_client* client,
                                    gcoord_session** session,
                                    gcoord_error* error) {
   return with_options(client, options, session, error, [&](SessionHealth health, const auto& gate) {
-    return client->client.grant_session({.ttl = milliseconds{options->ttl_ms},
-                                         .session_id = options->session_id,
-                                         .on_event = events_through(gate),
-                                         .on_lost = losses_of(*options, gate),
-                                         .health = std::move(health)});
+    return client->client.grant_session(grant_of(*options, std::move(health), gate));
   });
+}
+
+gcoord_status gcoord_session_grant_async(gcoord_client* client,
+                                         const gcoord_session_options* options,
+                                         gcoord_session_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  const auto begin = [&](SessionHealth health, const auto& gate) {
+    return client->client.grant_session_async(grant_of(*options, std::move(health), gate));
+  };
+  return begin_with_options(client, options, callback, user, error, begin);
 }
 
 gcoord_status gcoord_session_attach(gcoord_client* client,

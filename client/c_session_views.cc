@@ -1,6 +1,7 @@
 // What the cluster knows of sessions, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
+#include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_sessions.h"
 
 #include <utility>
@@ -59,6 +60,19 @@ gcoord_status gcoord_session_describe(gcoord_client* client,
   });
 }
 
+gcoord_status gcoord_session_describe_async(gcoord_client* client,
+                                            uint64_t session_id,
+                                            gcoord_session_description_callback callback,
+                                            void* user,
+                                            gcoord_error* error) {
+  return begin_async(
+      {{client, "client"}},
+      callback,
+      error,
+      [&] { return Result{client->client.session_async(session_id)}; },
+      giving_to<gcoord_session_description, SessionDescription>(callback, user));
+}
+
 void gcoord_session_description_free(gcoord_session_description* description) {
   delete description;
 }
@@ -94,6 +108,19 @@ gcoord_status gcoord_session_keep_alive_once(gcoord_client* client,
     }
     return described.status();
   });
+}
+
+gcoord_status gcoord_session_keep_alive_once_async(gcoord_client* client,
+                                                   uint64_t session_id,
+                                                   gcoord_session_facts_callback callback,
+                                                   void* user,
+                                                   gcoord_error* error) {
+  return begin_async(
+      {{client, "client"}},
+      callback,
+      error,
+      [&] { return Result{client->client.keep_alive_once_async(session_id)}; },
+      telling<SessionDescription>(callback, user, facts_of));
 }
 
 void gcoord_session_list_options_init(gcoord_session_list_options* options) {

@@ -82,6 +82,100 @@ TEST_F(CAsyncTest, AHandleMayBeFreedBeforeItsAnswerComes) {
   EXPECT_EQ(closed.get_future().get(), 0u);
 }
 
+// What an opening brought: a session, or the number of its error.
+struct Opened {
+  gcoord_session* session = nullptr;
+  std::uint32_t number = 0;
+};
+
+void tell_opened(void* user, gcoord_session* session, const gcoord_error* why) {
+  EXPECT_NE(session == nullptr, why == nullptr);
+  static_cast<std::promise<Opened>*>(user)->set_value({session, why == nullptr ? 0 : why->number});
+}
+
+TEST_F(CAsyncTest, SessionsAreOpenedAndGrantedWithoutWaiting) {
+  Collected<std::int32_t> events;
+  const auto tell_event = [](void* user, std::int32_t event) {
+    static_cast<Collected<std::int32_t>*>(user)->add(event);
+  };
+  std::promise<Opened> opened;
+  ASSERT_EQ(
+      gcoord_session_open_async(client_, 9000, tell_event, &events, tell_opened, &opened, &error_),
+      GCOORD_OK);
+  session_ = opened.get_future().get().session;
+  EXPECT_EQ(gcoord_session_id(session_), 41u);
+  EXPECT_TRUE(gcoord_session_alive(session_));
+  gcoord_session_options options;
+  gcoord_session_options_init(&options);
+  options.ttl_ms = 9000;
+  for (const auto begin : {gcoord_session_open_as_async, gcoord_session_grant_async}) {
+    std::promise<Opened> made;
+    ASSERT_EQ(begin(client_, &options, tell_opened, &made, &error_), GCOORD_OK);
+    gcoord_session* session = made.get_future().get().session;
+    EXPECT_TRUE(gcoord_session_alive(session));
+    gcoord_session_free(session);
+  }
+  EXPECT_EQ(cluster_.requests(RequestKind::SessionGrant).size(), 1u);
+  move_clock(std::chrono::minutes{1});
+  EXPECT_EQ(events.wait_for(2), (std::vector<std::int32_t>{GCOORD_JEOPARDY, GCOORD_EXPIRED}));
+}
+
+TEST_F(CAsyncTest, S11ASessionWhoseCheckFailsIsNotOpened) {
+  gcoord_health_check check{.what = "command:exit 1"};
+  gcoord_session_options options;
+  gcoord_session_options_init(&options);
+  options.checks = &check;
+  options.check_count = 1;
+  std::promise<Opened> opened;
+  ASSERT_EQ(gcoord_session_open_as_async(client_, &options, tell_opened, &opened, &error_),
+            GCOORD_OK);
+  EXPECT_EQ(opened.get_future().get().number, 6350u);
+  EXPECT_TRUE(cluster_.requests(RequestKind::OpenSession).empty());
+}
+
+TEST_F(CAsyncTest, AnOpeningThatIsUnderWayEndsWithItsClient) {
+  cluster_.answer_with([](const FakeRequest&) { return std::nullopt; });
+  std::promise<Opened> opened;
+  ASSERT_EQ(
+      gcoord_session_open_async(client_, 9000, nullptr, nullptr, tell_opened, &opened, &error_),
+      GCOORD_OK);
+  EXPECT_EQ(gcoord_client_free(std::exchange(client_, nullptr)), GCOORD_OK);
+  EXPECT_EQ(opened.get_future().get().number, 4010u);
+}
+
+TEST_F(CAsyncTest, L15L19OperatorsBreakAndMoveLocksWithoutWaiting) {
+  cluster_.answer_with([](const FakeRequest& request) -> std::optional<FakeReply> {
+    FakeReply reply = friendly_reply(request);
+    if (request.slot.kind == RequestKind::LockBreak) {
+      reply.slot.extra = 41;
+      reply.slot.token = 7;
+    }
+    return reply;
+  });
+  const auto tell_holder = [](void* user, const gcoord_holder* holder, const gcoord_error* why) {
+    static_cast<std::promise<std::uint64_t>*>(user)->set_value(why == nullptr ? holder->token
+                                                                              : why->number);
+  };
+  const auto broken = [&](const char* reason) {
+    std::promise<std::uint64_t> told;
+    EXPECT_EQ(
+        gcoord_lock_break_async(client_, "name", 7, "ann@ops", reason, tell_holder, &told, &error_),
+        GCOORD_OK);
+    return told.get_future().get();
+  };
+  EXPECT_EQ(broken("it hangs"), 7u);
+  EXPECT_EQ(broken(""), 6034u);
+  EXPECT_EQ(cluster_.requests(RequestKind::LockBreak).size(), 1u);
+  const auto move_to = [&](std::uint32_t shard) {
+    return number_of([&](auto callback, void* user) {
+      return gcoord_lock_move_async(client_, "name", shard, callback, user, &error_);
+    });
+  };
+  EXPECT_EQ(move_to(11), 0u);
+  EXPECT_EQ(move_to(16), 1112u);
+  EXPECT_EQ(cluster_.requests(RequestKind::LockMove).size(), 1u);
+}
+
 TEST_F(CAsyncTest, E2ALeaderSaysAValueAndResignsWithoutWaiting) {
   open_session();
   gcoord_election* election = nullptr;
@@ -102,6 +196,15 @@ TEST_F(CAsyncTest, E2ALeaderSaysAValueAndResignsWithoutWaiting) {
             }),
             0u);
   EXPECT_FALSE(gcoord_election_is_leader(election));
+  EXPECT_EQ(number_of([&](auto callback, void* user) {
+              return gcoord_session_transfer_async(
+                  session_, "chief", 7, 9, callback, user, &error_);
+            }),
+            0u);
+  EXPECT_EQ(number_of([&](auto callback, void* user) {
+              return gcoord_ask_transfer_async(client_, "chief", 9, 7, callback, user, &error_);
+            }),
+            0u);
   EXPECT_EQ(number_of([&](auto callback, void* user) {
               return gcoord_election_resign_async(election, callback, user, &error_);
             }),
@@ -146,6 +249,13 @@ TEST_F(CAsyncTest, WhatIsMissingIsNamedAndNothingIsCalled) {
   refused(gcoord_multi_lock_release_async(nullptr, never, nullptr, &error_));
   refused(gcoord_describe_async(client_, nullptr, false, nullptr, nullptr, &error_));
   refused(gcoord_leader_async(client_, "name", nullptr, nullptr, &error_));
+  refused(gcoord_lock_break_async(client_, "name", 7, nullptr, "b", nullptr, nullptr, &error_));
+  refused(gcoord_lock_move_async(client_, nullptr, 1, never, nullptr, &error_));
+  refused(gcoord_session_open_async(client_, 9000, nullptr, nullptr, nullptr, nullptr, &error_));
+  refused(gcoord_session_open_as_async(client_, nullptr, tell_opened, nullptr, &error_));
+  gcoord_session_options options;
+  gcoord_session_options_init(&options);
+  refused(gcoord_session_grant_async(client_, &options, nullptr, nullptr, &error_));
 }
 
 TEST_F(CAsyncTest, S11ALeaseIsBoundToChecks) {

@@ -298,22 +298,33 @@ def start_done(name: str, keep: Any, *arguments: Any) -> "Future[None]":
     return future
 
 
-def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any) -> None:
+def start(name: str, future: "Future[Any]", finish: Callable[..., Any], arguments: tuple, callback: Any,
+          on_failure: Callable[[], None] = lambda: None) -> None:
     """Calls an async function; the future gets finish(what the callback brought), or the error. finish is kept until then,
-    and with it what it needs: the callback may come when nobody else has the object that was asked."""
+    and with it what it needs: the callback may come when nobody else has the object that was asked. on_failure is called
+    when nothing was brought, or nothing begun.
+
+    A future that was cancelled gets nothing, but the library has no way back: what comes for it is made and, since nobody
+    has it, given back."""
 
     def done(*outcome: Any) -> None:
         *brought, error = outcome
+        wanted = future.set_running_or_notify_cancel()
         if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(finish(*brought))
+            on_failure()
+            if wanted:
+                future.set_exception(error)
+            return
+        result = finish(*brought)
+        if wanted:
+            future.set_result(result)
 
     number = expect(done)
     try:
         call(name, *arguments, callback, number)
     except Exception:
         forget(number)
+        on_failure()
         raise
     # An interrupt (KeyboardInterrupt is no Exception) may come when the call is under way already: what it brings later
     # goes to a future that nobody has, and is given back with it.

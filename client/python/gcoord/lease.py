@@ -70,11 +70,10 @@ def take_async(client: object, pointer: int, name: bytes, ttl: float, wait: Opti
                checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> "Future[Lease]":
     event = lib.expect(listeners)
     future: "Future[Lease]" = Future()
-    future.add_done_callback(lambda done: lib.forget(event) if done.exception() else None)
     try:
         options = options_of(ttl, 0, event, listeners, checks, on_unhealthy)
         lib.start("gcoord_lease_take_as_async", future, lambda handle: Lease(client, handle, event),
-                  (pointer, name, byref(options), lib.wait_of(wait)), lib.on_handle)
+                  (pointer, name, byref(options), lib.wait_of(wait)), lib.on_handle, lambda: lib.forget(event))
     except BaseException:
         lib.forget(event)
         raise

@@ -1,7 +1,10 @@
 """Calls that do not wait: futures, and coroutines over them."""
 
 import asyncio
+import queue
 import unittest
+from typing import Any
+from unittest import mock
 
 import gcoord
 from gcoord import Verdict
@@ -69,6 +72,20 @@ class Futures(ClusterTest):
         with self.client.take_lease(self.name, ttl=60, wait=0, checks=[gcoord.HealthCheck("command:true")],
                                     on_report=reports.append) as lease:
             self.assertTrue(lease.valid)
+
+    def test_what_comes_for_a_future_that_was_cancelled_is_given_back(self):
+        session, other = self.session(), self.session()
+        held = session.acquire(self.name)
+        waiting = other.acquire_async(self.name)
+        while self.client.get(self.name).waiter_count == 0:
+            pass
+        self.assertTrue(waiting.cancel())
+        told: "queue.Queue[Any]" = queue.Queue()
+        with mock.patch("sys.unraisablehook", told.put):
+            held.release()
+            session.acquire(self.name, wait=PATIENCE).release()  # Other's came, and went again.
+        self.assertTrue(other.alive)
+        self.assertTrue(told.empty())
 
     def test_failures_come_with_the_future_and_mistakes_at_once(self):
         session = self.session()

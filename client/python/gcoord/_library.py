@@ -62,6 +62,7 @@ class HolderFields(ctypes.Structure):
 
 
 HolderCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(HolderFields), POINTER(Error))
+LineCallback = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, POINTER(CandidateFields), c_size_t, POINTER(Error))
 CandidateCallback = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CandidateFields))
 
 
@@ -96,10 +97,15 @@ _FUNCTIONS = {
     "gcoord_check_async": (c_int32, [_HANDLE, c_char_p, c_uint64, CheckCallback, c_void_p, _ERROR]),
     "gcoord_check_batch": (c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(c_int32), _ERROR]),
     "gcoord_lock_break": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_char_p, POINTER(HolderFields), _ERROR]),
+    "gcoord_lock_break_async": (
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_char_p, HolderCallback, c_void_p, _ERROR]),
     "gcoord_lock_move": (c_int32, [_HANDLE, c_char_p, c_uint32, _ERROR]),
+    "gcoord_lock_move_async": (c_int32, [_HANDLE, c_char_p, c_uint32, DoneCallback, c_void_p, _ERROR]),
     "gcoord_leader": (c_int32, [_HANDLE, c_char_p, POINTER(HolderFields), _ERROR]),
     "gcoord_candidates": (c_int32, [_HANDLE, c_char_p, CandidateCallback, c_void_p, _ERROR]),
+    "gcoord_candidates_async": (c_int32, [_HANDLE, c_char_p, LineCallback, c_void_p, _ERROR]),
     "gcoord_ask_transfer": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, _ERROR]),
+    "gcoord_ask_transfer_async": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_session_free": (None, [_HANDLE]),
     "gcoord_session_close": (c_int32, [_HANDLE, _ERROR]),
     "gcoord_session_detach": (None, [_HANDLE]),
@@ -127,6 +133,8 @@ _FUNCTIONS = {
     "gcoord_session_close_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
     "gcoord_session_proclaim_async": (
         c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
+    "gcoord_session_transfer_async": (
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, DoneCallback, c_void_p, _ERROR]),
     "gcoord_lease_renew_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
     "gcoord_lease_release_async": (c_int32, [_HANDLE, DoneCallback, c_void_p, _ERROR]),
     "gcoord_election_proclaim_async": (c_int32, [_HANDLE, c_char_p, c_size_t, DoneCallback, c_void_p, _ERROR]),
@@ -277,6 +285,11 @@ def on_handle(number, handle, error):
 @HolderCallback
 def on_holder(number, holder, error):
     _once(number, holder, _reason(error))
+
+
+@LineCallback
+def on_line(number, epoch, line, count, error):
+    _once(number, epoch, line, count, _reason(error))
 
 
 @DoneCallback

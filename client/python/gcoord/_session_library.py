@@ -39,6 +39,8 @@ class ListOptions(lib.Fields):
                 ("count_only", c_bool), ("cursor", c_char_p)]
 
 
+FactsCallback = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Facts), POINTER(lib.Error))
+
 _HANDLE = c_void_p
 _ERROR = POINTER(lib.Error)
 
@@ -47,6 +49,8 @@ lib._FUNCTIONS.update({
     "gcoord_session_options_init": (None, [POINTER(Options)]),
     "gcoord_session_open_as": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
     "gcoord_session_grant": (c_int32, [_HANDLE, POINTER(Options), POINTER(c_void_p), _ERROR]),
+    "gcoord_session_open_as_async": (c_int32, [_HANDLE, POINTER(Options), lib.HandleCallback, c_void_p, _ERROR]),
+    "gcoord_session_grant_async": (c_int32, [_HANDLE, POINTER(Options), lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_attach": (c_int32, [_HANDLE, POINTER(Options), c_bool, c_uint64, POINTER(c_void_p), _ERROR]),
     "gcoord_lease_take_as_async": (
         c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, lib.HandleCallback, c_void_p, _ERROR]),
@@ -55,11 +59,13 @@ lib._FUNCTIONS.update({
     "gcoord_session_proclaim": (c_int32, [_HANDLE, c_char_p, c_uint64, c_char_p, c_size_t, _ERROR]),
     "gcoord_session_transfer": (c_int32, [_HANDLE, c_char_p, c_uint64, c_uint64, _ERROR]),
     "gcoord_session_describe": (c_int32, [_HANDLE, c_uint64, POINTER(c_void_p), _ERROR]),
+    "gcoord_session_describe_async": (c_int32, [_HANDLE, c_uint64, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_description_free": (None, [_HANDLE]),
     "gcoord_session_description_facts": (Facts, [_HANDLE]),
     "gcoord_session_description_keys": (c_size_t, [_HANDLE]),
     "gcoord_session_description_key": (c_char_p, [_HANDLE, c_size_t]),
     "gcoord_session_keep_alive_once": (c_int32, [_HANDLE, c_uint64, POINTER(Facts), _ERROR]),
+    "gcoord_session_keep_alive_once_async": (c_int32, [_HANDLE, c_uint64, FactsCallback, c_void_p, _ERROR]),
     "gcoord_session_list_options_init": (None, [POINTER(ListOptions)]),
     "gcoord_session_list": (c_int32, [_HANDLE, POINTER(ListOptions), POINTER(c_void_p), _ERROR]),
     "gcoord_session_page_free": (None, [_HANDLE]),
@@ -69,6 +75,11 @@ lib._FUNCTIONS.update({
     "gcoord_session_page_cursor": (c_char_p, [_HANDLE]),
     "gcoord_session_page_complete": (c_bool, [_HANDLE]),
 })
+
+
+@FactsCallback
+def on_facts(number, facts, error):
+    lib._once(number, facts, lib._reason(error))
 
 
 class Listeners:

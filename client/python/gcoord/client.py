@@ -3,24 +3,29 @@
 import atexit
 import weakref
 from concurrent.futures import Future
-from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, sizeof, string_at
+from ctypes import byref, c_int32, c_void_p, sizeof, string_at
 from types import TracebackType
 from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from . import _library as lib
 from ._handle import Handle, wait_for
 from .lease import Lease, take_async
-from .looks import Looks
+from .looks import Looks, checks_of
+from .looks_async import LooksAsync
 from .nodes import Nodes
 from .observe import LeaderStream
 from ._session_library import Listeners
-from .session import EventCallback, LostCallback, ReportCallback, Session
+from .session import EventCallback, LostCallback, Opening, ReportCallback, Session
 from .sessions import Sessions
 from .types import Candidate, HealthCheck, Holder, Line, UnhealthyAction, Verdict
 from .watch import BatchCallback, EndCallback, EventKind, Wanted, Watch
 
 def _holder(found: lib.HolderFields) -> Holder:
     return Holder(found.session_id, found.token, found.ttl_left_ms / 1000, found.waiter_count)
+
+
+def _candidate(seen: lib.CandidateFields) -> Candidate:
+    return Candidate(seen.session_id, seen.waited_ms / 1000, seen.priority, string_at(seen.value, seen.value_bytes))
 
 
 _open: "weakref.WeakSet[Client]" = weakref.WeakSet()
@@ -33,7 +38,7 @@ def _close_all() -> None:
         client.close()
 
 
-class Client(Looks, Nodes, Sessions):
+class Client(Looks, LooksAsync, Nodes, Sessions):
     """Connections to all nodes. Leaving its `with` block closes it, and the sessions that are open."""
 
     def __init__(self, endpoints: Union[str, Sequence[str]], *, connect_timeout: float = 3.0,
@@ -76,16 +81,30 @@ class Client(Looks, Nodes, Sessions):
                      on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                      on_report: Optional[ReportCallback] = None) -> Session:
         """checks: what the session is bound to, run by this process; each must pass once first (GC6350)."""
-        return Session(self, "gcoord_session_open_as", (self._pointer(),), ttl, 0,
-                       Listeners(on_event, on_lost, on_report), checks, on_unhealthy)
+        return self._opening("gcoord_session_open_as", ttl, 0, Listeners(on_event, on_lost, on_report), checks,
+                             on_unhealthy).now()
+
+    def open_session_async(self, ttl: float = 10.0, on_event: Optional[EventCallback] = None, *,
+                           on_lost: Optional[LostCallback] = None, checks: Sequence[HealthCheck] = (),
+                           on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                           on_report: Optional[ReportCallback] = None) -> "Future[Session]":
+        return self._opening("gcoord_session_open_as", ttl, 0, Listeners(on_event, on_lost, on_report), checks,
+                             on_unhealthy).without_waiting()
 
     def grant_session(self, ttl: float = 10.0, session_id: int = 0, on_event: Optional[EventCallback] = None, *,
                       on_lost: Optional[LostCallback] = None, checks: Sequence[HealthCheck] = (),
                       on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
                       on_report: Optional[ReportCallback] = None) -> Session:
         """A session that is registered at once, under an id of the caller's choice if wanted (GC6301 when it lives)."""
-        return Session(self, "gcoord_session_grant", (self._pointer(),), ttl, session_id,
-                       Listeners(on_event, on_lost, on_report), checks, on_unhealthy)
+        return self._opening("gcoord_session_grant", ttl, session_id, Listeners(on_event, on_lost, on_report), checks,
+                             on_unhealthy).now()
+
+    def grant_session_async(self, ttl: float = 10.0, session_id: int = 0, on_event: Optional[EventCallback] = None, *,
+                            on_lost: Optional[LostCallback] = None, checks: Sequence[HealthCheck] = (),
+                            on_unhealthy: UnhealthyAction = UnhealthyAction.STARVE,
+                            on_report: Optional[ReportCallback] = None) -> "Future[Session]":
+        return self._opening("gcoord_session_grant", ttl, session_id, Listeners(on_event, on_lost, on_report), checks,
+                             on_unhealthy).without_waiting()
 
     def attach_session(self, session_id: int, ttl: float = 10.0, first_sequence: int = 1, keep_alive: bool = False,
                        on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
@@ -93,8 +112,12 @@ class Client(Looks, Nodes, Sessions):
                        on_report: Optional[ReportCallback] = None) -> Session:
         """Speaks for a session that another program opened. Its acquires are numbered from first_sequence on, which
         must be above all that were used before."""
-        return Session(self, "gcoord_session_attach", (self._pointer(), keep_alive, first_sequence), ttl, session_id,
-                       Listeners(on_event, None, on_report), checks, on_unhealthy)
+        return self._opening("gcoord_session_attach", ttl, session_id, Listeners(on_event, None, on_report), checks,
+                             on_unhealthy).now(keep_alive, first_sequence)
+
+    def _opening(self, function: str, ttl: float, session_id: int, listeners: Listeners, checks: Sequence[HealthCheck],
+                 on_unhealthy: UnhealthyAction) -> Opening:
+        return Opening(function, self, self._pointer(), ttl, session_id, listeners, checks, on_unhealthy)
 
     def take_lease(self, name: str, ttl: float = 10.0, wait: Optional[float] = None,
                    on_event: Optional[EventCallback] = None, *, checks: Sequence[HealthCheck] = (),
@@ -125,11 +148,9 @@ class Client(Looks, Nodes, Sessions):
 
     def check_batch(self, checks: Iterable[Tuple[str, int]]) -> List[Verdict]:
         """Many in few messages; verdicts come in the order asked."""
-        asked = [(lib.text(name), token) for name, token in checks]
-        names = (c_char_p * len(asked))(*(name for name, _ in asked))
-        tokens = (c_uint64 * len(asked))(*(token for _, token in asked))
-        verdicts = (c_int32 * len(asked))()
-        lib.call("gcoord_check_batch", self._handle.pointer(), names, tokens, len(asked), verdicts)
+        names, tokens, asked = checks_of(checks)
+        verdicts = (c_int32 * asked)()
+        lib.call("gcoord_check_batch", self._handle.pointer(), names, tokens, asked, verdicts)
         return [Verdict(verdict) for verdict in verdicts]
 
     def break_lock(self, name: str, who: str, reason: str, token: int = 0) -> Holder:
@@ -138,12 +159,21 @@ class Client(Looks, Nodes, Sessions):
         broken = lib.HolderFields()
         lib.call("gcoord_lock_break", self._handle.pointer(), lib.text(name), token, lib.text(who), lib.text(reason),
                  byref(broken))
-        return Holder(broken.session_id, broken.token, 0.0, 0)
+        return _holder(broken)
+
+    def break_lock_async(self, name: str, who: str, reason: str, token: int = 0) -> "Future[Holder]":
+        future: "Future[Holder]" = Future()
+        lib.start("gcoord_lock_break_async", future, lambda broken, _=self: _holder(broken.contents),
+                  (self._handle.pointer(), lib.text(name), token, lib.text(who), lib.text(reason)), lib.on_holder)
+        return future
 
     def move_lock(self, name: str, to_shard: int) -> None:
         """Moves the lock of a name to another shard while it is held and waited for; returns when it has arrived, and goes
         on with a move that was begun. For operators; GC6053, GC6054, GC6052, GC1112."""
         lib.call("gcoord_lock_move", self._handle.pointer(), lib.text(name), to_shard)
+
+    def move_lock_async(self, name: str, to_shard: int) -> "Future[None]":
+        return lib.start_done("gcoord_lock_move_async", self, self._handle.pointer(), lib.text(name), to_shard)
 
     def leader(self, name: str) -> Holder:
         """Who leads in an election; ElectionVacant when nobody does."""
@@ -162,17 +192,27 @@ class Client(Looks, Nodes, Sessions):
 
         @lib.CandidateCallback
         def on_candidate(_user, _place, token, each):  # type: ignore[no-untyped-def]
-            seen = each.contents
             epochs.append(token)
-            line.append(Candidate(seen.session_id, seen.waited_ms / 1000, seen.priority,
-                                  string_at(seen.value, seen.value_bytes)))
+            line.append(_candidate(each.contents))
 
         lib.call("gcoord_candidates", self._handle.pointer(), lib.text(name), on_candidate, None)
         return Line(line[0], epochs[0], line[1:])
 
+    def candidates_async(self, name: str) -> "Future[Line]":
+        def line_of(epoch, line, count, _=self):  # type: ignore[no-untyped-def]
+            leader, *behind = (_candidate(each) for each in line[:count])
+            return Line(leader, epoch, behind)
+
+        future: "Future[Line]" = Future()
+        lib.start("gcoord_candidates_async", future, line_of, (self._handle.pointer(), lib.text(name)), lib.on_line)
+        return future
+
     def ask_transfer(self, name: str, session_id: int, epoch: int = 0) -> None:
         """Asks the leader (of this epoch) to hand over to a candidate; one that looks at its line does."""
         lib.call("gcoord_ask_transfer", self._handle.pointer(), lib.text(name), session_id, epoch)
+
+    def ask_transfer_async(self, name: str, session_id: int, epoch: int = 0) -> "Future[None]":
+        return lib.start_done("gcoord_ask_transfer_async", self, self._handle.pointer(), lib.text(name), session_id, epoch)
 
     def _holder(self, function: str, name: str) -> Holder:
         found = lib.HolderFields()

@@ -3,7 +3,7 @@
 import ctypes
 from concurrent.futures import Future
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 from . import _library as lib
 from .types import (BatchReading, Consistency, Freshness, LockDescription, LockPage, LockReading, Position, ReadPage,
@@ -35,12 +35,12 @@ class _Position(lib.Fields):
     _fields_ = [("shard", c_uint32), ("index", c_uint64)]
 
 
-class _ReadOptions(lib.Fields):
+class ReadOptions(lib.Fields):
     _fields_ = [("struct_bytes", c_size_t), ("consistency", c_int32), ("max_staleness_ms", c_int64),
                 ("after", POINTER(_Position)), ("after_count", c_size_t), ("node_id", c_uint32)]
 
 
-class _Freshness(ctypes.Structure):
+class FreshnessFields(ctypes.Structure):
     _fields_ = [("shard", c_uint32), ("index", c_uint64), ("age_ms", c_int64)]
 
 
@@ -65,22 +65,22 @@ lib._FUNCTIONS.update({
     "gcoord_page_complete": (c_bool, [_HANDLE]),
     "gcoord_page_node_id": (c_uint32, [_HANDLE]),
     "gcoord_page_shards": (c_size_t, [_HANDLE]),
-    "gcoord_page_shard": (_Freshness, [_HANDLE, c_size_t]),
-    "gcoord_read_options_init": (None, [POINTER(_ReadOptions)]),
-    "gcoord_read": (c_int32, [_HANDLE, c_char_p, POINTER(_ReadOptions), POINTER(c_void_p), POINTER(_Freshness), _ERROR]),
+    "gcoord_page_shard": (FreshnessFields, [_HANDLE, c_size_t]),
+    "gcoord_read_options_init": (None, [POINTER(ReadOptions)]),
+    "gcoord_read": (c_int32, [_HANDLE, c_char_p, POINTER(ReadOptions), POINTER(c_void_p), POINTER(FreshnessFields), _ERROR]),
     "gcoord_read_at": (
-        c_int32, [_HANDLE, c_char_p, c_uint64, c_uint32, POINTER(c_void_p), POINTER(_Freshness), _ERROR]),
+        c_int32, [_HANDLE, c_char_p, c_uint64, c_uint32, POINTER(c_void_p), POINTER(FreshnessFields), _ERROR]),
     "gcoord_read_check": (
         c_int32,
-        [_HANDLE, c_char_p, c_uint64, POINTER(_ReadOptions), POINTER(c_int32), POINTER(_Freshness), _ERROR]),
+        [_HANDLE, c_char_p, c_uint64, POINTER(ReadOptions), POINTER(c_int32), POINTER(FreshnessFields), _ERROR]),
     "gcoord_read_batch": (
-        c_int32, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(_ReadOptions), POINTER(c_void_p), POINTER(_Freshness),
+        c_int32, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(ReadOptions), POINTER(c_void_p), POINTER(FreshnessFields),
                   POINTER(c_size_t), _ERROR]),
     "gcoord_read_check_batch": (
-        c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(_ReadOptions), POINTER(c_int32),
-                  POINTER(_Freshness), POINTER(c_size_t), _ERROR]),
+        c_int32, [_HANDLE, POINTER(c_char_p), POINTER(c_uint64), c_size_t, POINTER(ReadOptions), POINTER(c_int32),
+                  POINTER(FreshnessFields), POINTER(c_size_t), _ERROR]),
     "gcoord_read_list": (
-        c_int32, [_HANDLE, POINTER(_ListOptions), POINTER(_ReadOptions), POINTER(c_void_p), _ERROR]),
+        c_int32, [_HANDLE, POINTER(_ListOptions), POINTER(ReadOptions), POINTER(c_void_p), _ERROR]),
     "gcoord_positions": (c_size_t, [_HANDLE, POINTER(_Position), c_size_t]),
 })
 
@@ -103,7 +103,7 @@ def _described(handle: int) -> LockDescription:
         holders=[Sharer(each.session_id, each.token, each.acquired_index, each.permits) for each in sharers])
 
 
-def _taken(handle: Optional[int]) -> Optional[LockDescription]:
+def taken(handle: Optional[int]) -> Optional[LockDescription]:
     """What a description says, which is freed."""
     if not handle:
         return None
@@ -113,7 +113,7 @@ def _taken(handle: Optional[int]) -> Optional[LockDescription]:
         lib.library().gcoord_description_free(handle)
 
 
-def _fresh(at: _Freshness) -> Freshness:
+def fresh(at: FreshnessFields) -> Freshness:
     return Freshness(at.shard, at.index, at.age_ms / 1000 if at.age_ms >= 0 else None)
 
 
@@ -125,8 +125,18 @@ def _list_options(prefix: str, cursor: str, limit: int, waiters: bool = False, q
     return options
 
 
-def _names(names: Sequence[str]) -> "ctypes.Array[c_char_p]":
+def names_of(names: Sequence[str]) -> "ctypes.Array[c_char_p]":
     return (c_char_p * len(names))(*(lib.text(name) for name in names))
+
+
+def checks_of(checks: Iterable[Tuple[str, int]]) -> Tuple[Any, Any, int]:
+    """Names, their tokens, and how many there are."""
+    asked = list(checks)
+    tokens = (c_uint64 * len(asked))()
+    for place, (_, token) in enumerate(asked):
+        lib.check_fits(c_uint64, token)  # The array would cut it.
+        tokens[place] = token
+    return names_of([name for name, _ in asked]), tokens, len(asked)
 
 
 class Looks:
@@ -139,13 +149,13 @@ class Looks:
         """Who holds a lock, linearizably; GC6016 when it is neither held nor waited for."""
         found = c_void_p()
         lib.call("gcoord_describe", self._pointer(), lib.text(name), waiters, byref(found))
-        described = _taken(found.value)
+        described = taken(found.value)
         assert described is not None
         return described
 
     def get_async(self, name: str, waiters: bool = False) -> "Future[LockDescription]":
         future: "Future[LockDescription]" = Future()
-        lib.start("gcoord_describe_async", future, lambda handle, _=self: _taken(handle),
+        lib.start("gcoord_describe_async", future, lambda handle, _=self: taken(handle),
                   (self._pointer(), lib.text(name), waiters), lib.on_handle)
         return future
 
@@ -159,50 +169,49 @@ class Looks:
     def read(self, name: str, consistency: Consistency = Consistency.LEASE, *, max_staleness: float = 0,
              after: Iterable[Position] = (), node_id: int = 0) -> LockReading:
         """A lock as fresh as asked: `max_staleness` of BOUNDED, `after` of MONOTONIC; GC6304, GC6305."""
-        found, at = c_void_p(), _Freshness()
-        how = _read_options(consistency, max_staleness, after, node_id)
+        found, at = c_void_p(), FreshnessFields()
+        how = read_options(consistency, max_staleness, after, node_id)
         lib.call("gcoord_read", self._pointer(), lib.text(name), byref(how), byref(found), byref(at))
-        return LockReading(_taken(found.value), _fresh(at))
+        return LockReading(taken(found.value), fresh(at))
 
     def read_at(self, name: str, index: int, node_id: int = 0) -> LockReading:
         """A lock as it was when its shard's log had come to an index, which earlier answers name (LockReading.at,
         LockDescription.acquired_index); node_id 0: of the shard's leader. GC6320, GC6321, GC6322, GC6323."""
-        found, at = c_void_p(), _Freshness()
+        found, at = c_void_p(), FreshnessFields()
         lib.call("gcoord_read_at", self._pointer(), lib.text(name), index, node_id, byref(found), byref(at))
-        return LockReading(_taken(found.value), _fresh(at))
+        return LockReading(taken(found.value), fresh(at))
 
     def read_check(self, name: str, token: int, consistency: Consistency = Consistency.LEASE, *,
                    max_staleness: float = 0, after: Iterable[Position] = (), node_id: int = 0) -> VerdictReading:
-        verdict, at = c_int32(), _Freshness()
-        how = _read_options(consistency, max_staleness, after, node_id)
+        verdict, at = c_int32(), FreshnessFields()
+        how = read_options(consistency, max_staleness, after, node_id)
         lib.call("gcoord_read_check", self._pointer(), lib.text(name), token, byref(how), byref(verdict), byref(at))
-        return VerdictReading(Verdict(verdict.value), _fresh(at))
+        return VerdictReading(Verdict(verdict.value), fresh(at))
 
     def read_batch(self, names: Iterable[str], consistency: Consistency = Consistency.LEASE, *,
                    max_staleness: float = 0, after: Iterable[Position] = (), node_id: int = 0) -> BatchReading:
         """Many in few messages, of any shards; fails as a whole. Answers are descriptions, or None."""
         asked = list(names)
-        found, shards, count = (c_void_p * len(asked))(), (_Freshness * len(asked))(), c_size_t()
-        how = _read_options(consistency, max_staleness, after, node_id)
-        lib.call("gcoord_read_batch", self._pointer(), _names(asked), len(asked), byref(how), found, shards, byref(count))
-        return BatchReading([_taken(each) for each in found], [_fresh(shards[k]) for k in range(count.value)])
+        found, shards, count = (c_void_p * len(asked))(), (FreshnessFields * len(asked))(), c_size_t()
+        how = read_options(consistency, max_staleness, after, node_id)
+        lib.call("gcoord_read_batch", self._pointer(), names_of(asked), len(asked), byref(how), found, shards, byref(count))
+        return BatchReading([taken(each) for each in found], [fresh(shards[k]) for k in range(count.value)])
 
     def read_check_batch(self, checks: Iterable[Tuple[str, int]], consistency: Consistency = Consistency.LEASE, *,
                          max_staleness: float = 0, after: Iterable[Position] = (), node_id: int = 0) -> BatchReading:
-        asked = list(checks)
-        tokens = (c_uint64 * len(asked))(*(token for _, token in asked))
-        verdicts, shards, count = (c_int32 * len(asked))(), (_Freshness * len(asked))(), c_size_t()
-        how = _read_options(consistency, max_staleness, after, node_id)
-        lib.call("gcoord_read_check_batch", self._pointer(), _names([name for name, _ in asked]), tokens, len(asked),
-                 byref(how), verdicts, shards, byref(count))
-        return BatchReading([Verdict(each) for each in verdicts], [_fresh(shards[k]) for k in range(count.value)])
+        names, tokens, asked = checks_of(checks)
+        verdicts, shards, count = (c_int32 * asked)(), (FreshnessFields * asked)(), c_size_t()
+        how = read_options(consistency, max_staleness, after, node_id)
+        lib.call("gcoord_read_check_batch", self._pointer(), names, tokens, asked, byref(how), verdicts, shards,
+                 byref(count))
+        return BatchReading([Verdict(each) for each in verdicts], [fresh(shards[k]) for k in range(count.value)])
 
     def read_list(self, prefix: str = "", cursor: str = "", limit: int = 100,
                   consistency: Consistency = Consistency.SERIALIZABLE, *, max_staleness: float = 0,
                   after: Iterable[Position] = (), node_id: int = 0) -> ReadPage:
         """A page of what one node holds; for the next page name that node, whose cursor it is."""
         page = c_void_p()
-        how = _read_options(consistency, max_staleness, after, node_id)
+        how = read_options(consistency, max_staleness, after, node_id)
         lib.call("gcoord_read_list", self._pointer(), byref(_list_options(prefix, cursor, limit)), byref(how), byref(page))
         listed, node, shards = _page(page.value or 0)
         return ReadPage(listed, node, shards)
@@ -221,15 +230,15 @@ def _page(handle: int) -> Tuple[LockPage, int, List[Freshness]]:
     try:
         locks = [_described(library.gcoord_page_lock(handle, k)) for k in range(library.gcoord_page_size(handle))]
         page = LockPage(locks, _text(library.gcoord_page_cursor(handle)), library.gcoord_page_complete(handle))
-        shards = [_fresh(library.gcoord_page_shard(handle, k)) for k in range(library.gcoord_page_shards(handle))]
+        shards = [fresh(library.gcoord_page_shard(handle, k)) for k in range(library.gcoord_page_shards(handle))]
         return page, library.gcoord_page_node_id(handle), shards
     finally:
         library.gcoord_page_free(handle)
 
 
-def _read_options(consistency: Consistency, max_staleness: float, after: Iterable[Position],
-                  node_id: int) -> _ReadOptions:
-    options = _ReadOptions()
+def read_options(consistency: Consistency, max_staleness: float, after: Iterable[Position],
+                  node_id: int) -> ReadOptions:
+    options = ReadOptions()
     lib.library().gcoord_read_options_init(byref(options))
     places = [(place.shard, place.index) for place in after]
     options.consistency, options.node_id = consistency, node_id

@@ -2,11 +2,12 @@
 
 from concurrent.futures import Future
 from ctypes import byref, c_char_p, c_void_p
+from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
 from ._handle import Held, wait_for
-from ._session_library import Listeners, options_of
+from ._session_library import Listeners, Options, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
@@ -76,20 +77,10 @@ class Session(Held):
     _give_back_function = "gcoord_session_close"
     _detach_function = "gcoord_session_detach"
 
-    def __init__(self, client: object, make: str, arguments: Sequence[Any], ttl: float, session_id: int,
-                 listeners: Listeners, checks: Sequence[HealthCheck], on_unhealthy: UnhealthyAction) -> None:
-        """make: the function of the library; arguments: the client before its options, and what stands behind them."""
+    def __init__(self, client: object, handle: int, event: int) -> None:
+        super().__init__(handle)
         self._client = client  # Lives at least as long as what it serves.
-        self._event = lib.expect(listeners)
-        handle = c_void_p()
-        pointer, *behind = arguments
-        try:
-            options = options_of(ttl, session_id, self._event, listeners, checks, on_unhealthy)
-            lib.call(make, pointer, byref(options), *behind, byref(handle))
-        except BaseException:
-            lib.forget(self._event)
-            raise
-        super().__init__(handle.value or 0)
+        self._event = event
 
     @property
     def id(self) -> int:
@@ -168,6 +159,10 @@ class Session(Held):
     def transfer(self, name: str, epoch: int, session_id: int) -> None:
         lib.call("gcoord_session_transfer", self._handle.pointer(), lib.text(name), epoch, session_id)
 
+    def transfer_async(self, name: str, epoch: int, session_id: int) -> "Future[None]":
+        return lib.start_done("gcoord_session_transfer_async", self, self._handle.pointer(), lib.text(name), epoch,
+                              session_id)
+
     def election(self, name: str) -> Election:
         """This session's candidacy in the election of this name, which is the name of a lock."""
         return Election(self, self._handle.pointer(), name)
@@ -187,6 +182,44 @@ class Session(Held):
         return self._give_back_async()
 
     def __del__(self) -> None:
-        if hasattr(self, "_handle"):
+        if hasattr(self, "_event"):
             self._handle.free()
-        lib.forget(self._event)
+            lib.forget(self._event)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a session is come by: the function of the library, and the client that it is asked of."""
+
+    function: str
+    client: object
+    pointer: int
+    ttl: float
+    session_id: int
+    listeners: Listeners
+    checks: Sequence[HealthCheck]
+    on_unhealthy: UnhealthyAction
+
+    def now(self, *behind: Any) -> Session:
+        """behind: what stands behind the options."""
+        event, handle = lib.expect(self.listeners), c_void_p()
+        try:
+            lib.call(self.function, self.pointer, byref(self._options(event)), *behind, byref(handle))
+        except BaseException:
+            lib.forget(event)
+            raise
+        return Session(self.client, handle.value or 0, event)
+
+    def without_waiting(self) -> "Future[Session]":
+        event = lib.expect(self.listeners)
+        future: "Future[Session]" = Future()
+        try:
+            lib.start(self.function + "_async", future, lambda handle: Session(self.client, handle, event),
+                      (self.pointer, byref(self._options(event))), lib.on_handle, lambda: lib.forget(event))
+        except BaseException:
+            lib.forget(event)
+            raise
+        return future
+
+    def _options(self, event: int) -> Options:
+        return options_of(self.ttl, self.session_id, event, self.listeners, self.checks, self.on_unhealthy)

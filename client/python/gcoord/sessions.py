@@ -1,5 +1,6 @@
 """Sessions as the cluster knows them: described, listed, renewed."""
 
+from concurrent.futures import Future
 from ctypes import byref, c_void_p
 from typing import List, Optional
 
@@ -13,6 +14,17 @@ def _described(facts: sessions.Facts, keys: List[str]) -> SessionDescription:
                               facts.remaining_ms / 1000, facts.shard_count, facts.lock_count, keys)
 
 
+def _taken(handle: int) -> SessionDescription:
+    """What a description says, which is freed."""
+    library = lib.library()
+    try:
+        count = library.gcoord_session_description_keys(handle)
+        keys = [library.gcoord_session_description_key(handle, k).decode("utf-8", "surrogateescape") for k in range(count)]
+        return _described(library.gcoord_session_description_facts(handle), keys)
+    finally:
+        library.gcoord_session_description_free(handle)
+
+
 class Sessions:
     """What Client offers for looking at sessions. Its handle is the client's."""
 
@@ -21,21 +33,27 @@ class Sessions:
 
     def session(self, session_id: int) -> SessionDescription:
         """What is left of a session, and which locks it holds. One that is gone is an answer."""
-        library, found = lib.library(), c_void_p()
+        found = c_void_p()
         lib.call("gcoord_session_describe", self._pointer(), session_id, byref(found))
-        try:
-            count = library.gcoord_session_description_keys(found)
-            keys = [library.gcoord_session_description_key(found, k).decode("utf-8", "surrogateescape")
-                    for k in range(count)]
-            return _described(library.gcoord_session_description_facts(found), keys)
-        finally:
-            library.gcoord_session_description_free(found)
+        return _taken(found.value or 0)
+
+    def session_async(self, session_id: int) -> "Future[SessionDescription]":
+        future: "Future[SessionDescription]" = Future()
+        lib.start("gcoord_session_describe_async", future, lambda handle, _=self: _taken(handle),
+                  (self._pointer(), session_id), lib.on_handle)
+        return future
 
     def keep_alive_once(self, session_id: int) -> SessionDescription:
         """Renews any session once, whoever opened it."""
         facts = sessions.Facts()
         lib.call("gcoord_session_keep_alive_once", self._pointer(), session_id, byref(facts))
         return _described(facts, [])
+
+    def keep_alive_once_async(self, session_id: int) -> "Future[SessionDescription]":
+        future: "Future[SessionDescription]" = Future()
+        lib.start("gcoord_session_keep_alive_once_async", future, lambda facts, _=self: _described(facts.contents, []),
+                  (self._pointer(), session_id), sessions.on_facts)
+        return future
 
     def list_sessions(self, cursor: str = "", limit: int = 1000, *, filter: SessionFilter = SessionFilter.ALL,
                       remaining_below: Optional[float] = None, count_only: bool = False) -> SessionsPage:

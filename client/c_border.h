@@ -264,6 +264,7 @@ struct gcoord_client {
 struct gcoord_session {
   gcoord::client::Session session;
   std::shared_ptr<gcoord::client::EventGate> gate;
+  gcoord::client::LostLock lost{};  // What the last next_event told of.
 };
 
 struct gcoord_lock {
@@ -289,6 +290,7 @@ struct gcoord_page {
 struct gcoord_lease {
   gcoord::client::Lease lease;
   std::shared_ptr<gcoord::client::EventGate> gate;
+  gcoord::client::LostLock lost{};
 };
 
 struct gcoord_election {

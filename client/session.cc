@@ -5,6 +5,7 @@
 #include "client/failure.h"
 #include "client/future_of.h"
 #include "client/session_impl.h"
+#include "client/session_notices.h"
 
 #include <utility>
 
@@ -98,6 +99,7 @@ Session::Session(std::shared_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
 
 Session::~Session() {
   if (impl_ != nullptr) {
+    impl_->retire_notices();
     impl_->close({});
   }
 }
@@ -204,6 +206,14 @@ Status Session::close() {
 
 void Session::detach() {
   impl_->detach();
+}
+
+std::optional<SessionNotice> Session::next_event() {
+  return impl_->notices().take();
+}
+
+Result<int> Session::event_fd() {
+  return impl_->notices().event_fd();
 }
 
 }  // namespace gcoord::client

@@ -3,6 +3,7 @@
 #include "client/failure.h"
 #include "client/health_target.h"
 #include "client/session_checks.h"
+#include "client/session_notices.h"
 #include "rpc/validate.h"
 
 #include <algorithm>
@@ -433,6 +434,31 @@ void SessionImpl::send_close(Core& core,
     submit(close_operation(session.id, shard, core.request_deadline()));
   }
   answered(failure(rpc::ErrorCode::Unreachable, core.nodes().evidence()));
+}
+
+SessionNotices& SessionImpl::notices() {
+  const std::lock_guard lock{notices_mutex_};
+  if (notices_ == nullptr) {
+    notices_ = std::make_shared<SessionNotices>();
+    // On the thread that tells, so that nothing is told twice or falls in between.
+    static_cast<void>(core_->post([record = record_, notices = notices_] {
+      record->notices = notices;
+      const bool ended = record->ended.load(std::memory_order_relaxed);
+      if (ended && record->end_reason == rpc::ErrorCode::SessionExpired) {
+        notices->tell(SessionEvent::Expired);
+      } else if (!ended && record->lease != nullptr && record->lease->in_jeopardy()) {
+        notices->tell(SessionEvent::Jeopardy);
+      }
+    }));
+  }
+  return *notices_;
+}
+
+void SessionImpl::retire_notices() {
+  const std::lock_guard lock{notices_mutex_};
+  if (notices_ != nullptr) {
+    notices_->retire_event_fd();
+  }
 }
 
 void SessionImpl::detach() {

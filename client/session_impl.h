@@ -74,6 +74,10 @@ class SessionImpl {
   void close(Session::StatusCallback callback);
   void detach();
 
+  // What happens to the session from the first call on, and how it stands then.
+  SessionNotices& notices();
+  void retire_notices();
+
   // What this session's candidates of that name share.
   std::shared_ptr<Office> office(const std::string& name);
 
@@ -121,6 +125,8 @@ class SessionImpl {
   std::atomic<bool> finished_{false};  // Closed or detached here.
   std::mutex offices_mutex_;           // Guards what follows.
   std::map<std::string, std::shared_ptr<Office>> offices_;
+  std::mutex notices_mutex_;  // Guards what follows.
+  std::shared_ptr<SessionNotices> notices_;
 };
 
 }  // namespace gcoord::client

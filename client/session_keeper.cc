@@ -2,6 +2,7 @@
 
 #include "client/failure.h"
 #include "client/session_checks.h"
+#include "client/session_notices.h"
 #include "rpc/force_messages.h"
 #include "rpc/limits.h"
 #include "rpc/lock_messages.h"
@@ -251,8 +252,15 @@ void SessionKeeper::ask_losses(NodeId node, const std::shared_ptr<SessionRecord>
     }
     for (const rpc::LossEntry& loss : losses.value()) {
       const bool news = session->lost.add(loss.name, loss.token.value);
-      if (news && session->on_lost && !session->ended.load(std::memory_order_relaxed)) {
-        session->on_lost({loss.name, loss.token.value, loss.shard.value, loss.broken_at.value});
+      if (!news || session->ended.load(std::memory_order_relaxed)) {
+        continue;
+      }
+      const LostLock lost{loss.name, loss.token.value, loss.shard.value, loss.broken_at.value};
+      if (session->notices != nullptr) {
+        session->notices->tell(lost);
+      }
+      if (session->on_lost) {
+        session->on_lost(lost);
       }
     }
   };
@@ -266,6 +274,9 @@ void SessionKeeper::tell(const std::shared_ptr<SessionRecord>& session, TimePoin
                                     std::memory_order_relaxed);
     if (!event.has_value()) {
       return;
+    }
+    if (session->notices != nullptr) {
+      session->notices->tell(*event);
     }
     if (session->on_event) {
       session->on_event(*event);

@@ -55,6 +55,8 @@ class SessionLease {
 
   bool expired() const { return expired_; }
 
+  bool in_jeopardy() const { return in_jeopardy_; }
+
  private:
   TimePoint deadline() const { return renewed_from_ + options_.ttl - options_.margin; }
 

@@ -22,6 +22,7 @@
 namespace gcoord::client {
 
 class SessionChecks;
+class SessionNotices;
 
 struct SessionRecord {
   SessionId id;
@@ -51,6 +52,8 @@ struct SessionRecord {
   std::size_t keeper_place = 0;         // Among the sessions that SessionKeeper keeps, if it does.
 
   std::shared_ptr<SessionChecks> checks;  // Those that it is bound to, if any.
+
+  std::shared_ptr<SessionNotices> notices;  // If somebody takes what happens.
 
   struct ShardWindow {
     SequenceWindow numbers;

@@ -90,6 +90,36 @@ GCOORD_API gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
                                                     void* user,
                                                     gcoord_error* error);
 
+// ---- what happens to them, for an event loop ----
+
+#define GCOORD_NO_EVENT INT32_C(-1)
+
+typedef struct gcoord_session_notice {
+  int32_t event;     // GCOORD_JEOPARDY and its neighbours; GCOORD_NO_EVENT: nothing has happened.
+  const char* name;  // Of GCOORD_LOCK_LOST, until the next call of that handle, or its free; or "".
+  uint64_t token;
+} gcoord_session_notice;
+
+// Does not wait. Instead of the callbacks or beside them: what they are told, from the first call
+// of these functions on; a jeopardy or an end that was there already is told first. Nothing comes
+// after EXPIRED, nor for a close. Session::next_event of gcoord/session.h says more. One thread at
+// a time.
+GCOORD_API gcoord_status gcoord_session_next_event(gcoord_session* session,
+                                                   gcoord_session_notice* notice,
+                                                   gcoord_error* error);
+GCOORD_API gcoord_status gcoord_lease_next_event(gcoord_lease* lease,
+                                                 gcoord_session_notice* notice,
+                                                 gcoord_error* error);
+
+// Readable exactly while the function above would bring an event, with the rules of
+// gcoord_watch_event_fd (gcoord/gcoord_watch.h): it is the handle's, and closed by its free.
+GCOORD_API gcoord_status gcoord_session_event_fd(gcoord_session* session,
+                                                 int* fd,
+                                                 gcoord_error* error);
+GCOORD_API gcoord_status gcoord_lease_event_fd(gcoord_lease* lease, int* fd, gcoord_error* error);
+
+// ---- more of a session ----
+
 // As gcoord_lock_certain_until_ns, of the session.
 GCOORD_API int64_t gcoord_session_certain_until_ns(const gcoord_session* session);
 

@@ -68,6 +68,11 @@ class GCOORD_API Lease {
   // certain_until() from now on; 0 when it is lost.
   std::chrono::milliseconds remaining() const;
 
+  // For an event loop, what happens to its session (Session::next_event, Session::event_fd).
+  std::optional<SessionNotice> next_event() { return session_->next_event(); }
+
+  Result<int> event_fd() { return session_->event_fd(); }
+
   // Asks the nodes now; Ok once a majority has answered. The library does so by itself as well.
   Status renew() { return session_->renew(); }
 

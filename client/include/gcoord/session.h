@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -34,6 +35,12 @@ namespace gcoord::client {
 class Lease;
 class MultiLock;
 class SessionImpl;
+
+// What happened to a session, as Session::next_event tells it.
+struct SessionNotice {
+  std::optional<SessionEvent> event;  // None: an operator broke the hold `lost`; the session lives.
+  LostLock lost{};
+};
 
 // A held lock; released when it is destroyed, or the last of several objects of one hold is.
 class GCOORD_API Lock {
@@ -160,6 +167,17 @@ class GCOORD_API Session {
   // that cannot be reached end it when its TTL runs out.
   Status close();
   Future<Status> close_async();
+
+  // For an event loop, instead of SessionOptions::on_event and on_lost, or beside them: what they
+  // are told, from the first call of these two on; a jeopardy or an end that was there already is
+  // told first. Nothing when nothing has happened, and nothing comes after Expired, nor for
+  // close(). Of jeopardies that were over before they were taken, the last one may stand for all.
+  std::optional<SessionNotice> next_event();
+
+  // A descriptor that is readable exactly while next_event() would bring something, with the rules
+  // of Watch::event_fd: it is this object's, closed with it and not by close(). ResourceExhausted
+  // when the process may open no more files.
+  Result<int> event_fd();
 
   // False while one of its health checks fails (gcoord/health.h); true of one that has none.
   bool healthy() const;

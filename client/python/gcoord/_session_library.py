@@ -1,10 +1,11 @@
 """The C library's sessions with options (gcoord/gcoord_sessions.h), by ctypes."""
 
 import ctypes
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Callable, Optional, Sequence
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Callable, Optional, Sequence, Union
 
 from . import _library as lib
+from ._handle import Handle
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
 
 
@@ -27,6 +28,10 @@ class Options(lib.Fields):
         ("on_lost", LostCallback), ("on_report", ReportCallback), ("user", c_void_p), ("checks", POINTER(_Check)),
         ("check_count", c_size_t), ("on_unhealthy", c_int32),
     ]
+
+
+class _Notice(ctypes.Structure):
+    _fields_ = [("event", c_int32), ("name", c_char_p), ("token", c_uint64)]
 
 
 class Facts(ctypes.Structure):
@@ -52,6 +57,10 @@ lib._FUNCTIONS.update({
     "gcoord_session_open_as_async": (c_int32, [_HANDLE, POINTER(Options), lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_grant_async": (c_int32, [_HANDLE, POINTER(Options), lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_attach": (c_int32, [_HANDLE, POINTER(Options), c_bool, c_uint64, POINTER(c_void_p), _ERROR]),
+    "gcoord_session_event_fd": (c_int32, [_HANDLE, POINTER(c_int), _ERROR]),
+    "gcoord_session_next_event": (c_int32, [_HANDLE, POINTER(_Notice), _ERROR]),
+    "gcoord_lease_event_fd": (c_int32, [_HANDLE, POINTER(c_int), _ERROR]),
+    "gcoord_lease_next_event": (c_int32, [_HANDLE, POINTER(_Notice), _ERROR]),
     "gcoord_lease_take_as_async": (
         c_int32, [_HANDLE, c_char_p, POINTER(Options), c_int64, lib.HandleCallback, c_void_p, _ERROR]),
     "gcoord_session_healthy": (c_bool, [_HANDLE]),
@@ -109,6 +118,34 @@ def _on_report(number, report):
     if isinstance(listeners, Listeners) and listeners.on_report is not None:
         listeners.on_report(CheckReport(told.check, told.passing, told.failures_in_row, told.session_healthy,
                                         told.evidence.decode("utf-8", "replace")))
+
+
+class Eventful:
+    """What can be asked of a session, or of a lease's, by an event loop."""
+
+    _handle: Handle
+    _event_fd_function = ""
+    _next_event_function = ""
+
+    def fileno(self) -> int:
+        """A descriptor for an event loop, so that selectors take the object itself and asyncio its number: readable exactly
+        while next_event() would return something. It lives as long as the object: unregister it before that, close it
+        never."""
+        fd = c_int()
+        lib.call(self._event_fd_function, self._handle.pointer(), byref(fd))
+        return fd.value
+
+    def next_event(self) -> "Union[SessionEvent, LostLock, None]":
+        """What happened, from the first call of this or of fileno() on; None when there is nothing to tell. It does not wait.
+        Nothing comes after EXPIRED, nor for close(); instead of LOCK_LOST the lost lock comes. One thread at a time."""
+        told = _Notice()
+        lib.call(self._next_event_function, self._handle.pointer(), byref(told))
+        if told.event < 0:
+            return None
+        event = SessionEvent(told.event)
+        if event is SessionEvent.LOCK_LOST:
+            return LostLock(told.name.decode("utf-8", "surrogateescape"), told.token)
+        return event
 
 
 def options_of(ttl: float, session_id: int, number: int, listeners: Listeners, checks: Sequence[HealthCheck],

@@ -6,16 +6,18 @@ from typing import Optional, Sequence
 
 from . import _library as lib
 from ._handle import Held
-from ._session_library import Listeners, options_of
+from ._session_library import Eventful, Listeners, options_of
 from .types import HealthCheck, UnhealthyAction
 
 
-class Lease(Held):
+class Lease(Held, Eventful):
     """Made by Client.take_lease. Leaving its `with` block gives it back."""
 
     _free_function = "gcoord_lease_free"
     _give_back_function = "gcoord_lease_release"
     _detach_function = "gcoord_lease_detach"
+    _event_fd_function = "gcoord_lease_event_fd"
+    _next_event_function = "gcoord_lease_next_event"
 
     def __init__(self, client: object, handle: int, event: int) -> None:
         super().__init__(handle)

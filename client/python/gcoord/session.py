@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterable, Optional, Sequence
 
 from . import _library as lib
 from ._handle import Held, wait_for
-from ._session_library import Listeners, Options, options_of
+from ._session_library import Eventful, Listeners, Options, options_of
 from .election import Election
 from .multi_lock import MultiLock, acquire_fields
 from .types import CheckReport, HealthCheck, LostLock, SessionEvent, UnhealthyAction
@@ -69,13 +69,15 @@ class Lock(Held):
         return self._give_back_async()
 
 
-class Session(Held):
+class Session(Held, Eventful):
     """Holds locks until it is closed or lost. Made by Client.open_session, grant_session and attach_session. detach() stops
     keeping it alive."""
 
     _free_function = "gcoord_session_free"
     _give_back_function = "gcoord_session_close"
     _detach_function = "gcoord_session_detach"
+    _event_fd_function = "gcoord_session_event_fd"
+    _next_event_function = "gcoord_session_next_event"
 
     def __init__(self, client: object, handle: int, event: int) -> None:
         super().__init__(handle)

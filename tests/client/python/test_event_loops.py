@@ -1,4 +1,4 @@
-"""Watches in a program's own event loop."""
+"""Watches, sessions and leases in a program's own event loop."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import selectors
 import unittest
 
 import gcoord
-from gcoord import EventKind
+from gcoord import EventKind, SessionEvent
 
 from cluster import ENDPOINTS, PATIENCE, ClusterTest
 
@@ -81,6 +81,38 @@ class EventLoops(ClusterTest):
             self.assertEqual(await asyncio.wait_for(told.get(), PATIENCE), 6207)
 
         asyncio.run(work())
+
+    def test_row213_a_session_tells_of_a_broken_hold_and_of_its_end(self):
+        session = self.session()
+        lock = session.acquire(self.name)
+        self.assertIsNone(session.next_event())
+        self.client.break_lock(self.name, "ann@ops", "it hangs")
+        while not self.is_readable(session):
+            session.renew()  # The nodes say so in their answers.
+        self.assertEqual(session.next_event(), gcoord.LostLock(self.name, lock.fence))
+        self.clock.move(self.client, 120)
+        self.assertEqual([self.told_by(session) for _ in range(2)], [SessionEvent.JEOPARDY, SessionEvent.EXPIRED])
+        self.assertFalse(self.is_readable(session))
+        self.assertIsNone(session.next_event())
+
+    def told_by(self, eventful):
+        self.assertTrue(self.is_readable(eventful, PATIENCE))
+        return eventful.next_event()
+
+    def test_row213_asyncio_hears_of_the_end_of_a_lease(self):
+        lease = self.client.take_lease(self.name, ttl=60)
+
+        async def work():
+            loop, told = asyncio.get_running_loop(), asyncio.Queue()
+            loop.add_reader(lease.fileno(), lambda: told.put_nowait(lease.next_event()))
+            await asyncio.wrap_future(lease.renew_async())  # Its thread has heard of the descriptor.
+            self.clock.move(self.client, 120)
+            self.assertEqual(await asyncio.wait_for(told.get(), PATIENCE), SessionEvent.JEOPARDY)
+            self.assertEqual(await asyncio.wait_for(told.get(), PATIENCE), SessionEvent.EXPIRED)
+            loop.remove_reader(lease.fileno())
+
+        asyncio.run(work())
+        self.assertFalse(lease.valid)
 
     def test_row213_the_end_of_the_client_is_told(self):
         client = gcoord.Client(ENDPOINTS, request_timeout=PATIENCE)

@@ -9,7 +9,8 @@ Names are those of the C++ library, and so are the promises (docs/client.md): wh
 nobody else holds the name, given clocks that differ in rate by less than drift_divisor and drift_margin allow; work
 that may outlast that carries `fence` or `epoch` to whatever it writes to.
 
-Times are seconds. Any method may be called from any thread. Callbacks run on the client's own thread: they return
+Times are seconds. Any method may be called from any thread. Methods with _async return concurrent.futures.Future, for
+asyncio.wrap_future; watches, sessions and leases have a fileno() for selectors and loop.add_reader. Callbacks run on the client's own thread: they return
 soon and call nothing that blocks (which fails there with GC4011).
 """
 

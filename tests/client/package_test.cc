@@ -107,6 +107,7 @@ TEST_F(InstalledPackage, ItsExamplesAreBuiltWithCMakeAndRunAgainstThreeNodes) {
                            "check_token_static",
                            "coroutines",
                            "elected_leader",
+                           "event_loop_from_c",
                            "lease_with_events",
                            "lock_from_c",
                            "lock_with_fence",

@@ -93,6 +93,9 @@ void QueueLoad::on_granted(std::uint32_t waiter, const client::Result<client::Gr
   results_.out_of_order += waiter == results_.grants ? 0 : 1;
   ++results_.grants;
   results_.handover_us.push_back(static_cast<std::uint32_t>(us.count()));
+  if (results_.grants == options_.interlude_grants && options_.interlude) {
+    options_.interlude();
+  }
   if (results_.grants < options_.handovers) {
     return release(sessions_[1 + waiter / kWaitsPerSession], grant.value().token);
   }

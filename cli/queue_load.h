@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct QueueLoadOptions {
   std::string name;
   std::uint32_t waiters = 1000;
   std::uint32_t handovers = 1000;  // At most `waiters`.
+
+  // Called once, on the client's thread, when so many waiters were granted; may be empty.
+  std::uint32_t interlude_grants = 0;
+  std::function<void()> interlude;
 };
 
 struct QueueLoadResults {

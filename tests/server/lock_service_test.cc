@@ -249,6 +249,40 @@ TEST(LockServiceTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
   EXPECT_EQ(granted.slot.code, StatusCode::Ok);
 }
 
+// Else a change of leaders would bring as many entries as there are waiters, beyond what a shard
+// takes on at once.
+TEST(LockServiceTest, AWaitThatStandsInLineIsBoundAnewWithoutAnEntry) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.connection = 2;
+  const auto retried = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  EXPECT_EQ(bench.service->wait_count(), 1u);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(retried).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.parked, 0);
+}
+
+TEST(LockServiceTest, OnlyTheVeryRequestThatStandsInLineNeedsNoEntry) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.acquire(6, 2, "a", rpc::kForeverMs);
+  bench.acquire(7, 1, "a", rpc::kForeverMs);
+  const auto reused = bench.acquire(6, 1, "a");  // Does not wait, under a number that does.
+  EXPECT_EQ(bench.engine.proposals.size(), 3u);
+  EXPECT_EQ(bench.decided(reused).slot.detail, number(ErrorCode::SequenceReused));
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(waiting).slot.code, StatusCode::Ok);
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u) << "it was granted: the log says so again";
+}
+
 TEST(LockServiceTest, WaitersAreSentToTheNewLeader) {
   LockBench bench;
   bench.lead_all();

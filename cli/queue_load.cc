@@ -91,6 +91,8 @@ void QueueLoad::on_granted(std::uint32_t waiter, const client::Result<client::Gr
   const auto us =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - released_at_);
   results_.out_of_order += waiter == results_.grants ? 0 : 1;
+  results_.tokens_out_of_order += grant.value().token > last_token_ ? 0 : 1;
+  last_token_ = grant.value().token;
   ++results_.grants;
   results_.handover_us.push_back(static_cast<std::uint32_t>(us.count()));
   if (results_.grants == options_.interlude_grants && options_.interlude) {
@@ -113,6 +115,7 @@ client::Status QueueLoad::queue_up() {
     return first.status();
   }
   first_token_ = first.value().fence();
+  last_token_ = first_token_;
   first.value().detach();
   const client::ClientStatistics before = client_.statistics();
   client::Status queued = enqueue();
@@ -126,7 +129,9 @@ client::Result<QueueLoadResults> QueueLoad::hand_on() {
   release(sessions_.front(), first_token_);
   {
     std::unique_lock lock{mutex_};
-    over_.wait(lock, [this] { return ended_; });
+    if (!over_.wait_for(lock, options_.patience, [this] { return ended_; })) {
+      return client::Status{client::StatusCode::DeadlineExceeded, "the lock went not on"};
+    }
     if (!failure_.ok()) {
       return failure_;
     }

@@ -9,8 +9,9 @@
 // Pure: the time is a parameter. One thread.
 #pragma once
 
+#include "client/session_lease.h"
 #include "common/ids.h"
-#include "gcoord/types.h"
+#include "gcoord/clock.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -18,10 +18,6 @@ constexpr milliseconds kTtl{60'000};
 // Between two looks at how long the queue is by now.
 constexpr milliseconds kLook{1};
 
-// Acquires on their way together: what one shard's leader takes on at once. What is beyond that
-// comes again after pauses, which cost more than all else here, and in another order.
-constexpr std::uint32_t kBurst = 2000;
-
 }  // namespace
 
 client::Status QueueLoad::open_sessions() {
@@ -61,7 +57,7 @@ client::Status QueueLoad::enqueue() {
     session.acquire_async(options_.name, {}, [this, i](const client::Result<client::Grant>& grant) {
       on_granted(i, grant);
     });
-    if ((i + 1) % kBurst == 0 || i + 1 == options_.waiters) {
+    if ((i + 1) % options_.burst == 0 || i + 1 == options_.waiters) {
       if (client::Status known = await_waiters(i + 1); !known.ok()) {
         return known;
       }

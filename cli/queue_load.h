@@ -27,6 +27,10 @@ inline constexpr std::uint32_t kWaitsPerSession = 30;
 struct QueueLoadOptions {
   std::string name;
   std::uint32_t waiters = 1000;
+
+  // Acquires on their way together while the queue is made. The default is what one shard's leader
+  // takes on at once; what is beyond that is refused, and comes again in another order.
+  std::uint32_t burst = 2000;
   std::uint32_t handovers = 1000;  // At most `waiters`.
 
   // Called once, on the client's thread, when so many waiters were granted; may be empty.

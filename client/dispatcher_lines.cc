@@ -69,12 +69,15 @@ void Dispatcher::advance_lines(TimePoint now) {
 // first, which is also the probe of a node whose breaker is not closed: a wait would be none.
 void Dispatcher::go_on(ShardId shard) {
   WaitLine& line = *lines_.find(shard);
-  std::erase_if(line.ids, [&](std::uint64_t id) { return in_line(id, shard) == nullptr; });
+  const NodeId leader = leaders_.leader(shard);
+  const bool known = nodes_.closed(leader);
+  if (!known) {
+    // Once for each rest, however long the line: else who gave up would be remembered all the time.
+    std::erase_if(line.ids, [&](std::uint64_t id) { return in_line(id, shard) == nullptr; });
+  }
   if (line.ids.empty()) {
     return lines_.erase(shard);
   }
-  const NodeId leader = leaders_.leader(shard);
-  const bool known = nodes_.closed(leader);
   if (!known &&
       (nodes_.admits(leader) || line.ids.size() > kLineShort || nodes_.any_closed() == NodeId{})) {
     return ask_for_line(shard, nodes_.admits(leader) ? leader : NodeId{});

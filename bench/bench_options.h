@@ -27,6 +27,8 @@ struct BenchOptions {
   std::uint32_t leases = 1'000'000;
   std::uint32_t watches = 1'000'000;   // Of one name, at most.
   std::uint32_t waiters = 100'000;     // For one lock, at most.
+  std::uint32_t burst = 2000;          // Of them, that come together.
+  bool kill_leader = false;            // Of the lock that they wait for, half-way.
   std::string part = "all";            // Of a benchmark that has parts.
   bool one_session = false;            // The clients of a load are names of one session.
   std::string node_cores;              // What nodes run on; empty: what the benchmark does.

@@ -209,6 +209,15 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
                     options.waiters,
                     "longest queue (default 100,000); a tenth and a hundredth are measured too")
         ->check(CLI::Range(1, 1'000'000));
+    command
+        .add_option("--burst",
+                    options.burst,
+                    "how many begin to wait together (default 2,000); beyond 4,096 the leader "
+                    "refuses some, and the order is not checked")
+        ->check(CLI::Range(1, 1'000'000));
+    command.add_flag("--kill-leader",
+                     options.kill_leader,
+                     "kill -9 the leader of the lock's shard half-way; only the longest queue");
   }
   if (name == "locks") {
     command.add_option("--names", options.names, "lock names")

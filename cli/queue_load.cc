@@ -18,10 +18,6 @@ constexpr milliseconds kTtl{60'000};
 // Between two looks at how long the queue is by now.
 constexpr milliseconds kLook{1};
 
-// Acquires on their way together: what one shard's leader takes on at once. What is beyond that
-// comes again after pauses, which cost more than all else here, and in another order.
-constexpr std::uint32_t kBurst = 2000;
-
 }  // namespace
 
 client::Status QueueLoad::open_sessions() {
@@ -61,7 +57,7 @@ client::Status QueueLoad::enqueue() {
     session.acquire_async(options_.name, {}, [this, i](const client::Result<client::Grant>& grant) {
       on_granted(i, grant);
     });
-    if ((i + 1) % kBurst == 0 || i + 1 == options_.waiters) {
+    if ((i + 1) % options_.burst == 0 || i + 1 == options_.waiters) {
       if (client::Status known = await_waiters(i + 1); !known.ok()) {
         return known;
       }
@@ -91,8 +87,13 @@ void QueueLoad::on_granted(std::uint32_t waiter, const client::Result<client::Gr
   const auto us =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - released_at_);
   results_.out_of_order += waiter == results_.grants ? 0 : 1;
+  results_.tokens_out_of_order += grant.value().token > last_token_ ? 0 : 1;
+  last_token_ = grant.value().token;
   ++results_.grants;
   results_.handover_us.push_back(static_cast<std::uint32_t>(us.count()));
+  if (results_.grants == options_.interlude_grants && options_.interlude) {
+    options_.interlude();
+  }
   if (results_.grants < options_.handovers) {
     return release(sessions_[1 + waiter / kWaitsPerSession], grant.value().token);
   }
@@ -110,6 +111,7 @@ client::Status QueueLoad::queue_up() {
     return first.status();
   }
   first_token_ = first.value().fence();
+  last_token_ = first_token_;
   first.value().detach();
   const client::ClientStatistics before = client_.statistics();
   client::Status queued = enqueue();
@@ -123,7 +125,9 @@ client::Result<QueueLoadResults> QueueLoad::hand_on() {
   release(sessions_.front(), first_token_);
   {
     std::unique_lock lock{mutex_};
-    over_.wait(lock, [this] { return ended_; });
+    if (!over_.wait_for(lock, options_.patience, [this] { return ended_; })) {
+      return client::Status{client::StatusCode::DeadlineExceeded, "the lock went not on"};
+    }
     if (!failure_.ok()) {
       return failure_;
     }

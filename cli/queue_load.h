@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,7 +27,18 @@ inline constexpr std::uint32_t kWaitsPerSession = 30;
 struct QueueLoadOptions {
   std::string name;
   std::uint32_t waiters = 1000;
+
+  // Acquires on their way together while the queue is made. The default is what one shard's leader
+  // takes on at once; what is beyond that is refused, and comes again in another order.
+  std::uint32_t burst = 2000;
   std::uint32_t handovers = 1000;  // At most `waiters`.
+
+  // Called once, on the client's thread, when so many waiters were granted; may be empty.
+  std::uint32_t interlude_grants = 0;
+  std::function<void()> interlude;
+
+  // How long all hand-overs together may take; beyond it hand_on() fails.
+  std::chrono::milliseconds patience = std::chrono::minutes{30};
 };
 
 struct QueueLoadResults {
@@ -37,13 +49,15 @@ struct QueueLoadResults {
   // while the queue was made. Else who is first is known to the leader only.
   bool order_known = false;
   std::uint64_t out_of_order = 0;          // Grants that were not the first one's in the queue.
+  std::uint64_t tokens_out_of_order = 0;   // Grants whose token is not above the one before.
   std::uint64_t waiters_left = 0;          // As the leader says afterwards.
   std::vector<std::uint32_t> handover_us;  // Sorted.
 
   // Every release woke one waiter, the first in the queue, and nobody else.
   bool exact(std::uint32_t waiters) const {
     const bool in_order = out_of_order == 0 || !order_known;
-    return in_order && grants == releases && waiters_left == waiters - grants;
+    return in_order && tokens_out_of_order == 0 && grants == releases &&
+           waiters_left == waiters - grants;
   }
 };
 
@@ -72,7 +86,8 @@ class QueueLoad {
   QueueLoadOptions options_;
   std::vector<client::Session> sessions_;  // The first one is the first holder's.
   std::uint64_t first_token_ = 0;
-  QueueLoadResults results_;  // Of the client's thread while the lock goes round.
+  std::uint64_t last_token_ = 0;  // Of the client's thread, as the results.
+  QueueLoadResults results_;      // Of the client's thread while the lock goes round.
   Moment released_at_;
   std::mutex mutex_;
   std::condition_variable over_;

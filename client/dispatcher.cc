@@ -113,7 +113,12 @@ void Dispatcher::begin(std::uint64_t id, Operation& operation) {
   send(id, operation);
 }
 
+// A wait, whose answer may never come, is no probe of a node whose breaker is not closed.
 NodeId Dispatcher::choose(const Operation& operation) {
+  if (lines_up(operation)) {
+    const NodeId leader = leaders_.leader(ShardId{operation.slot.shard});
+    return nodes_.closed(leader) ? leader : nodes_.any_closed();
+  }
   if (operation.target == Target::OneNode) {
     return nodes_.ready(operation.node) != nullptr ? operation.node : NodeId{};
   }
@@ -148,6 +153,9 @@ void Dispatcher::send(std::uint64_t id, Operation& operation) {
     const bool patient = operation.waits_for_node;
     if (operation.target == Target::OneNode && nodes_.failed(operation.node) && !patient) {
       return fail(id, failure(rpc::ErrorCode::Unreachable, nodes_.evidence(operation.node)));
+    }
+    if (lines_up(operation) && nodes_.any_admitting() != NodeId{}) {
+      return stand_in_line(id, operation);
     }
     return park(id, operation);
   }
@@ -250,10 +258,13 @@ void Dispatcher::on_failure(std::uint64_t id,
   if (rpc::is_passing(code)) {
     operation.outcome_unknown =
         operation.outcome_unknown || code == rpc::ErrorCode::ProposalDropped;
-    leaders_.forget(ShardId{operation.slot.shard});
-    return retry(id,
-                 operation,
-                 code == rpc::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status));
+    Status why = code == rpc::ErrorCode::NoLeader ? why_no_leader(operation) : std::move(status);
+    const bool lined = returns_in_line(operation, code);
+    if (!lined || code != rpc::ErrorCode::Overloaded) {
+      leaders_.forget(ShardId{operation.slot.shard});
+    }
+    return lined ? rest_in_line(id, operation, std::move(why))
+                 : retry(id, operation, std::move(why));
   }
   if (forgotten && operation.numbered() && !operation.counted && operation.sent_count > 1) {
     return renumber(id, operation, std::move(status));
@@ -350,11 +361,16 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
     // It leads no more, or cannot be reached from here: let the nodes find out.
     leaders_.forget(shard);
     const bool asked_leader = operation.target == Target::ShardLeader;
-    return retry(id, operation, asked_leader ? why_no_leader(operation) : std::move(status));
+    Status why = asked_leader ? why_no_leader(operation) : std::move(status);
+    return lines_up(operation) ? rest_in_line(id, operation, std::move(why))
+                               : retry(id, operation, std::move(why));
   }
   leaders_.learn(shard, leader);
   ++operation.redirects;
   ++statistics_.redirects;
+  if (lines_up(operation)) {
+    return stand_in_line(id, operation);
+  }
   send(id, operation);
 }
 
@@ -404,7 +420,7 @@ void Dispatcher::on_ready(NodeId node) {
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     const bool suits = operation.target != Target::OneNode || operation.node == node;
     if (operation.phase == OperationPhase::Parked && suits) {
-      send(id, operation);
+      lines_up(operation) ? stand_in_line(id, operation) : send(id, operation);
     }
   });
 }
@@ -421,7 +437,7 @@ void Dispatcher::on_lost(NodeId node, const std::string& reason) {
     operation.outcome_unknown = true;
     operation.last_failure = std::move(lost);
     ++statistics_.retries;
-    send(id, operation);
+    lines_up(operation) ? stand_in_line(id, operation) : send(id, operation);
   });
 }
 

@@ -4,7 +4,8 @@
 // none whose circuit breaker is open, except who asks one node by name. While all are open an
 // operation is parked until a probe is due, or fails at once (ClientOptions::fail_fast).
 // Again: after a lost connection at once, elsewhere; after "no leader" or "too busy" with back-off;
-// always with the same (session, sequence), so that it is executed once. Until: the deadline, at
+// always with the same (session, sequence), so that it is executed once. Acquires that wait go
+// again in a line for each shard instead, batch by batch (wait_lines.h). Until: the deadline, at
 // which the caller learns the last cause. An acquire that was given up is cancelled behind the
 // caller's back, and released if it had been granted, so that nothing is left behind. Where its
 // lock had moved, its place in the queue went along, perhaps before its cancel came there: it is
@@ -18,7 +19,9 @@
 #include "client/moved_names.h"
 #include "client/node_set.h"
 #include "client/operation.h"
+#include "client/wait_lines.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -45,7 +48,7 @@ class Dispatcher {
   // Deadlines, retries, silent nodes. Call when next_event() has come.
   void advance(TimePoint now);
 
-  TimePoint next_event() const { return next_event_; }
+  TimePoint next_event() const { return std::min(next_event_, lines_.next_due()); }
 
   // Shards where the session may yet be granted something: an acquire was sent there, or the cancel
   // of one.
@@ -89,6 +92,19 @@ class Dispatcher {
   void redirect(std::uint64_t id, Operation& operation, NodeId leader, Status status);
   void retry(std::uint64_t id, Operation& operation, Status status);
   void resume(std::uint64_t id, Operation& operation);
+
+  // Waits that are asked for anew (dispatcher_lines.cc).
+  static bool lines_up(const Operation& operation);
+  static bool returns_in_line(const Operation& operation, rpc::ErrorCode code);
+  void stand_in_line(std::uint64_t id, Operation& operation);
+  void rest_in_line(std::uint64_t id, Operation& operation, Status status);
+  void rest(WaitLine& line);
+  void advance_lines(TimePoint now);
+  void go_on(ShardId shard);
+  Operation* in_line(std::uint64_t id, ShardId shard);
+  void ask_for_line(ShardId shard, NodeId node);
+  void on_line_answer(ShardId shard, const Answer& answer);
+
   void renumber(std::uint64_t id, Operation& operation, Status status);
   void on_deadline(std::uint64_t id, Operation& operation);
   void give_up(std::uint64_t id, Operation& operation, Status why);
@@ -113,6 +129,7 @@ class Dispatcher {
   LeaderCache leaders_;
   MovedNames moved_;
   Backoff backoff_;
+  WaitLines lines_;
   TimePoint next_event_ = kTimeNever;
   ClientStatistics statistics_;
 };

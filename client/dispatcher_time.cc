@@ -17,12 +17,14 @@ TimePoint Dispatcher::due(const Operation& operation) {
       return operation.waits() ? operation.deadline
                                : std::min(operation.deadline, operation.look_at);
     case OperationPhase::Behind:
+    case OperationPhase::InLine:
       break;
   }
   return operation.deadline;
 }
 
 void Dispatcher::advance(TimePoint now) {
+  advance_lines(now);
   if (now < next_event_) {
     return;
   }
@@ -189,6 +191,9 @@ Status Dispatcher::why_late(const Operation& operation) const {
   }
   if (operation.phase == OperationPhase::Parked && operation.target != Target::OneNode) {
     return failure(rpc::ErrorCode::CircuitOpen, nodes_.evidence());
+  }
+  if (operation.phase == OperationPhase::InLine) {
+    return why_no_leader(operation);
   }
   std::string evidence = "node " + std::to_string(operation.sent_to.value) + " did not answer";
   if (!operation.last_failure.ok()) {

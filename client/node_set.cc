@@ -87,6 +87,21 @@ NodeId NodeSet::any_admitting() {
   return {};
 }
 
+bool NodeSet::closed(NodeId node) const {
+  const Entry* entry = find_ready(node);
+  return entry != nullptr && entry->breaker.closed();
+}
+
+NodeId NodeSet::any_closed() {
+  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
+    const NodeId node = any_ready();
+    if (node == NodeId{} || closed(node)) {
+      return node;
+    }
+  }
+  return {};
+}
+
 void NodeSet::on_request(NodeId node) {
   Entry* entry = find_ready(node);
   if (entry != nullptr && !entry->breaker.closed()) {

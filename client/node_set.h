@@ -61,6 +61,11 @@ class NodeSet {
   // Some node that admits a request, another one at each call; node 0 when there is none.
   NodeId any_admitting();
 
+  // The same of nodes whose breaker is closed, for what an answer may not come to for long, and
+  // which therefore can be no probe.
+  bool closed(NodeId node) const;
+  NodeId any_closed();
+
   // A request goes to the node, which is ready.
   void on_request(NodeId node);
 

@@ -38,6 +38,7 @@ enum class OperationPhase : std::uint8_t {
   Backoff,  // To be sent again at retry_at.
   Parked,   // No node to send to; woken when one is connected.
   Behind,   // The session's window in the shard is full.
+  InLine,   // A wait, to be sent again when its shard's line comes to it.
 };
 
 struct Operation {

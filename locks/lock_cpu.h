@@ -186,6 +186,10 @@ class LockCpu {
                                     std::size_t limit) const;
   bool registered(ShardId shard, SessionId session) const;
 
+  // Whether the very request of this acquire stands in a queue of the shard: applying the command
+  // once more would answer Waiting and change nothing that a client could notice.
+  bool stands_in_line(ShardId shard, const LockCommand& acquire) const;
+
   // What this shard knows of a name that was moved: nothing of one that never was.
   std::optional<NameResidence> residence(ShardId shard, NameHash name) const;
 

@@ -1,7 +1,9 @@
 // The reads of LockCpu: applied state only, nothing changes.
 #include "locks/lock_cpu.h"
 #include "locks/lock_extra.h"
+#include "locks/lock_keys.h"
 #include "locks/lock_names.h"
+#include "locks/lock_requests.h"
 #include "locks/lock_share.h"
 
 #include <array>
@@ -45,6 +47,16 @@ void LockCpu::check_batch(std::span<const TokenCheck> requests,
 
 bool LockCpu::registered(ShardId shard, SessionId session) const {
   return find_session(tables_, shard, session).value != 0;
+}
+
+bool LockCpu::stands_in_line(ShardId shard, const LockCommand& acquire) const {
+  const SessionRow session = find_session(tables_, shard, acquire.session);
+  if (session.value == 0 || tables_.sessions[session].phase != SessionPhase::Live) {
+    return false;
+  }
+  const RequestRow row = find_request(tables_, tables_.sessions[session], acquire.sequence);
+  return row.value != 0 && tables_.requests[row].code == LockCode::Waiting &&
+         tables_.requests[row].argument_hash == argument_hash(acquire);
 }
 
 HeldLock LockCpu::describe(LockRow row) const {

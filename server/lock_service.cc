@@ -258,22 +258,26 @@ void LockService::submit(ConnectionId connection,
       not_come_yet(request, shard, command.name_hash)) {
     return send_error(connection, request, ErrorCode::LockMoving);
   }
-  const ErrorCode error = error_of_limit(locks_.would_exceed(shard, command));
-  if (error != ErrorCode::None) {
-    return send_error(connection, request, error);
-  }
   const bool counted = command.kind == locks::LockCommandKind::Acquire;
   if (counted && closed_.contains(command.session)) {
     return send_error(connection, request, ErrorCode::SessionClosed);
-  }
-  if (counted && !quota_.admit(command.session, session_views_)) {
-    return send_error(connection, request, ErrorCode::SessionLocksExhausted);
   }
   Pending pending;
   pending.kind = PendingKind::Request;
   pending.connection = connection;
   pending.started_us = now_us_;
   pending.request = request;
+  if (counted && locks_.stands_in_line(shard, command)) {
+    metrics_.waits_rebound->add();
+    return bind_wait(pending, shard);
+  }
+  const ErrorCode error = error_of_limit(locks_.would_exceed(shard, command));
+  if (error != ErrorCode::None) {
+    return send_error(connection, request, error);
+  }
+  if (counted && !quota_.admit(command.session, session_views_)) {
+    return send_error(connection, request, ErrorCode::SessionLocksExhausted);
+  }
   propose(shard, command, pending);
 }
 

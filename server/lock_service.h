@@ -6,8 +6,9 @@
 // The leader of a shard answers; any other node names the leader it knows. Commands are executed
 // exactly once by (session, sequence) inside the log, so whatever happens to a request, repeating
 // it is safe. An acquire that waits is answered when the log grants it; a retry binds the wait to
-// its new connection. Keep-alives never enter the log: they renew all registrations of this node.
-// Sessions that ran out are ended through the log (session_expiry.h).
+// its new connection, without an entry of its own where the queue has it (docs/adr/0059).
+// Keep-alives never enter the log: they renew all registrations of this node. Sessions that ran out
+// are ended through the log (session_expiry.h).
 //
 // Every request that was taken is answered exactly once through the sink. Bounds: kPendingMax
 // outstanding commands, the caps of LockLimits, and what the front end allows per connection.

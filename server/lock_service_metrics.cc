@@ -21,6 +21,8 @@ LockServiceMetrics::LockServiceMetrics(MetricsRegistry& registry)
       grants(&registry.counter(named("grants_total", "Locks granted by this node."))),
       waits_timed_out(&registry.counter(
           named("waits_timed_out_total", "Waits that the leader ended at their time."))),
+      waits_rebound(&registry.counter(named(
+          "waits_rebound_total", "Waits that were asked for anew and stood in line already."))),
       waits(&registry.gauge(named("waits", "Acquires that wait at this leader."))),
       sessions(&registry.gauge(
           named("session_registrations", "Registrations of sessions in shards here."))),

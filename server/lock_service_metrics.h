@@ -14,6 +14,7 @@ struct LockServiceMetrics {
   Counter* requests_refused;
   Counter* grants;
   Counter* waits_timed_out;
+  Counter* waits_rebound;
   Gauge* waits;
   Gauge* sessions;
   Gauge* locks;

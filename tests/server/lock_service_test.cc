@@ -233,36 +233,6 @@ TEST(LockServiceTest, RetryOfAGrantGivesTheSameTokenAgain) {
   EXPECT_EQ(again.connection, ConnectionId{2});
 }
 
-TEST(LockServiceTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
-  LockBench bench;
-  bench.lead_all();
-  const auto held = bench.decided(bench.acquire(5, 1, "a"));
-  bench.acquire(6, 1, "a", rpc::kForeverMs);
-  bench.decide();
-  bench.connection = 2;
-  const auto retried = bench.acquire(6, 1, "a", rpc::kForeverMs);
-  bench.decide();
-  EXPECT_EQ(bench.service->wait_count(), 1u);
-  bench.decided(bench.release(5, 2, "a", held.slot.token));
-  const auto granted = bench.sink.take(retried);
-  EXPECT_EQ(granted.connection, ConnectionId{2});
-  EXPECT_EQ(granted.slot.code, StatusCode::Ok);
-}
-
-TEST(LockServiceTest, WaitersAreSentToTheNewLeader) {
-  LockBench bench;
-  bench.lead_all();
-  bench.decided(bench.acquire(5, 1, "a"));
-  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
-  bench.decide();
-  bench.engine.follow(*bench.service, LockBench::shard_of_name("a"), NodeId{2});
-  const auto moved = bench.sink.take(waiting);
-  EXPECT_EQ(moved.slot.detail, number(ErrorCode::NotLeader));
-  EXPECT_EQ(moved.slot.leader, 2u);
-  EXPECT_EQ(bench.service->wait_count(), 0u);
-  EXPECT_EQ(bench.sink.parked, 0);
-}
-
 TEST(LockServiceTest, LostProposalsAreToldWithWhatIsKnown) {
   LockBench bench;
   bench.lead_all();

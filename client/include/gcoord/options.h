@@ -35,7 +35,9 @@ struct ClientOptions {
   std::chrono::milliseconds backoff_max{500};
 
   // Retries that may be taken at once beyond one for ten successes. When they are spent every retry
-  // waits backoff_max, so that many clients cannot keep an overloaded cluster down.
+  // waits backoff_max, so that many clients cannot keep an overloaded cluster down. Acquires that
+  // wait for their lock take one for all of a shard together, each time that they are held back
+  // (docs/client.md).
   std::uint32_t retry_budget = 10'000;
 
   // Each endpoint has a circuit breaker (docs/client.md). A connection that cannot be made, or is

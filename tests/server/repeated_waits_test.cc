@@ -1,0 +1,81 @@
+// Waits that are asked for again, here or at another leader.
+#include "server/lock_service.h"
+#include "tests/server/fake_engine.h"
+
+#include <gtest/gtest.h>
+
+namespace gcoord::server {
+namespace {
+
+using rpc::ErrorCode;
+
+std::uint32_t number(ErrorCode code) {
+  return static_cast<std::uint32_t>(code);
+}
+
+TEST(RepeatedWaitsTest, RetryOfAWaitIsAnsweredOnItsNewConnection) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.connection = 2;
+  const auto retried = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  EXPECT_EQ(bench.service->wait_count(), 1u);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  const auto granted = bench.sink.take(retried);
+  EXPECT_EQ(granted.connection, ConnectionId{2});
+  EXPECT_EQ(granted.slot.code, StatusCode::Ok);
+}
+
+// Else a change of leaders would bring as many entries as there are waiters, beyond what a shard
+// takes on at once.
+TEST(RepeatedWaitsTest, AWaitThatStandsInLineIsBoundAnewWithoutAnEntry) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.connection = 2;
+  const auto retried = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  EXPECT_TRUE(bench.engine.proposals.empty());
+  EXPECT_EQ(bench.service->wait_count(), 1u);
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(retried).slot.code, StatusCode::Ok);
+  EXPECT_EQ(bench.sink.parked, 0);
+}
+
+TEST(RepeatedWaitsTest, OnlyTheVeryRequestThatStandsInLineNeedsNoEntry) {
+  LockBench bench;
+  bench.lead_all();
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.acquire(6, 2, "a", rpc::kForeverMs);
+  bench.acquire(7, 1, "a", rpc::kForeverMs);
+  const auto reused = bench.acquire(6, 1, "a");  // Does not wait, under a number that does.
+  EXPECT_EQ(bench.engine.proposals.size(), 3u);
+  EXPECT_EQ(bench.decided(reused).slot.detail, number(ErrorCode::SequenceReused));
+  bench.decided(bench.release(5, 2, "a", held.slot.token));
+  EXPECT_EQ(bench.sink.take(waiting).slot.code, StatusCode::Ok);
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  EXPECT_EQ(bench.engine.proposals.size(), 1u) << "it was granted: the log says so again";
+}
+
+TEST(RepeatedWaitsTest, WaitersAreSentToTheNewLeader) {
+  LockBench bench;
+  bench.lead_all();
+  bench.decided(bench.acquire(5, 1, "a"));
+  const auto waiting = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  bench.engine.follow(*bench.service, LockBench::shard_of_name("a"), NodeId{2});
+  const auto moved = bench.sink.take(waiting);
+  EXPECT_EQ(moved.slot.detail, number(ErrorCode::NotLeader));
+  EXPECT_EQ(moved.slot.leader, 2u);
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  EXPECT_EQ(bench.sink.parked, 0);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -1,20 +1,20 @@
 // The GPU's resident turn: one kernel on a stream of its own, from start() until it is told to
 // leave.
 #include "netcore/cuda_check.h"
+#include "netcore/device_wait.h"
 #include "server/resident_launch.h"
 #include "server/resident_turn.h"
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 namespace gcoord::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Between two questions whether the kernel still runs: each is a call of the driver.
 constexpr std::uint64_t kLookNs = 1'000'000;
+
+// The first rows: a million of them take milliseconds, on a busy machine that also loads kernels.
+constexpr std::uint32_t kPrepareMs = 30'000;
 
 // What a kernel that left by itself says of why.
 Status why_it_left(ResidentNode& node) {
@@ -80,19 +80,13 @@ class DeviceTurn final : public ResidentTurn {
     }
     GCOORD_TRY_STATUS(
         calls_.make("telling the resident kernel to leave", [this] { return node_.abort(); }));
-    const auto until = Clock::now() + std::chrono::milliseconds{limit_ms};
-    cudaError_t state = cudaErrorNotReady;
-    while (state == cudaErrorNotReady && Clock::now() < until) {
-      state = cudaStreamQuery(stream_);
-      std::this_thread::sleep_for(std::chrono::microseconds{50});
-    }
-    if (state == cudaErrorNotReady) {
-      return calls_.fail(
-          {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
+    const Status left =
+        netcore::wait_for_stream(stream_, limit_ms, "the leaving of the resident kernel");
+    if (left.code() == StatusCode::DeadlineExceeded) {
+      return calls_.fail(left);
     }
     running_ = false;
-    GCOORD_CUDA_TRY(state);
-    return {};
+    return left;
   }
 
   bool needs_calls() const override { return false; }
@@ -125,8 +119,7 @@ class DeviceTurn final : public ResidentTurn {
 
   Status store_rows() {
     GCOORD_CUDA_TRY(launch_resident_rows(node_.view(), stream_));
-    GCOORD_CUDA_TRY(cudaStreamSynchronize(stream_));
-    return {};
+    return netcore::wait_for_stream(stream_, kPrepareMs, "storing the first rows");
   }
 
   ResidentNode& node_;

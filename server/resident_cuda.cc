@@ -55,6 +55,8 @@ class DeviceTurn final : public ResidentTurn {
     // The fault plan's overrun: a kernel that never ran tells nothing, which the node's own probe
     // takes for a kernel that hangs.
     if (calls_.begin_launch() == DeviceFaultPlan::Kind::Hang) {
+      hangs_ = true;
+      node_.note_started();
       return {};
     }
     return calls_.make("starting the resident kernel", [this]() -> Status {
@@ -75,11 +77,14 @@ class DeviceTurn final : public ResidentTurn {
   }
 
   Status stop(std::uint32_t limit_ms) override {
+    if (hangs_) {
+      return calls_.fail(
+          {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
+    }
     if (!running_) {
       return {};
     }
-    GCOORD_TRY_STATUS(
-        calls_.make("telling the resident kernel to leave", [this] { return node_.abort(); }));
+    GCOORD_TRY_STATUS(node_.abort());
     const Status left =
         netcore::wait_for_stream(stream_, limit_ms, "the leaving of the resident kernel");
     if (left.code() == StatusCode::DeadlineExceeded) {
@@ -127,6 +132,7 @@ class DeviceTurn final : public ResidentTurn {
   DeviceCalls& calls_;
   cudaStream_t stream_ = nullptr;
   bool running_ = false;
+  bool hangs_ = false;  // By the fault plan, until the node ends.
   std::uint64_t next_look_ns_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "common/device_errors.h"
 #include "netcore/gpu_device.h"
 #include "server/boot_time.h"
+#include "server/counted_memory.h"
 #include "server/device_choice.h"
 #include "server/device_patience.h"
 #include "server/device_turn_row.h"
@@ -102,6 +103,13 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
   return timing;
 }
 
+// A device that cannot give the node its memory has too little of it, unless a call failed.
+Status explain_start(const Status& status) {
+  return is_device_fault(status.detail())
+             ? explain_device(status)
+             : rpc::make_error(rpc::ErrorCode::DeviceMemory, status.message());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptions options,
@@ -181,7 +189,13 @@ Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
   if (device.kind == DeviceChoice::Kind::Cpu) {
     return netcore::make_host_memory();
   }
-  return open_patiently(device_patience(), [this] { return open_gpu_memory(); });
+  std::unique_ptr<netcore::MemorySource> memory;
+  GCOORD_TRY_STATUS(calls_.make("opening the device", [&]() -> Status {
+    GCOORD_TRY(memory, open_patiently(device_patience(), [this] { return open_gpu_memory(); }));
+    return {};
+  }));
+  return std::unique_ptr<netcore::MemorySource>{
+      std::make_unique<CountedMemory>(std::move(memory), calls_)};
 }
 
 Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_gpu_memory() {
@@ -209,9 +223,7 @@ Status ResidentEngine::open_node() {
   GCOORD_TRY(auto memory, open_memory());
   auto made = ResidentNode::make(options, std::move(memory));
   if (!made.ok()) {
-    return product_.empty()
-               ? made.status()
-               : rpc::make_error(rpc::ErrorCode::DeviceMemory, made.status().message());
+    return product_.empty() ? made.status() : explain_start(made.status());
   }
   node_ = std::move(made).value();
   requests_ = std::make_unique<ResidentRequests>(*node_);

@@ -16,13 +16,9 @@ constexpr std::uint64_t kLookNs = 1'000'000;
 // The first rows: a million of them take milliseconds, on a busy machine that also loads kernels.
 constexpr std::uint32_t kPrepareMs = 30'000;
 
-// What a kernel that left by itself says of why.
-Status why_it_left(ResidentNode& node) {
-  const auto word = node.abort_word();
-  if (!word.ok()) {
-    return word.status();
-  }
-  if (word.value() == kAbortPoolFull) {
+// Why a kernel left by itself, by the node's word.
+Status why_it_left(std::uint64_t abort_word) {
+  if (abort_word == kAbortPoolFull) {
     return {StatusCode::ResourceExhausted,
             "the lock tables of one stripe are full in device memory",
             kDeviceExhausted};
@@ -62,6 +58,7 @@ class DeviceTurn final : public ResidentTurn {
     return calls_.make("starting the resident kernel", [this]() -> Status {
       GCOORD_CUDA_TRY(launch_resident(node_.view(), node_.options().timing, stream_));
       running_ = true;
+      rests_ = false;
       node_.note_started();
       return {};
     });
@@ -94,6 +91,8 @@ class DeviceTurn final : public ResidentTurn {
     return left;
   }
 
+  bool rests() const override { return rests_; }
+
   bool needs_calls() const override { return false; }
 
  private:
@@ -119,7 +118,10 @@ class DeviceTurn final : public ResidentTurn {
       return {};
     }
     GCOORD_CUDA_TRY(state);
-    return why_it_left(node_);
+    GCOORD_TRY(const std::uint64_t word, node_.abort_word());
+    rests_ = word == kAbortPlacesShort;
+    running_ = !rests_;
+    return rests_ ? Status{} : why_it_left(word);
   }
 
   Status store_rows() {
@@ -133,6 +135,7 @@ class DeviceTurn final : public ResidentTurn {
   cudaStream_t stream_ = nullptr;
   bool running_ = false;
   bool hangs_ = false;  // By the fault plan, until the node ends.
+  bool rests_ = false;
   std::uint64_t next_look_ns_ = 0;
 };
 

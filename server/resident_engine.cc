@@ -176,6 +176,9 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   }
   done += requests_->push();
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
+  if (turn_->rests()) {
+    GCOORD_TRY_STATUS(go_on());
+  }
   GCOORD_TRY(const std::size_t told, listen());
   if (!turns_here()) {
     GCOORD_TRY_STATUS(probe_->refresh(now_ms()));  // Who spoke while this host slept, lives.

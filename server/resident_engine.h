@@ -161,6 +161,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool may_begin() const;
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
+  Status go_on();
   void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);
   // nullptr: no peer has this id.

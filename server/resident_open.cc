@@ -70,8 +70,7 @@ TurnShape shape_of(const EngineOptions& options) {
                (options.shard_count + kScanRows - 1) / kScanRows);
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
-  // Room for every row: a full pool of wide rows stops the node (docs/adr/0019).
-  shape.wide_count = options.shard_count;
+  shape.wide_count = first_wide_places(shape);
   return shape;
 }
 

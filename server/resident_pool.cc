@@ -92,11 +92,11 @@ Result<std::uint32_t> ResidentPool::take_over(PackedTable& table, const PackedTa
 }
 
 Status ResidentPool::grow(PackedTable& table) {
-  HostImage old_pool(range_.bytes);
+  HostImage smaller(range_.bytes);
   GCOORD_TRY_STATUS(
-      registry_.source().read(std::span{old_pool.range().address, range_.bytes}, range_.address));
+      registry_.source().read(std::span{smaller.range().address, range_.bytes}, range_.address));
   const std::uint32_t before = table.wide.row_count;
-  const PackedTable from = with_pool(table, old_pool, before);
+  const PackedTable from = with_pool(table, smaller, before);
   registry_.release(range_.id);
   const std::uint32_t places = std::min(table.row_count, kGrowth * before);
   if (const Status opened = open(table, places); !opened.ok()) {
@@ -105,15 +105,15 @@ Status ResidentPool::grow(PackedTable& table) {
                 " rows that do not fit 128 bytes: " + opened.message(),
             kDeviceExhausted};
   }
-  HostImage new_pool(consensus::wide_pool_bytes(table.slot_count, table.wide.row_count));
-  const PackedTable to = with_pool(table, new_pool, table.wide.row_count);
+  HostImage larger(consensus::wide_pool_bytes(table.slot_count, table.wide.row_count));
+  const PackedTable to = with_pool(table, larger, table.wide.row_count);
   for (std::uint32_t place = 0; place < before; ++place) {
     const std::uint32_t word = from.wide_taken[place / consensus::kWordBits];
     if ((word >> place % consensus::kWordBits & 1u) != 0) {
       copy_place(from, to, place);
     }
   }
-  return new_pool.copy_to(registry_.source(), range_.address);
+  return larger.copy_to(registry_.source(), range_.address);
 }
 
 std::uint32_t ResidentPool::ask_from(const TurnShape& shape, const PackedTable& table) const {

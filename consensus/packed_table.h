@@ -137,7 +137,8 @@ GCOORD_HD inline std::uint32_t claim_in_word(std::uint32_t& word, std::uint32_t 
 // thread finds only such ones taken that another has claimed, which claims no second one.
 GCOORD_HD inline std::uint32_t claim_wide(const PackedTable& table, std::uint32_t row) {
   const std::uint32_t words = table.wide.row_count / kWordBits;
-  const auto first = static_cast<std::uint32_t>(mix64(row / kWordBits) % words);
+  const std::uint32_t first =
+      words != 0 ? static_cast<std::uint32_t>(mix64(row / kWordBits) % words) : 0;
   for (std::uint32_t k = 0; k < words; ++k) {
     const std::uint32_t word = (first + k) % words;
     const std::uint32_t bit = claim_in_word(table.wide_taken[word], row);

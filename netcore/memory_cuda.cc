@@ -1,12 +1,17 @@
 // Device memory behind the registry. Private and Shared are CUDA virtual memory: allocating and
 // freeing it does not wait for kernels that run, as cudaMalloc and cudaFree may, and Shared can be
 // exported as a POSIX file descriptor. Imported is a peer's Shared, mapped for this device.
+//
+// Copies travel through page-locked memory: from any other memory the runtime copies within its
+// call, and returns from that only when the device has done its part. After a copy that did not end
+// in time the device may still write there, so nothing is copied or given back any more.
 #include "netcore/cuda_check.h"
 #include "netcore/cuda_driver.h"
 #include "netcore/gpu_device.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -16,14 +21,19 @@
 namespace gcoord::netcore {
 namespace {
 
+// Of one piece of a copy: what goes over in some forty microseconds.
+constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
+
 class CudaMemory final : public MemorySource {
  public:
   CudaMemory(std::uint32_t device, const CudaDriver& driver)
       : device_(static_cast<int>(device)), driver_(driver) {}
 
+  // The driver would wait for a copy that does not end.
   ~CudaMemory() override {
-    if (stream_ != nullptr) {
+    if (stream_ != nullptr && overrun_.ok()) {
       cudaStreamDestroy(stream_);
+      cudaFreeHost(staging_);
     }
   }
 
@@ -32,6 +42,9 @@ class CudaMemory final : public MemorySource {
     GCOORD_CUDA_TRY(cudaSetDevice(device_));
     GCOORD_CUDA_TRY(cudaFree(nullptr));
     GCOORD_CUDA_TRY(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    void* staging = nullptr;
+    GCOORD_CUDA_TRY(cudaHostAlloc(&staging, kStagingBytes, cudaHostAllocPortable));
+    staging_ = static_cast<std::byte*>(staging);
     const CUmemAllocationProp shared = property(MemoryKind::Shared);
     return driver_status(
         driver_,
@@ -61,6 +74,9 @@ class CudaMemory final : public MemorySource {
   }
 
   void release(const MemoryRange& range) override {
+    if (!overrun_.ok()) {
+      return;
+    }
     cudaSetDevice(device_);
     if (range.kind == MemoryKind::Pinned) {
       cudaFreeHost(range.address);
@@ -76,15 +92,32 @@ class CudaMemory final : public MemorySource {
   }
 
   Status write(std::byte* to, std::span<const std::byte> from) override {
-    return copy(to, from.data(), from.size());
+    for (std::size_t offset = 0; offset < from.size(); offset += kStagingBytes) {
+      const std::size_t bytes = std::min(kStagingBytes, from.size() - offset);
+      GCOORD_TRY_STATUS(overrun_);
+      std::memcpy(staging_, from.data() + offset, bytes);
+      GCOORD_TRY_STATUS(copy(to + offset, staging_, bytes));
+    }
+    return {};
   }
 
   Status store_word(std::uint64_t* to, std::uint64_t value) override {
-    return copy(to, &value, sizeof(value));
+    return write(reinterpret_cast<std::byte*>(to), std::as_bytes(std::span{&value, 1}));
   }
 
   Status read(std::span<std::byte> to, const std::byte* from) override {
-    return copy(to.data(), from, to.size());
+    for (std::size_t offset = 0; offset < to.size(); offset += kStagingBytes) {
+      const std::size_t bytes = std::min(kStagingBytes, to.size() - offset);
+      GCOORD_TRY_STATUS(overrun_);
+      GCOORD_TRY_STATUS(copy(staging_, from + offset, bytes));
+      std::memcpy(to.data() + offset, staging_, bytes);
+    }
+    return {};
+  }
+
+  Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    GCOORD_TRY_STATUS(overrun_);
+    return copy(to, from, bytes);
   }
 
  private:
@@ -106,8 +139,15 @@ class CudaMemory final : public MemorySource {
   Status copy(void* to, const void* from, std::size_t bytes) {
     GCOORD_CUDA_TRY(cudaSetDevice(device_));
     GCOORD_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
-    GCOORD_CUDA_TRY(cudaStreamSynchronize(stream_));
-    return {};
+    return wait("a copy to, from or within the device");
+  }
+
+  Status wait(const char* what) {
+    const Status waited = wait_for_stream(stream_, kDeviceWaitMs, what);
+    if (waited.code() == StatusCode::DeadlineExceeded) {
+      overrun_ = waited;
+    }
+    return waited;
   }
 
   Result<MemoryRange> allocate_pinned(std::size_t bytes) {
@@ -148,9 +188,9 @@ class CudaMemory final : public MemorySource {
   }
 
   Status zero(const MemoryRange& range) {
+    GCOORD_TRY_STATUS(overrun_);
     GCOORD_CUDA_TRY(cudaMemsetAsync(range.address, 0, range.bytes, stream_));
-    GCOORD_CUDA_TRY(cudaStreamSynchronize(stream_));
-    return {};
+    return wait("zeroing memory of the device");
   }
 
   // Gives the allocation an address that this device may read and write. Mapping fails when the
@@ -197,6 +237,8 @@ class CudaMemory final : public MemorySource {
   int device_;
   const CudaDriver& driver_;
   cudaStream_t stream_ = nullptr;
+  std::byte* staging_ = nullptr;  // Page-locked; of the copy under way.
+  Status overrun_;                // The first wait that did not end.
   std::size_t granularity_ = 0;
 };
 

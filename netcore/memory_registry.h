@@ -58,11 +58,14 @@ class MemorySource {
   // the peer: a range that is too short is refused here, not met later as a fault.
   virtual Result<MemoryRange> import(int fd, std::size_t bytes) = 0;
   virtual void release(const MemoryRange& range) = 0;
-  // Copies between host memory and a range, without waiting for kernels that run.
+  // Copies between host memory and a range, without waiting for kernels that run. A device that
+  // does not answer ends them with DeadlineExceeded, and every later one at once.
   virtual Status write(std::byte* to, std::span<const std::byte> from) = 0;
   // One aligned word, whole, where kernels that run now may be looking at it.
   virtual Status store_word(std::uint64_t* to, std::uint64_t value) = 0;
   virtual Status read(std::span<std::byte> to, const std::byte* from) = 0;
+  // Between two ranges that do not overlap, without passing the host.
+  virtual Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
 // Host memory for everything; Shared is a sealed memfd. For tests, and for channels between

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/assert.h"
+#include "common/device_atomic.h"
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
@@ -199,11 +200,39 @@ GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to)
   }
 }
 
+// Counts the places of wide rows. A node that has few left leaves, so that its host can give it
+// more before the turns that are under way find none.
+template <typename Service>
+GCOORD_HD void count_places(const TurnNode<Service>& node, std::uint32_t row, bool was_wide) {
+  const bool wide = consensus::is_wide(node.table.packed[row]);
+  if (node.wide_ask == 0 || wide == was_wide) {
+    return;
+  }
+  const std::uint32_t before = relaxed_add(*node.wide_used, wide ? 1u : ~0u);
+  if (wide && before + 1 >= node.wide_ask) {
+    static_cast<void>(relaxed_claim(node.control->abort, kAbortPlacesShort));
+  }
+}
+
+// Stores a row as it came out of its turn; `wide_place` is what load_row said of it. False: it
+// found no place, and the node must stop.
+template <typename Service>
+GCOORD_HD bool store_turned(const TurnNode<Service>& node,
+                            std::uint32_t row,
+                            std::uint32_t wide_place,
+                            consensus::ShardRef shard) {
+  if (!consensus::store_row(node.table, row, wide_place, shard)) {
+    return false;
+  }
+  count_places(node, row, wide_place != consensus::kNotWide);
+  return true;
+}
+
 // Puts the kept row back into the table. One member.
 template <typename Service>
 GCOORD_HD_APART void put_back(const TurnNode<Service>& node, StripeDesk& desk) {
   const consensus::ShardRef kept = kept_ref(desk.kept);
-  if (!consensus::store_row(node.table, desk.kept.row, consensus::kNotWide, kept)) {
+  if (!store_turned(node, desk.kept.row, consensus::kNotWide, kept)) {
     relaxed_add(desk.tally.exhausted, 1);
   }
   desk.kept.row = kNoTurnPlace;
@@ -324,7 +353,7 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
     r.desk.again[r.place] = next ? std::uint8_t{1} : r.desk.again[r.place];
   }
   count_row(r, before, hot, out);
-  if (!consensus::store_row(r.node.table, r.row, wide_place, shard)) {
+  if (!store_turned(r.node, r.row, wide_place, shard)) {
     relaxed_add(r.desk.tally.exhausted, 1);
   }
 }
@@ -379,7 +408,7 @@ GCOORD_HD void start_row(const TurnNode<Service>& node,
   consensus::RowCopy copy;
   const consensus::ShardRef shard = consensus::ref_of(copy, ShardId{row}, kTurnNodes);
   consensus::recover(shard, recovered, node.self);
-  GCOORD_ASSERT(consensus::store_row(node.table, row, consensus::kNotWide, shard));
+  GCOORD_ASSERT(store_turned(node, row, consensus::kNotWide, shard));
 }
 
 }  // namespace gcoord::server

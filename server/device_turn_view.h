@@ -6,7 +6,8 @@
 // speaks to the same stripe of its peers. Why: nothing is shared between groups, so a turn needs no
 // barrier and no lock, and one shard's commit waits for no other's (docs/adr/0016).
 // Contract: POD views, passed by value to kernels; memory belongs to an arena and is zero-filled
-// when it is carved. Nothing grows after that. Indices and counts unless a name says bytes; times
+// when it is carved. Nothing grows while a kernel runs; an owner may give a node at rest a larger
+// pool of wide rows (resident_pool.h). Indices and counts unless a name says bytes; times
 // in nanoseconds of the device's clock. Host and device.
 #pragma once
 
@@ -59,7 +60,8 @@ struct TurnShape {
       1;                           // Stripes that share a block, and its pace; a node's own choice.
   std::uint32_t log_slots = 64;    // Entries behind the floor, per row; a power of two >= 32.
   std::uint32_t entries_max = 16;  // Of one Append; at most kTurnEntriesMax.
-  std::uint32_t wide_count = 64;   // Rows that may be exceptional at once (packed_table.h).
+  // Places of the first pool of exceptional rows (packed_table.h); a node's own choice.
+  std::uint32_t wide_count = 64;
 };
 
 // Neighbouring rows whose deadlines one thread scans with two wide loads.
@@ -113,6 +115,10 @@ struct TurnClock {
   alignas(128) std::uint64_t version = 0;
   TurnInput input[kTurnInputs];
 };
+
+// TurnControl::abort of a node that leaves because its pool of wide rows is nearly full. Whatever
+// else stands there already, stays.
+inline constexpr std::uint64_t kAbortPlacesShort = 3;
 
 // The host's words to a running node, in memory of the device; the host stores into them by a copy
 // (bounded_wait.h has the reason).
@@ -198,6 +204,8 @@ struct TurnNode {
   NodeId self;
   NodeId peer[kTurnPeers];
   consensus::PackedTable table;
+  std::uint32_t* wide_used = nullptr;  // Places of the table's pool that are taken,
+  std::uint32_t wide_ask = 0;          // from which on the node asks for more; 0: it never does.
   Service service;
   Entry* log = nullptr;             // log_slots by row: entry i in slot i % log_slots.
   std::uint64_t* origin = nullptr;  // Beside it: the tag of the request it came from; 0: none.
@@ -268,25 +276,32 @@ GCOORD_HD constexpr bool is_turn_ring(const TurnShape& shape, std::uint32_t ring
 
 // --- Memory
 
+// All but the pool of wide rows.
 template <typename Service>
-std::size_t turn_node_bytes(const TurnShape& shape) {
+std::size_t turn_rows_bytes(const TurnShape& shape) {
   using Entry = typename Service::Entry;
   const std::size_t rows = shape.shard_count;
   const std::size_t slots = rows * shape.log_slots;
   const std::size_t stripes = shape.stripe_count;
-  return consensus::packed_table_bytes(shape.shard_count, kTurnNodes, shape.wide_count) +
-         ColumnArena::bytes_for<Entry>(slots) + ColumnArena::bytes_for<std::uint64_t>(slots) +
-         ColumnArena::bytes_for<LogIndex>(rows) +
+  return consensus::packed_rows_bytes(shape.shard_count) +
+         ColumnArena::bytes_for<std::uint32_t>(1) + ColumnArena::bytes_for<Entry>(slots) +
+         ColumnArena::bytes_for<std::uint64_t>(slots) + ColumnArena::bytes_for<LogIndex>(rows) +
          ColumnArena::bytes_for<std::uint32_t>(stripes * stripe_rows(shape)) +
          ColumnArena::bytes_for<std::uint8_t>(rows) + ColumnArena::bytes_for<StripeState>(stripes) +
          ColumnArena::bytes_for<StripeScratch>(stripes) + ColumnArena::bytes_for<TurnClock>(1) +
          ColumnArena::bytes_for<ClockState>(1) + ColumnArena::bytes_for<TurnControl>(1);
 }
 
-// Everything but names, service, channels and table of leaders, which the owner fills in. The rows
-// mean nothing until start_stripe() has stored them.
+// With a pool of shape.wide_count places.
+template <typename Service>
+std::size_t turn_node_bytes(const TurnShape& shape) {
+  return turn_rows_bytes<Service>(shape) + consensus::wide_pool_bytes(kTurnNodes, shape.wide_count);
+}
+
+// Everything but names, service, channels, table of leaders and the pool of wide rows, which the
+// owner fills in. The rows mean nothing until start_stripe() has stored them.
 template <typename Service, typename Arena>
-TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
+TurnNode<Service> carve_turn_rows(Arena& arena, const TurnShape& shape) {
   using Entry = typename Service::Entry;
   GCOORD_ASSERT(shape.entries_max <= kTurnEntriesMax);
   GCOORD_ASSERT(shape.log_slots >= 2 * kTurnEntriesMax);
@@ -294,8 +309,8 @@ TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
   const std::size_t slots = static_cast<std::size_t>(shape.shard_count) * shape.log_slots;
   TurnNode<Service> node;
   node.shape = shape;
-  node.table =
-      consensus::carve_packed_table(arena, shape.shard_count, kTurnNodes, shape.wide_count);
+  node.table = consensus::carve_packed_rows(arena, shape.shard_count, kTurnNodes);
+  node.wide_used = arena.template column<std::uint32_t>(1);
   node.log = arena.template column<Entry>(slots);
   node.origin = arena.template column<std::uint64_t>(slots);
   node.applied = arena.template column<LogIndex>(shape.shard_count);
@@ -307,6 +322,14 @@ TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
   node.clock = arena.template column<TurnClock>(1);
   node.clock_state = arena.template column<ClockState>(1);
   node.control = arena.template column<TurnControl>(1);
+  return node;
+}
+
+// The same with a pool of shape.wide_count places.
+template <typename Service, typename Arena>
+TurnNode<Service> carve_turn_node(Arena& arena, const TurnShape& shape) {
+  TurnNode<Service> node = carve_turn_rows<Service>(arena, shape);
+  consensus::carve_wide_pool(arena, node.table, shape.wide_count);
   return node;
 }
 

@@ -138,10 +138,16 @@ Result<std::size_t> ResidentEngine::connect_found() {
     peer->joined_ms = now_ms();  // Sought again when it says that it is there (on_ready).
   }
   if (running_) {
-    GCOORD_TRY_STATUS(node_->go_on());
-    GCOORD_TRY_STATUS(turn_->start());
+    GCOORD_TRY_STATUS(go_on());
   }
   return std::size_t{1};
+}
+
+// The turn rests: it goes on with the channels and the room that the node has now.
+Status ResidentEngine::go_on() {
+  GCOORD_TRY_STATUS(turn_->stop(kRestMs));
+  GCOORD_TRY_STATUS(node_->go_on());
+  return turn_->start();
 }
 
 Status ResidentEngine::connect(const ResidentJoin::Found& found) {

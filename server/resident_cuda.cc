@@ -1,28 +1,24 @@
 // The GPU's resident turn: one kernel on a stream of its own, from start() until it is told to
 // leave.
 #include "netcore/cuda_check.h"
+#include "netcore/device_wait.h"
 #include "server/resident_launch.h"
 #include "server/resident_turn.h"
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 namespace gcoord::server {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Between two questions whether the kernel still runs: each is a call of the driver.
 constexpr std::uint64_t kLookNs = 1'000'000;
 
-// What a kernel that left by itself says of why.
-Status why_it_left(ResidentNode& node) {
-  const auto word = node.abort_word();
-  if (!word.ok()) {
-    return word.status();
-  }
-  if (word.value() == kAbortPoolFull) {
+// The first rows: a million of them take milliseconds, on a busy machine that also loads kernels.
+constexpr std::uint32_t kPrepareMs = 30'000;
+
+// Why a kernel left by itself, by the node's word.
+Status why_it_left(std::uint64_t abort_word) {
+  if (abort_word == kAbortPoolFull) {
     return {StatusCode::ResourceExhausted,
             "the lock tables of one stripe are full in device memory",
             kDeviceExhausted};
@@ -55,11 +51,14 @@ class DeviceTurn final : public ResidentTurn {
     // The fault plan's overrun: a kernel that never ran tells nothing, which the node's own probe
     // takes for a kernel that hangs.
     if (calls_.begin_launch() == DeviceFaultPlan::Kind::Hang) {
+      hangs_ = true;
+      node_.note_started();
       return {};
     }
     return calls_.make("starting the resident kernel", [this]() -> Status {
       GCOORD_CUDA_TRY(launch_resident(node_.view(), node_.options().timing, stream_));
       running_ = true;
+      rests_ = false;
       node_.note_started();
       return {};
     });
@@ -75,25 +74,24 @@ class DeviceTurn final : public ResidentTurn {
   }
 
   Status stop(std::uint32_t limit_ms) override {
-    if (!running_) {
-      return {};
-    }
-    GCOORD_TRY_STATUS(
-        calls_.make("telling the resident kernel to leave", [this] { return node_.abort(); }));
-    const auto until = Clock::now() + std::chrono::milliseconds{limit_ms};
-    cudaError_t state = cudaErrorNotReady;
-    while (state == cudaErrorNotReady && Clock::now() < until) {
-      state = cudaStreamQuery(stream_);
-      std::this_thread::sleep_for(std::chrono::microseconds{50});
-    }
-    if (state == cudaErrorNotReady) {
+    if (hangs_) {
       return calls_.fail(
           {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
     }
+    if (!running_) {
+      return {};
+    }
+    GCOORD_TRY_STATUS(node_.abort());
+    const Status left =
+        netcore::wait_for_stream(stream_, limit_ms, "the leaving of the resident kernel");
+    if (left.code() == StatusCode::DeadlineExceeded) {
+      return calls_.fail(left);
+    }
     running_ = false;
-    GCOORD_CUDA_TRY(state);
-    return {};
+    return left;
   }
+
+  bool rests() const override { return rests_; }
 
   bool needs_calls() const override { return false; }
 
@@ -120,13 +118,15 @@ class DeviceTurn final : public ResidentTurn {
       return {};
     }
     GCOORD_CUDA_TRY(state);
-    return why_it_left(node_);
+    GCOORD_TRY(const std::uint64_t word, node_.abort_word());
+    rests_ = word == kAbortPlacesShort;
+    running_ = !rests_;
+    return rests_ ? Status{} : why_it_left(word);
   }
 
   Status store_rows() {
     GCOORD_CUDA_TRY(launch_resident_rows(node_.view(), stream_));
-    GCOORD_CUDA_TRY(cudaStreamSynchronize(stream_));
-    return {};
+    return netcore::wait_for_stream(stream_, kPrepareMs, "storing the first rows");
   }
 
   ResidentNode& node_;
@@ -134,6 +134,8 @@ class DeviceTurn final : public ResidentTurn {
   DeviceCalls& calls_;
   cudaStream_t stream_ = nullptr;
   bool running_ = false;
+  bool hangs_ = false;  // By the fault plan, until the node ends.
+  bool rests_ = false;
   std::uint64_t next_look_ns_ = 0;
 };
 

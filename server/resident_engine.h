@@ -140,6 +140,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Gauge& absent;
     Gauge& under_way;
     Gauge& memory_bytes;
+    Counter& growths;
     Gauge& voting;
     Gauge& forgotten;
   };
@@ -161,6 +162,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool may_begin() const;
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
+  Status go_on();
   void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);
   // nullptr: no peer has this id.

@@ -1,55 +1,22 @@
 #include "server/resident_image.h"
 
-#include "common/assert.h"
 #include "server/range_arena.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstring>
-#include <span>
 
 namespace gcoord::server {
-namespace {
-
-// A piece of the copy: a few pages, so that sparse columns stay sparse.
-constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
-
-}  // namespace
 
 ResidentImage::ResidentImage(const ResidentNodeOptions& options, std::size_t bytes)
-    : bytes_(bytes) {
-  void* memory = ::mmap(
-      nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  GCOORD_ASSERT(memory != MAP_FAILED);
-  memory_ = static_cast<std::byte*>(memory);
-  netcore::MemoryRange range;
-  range.address = memory_;
-  range.bytes = bytes;
-  RangeArena arena(range);
-  view_ = carve_turn_node<LockTurnService>(arena, options.shape);
+    : node_(bytes), pool_(consensus::wide_pool_bytes(kTurnNodes, options.shape.shard_count)) {
+  RangeArena arena(node_.range());
+  view_ = carve_turn_rows<LockTurnService>(arena, options.shape);
   view_.self = options.self;
   CarvedLocks carved = carve_lock_turn(
       arena, options.shape, options.sizes, options.index_seed, &view_.control->abort);
   view_.service = carved.service;
   std::copy(carved.stripes.begin(), carved.stripes.end(), view_.service.stripes);
-}
-
-ResidentImage::~ResidentImage() {
-  ::munmap(memory_, bytes_);
-}
-
-Status ResidentImage::copy_to(netcore::MemorySource& source, std::byte* to) const {
-  for (std::size_t offset = 0; offset < bytes_; offset += kPieceBytes) {
-    const std::span<const std::byte> piece{memory_ + offset,
-                                           std::min(kPieceBytes, bytes_ - offset)};
-    const bool empty = piece[0] == std::byte{} &&
-                       std::memcmp(piece.data(), piece.data() + 1, piece.size() - 1) == 0;
-    if (!empty) {
-      GCOORD_TRY_STATUS(source.write(to + offset, piece));
-    }
-  }
-  return {};
+  RangeArena pool(pool_.range());
+  consensus::carve_wide_pool(pool, view_.table, options.shape.shard_count);
 }
 
 }  // namespace gcoord::server

@@ -1,12 +1,14 @@
 // A node's memory as it is built on the host before it is copied to where the node lies.
 //
-// Zeroed and divided as ResidentNode divides its own, so an offset means the same in both. Pointers
-// in it point into itself: whoever copies it writes those of the node over them (LockStripe). Most
-// of it stays untouched, costs nothing and is not copied. Host code, one thread.
+// Zeroed and divided as ResidentNode divides its own, so an offset means the same in both; but its
+// pool of wide rows has a place for every row (resident_pool.h takes over those that are taken).
+// Pointers in it point into itself: whoever copies it writes those of the node over them
+// (LockStripe). Host code, one thread.
 #pragma once
 
 #include "common/status.h"
 #include "netcore/memory_registry.h"
+#include "server/host_image.h"
 #include "server/resident_node.h"
 
 #include <cstddef>
@@ -15,19 +17,19 @@ namespace gcoord::server {
 
 class ResidentImage {
  public:
+  // `bytes` of a node without its pool.
   ResidentImage(const ResidentNodeOptions& options, std::size_t bytes);
-  ~ResidentImage();
-  ResidentImage(const ResidentImage&) = delete;
-  ResidentImage& operator=(const ResidentImage&) = delete;
 
   const ResidentView& view() const { return view_; }
 
-  // Writes what is not zero to memory of zeros.
-  Status copy_to(netcore::MemorySource& source, std::byte* to) const;
+  // Writes what is not zero to memory of zeros; not the pool.
+  Status copy_to(netcore::MemorySource& source, std::byte* to) const {
+    return node_.copy_to(source, to);
+  }
 
  private:
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_;
+  HostImage node_;
+  HostImage pool_;
   ResidentView view_;
 };
 

@@ -67,16 +67,18 @@ ResidentNode::~ResidentNode() = default;
 Status ResidentNode::carve() {
   const TurnShape& shape = options_.shape;
   const std::size_t bytes =
-      turn_node_bytes<LockTurnService>(shape) + lock_turn_bytes(shape, options_.sizes);
+      turn_rows_bytes<LockTurnService>(shape) + lock_turn_bytes(shape, options_.sizes);
   GCOORD_TRY(const netcore::MemoryRange range, registry_.allocate(MemoryKind::Private, bytes));
   RangeArena arena(range);
-  view_ = carve_turn_node<LockTurnService>(arena, shape);
+  view_ = carve_turn_rows<LockTurnService>(arena, shape);
   view_.self = options_.self;
   CarvedLocks carved =
       carve_lock_turn(arena, shape, options_.sizes, options_.index_seed, &view_.control->abort);
   view_.service = carved.service;
   memory_ = range;
   stripes_ = carved.stripes;
+  GCOORD_TRY_STATUS(pool_.open(view_.table, shape.wide_count));
+  view_.wide_ask = pool_.ask_from(shape, view_.table);
   return registry_.source().write(reinterpret_cast<std::byte*>(carved.service.stripes),
                                   std::as_bytes(std::span{carved.stripes}));
 }
@@ -185,12 +187,26 @@ Status ResidentNode::go_on() {
   for (TurnInput& input : view_.clock->input) {
     GCOORD_TRY_STATUS(source.store_word(&input.leave, 0));
   }
+  GCOORD_TRY_STATUS(grow_pool());
   return source.store_word(&view_.control->abort, 0);
+}
+
+Status ResidentNode::grow_pool() {
+  std::uint32_t used = 0;
+  GCOORD_TRY_STATUS(registry_.source().read(std::as_writable_bytes(std::span{&used, 1}),
+                                            reinterpret_cast<const std::byte*>(view_.wide_used)));
+  while (view_.wide_ask != 0 && used >= view_.wide_ask) {
+    GCOORD_TRY_STATUS(pool_.grow(view_.table));
+    view_.wide_ask = pool_.ask_from(options_.shape, view_.table);
+  }
+  return {};
 }
 
 Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fill) {
   ResidentImage image(options_, memory_.bytes);
   fill(image.view());
+  GCOORD_TRY(*image.view().wide_used, pool_.take_over(view_.table, image.view().table));
+  view_.wide_ask = pool_.ask_from(options_.shape, view_.table);
   GCOORD_TRY_STATUS(image.copy_to(registry_.source(), memory_.address));
   for (std::size_t k = 0; k < stripes_.size(); ++k) {
     stripes_[k].ends = image.view().service.stripes[k].ends;

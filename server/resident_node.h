@@ -21,6 +21,7 @@
 #include "server/device_turn_view.h"
 #include "server/lock_turn_memory.h"
 #include "server/lock_turn_service.h"
+#include "server/resident_pool.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -95,7 +96,8 @@ class ResidentNode {
   void note_started() { std::fill(std::begin(fresh_), std::end(fresh_), false); }
 
   // Makes a node whose turn was stopped ready to be started again, with the channels as they are
-  // now. FailedPrecondition: a stripe gave up, and the node must not go on.
+  // now, and with a larger pool of wide rows where few places were left. FailedPrecondition: a
+  // stripe gave up, and the node must not go on; kDeviceExhausted: no memory for such a pool.
   Status go_on();
 
   // Fills the node's memory before its turn is prepared: `fill` is given zeroed memory of the host,
@@ -149,9 +151,11 @@ class ResidentNode {
   Status carve();
   Status carve_leaders();
   Status open_clients();
+  Status grow_pool();
 
   ResidentNodeOptions options_;
   netcore::MemoryRegistry registry_;
+  ResidentPool pool_{registry_};
   ResidentView view_;
   netcore::MemoryRange memory_;
   std::vector<LockStripe> stripes_;  // As they lie in the node, but for what changes.

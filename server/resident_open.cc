@@ -2,6 +2,7 @@
 #include "common/device_errors.h"
 #include "netcore/gpu_device.h"
 #include "server/boot_time.h"
+#include "server/counted_memory.h"
 #include "server/device_choice.h"
 #include "server/device_patience.h"
 #include "server/device_turn_row.h"
@@ -24,6 +25,10 @@ constexpr std::uint32_t kStripesMin = 16;
 constexpr std::uint32_t kStripeRows = 4096;
 // Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
 constexpr std::uint32_t kStripesMax = 256;
+// Stripes come together in blocks when there are more than a GPU has multiprocessors: eight that
+// run the same part of a turn share what the instruction cache holds.
+constexpr std::uint32_t kBlocks = 128;
+constexpr std::uint32_t kBlockStripesMax = 8;
 
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;
@@ -64,13 +69,14 @@ Status check(const EngineOptions& options) {
 TurnShape shape_of(const EngineOptions& options) {
   TurnShape shape;
   shape.shard_count = options.shard_count;
-  shape.stripe_count =
-      std::min(std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax),
-               (options.shard_count + kScanRows - 1) / kScanRows);
+  const std::uint32_t usual =
+      std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
+  const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
+  shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
+  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, kBlockStripesMax);
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
-  // Room for every row: a full pool of wide rows stops the node (docs/adr/0019).
-  shape.wide_count = options.shard_count;
+  shape.wide_count = first_wide_places(shape);
   return shape;
 }
 
@@ -100,6 +106,13 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
   timing.durability = options.durability;
   timing.host_patience_ns = host_patience_ms(options) * 1'000'000;
   return timing;
+}
+
+// A device that cannot give the node its memory has too little of it, unless a call failed.
+Status explain_start(const Status& status) {
+  return is_device_fault(status.detail())
+             ? explain_device(status)
+             : rpc::make_error(rpc::ErrorCode::DeviceMemory, status.message());
 }
 
 }  // namespace
@@ -181,7 +194,13 @@ Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
   if (device.kind == DeviceChoice::Kind::Cpu) {
     return netcore::make_host_memory();
   }
-  return open_patiently(device_patience(), [this] { return open_gpu_memory(); });
+  std::unique_ptr<netcore::MemorySource> memory;
+  GCOORD_TRY_STATUS(calls_.make("opening the device", [&]() -> Status {
+    GCOORD_TRY(memory, open_patiently(device_patience(), [this] { return open_gpu_memory(); }));
+    return {};
+  }));
+  return std::unique_ptr<netcore::MemorySource>{
+      std::make_unique<CountedMemory>(std::move(memory), calls_)};
 }
 
 Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_gpu_memory() {
@@ -209,9 +228,7 @@ Status ResidentEngine::open_node() {
   GCOORD_TRY(auto memory, open_memory());
   auto made = ResidentNode::make(options, std::move(memory));
   if (!made.ok()) {
-    return product_.empty()
-               ? made.status()
-               : rpc::make_error(rpc::ErrorCode::DeviceMemory, made.status().message());
+    return product_.empty() ? made.status() : explain_start(made.status());
   }
   node_ = std::move(made).value();
   requests_ = std::make_unique<ResidentRequests>(*node_);
@@ -232,7 +249,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
                                          kTurnNodes,
-                                         is_durable() ? kResidentDurableSetting : kResidentSetting};
+                                         resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<EngineAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
   netcore::PeerNetworkOptions network;

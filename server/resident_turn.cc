@@ -32,12 +32,13 @@ class HostTurn final : public ResidentTurn {
       stripes_.emplace_back(view, stripe, *desks_[stripe]);
     }
     clock_.emplace(view, node_.options().timing);
+    rests_ = false;
     node_.note_started();
     return {};
   }
 
   Result<bool> turn(std::uint64_t now_ns) override {
-    if (!clock_.has_value()) {
+    if (!clock_.has_value() || rests_) {
       return false;
     }
     bool any = false;
@@ -47,6 +48,11 @@ class HostTurn final : public ResidentTurn {
     }
     if (goes_on) {
       return any;
+    }
+    GCOORD_TRY(const std::uint64_t word, node_.abort_word());
+    rests_ = word == kAbortPlacesShort;
+    if (rests_) {
+      return true;
     }
     return Status{StatusCode::Internal, "the turn was told to leave"};
   }
@@ -61,6 +67,8 @@ class HostTurn final : public ResidentTurn {
     return {};
   }
 
+  bool rests() const override { return rests_; }
+
   bool needs_calls() const override { return true; }
 
  private:
@@ -68,6 +76,7 @@ class HostTurn final : public ResidentTurn {
   std::optional<NodeClock<LockTurnService>> clock_;
   std::vector<std::unique_ptr<StripeDesk>> desks_;
   std::vector<TurnStripe<LockTurnService>> stripes_;
+  bool rests_ = false;
 };
 
 }  // namespace

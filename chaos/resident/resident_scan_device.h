@@ -21,6 +21,7 @@ inline constexpr std::uint32_t kScanWarps = kScanThreads / kWarpLanes;
 
 // Two counts of at most kScanRows in one word: leaders in the upper half, others in the lower one.
 inline constexpr std::uint32_t kLeaderShift = 16;
+inline constexpr std::uint32_t kOthersMask = (1u << kLeaderShift) - 1;
 static_assert(kScanRows < 1u << kLeaderShift);
 static_assert(kScanRows == kBlockRows);
 
@@ -59,14 +60,15 @@ GCOORD_DEVICE inline std::uint32_t sum_up_to(std::uint32_t value) {
 }
 
 // Turns a thread's two counts into its two first numbers in the block's list, and says how long the
-// list is. All threads of the block call it; the place is the first thread's.
-GCOORD_DEVICE inline ListedBlock places_of(const ActiveRows& active,
-                                           std::uint64_t turn,
-                                           std::uint32_t node,
-                                           std::uint32_t own,
-                                           BlockRows& rows,
-                                           std::uint32_t& leader,
-                                           std::uint32_t& other) {
+// list is, in two counts. All threads of the block call it; `rows.first` is there for them after
+// they have met again.
+GCOORD_DEVICE inline std::uint32_t places_of(const ActiveRows& active,
+                                             std::uint64_t turn,
+                                             std::uint32_t node,
+                                             std::uint32_t own,
+                                             BlockRows& rows,
+                                             std::uint32_t& leader,
+                                             std::uint32_t& other) {
   const std::uint32_t warp = threadIdx.x / kWarpLanes;
   const std::uint32_t up_to = sum_up_to(own);
   if (threadIdx.x % kWarpLanes == kWarpLanes - 1) {
@@ -80,14 +82,12 @@ GCOORD_DEVICE inline ListedBlock places_of(const ActiveRows& active,
     all += rows.warp[k];
   }
   const std::uint32_t leaders = all >> kLeaderShift;
-  const std::uint32_t lower_half = (1u << kLeaderShift) - 1;
-  const std::uint32_t others = all & lower_half;
   if (threadIdx.x == 0) {
-    rows.first = atomicAdd(&active.count_of(turn, node), leaders + others);
+    rows.first = atomicAdd(&active.count_of(turn, node), leaders + (all & kOthersMask));
   }
   leader = before >> kLeaderShift;
-  other = leaders + (before & lower_half);
-  return {rows.first, leaders, others};
+  other = leaders + (before & kOthersMask);
+  return all;
 }
 
 // Lists the block's rows that want the turn, leaders first. All threads of the block call it.
@@ -106,7 +106,7 @@ GCOORD_DEVICE inline ListedBlock list_block(const DeviceWorldView& world,
   const std::uint32_t own = counted(leading, wanting);
   std::uint32_t leader = 0;
   std::uint32_t other = 0;
-  const ListedBlock listed = places_of(world.active, turn.number, node, own, rows, leader, other);
+  const std::uint32_t all = places_of(world.active, turn.number, node, own, rows, leader, other);
   GCOORD_UNROLL
   for (std::uint32_t k = 0; k < kScanRowsPerThread; ++k) {
     if ((wanting >> k & 1u) != 0) {
@@ -114,7 +114,7 @@ GCOORD_DEVICE inline ListedBlock list_block(const DeviceWorldView& world,
     }
   }
   __syncthreads();
-  return listed;
+  return {rows.first, all >> kLeaderShift, all & kOthersMask};
 }
 
 // The turns of rows [begin, end) of a block's list, as far as plain steps of this role go. `quiet`:

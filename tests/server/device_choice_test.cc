@@ -112,9 +112,9 @@ TEST(DeviceChoiceOnGpu, TooLittleMemoryIsARefusalThatSaysHowMuchThereIs) {
   if (consensus::cuda_device_count() == 0) {
     GTEST_SKIP() << "skipped: no CUDA device here";
   }
-  // 4 GiB of rows and more than any device has beside them.
+  // More than any device has for its rows, which are asked for before the host's own memory is.
   const auto made =
-      consensus::make_cuda_stepper({.device = 0, .row_count = 400'000'000, .slot_count = 8});
+      consensus::make_cuda_stepper({.device = 0, .row_count = 4'000'000'000, .slot_count = 8});
   EXPECT_EQ(made.status().detail(), kDeviceMemory) << made.status().to_string();
   EXPECT_THAT(made.status().message(), HasSubstr("MiB free"));
 }

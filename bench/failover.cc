@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace gcoord::bench {
 
@@ -17,14 +20,27 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// The node whose share of the leaderships is nearest to a third.
-std::size_t nearest_to_third(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
-  const auto distance = [&](std::uint32_t count) {
-    return std::abs(static_cast<std::int64_t>(count) - static_cast<std::int64_t>(shards / 3));
+// Whether another node runs on the device of this one.
+bool shares_device(const std::vector<std::string>& devices, std::size_t node) {
+  const std::string& own = devices[node];
+  return std::count(devices.begin(), devices.end(), own) > 1;
+}
+
+// The node whose share of the leaderships is nearest to a third; of nodes that share a device, if
+// there are any, so that those that live have their devices to themselves if they can.
+std::size_t victim_of(const std::vector<std::uint32_t>& counts,
+                      const std::vector<std::string>& devices,
+                      std::uint32_t shards) {
+  const auto badness = [&](std::size_t node) {
+    const auto distance =
+        std::abs(static_cast<std::int64_t>(counts[node]) - static_cast<std::int64_t>(shards / 3));
+    return std::pair{!shares_device(devices, node), distance};
   };
-  const auto nearest = std::min_element(
-      counts.begin(), counts.end(), [&](auto a, auto b) { return distance(a) < distance(b); });
-  return static_cast<std::size_t>(nearest - counts.begin());
+  std::size_t best = 0;
+  for (std::size_t node = 1; node < counts.size(); ++node) {
+    best = badness(node) < badness(best) ? node : best;
+  }
+  return best;
 }
 
 double ms_since(Clock::time_point begin) {
@@ -75,7 +91,8 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
   GCOORD_TRY_STATUS(cluster->await_balance());
   auto ids = cluster->node_ids();
   GCOORD_TRY(const auto counts, chaos::leader_counts(cluster->watcher(), ids));
-  const std::size_t victim = nearest_to_third(counts, options.shards);
+  const std::size_t victim =
+      victim_of(counts, devices_of_nodes(options.device, counts.size()), options.shards);
   const std::uint32_t victim_id = ids[victim];
   ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(victim));
   const auto began = Clock::now();

@@ -32,22 +32,28 @@ bool balanced(const std::vector<std::uint32_t>& counts, std::uint32_t shards) {
   });
 }
 
-// "cuda:0,cuda:1": node 1 on the first of them, node 2 on the second, node 3 on the first again.
-std::vector<std::vector<std::string>> devices_of_nodes(const std::string& list,
-                                                       std::uint32_t nodes) {
-  std::vector<std::string> devices;
-  std::istringstream stream(list);
-  for (std::string device; std::getline(stream, device, ',');) {
-    devices.push_back(device);
-  }
+std::vector<std::vector<std::string>> device_arguments(const std::string& list, std::size_t nodes) {
   std::vector<std::vector<std::string>> arguments;
-  for (std::uint32_t node = 0; node < nodes && !devices.empty(); ++node) {
-    arguments.push_back({"--device", devices[node % devices.size()]});
+  for (const std::string& device : devices_of_nodes(list, nodes)) {
+    arguments.push_back({"--device", device});
   }
   return arguments;
 }
 
 }  // namespace
+
+std::vector<std::string> devices_of_nodes(const std::string& list, std::size_t nodes) {
+  std::vector<std::string> named;
+  std::istringstream stream(list);
+  for (std::string device; std::getline(stream, device, ',');) {
+    named.push_back(device);
+  }
+  std::vector<std::string> devices;
+  for (std::size_t node = 0; node < nodes && !named.empty(); ++node) {
+    devices.push_back(named[node % named.size()]);
+  }
+  return devices;
+}
 
 RunningCluster::RunningCluster(chaos::ScratchDirectory scratch, chaos::LocalCluster nodes)
     : scratch_(std::move(scratch)), nodes_(std::move(nodes)) {}
@@ -63,7 +69,7 @@ Result<std::unique_ptr<RunningCluster>> RunningCluster::start(const BenchOptions
       "--log-level", "warn", "--durability", options.durability, "--turn", options.turn};
   cluster.node_arguments.insert(cluster.node_arguments.end(),
                                 {"--tick-ms", std::to_string(options.tick_ms)});
-  cluster.arguments_of_node = devices_of_nodes(options.device, cluster.node_count);
+  cluster.arguments_of_node = device_arguments(options.device, cluster.node_count);
   GCOORD_TRY(auto nodes, chaos::LocalCluster::plan(std::move(cluster)));
   std::unique_ptr<RunningCluster> running{new RunningCluster{std::move(scratch), std::move(nodes)}};
   GCOORD_TRY_STATUS(running->open(options.node_cores));

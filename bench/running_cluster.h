@@ -9,12 +9,16 @@
 #include "gcoord/client.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace gcoord::bench {
+
+// "cuda:0,cuda:1": node 1 on the first of them, node 2 on the second, node 3 on the first again.
+std::vector<std::string> devices_of_nodes(const std::string& list, std::size_t nodes);
 
 class RunningCluster {
  public:

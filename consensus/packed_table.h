@@ -15,6 +15,7 @@
 #include "common/column_arena.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
+#include "common/random.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_row.h"
 #include "consensus/packed_words.h"
@@ -111,20 +112,38 @@ GCOORD_HD inline std::uint32_t load_row(const PackedTable& table, std::uint32_t 
   return place;
 }
 
-// A free place of the pool, which is searched from a word that depends on the row; row_count of the
-// pool if there is none. Of as many threads as there are free places when they begin, each finds
-// one: of those places a thread finds only such ones taken that another has claimed, which claims
-// no second one.
+// Takes a place of one word of the pool, from the row's bit on; kWordBits if there is none. What is
+// read may be old, so a bit that looks free is tried, and what that says of the others is new.
+GCOORD_HD inline std::uint32_t claim_in_word(std::uint32_t& word, std::uint32_t row) {
+  std::uint32_t taken = word;
+  for (std::uint32_t k = 0; k < kWordBits && ~taken != 0; ++k) {
+    const std::uint32_t bit = (row + k) % kWordBits;
+    const std::uint32_t mask = 1u << bit;
+    if ((taken & mask) != 0) {
+      continue;
+    }
+    taken = relaxed_set(word, mask);
+    if ((taken & mask) == 0) {
+      return bit;
+    }
+  }
+  return kWordBits;
+}
+
+// A free place of the pool; row_count of the pool if there is none. The search begins at a word
+// that is chosen by chance from the row: rows become wide in runs of neighbours, and where each run
+// began at its own word, the places behind it would fill up, and every row search through them. Of
+// as many threads as there are free places when they begin, each finds one: of those places a
+// thread finds only such ones taken that another has claimed, which claims no second one.
 GCOORD_HD inline std::uint32_t claim_wide(const PackedTable& table, std::uint32_t row) {
   const std::uint32_t words = table.wide.row_count / kWordBits;
+  const std::uint32_t first =
+      words != 0 ? static_cast<std::uint32_t>(mix64(row / kWordBits) % words) : 0;
   for (std::uint32_t k = 0; k < words; ++k) {
-    const std::uint32_t word = (row / kWordBits + k) % words;
-    for (std::uint32_t bit = 0; bit < kWordBits; ++bit) {
-      const std::uint32_t mask = 1u << ((row + bit) % kWordBits);
-      if ((table.wide_taken[word] & mask) == 0 &&
-          (relaxed_set(table.wide_taken[word], mask) & mask) == 0) {
-        return word * kWordBits + (row + bit) % kWordBits;
-      }
+    const std::uint32_t word = (first + k) % words;
+    const std::uint32_t bit = claim_in_word(table.wide_taken[word], row);
+    if (bit != kWordBits) {
+      return word * kWordBits + bit;
     }
   }
   return table.wide.row_count;

@@ -115,6 +115,11 @@ class CudaMemory final : public MemorySource {
     return {};
   }
 
+  Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    GCOORD_TRY_STATUS(overrun_);
+    return copy(to, from, bytes);
+  }
+
  private:
   std::size_t whole(std::size_t bytes) const {
     return (bytes + granularity_ - 1) / granularity_ * granularity_;
@@ -134,7 +139,7 @@ class CudaMemory final : public MemorySource {
   Status copy(void* to, const void* from, std::size_t bytes) {
     GCOORD_CUDA_TRY(cudaSetDevice(device_));
     GCOORD_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
-    return wait("a copy between host and device");
+    return wait("a copy to, from or within the device");
   }
 
   Status wait(const char* what) {

@@ -87,6 +87,11 @@ class HostMemory final : public MemorySource {
     return {};
   }
 
+  Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+
  private:
   static Result<MemoryRange> map(MemoryRange range, int fd) {
     const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;

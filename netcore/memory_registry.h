@@ -64,6 +64,8 @@ class MemorySource {
   // One aligned word, whole, where kernels that run now may be looking at it.
   virtual Status store_word(std::uint64_t* to, std::uint64_t value) = 0;
   virtual Status read(std::span<std::byte> to, const std::byte* from) = 0;
+  // Between two ranges that do not overlap, without passing the host.
+  virtual Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
 // Host memory for everything; Shared is a sealed memfd. For tests, and for channels between

@@ -30,4 +30,9 @@ Status CountedMemory::read(std::span<std::byte> to, const std::byte* from) {
   return calls_.make("copying from the device", [&] { return memory_->read(to, from); });
 }
 
+Status CountedMemory::copy_within(std::byte* to, const std::byte* from, std::size_t bytes) {
+  return calls_.make("copying on the device",
+                     [&] { return memory_->copy_within(to, from, bytes); });
+}
+
 }  // namespace gcoord::server

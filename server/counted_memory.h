@@ -31,6 +31,7 @@ class CountedMemory final : public netcore::MemorySource {
   Status write(std::byte* to, std::span<const std::byte> from) override;
   Status store_word(std::uint64_t* to, std::uint64_t value) override;
   Status read(std::span<std::byte> to, const std::byte* from) override;
+  Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
  private:
   std::unique_ptr<netcore::MemorySource> memory_;

@@ -21,8 +21,11 @@ std::string text_of_setting(std::size_t place, std::uint32_t value) {
   if (place != kDurabilitySetting) {
     return std::to_string(value);
   }
-  if (value == kResidentSetting || value == kResidentDurableSetting) {
-    return std::string(value == kResidentSetting ? "memory" : "durable") + " and --turn resident";
+  const std::uint32_t kind = value & ((1u << kStripesShift) - 1);
+  if (kind == kResidentSetting || kind == kResidentDurableSetting) {
+    const std::uint32_t stripes = value >> kStripesShift;
+    return std::string(kind == kResidentSetting ? "memory" : "durable") + " and --turn resident" +
+           (stripes != 0 ? " --turn-stripes " + std::to_string(stripes) : std::string{});
   }
   return value == 0 ? "durable" : "memory";
 }

@@ -33,6 +33,13 @@ inline constexpr std::uint32_t kResidentSetting = 2;
 // The same in durable mode.
 inline constexpr std::uint32_t kResidentDurableSetting = 3;
 
+// Either of them, and above it --turn-stripes: a lane between two nodes belongs to a stripe.
+inline constexpr std::uint32_t kStripesShift = 8;
+
+constexpr std::uint32_t resident_setting(bool durable, std::uint32_t stripes) {
+  return (durable ? kResidentDurableSetting : kResidentSetting) | stripes << kStripesShift;
+}
+
 class EngineAdmission {
  public:
   // `identity` outlives it. on_failure is told when something could not be remembered.

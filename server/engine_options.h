@@ -95,6 +95,8 @@ struct EngineOptions {
   DeviceFaultPlan device_fault;
   // One of so many steps there is done again on the host; 0: nothing is checked.
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
+  // Of a turn that stays on the device; 0: by the number of shards.
+  std::uint32_t turn_stripes = 0;
   // For tests: used in place of `device` when set.
   std::function<Result<std::unique_ptr<consensus::Stepper>>(std::uint32_t row_count,
                                                             std::uint32_t slot_count)>

@@ -201,6 +201,7 @@ constexpr std::uint32_t kShardsMax = 1u << 24;
 constexpr std::uint32_t kDayMs = rpc::kTtlMsMax;
 constexpr std::uint32_t kRowsMax = 1u << 28;
 constexpr std::uint32_t kCheckOneInMax = 1'000'000;
+constexpr std::uint32_t kTurnStripesMax = 1024;
 
 constexpr std::array kTable = {
     OptionRow{"node-id",
@@ -370,6 +371,14 @@ constexpr std::array kTable = {
         "itself, which takes three nodes with the ids 1 to 3 on one host; with --device cpu a "
         "twin on the host (default host)",
         &turn},
+    OptionRow{
+        "turn-stripes",
+        OptionShape::Value,
+        "N",
+        "of --turn resident, equal on all nodes: groups of threads among which the shards are "
+        "divided, up to 1024, if a device has room for those of all nodes on it; 0: one for every "
+        "4096 shards, 16 at least and 256 at most (default 0)",
+        &number<&NodeOptions::turn_stripes, 0, kTurnStripesMax>},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",

@@ -75,6 +75,8 @@ struct NodeOptions {
   PeerTransport peer_transport = PeerTransport::Tcp;
   DeviceChoice device;
   TurnOption turn = TurnOption::Host;
+  // Of the resident turn (device_turn_view.h); 0: by the number of shards.
+  std::uint32_t turn_stripes = 0;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.

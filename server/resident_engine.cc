@@ -53,6 +53,10 @@ ResidentEngine::Metrics::Metrics(MetricsRegistry& registry)
                                    "Memory of the device that this node holds.",
                                    "",
                                    ""})),
+      growths(registry.counter({"gcoord_server_resident_growths_total",
+                                "Times that the turn rested for a larger pool of wide rows.",
+                                "",
+                                ""})),
       voting(registry.gauge({"gcoord_server_voting_shards",
                              "Shards in which this node votes, where some have forgotten",
                              "",
@@ -177,6 +181,7 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   done += requests_->push();
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
   if (turn_->rests()) {
+    metrics_.growths.add(1);
     GCOORD_TRY_STATUS(go_on());
   }
   GCOORD_TRY(const std::size_t told, listen());

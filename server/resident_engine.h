@@ -140,6 +140,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Gauge& absent;
     Gauge& under_way;
     Gauge& memory_bytes;
+    Counter& growths;
     Gauge& voting;
     Gauge& forgotten;
   };

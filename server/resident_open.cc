@@ -25,6 +25,10 @@ constexpr std::uint32_t kStripesMin = 16;
 constexpr std::uint32_t kStripeRows = 4096;
 // Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
 constexpr std::uint32_t kStripesMax = 256;
+// Stripes come together in blocks when there are more than a GPU has multiprocessors: eight that
+// run the same part of a turn share what the instruction cache holds.
+constexpr std::uint32_t kBlocks = 128;
+constexpr std::uint32_t kBlockStripesMax = 8;
 
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;
@@ -65,9 +69,11 @@ Status check(const EngineOptions& options) {
 TurnShape shape_of(const EngineOptions& options) {
   TurnShape shape;
   shape.shard_count = options.shard_count;
-  shape.stripe_count =
-      std::min(std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax),
-               (options.shard_count + kScanRows - 1) / kScanRows);
+  const std::uint32_t usual =
+      std::clamp(options.shard_count / kStripeRows, kStripesMin, kStripesMax);
+  const std::uint32_t wanted = options.turn_stripes != 0 ? options.turn_stripes : usual;
+  shape.stripe_count = std::min(wanted, (options.shard_count + kScanRows - 1) / kScanRows);
+  shape.block_stripes = std::clamp(shape.stripe_count / kBlocks, 1u, kBlockStripesMax);
   shape.log_slots = kLogSlots;
   shape.entries_max = kTurnEntriesMax;
   shape.wide_count = first_wide_places(shape);
@@ -243,7 +249,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
                                          kTurnNodes,
-                                         is_durable() ? kResidentDurableSetting : kResidentSetting};
+                                         resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<EngineAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
   netcore::PeerNetworkOptions network;

@@ -7,9 +7,8 @@
 #include "server/range_arena.h"
 
 #include <algorithm>
-#include <span>
+#include <cstddef>
 #include <string>
-#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -48,9 +47,29 @@ std::uint32_t taken_places(const PackedTable& table) {
   return taken;
 }
 
-void copy_place(const PackedTable& from, const PackedTable& to, std::uint32_t place) {
-  to.wide_taken[place / consensus::kWordBits] |= 1u << place % consensus::kWordBits;
-  copy_row(ShardRef(from.wide, place), ShardRef(to.wide, place));
+// Calls copy(to, from, bytes) for each run of memory in which the first pool's places lie one after
+// the other.
+template <typename Copy>
+Status for_each_run(const PackedTable& from, const PackedTable& to, const Copy& copy) {
+  const std::size_t places = from.wide.row_count;
+  const auto column = [&](auto* target, const auto* source) {
+    return copy(reinterpret_cast<std::byte*>(target),
+                reinterpret_cast<const std::byte*>(source),
+                places * sizeof *source);
+  };
+  GCOORD_TRY_STATUS(column(to.wide.hot, from.wide.hot));
+  GCOORD_TRY_STATUS(column(to.wide.log, from.wide.log));
+  GCOORD_TRY_STATUS(column(to.wide.runs, from.wide.runs));
+  GCOORD_TRY_STATUS(column(to.wide.storage, from.wide.storage));
+  GCOORD_TRY_STATUS(column(to.wide.election, from.wide.election));
+  GCOORD_TRY_STATUS(column(to.wide.configuration, from.wide.configuration));
+  for (std::size_t slot = 0; slot < from.wide.slot_count; ++slot) {
+    GCOORD_TRY_STATUS(
+        column(to.wide.progress + slot * to.wide.row_count, from.wide.progress + slot * places));
+  }
+  return copy(reinterpret_cast<std::byte*>(to.wide_taken),
+              reinterpret_cast<const std::byte*>(from.wide_taken),
+              words_of(from) * sizeof *from.wide_taken);
 }
 
 }  // namespace
@@ -92,28 +111,21 @@ Result<std::uint32_t> ResidentPool::take_over(PackedTable& table, const PackedTa
 }
 
 Status ResidentPool::grow(PackedTable& table) {
-  HostImage old_pool(range_.bytes);
-  GCOORD_TRY_STATUS(
-      registry_.source().read(std::span{old_pool.range().address, range_.bytes}, range_.address));
-  const std::uint32_t before = table.wide.row_count;
-  const PackedTable from = with_pool(table, old_pool, before);
-  registry_.release(range_.id);
-  const std::uint32_t places = std::min(table.row_count, kGrowth * before);
+  const PackedTable before = table;
+  const netcore::MemoryRangeId smaller = range_.id;
+  const std::uint32_t places = std::min(table.row_count, kGrowth * before.wide.row_count);
   if (const Status opened = open(table, places); !opened.ok()) {
     return {StatusCode::ResourceExhausted,
             "no memory for " + std::to_string(places) +
                 " rows that do not fit 128 bytes: " + opened.message(),
             kDeviceExhausted};
   }
-  HostImage new_pool(consensus::wide_pool_bytes(table.slot_count, table.wide.row_count));
-  const PackedTable to = with_pool(table, new_pool, table.wide.row_count);
-  for (std::uint32_t place = 0; place < before; ++place) {
-    const std::uint32_t word = from.wide_taken[place / consensus::kWordBits];
-    if ((word >> place % consensus::kWordBits & 1u) != 0) {
-      copy_place(from, to, place);
-    }
-  }
-  return new_pool.copy_to(registry_.source(), range_.address);
+  netcore::MemorySource& source = registry_.source();
+  GCOORD_TRY_STATUS(for_each_run(before, table, [&source](auto* to, const auto* from, auto bytes) {
+    return source.copy_within(to, from, bytes);
+  }));
+  registry_.release(smaller);
+  return {};
 }
 
 std::uint32_t ResidentPool::ask_from(const TurnShape& shape, const PackedTable& table) const {

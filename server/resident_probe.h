@@ -4,13 +4,15 @@
 // once, whatever else it does. A lane that has said nothing at all for kProbeLimitMs since hangs,
 // or its kernel does. Whatever else it says shows that it lives: a request waits behind all that
 // was asked before, and when a million shards are led at once, that is seconds of work for a host.
-// One thread.
+// A refusal that finds no room in the lane is lost, as it may be in such a burst; so a lane that
+// has not answered is asked again, and any answer to it counts. One thread.
 #pragma once
 
 #include "common/device_errors.h"
 #include "common/status.h"
 #include "server/resident_requests.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,9 +39,11 @@ class ResidentProbe {
                     std::to_string(now_ms - lane.asked_ms) + " ms",
                 kDeviceOverrun};
       }
-      if (lane.tag == 0 && now_ms - lane.asked_ms >= kProbePauseMs) {
+      const bool rested = now_ms - std::max(lane.asked_ms, lane.sent_ms) >= kProbePauseMs;
+      if (rested) {
+        lane.asked_ms = lane.tag == 0 ? now_ms : lane.asked_ms;
+        lane.sent_ms = now_ms;
         lane.tag = requests_.probe(k);
-        lane.asked_ms = now_ms;
       }
     }
     return {};
@@ -54,8 +58,9 @@ class ResidentProbe {
 
  private:
   struct Lane {
-    std::uint64_t tag = 0;  // Under way; 0: none.
-    std::uint64_t asked_ms = 0;
+    std::uint64_t tag = 0;       // Of the newest under way; 0: none.
+    std::uint64_t asked_ms = 0;  // When the oldest without an answer was, or the lane last spoke.
+    std::uint64_t sent_ms = 0;   // When the newest was.
   };
 
   ResidentRequests& requests_;

@@ -196,9 +196,10 @@ Result<std::chrono::milliseconds> wait_full_strength(client::Client& client,
 Result<ReplicaAgreement> compare_replicas(client::Client& client, const AllLedOptions& options) {
   const auto deadline = Clock::now() + options.timeout;
   for (;;) {
-    GCOORD_TRY(const ReplicaAgreement agreement, compare_once(client, options));
-    // A busy node tells its applied index a turn after its state: what really differs, stays so.
-    if (agreement.agree() || Clock::now() >= deadline) {
+    auto agreement = compare_once(client, options);
+    // A busy node tells its applied index a turn after its state, and one that has just begun to
+    // serve is not connected yet: what really differs, or cannot be reached, stays so.
+    if ((agreement.ok() && agreement.value().agree()) || Clock::now() >= deadline) {
       return agreement;
     }
     std::this_thread::sleep_for(options.poll_interval);

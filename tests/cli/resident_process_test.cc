@@ -18,7 +18,8 @@ constexpr std::uint32_t kShards = 48;
 class ResidentProcessTest : public testing::Test {
  protected:
   explicit ResidentProcessTest(const std::string& durability = "memory",
-                               const std::string& election_ms = "500") {
+                               const std::string& election_ms = "500",
+                               const std::string& stripes = "0") {
     chaos::LocalClusterOptions options;
     options.program = chaos::program_beside("gcoordd");
     options.directory = directory_.path();
@@ -29,6 +30,8 @@ class ResidentProcessTest : public testing::Test {
                               "50",
                               "--turn",
                               "resident",
+                              "--turn-stripes",
+                              stripes,
                               "--durability",
                               durability};
     auto planned = chaos::LocalCluster::plan(options);
@@ -105,6 +108,20 @@ TEST_F(ResidentProcessTest, ServesLocksAndSaysWhatItRunsOn) {
     led += node["leaders"].get<std::uint32_t>();
   }
   EXPECT_EQ(led, kShards);
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
+class ResidentStripesTest : public ResidentProcessTest {
+ protected:
+  ResidentStripesTest() : ResidentProcessTest("memory", "500", "5") {}
+};
+
+TEST_F(ResidentStripesTest, ShardsAreDividedAmongAsManyAsWereAskedFor) {
+  for (std::uint32_t k = 0; k < 16; ++k) {
+    const std::string name = "name/" + std::to_string(k);
+    EXPECT_EQ(verdict(name, acquire(name))["verdict"], "VALID");
+  }
+  EXPECT_EQ(ctl_->json({"lock", "ls"})["locks"].size(), 16u);
   EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
 }
 

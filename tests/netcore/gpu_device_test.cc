@@ -12,6 +12,7 @@
 #include <atomic>
 #include <csignal>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -269,6 +270,34 @@ TEST_F(GpuDevice, GarbageAndStaleSlotsInARingStopOneChannelAtMost) {
     EXPECT_EQ(end(*sender).slots, 10'000u * kLanes);
   }
   EXPECT_EQ(stale.second->counts().received.stale_epoch, 1u);
+}
+
+// What a peer says of the places that it gives back is hostile until it is judged: a cursor beyond
+// what was sent, of slots or of payload bytes, and a grant of another epoch.
+TEST_F(GpuDevice, GrantsOfWhatWasNeverSentStopOneChannelAtMost) {
+  const auto lie = [this](const GpuChannelPair& pair, const Packet& grant) {
+    const LaneWires wires = wires_of(pair.first->device(), Band::Consensus, 0);
+    auto* place = reinterpret_cast<std::byte*>(wires.own_credit);
+    return registry_->source().write(place, std::as_bytes(std::span{&grant, 1})).ok();
+  };
+  const std::uint32_t stamp = packet_stamp(kSampleEpoch, 0);
+  const Packet of_slots{{1u << 20, 0, kSampleEpoch}, stamp};
+  const Packet of_payloads{{0, 1u << 20, kSampleEpoch}, stamp};
+  for (const Packet& grant : {of_slots, of_payloads}) {
+    const GpuChannelPair bad = loopback();
+    ASSERT_TRUE(lie(bad, grant));
+    const auto sender = start(ProbeKind::Send, bad.first->device(), endless(10 * kSecondNs));
+    EXPECT_EQ(lanes_with(end(*sender), WaitStatus::ChannelReset), kLanes);
+    EXPECT_EQ(bad.first->fault(), DropReason::CreditOverrun);
+    EXPECT_EQ(bad.first->counts().sent.credit_overrun, 1u);
+  }
+  const GpuChannelPair stale = loopback();
+  ASSERT_TRUE(lie(stale, {{1u << 20, 0, kSampleEpoch - 1}, packet_stamp(kSampleEpoch - 1, 0)}));
+  const auto receiver = start(ProbeKind::Receive, stale.second->device(), stream(10'000));
+  const auto sender = start(ProbeKind::Send, stale.first->device(), stream(10'000));
+  EXPECT_EQ(end(*receiver).slots, 10'000u * kLanes);
+  EXPECT_EQ(end(*sender).slots, 10'000u * kLanes);
+  expect_healthy();
 }
 
 TEST_F(GpuDevice, AKernelEchoesThroughAProxyWithAHostThreadAtTheOtherEnd) {

@@ -256,6 +256,11 @@ TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
   const auto refusal = ask({});
   EXPECT_EQ(refusal.code, netcore::RefusalCode::DifferentSettings);
   EXPECT_NE(refusal.text.find("--shards 8"), std::string::npos) << refusal.text;
+  settings_[0] = 4;
+  settings_[4] = resident_setting(true, 512);
+  const auto stripes = ask({}).text;
+  EXPECT_NE(stripes.find("durable and --turn resident --turn-stripes 512"), std::string::npos)
+      << stripes;
 }
 
 TEST_F(AdmissionTest, ADirectoryIsEstablishedOnceEveryNodeHasAdmittedIt) {

@@ -251,5 +251,33 @@ TEST(ResidentProbe, ALaneThatSaysAnythingLives) {
   EXPECT_FALSE(probe.refresh(1001 + 5 * kProbeLimitMs).ok());
 }
 
+// Seen when a second node of three was lost with a million shards: what was decided filled the
+// lanes, the answers to the probes found no room, and two seconds after all was done both nodes
+// that were left gave their devices up.
+TEST(ResidentProbe, AnAnswerThatIsLostIsAskedForAgain) {
+  Hosts hosts;
+  ResidentProbe probe(kLanes, *hosts.each[0].requests);
+  const auto answers = [&hosts](const auto& each) {
+    hosts.each[0].requests->push();
+    hosts.world.turns(60);
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      while (const auto told = hosts.world.nodes[0].memory->pull(lane)) {
+        each(lane, told->reply);
+      }
+    }
+  };
+  EXPECT_TRUE(probe.refresh(1000).ok());
+  answers([](std::uint32_t, const TurnReply&) {});  // Lost.
+  EXPECT_TRUE(probe.refresh(1000 + kProbePauseMs).ok());
+  const std::uint64_t now = 1000 + kProbeLimitMs;
+  answers([&](std::uint32_t lane, const TurnReply& reply) {
+    probe.take(lane, reply);
+    probe.heard(lane, now);
+  });
+  EXPECT_TRUE(probe.refresh(now + 1).ok());
+  // Nothing is under way, so nothing is overdue.
+  EXPECT_TRUE(probe.refresh(now + 2 * kProbeLimitMs).ok());
+}
+
 }  // namespace
 }  // namespace gcoord::server

@@ -18,6 +18,7 @@
 #include "bench/scale.h"
 #include "bench/step.h"
 #include "bench/sweeps.h"
+#include "bench/ticket/ticket.h"
 #include "bench/turn/hash_plan.h"
 #include "bench/turn/turn.h"
 #include "bench/vs_etcd.h"
@@ -59,6 +60,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"channel",
      "slots, bytes and round trips of channels between devices: --device cuda:0,cuda:1",
      &bench_channel,
+     kDefaultShards},
+    {"ticket",
+     "hand-overs of the ticket lock between warps of GPUs: --device cuda:0,cuda:1",
+     &bench_ticket,
      kDefaultShards},
     {"turn",
      "latency and rate of commits, and failover, of three nodes on GPUs: --device cuda:0,cuda:1",
@@ -267,7 +272,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   command.add_option(
       "--device",
       options.device,
-      "what runs: cpu, or cuda:N; for channel, turn and failover also cuda:N,cuda:M");
+      "what runs: cpu, or cuda:N; for channel, ticket, turn and failover also cuda:N,cuda:M");
   add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",

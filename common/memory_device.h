@@ -91,6 +91,58 @@ GCOORD_HD inline void store_relaxed_system(std::uint64_t* to, std::uint64_t valu
 #endif
 }
 
+// atom.cas.acq_rel.sys: stores `desired` where there is `expected`; returns what was there.
+// Publishes what this thread wrote before, and what the word's last writer published is visible
+// after it, whether it stored or not. The word is touched by processors that reach it with native
+// atomics only: between a CPU and a device across PCIe there are none (ORDERING.md O8).
+GCOORD_HD inline std::uint64_t swap_if_system(std::uint64_t* at,
+                                              std::uint64_t expected,
+                                              std::uint64_t desired) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t found = 0;
+  asm volatile("atom.acq_rel.sys.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(found)
+               : "l"(at), "l"(expected), "l"(desired)
+               : "memory");
+  return found;
+#else
+  std::atomic_ref<std::uint64_t>{*at}.compare_exchange_strong(
+      expected, desired, std::memory_order_acq_rel, std::memory_order_acquire);
+  return expected;
+#endif
+}
+
+// atom.cas.acq_rel.gpu: as swap_if_system, where only kernels of one device touch the word.
+GCOORD_HD inline std::uint64_t swap_if_device(std::uint64_t* at,
+                                              std::uint64_t expected,
+                                              std::uint64_t desired) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t found = 0;
+  asm volatile("atom.acq_rel.gpu.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(found)
+               : "l"(at), "l"(expected), "l"(desired)
+               : "memory");
+  return found;
+#else
+  return swap_if_system(at, expected, desired);
+#endif
+}
+
+// atom.add.relaxed.sys: adds and returns the value before; every caller gets another one. Orders
+// nothing. For the same words as swap_if_system.
+GCOORD_HD inline std::uint64_t add_relaxed_system(std::uint64_t* at, std::uint64_t count) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t found = 0;
+  asm volatile("atom.relaxed.sys.add.u64 %0, [%1], %2;"
+               : "=l"(found)
+               : "l"(at), "l"(count)
+               : "memory");
+  return found;
+#else
+  return std::atomic_ref<std::uint64_t>{*at}.fetch_add(count, std::memory_order_relaxed);
+#endif
+}
+
 // One 16-byte access (O3). The host has no portable one: its twin stores `high` last and loads it
 // first, so whoever keeps the sequence in `high` sees `low` at least as new. Both halves are stored
 // with release and loaded with acquire: where `high` is the same every time (a grant), it is `low`

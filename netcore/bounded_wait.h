@@ -40,12 +40,6 @@ struct alignas(64) ChannelControl {
 
 static_assert(sizeof(ChannelControl) == 64);
 
-struct WaitGate {
-  ChannelControl* control = nullptr;
-  std::uint32_t epoch = 0;        // The one under which the caller's handle was made.
-  std::uint64_t deadline_ns = 0;  // On the clock of the side that waits.
-};
-
 // 64 polls of local memory are about 30 us on a device: longer than any round trip, shorter than
 // what anybody would notice. Then the group sleeps, at first 0.25 us, doubling to 16 us.
 inline constexpr std::uint32_t kSpinsPerRound = 64;
@@ -53,6 +47,13 @@ inline constexpr std::uint32_t kPauseNsMin = 250;
 inline constexpr std::uint32_t kPauseNsMax = 16'000;
 // A constant bound even if a clock stood still: at the longest pause, some hours.
 inline constexpr std::uint32_t kRoundsMax = 1u << 28;
+
+struct WaitGate {
+  ChannelControl* control = nullptr;
+  std::uint32_t epoch = 0;                   // The one under which the caller's handle was made.
+  std::uint64_t deadline_ns = 0;             // On the clock of the side that waits.
+  std::uint32_t pause_ns_max = kPauseNsMax;  // Shorter for who is alone at what it polls.
+};
 
 // Ready: nothing speaks against waiting on. One member looks and all get its answer.
 GCOORD_HD inline WaitStatus gate_verdict(const WaitGate& gate) {
@@ -87,7 +88,7 @@ GCOORD_HD WaitStatus bounded_wait(const WaitGate& gate, Attempt&& attempt) {
       return verdict;
     }
     device_pause(pause_ns);
-    pause_ns = pause_ns * 2 < kPauseNsMax ? pause_ns * 2 : kPauseNsMax;
+    pause_ns = pause_ns * 2 < gate.pause_ns_max ? pause_ns * 2 : gate.pause_ns_max;
   }
   return WaitStatus::TimedOut;
 }

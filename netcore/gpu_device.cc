@@ -74,4 +74,35 @@ Status gpu_reaches(std::uint32_t device, std::uint32_t peer) {
   return {};
 }
 
+Status gpu_atomics_reach(std::uint32_t device, std::uint32_t peer) {
+  if (device == peer) {
+    return {};
+  }
+  GCOORD_TRY_STATUS(gpu_reaches(device, peer));
+  int is_native = 0;
+  GCOORD_CUDA_TRY(cudaDeviceGetP2PAttribute(&is_native,
+                                            cudaDevP2PAttrNativeAtomicSupported,
+                                            static_cast<int>(device),
+                                            static_cast<int>(peer)));
+  if (is_native == 0) {
+    return {StatusCode::FailedPrecondition,
+            "cuda:" + std::to_string(device) + " has no native atomics on memory of cuda:" +
+                std::to_string(peer) + "; they are not joined by NVLink"};
+  }
+  return {};
+}
+
+Status gpu_host_atomics(std::uint32_t device) {
+  int is_native = 0;
+  GCOORD_CUDA_TRY(cudaDeviceGetAttribute(
+      &is_native, cudaDevAttrHostNativeAtomicSupported, static_cast<int>(device)));
+  if (is_native == 0) {
+    return {StatusCode::FailedPrecondition,
+            "cuda:" + std::to_string(device) +
+                " and this host have no native atomics on each "
+                "other's memory; PCIe has none"};
+  }
+  return {};
+}
+
 }  // namespace gcoord::netcore

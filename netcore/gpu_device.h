@@ -37,6 +37,13 @@ Result<std::uint32_t> gpu_by_uuid(const std::array<std::uint8_t, 16>& uuid);
 // Can kernels on `device` store into memory of `peer`? The text says why not.
 Status gpu_reaches(std::uint32_t device, std::uint32_t peer);
 
+// Do kernels on `device` change words in memory of `peer` whole (compare-and-swap, add), also when
+// others change them meanwhile? Over NVLink they do; over PCIe they may only store.
+Status gpu_atomics_reach(std::uint32_t device, std::uint32_t peer);
+
+// The same of kernels on `device` and threads of this host, about page-locked host memory.
+Status gpu_host_atomics(std::uint32_t device);
+
 // Memory of device `index` for a registry: CUDA virtual memory management for Private and Shared,
 // page-locked host memory for Pinned. Initialises the device's context.
 Result<std::unique_ptr<MemorySource>> make_gpu_memory(std::uint32_t index);

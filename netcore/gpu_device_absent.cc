@@ -27,6 +27,14 @@ Status gpu_reaches(std::uint32_t /*device*/, std::uint32_t /*peer*/) {
   return absent();
 }
 
+Status gpu_atomics_reach(std::uint32_t /*device*/, std::uint32_t /*peer*/) {
+  return absent();
+}
+
+Status gpu_host_atomics(std::uint32_t /*device*/) {
+  return absent();
+}
+
 Result<std::unique_ptr<MemorySource>> make_gpu_memory(std::uint32_t /*index*/) {
   return absent();
 }

@@ -56,6 +56,15 @@ struct SystemOrder {
     store_relaxed_system(&word, value);
   }
 
+  // Turns a word from `from` into `to` if it is still that; returns what it was. As publish() and
+  // observe() of that word in one, whether it turned it or not. Pairs with itself and observe().
+  GCOORD_HD static std::uint64_t turn(std::uint64_t& word, std::uint64_t from, std::uint64_t to) {
+    return swap_if_system(&word, from, to);
+  }
+
+  // Draws a number that nobody else gets. Says nothing about other memory.
+  GCOORD_HD static std::uint64_t draw(std::uint64_t& word) { return add_relaxed_system(&word, 1); }
+
   // A packet validates itself by its stamp (O3) and says nothing about other memory. Pairs with
   // take().
   GCOORD_HD static void put(Packet& place, const Packet& packet) {
@@ -83,6 +92,20 @@ struct DeviceOrder {
   }
 
   GCOORD_HD static std::uint64_t observe(std::uint64_t& word) { return load_acquire_device(&word); }
+
+  // What stands alone and is asked seldom goes the system's way: the host may have stored it.
+  GCOORD_HD static std::uint64_t peek(const std::uint64_t& word) { return SystemOrder::peek(word); }
+
+  GCOORD_HD static void raise(std::uint64_t& word, std::uint64_t value) {
+    SystemOrder::raise(word, value);
+  }
+
+  GCOORD_HD static std::uint64_t turn(std::uint64_t& word, std::uint64_t from, std::uint64_t to) {
+    return swap_if_device(&word, from, to);
+  }
+
+  // Relaxed, so its scope is no cost.
+  GCOORD_HD static std::uint64_t draw(std::uint64_t& word) { return SystemOrder::draw(word); }
 };
 
 }  // namespace gcoord::netcore

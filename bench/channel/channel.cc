@@ -1,12 +1,12 @@
 #include "bench/channel/channel.h"
 
 #include "bench/channel/channel_run.h"
+#include "bench/device_list.h"
 #include "bench/report/results_file.h"
 #include "netcore/gpu_device.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,22 +18,6 @@ using nlohmann::ordered_json;
 
 constexpr std::uint32_t kPayloadBytes = 4096;
 constexpr std::uint32_t kEchoes = 20'000;
-
-Result<std::vector<std::uint32_t>> devices_of(const std::string& text) {
-  if (text == "cpu") {  // Nobody named one; a channel between devices has no other.
-    return std::vector<std::uint32_t>{0};
-  }
-  std::vector<std::uint32_t> devices;
-  std::istringstream names{text};
-  for (std::string name; std::getline(names, name, ',');) {
-    GCOORD_TRY(const std::uint32_t device, netcore::parse_gpu_name(name));
-    devices.push_back(device);
-  }
-  if (devices.empty() || devices.size() > 2) {
-    return Status{StatusCode::InvalidArgument, "name one or two devices: --device cuda:0,cuda:1"};
-  }
-  return devices;
-}
 
 // One lane shows what a warp can do; then as many as fill the multiprocessors of an H200 one, two,
 // four and eight times. Rings are sized so that all lanes together stay within its L2.
@@ -126,7 +110,7 @@ ordered_json measure_link(ChannelEnds& ends, bool by_host, std::uint32_t runs) {
 }  // namespace
 
 BenchResult bench_channel(const BenchOptions& options) {
-  GCOORD_TRY(const std::vector<std::uint32_t> devices, devices_of(options.device));
+  GCOORD_TRY(const std::vector<std::uint32_t> devices, listed_devices(options.device));
   ordered_json result = {
       {"semantics", "transport only: nothing persisted or replicated; a slot counts once read"},
       {"content", "words computed from (seed, lane, cursor), each recomputed by the receiver"},

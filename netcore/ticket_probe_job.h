@@ -1,0 +1,47 @@
+// A probe of a ticket lock that runs on a device beside the caller: start it, do something else,
+// finish it.
+//
+// As channel_probe_job.h: a stream of its own, results through pinned memory, and an end at the
+// probe's deadline at the latest. CUDA builds only; host only, one thread per job.
+#pragma once
+
+#include "common/status.h"
+#include "netcore/ticket_probe.h"
+#include "netcore/ticket_probe_kernels.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gcoord::netcore {
+
+struct TicketProbeJobOptions {
+  std::uint32_t device = 0;
+  TicketProbeWork work;  // Its `results` are set by the job.
+  TicketScope scope = TicketScope::System;
+  std::uint32_t warps_per_block = 1;
+};
+
+class TicketProbeJob {
+ public:
+  // Allocates its results and launches. ResourceExhausted, Unavailable or Internal, as CUDA says.
+  static Result<std::unique_ptr<TicketProbeJob>> start(const TicketProbeJobOptions& options);
+  // Waits for the kernel.
+  ~TicketProbeJob();
+  TicketProbeJob(const TicketProbeJob&) = delete;
+  TicketProbeJob& operator=(const TicketProbeJob&) = delete;
+
+  // Has the kernel ended? Never waits.
+  bool done() const;
+
+  // Waits for the kernel; then the results of all groups. A failure is CUDA's, and the context is
+  // not to be trusted after it.
+  Result<std::vector<TicketProbeResult>> finish();
+
+ private:
+  struct Running;
+  explicit TicketProbeJob(std::unique_ptr<Running> running);
+  std::unique_ptr<Running> running_;
+};
+
+}  // namespace gcoord::netcore

@@ -7,8 +7,8 @@
 // ticket_chain.h; who makes and maps the memory is gpu_ticket_lock.h.
 //
 // Not the replicated lock service. This lock lives in one device's memory and dies with it, knows
-// no sessions, and grants in a microsecond; the service survives nodes and takes a commit. docs/
-// gpu_locks.md says which to use when.
+// no sessions, and grants in some microseconds; the service survives nodes and takes a commit.
+// docs/ gpu_locks.md says which to use when.
 //
 // A holder that stops or dies holds on until somebody revokes its ticket: the host, which knows
 // that the process is gone or that its time is over (GpuTicketLock::revoke), or anybody by
@@ -23,7 +23,7 @@
 // in the home device's memory, so waiters of other devices poll over NVLink, against rule O9 (push,
 // poll locally): who will draw a place is not known when its memory is chosen, and a warp that
 // waits for a lock has nothing else to do. Writing to a bell at the waiter costs the releaser a
-// second trip, which is what the poll costs.
+// second trip, which is what the poll costs (docs/adr/0062).
 //
 // Contract: called by a whole group (common/warp_device.h), whose members get the same answer. What
 // all of them wrote before release() is visible to all of the next group after its take(). One hold

@@ -165,11 +165,19 @@ GCOORD_HD TicketStep revoke_ticket(const TicketWords& words, std::uint64_t ticke
   }
   std::uint64_t& place = words.place(ticket);
   std::uint64_t found = Order::observe(place);
-  // A ticket has two moves of its own before it is past.
-  for (std::uint32_t round = 0; round < 3; ++round) {
+  // A ticket has two moves of its own before it is past, and perhaps the last one of the ticket a
+  // lap before is still to be made.
+  for (std::uint32_t round = 0; round < 4; ++round) {
     const TicketPlace at = ticket_place(found, ticket, words.layout.places);
     if (at == TicketPlace::Broken) {
       return TicketStep::Broken;
+    }
+    if (at == TicketPlace::Early && ticket_state(found) == TicketState::Passing && round == 0) {
+      if (hand_on<Order>(words, ticket_of(found)) == TicketStep::Broken) {
+        return TicketStep::Broken;
+      }
+      found = Order::observe(place);
+      continue;
     }
     if (found == ticket_word(ticket, TicketState::Passing)) {
       return hand_on<Order>(words, ticket);

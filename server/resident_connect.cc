@@ -147,7 +147,9 @@ Result<std::size_t> ResidentEngine::connect_found() {
 Status ResidentEngine::go_on() {
   GCOORD_TRY_STATUS(turn_->stop(kRestMs));
   GCOORD_TRY_STATUS(node_->go_on());
-  return turn_->start();
+  GCOORD_TRY_STATUS(turn_->start());
+  probe_->rested(now_ms());
+  return {};
 }
 
 Status ResidentEngine::connect(const ResidentJoin::Found& found) {

@@ -49,6 +49,13 @@ class ResidentProbe {
     return {};
   }
 
+  // The turn rested and has just begun again: what was asked before is not overdue because of that.
+  void rested(std::uint64_t now_ms) {
+    for (Lane& lane : lanes_) {
+      lane.asked_ms = now_ms;
+    }
+  }
+
   // The lane said something, whatever it was.
   void heard(std::uint32_t lane, std::uint64_t now_ms) { lanes_[lane].asked_ms = now_ms; }
 

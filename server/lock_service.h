@@ -244,6 +244,7 @@ class LockService final : public Service {
   void answer_events(const AppliedEntry& entry, const locks::LockEvents& events);
   void bind_wait(const Pending& pending, ShardId shard);
   void end_wait(const Wait& wait, const rpc::ReplySlot& reply, std::string_view why = {});
+  void end_waits(ShardId shard, NodeId leader);
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
   CoordinatorOffice::Doors office_doors();

@@ -272,6 +272,11 @@ void LockService::on_role(ShardId shard, consensus::Role role, Term /*term*/, No
   }
   locks_.on_lost_leadership(shard);
   moves_.on_role(shard, false);
+  end_waits(shard, leader);
+}
+
+// Their clients ask again.
+void LockService::end_waits(ShardId shard, NodeId leader) {
   for (const Wait& wait : waits_.take_shard(shard)) {
     end_wait(wait, not_leader_reply(wait.request, leader));
   }
@@ -288,6 +293,11 @@ Status LockService::install(ShardId shard, std::span<const std::byte> bytes) {
     tap_->on_installed(shard);
   }
   applied_[shard.value] = 0;
+  // What the new state covers tells no events, so a wait that was found in the old one might never
+  // end (a resident node may lead before its host has the state).
+  if (waits_.size() != 0) {
+    end_waits(shard, engine_->view(shard).leader);
+  }
   if (bytes.empty()) {
     locks_.drop(shard);
     return Status{};

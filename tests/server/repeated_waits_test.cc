@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace gcoord::server {
 namespace {
 
@@ -61,6 +63,35 @@ TEST(RepeatedWaitsTest, OnlyTheVeryRequestThatStandsInLineNeedsNoEntry) {
   EXPECT_EQ(bench.sink.take(waiting).slot.code, StatusCode::Ok);
   bench.acquire(6, 1, "a", rpc::kForeverMs);
   EXPECT_EQ(bench.engine.proposals.size(), 1u) << "it was granted: the log says so again";
+}
+
+// A node of the resident turn may lead before its host has the state of the shard. A wait that it
+// found in the old one was granted by an entry that the new one covers: nothing tells of it.
+TEST(RepeatedWaitsTest, AStateThatIsReplacedEndsItsWaitsSoThatTheyAskAgain) {
+  LockBench bench;
+  bench.lead_all();
+  const ShardId shard = LockBench::shard_of_name("a");
+  const auto held = bench.decided(bench.acquire(5, 1, "a"));
+  bench.acquire(6, 1, "a", rpc::kForeverMs);
+  bench.decide();
+  LockBench other;
+  other.lead_all();
+  const auto there = other.decided(other.acquire(5, 1, "a"));
+  other.acquire(6, 1, "a", rpc::kForeverMs);
+  other.decide();
+  ASSERT_EQ(there.slot.token, held.slot.token);
+  other.decided(other.release(5, 2, "a", there.slot.token));
+  std::vector<std::byte> granted;
+  other.service->serialize(shard, granted);
+
+  bench.connection = 2;
+  const auto bound = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  ASSERT_TRUE(bench.engine.proposals.empty());
+  ASSERT_TRUE(bench.service->install(shard, granted).ok());
+  EXPECT_EQ(bench.sink.take(bound).slot.detail, number(ErrorCode::NotLeader));
+  EXPECT_EQ(bench.service->wait_count(), 0u);
+  const auto again = bench.acquire(6, 1, "a", rpc::kForeverMs);
+  EXPECT_EQ(bench.decided(again).slot.code, StatusCode::Ok);
 }
 
 TEST(RepeatedWaitsTest, WaitersAreSentToTheNewLeader) {

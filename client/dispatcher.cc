@@ -368,10 +368,7 @@ void Dispatcher::redirect(std::uint64_t id, Operation& operation, NodeId leader,
   leaders_.learn(shard, leader);
   ++operation.redirects;
   ++statistics_.redirects;
-  if (lines_up(operation)) {
-    return stand_in_line(id, operation);
-  }
-  send(id, operation);
+  send_anew(id, operation);
 }
 
 void Dispatcher::resume(std::uint64_t id, Operation& operation) {
@@ -420,7 +417,7 @@ void Dispatcher::on_ready(NodeId node) {
   operations_.for_each([&](std::uint64_t id, Operation& operation) {
     const bool suits = operation.target != Target::OneNode || operation.node == node;
     if (operation.phase == OperationPhase::Parked && suits) {
-      lines_up(operation) ? stand_in_line(id, operation) : send(id, operation);
+      send_anew(id, operation);
     }
   });
 }
@@ -437,7 +434,7 @@ void Dispatcher::on_lost(NodeId node, const std::string& reason) {
     operation.outcome_unknown = true;
     operation.last_failure = std::move(lost);
     ++statistics_.retries;
-    lines_up(operation) ? stand_in_line(id, operation) : send(id, operation);
+    send_anew(id, operation);
   });
 }
 

@@ -96,6 +96,7 @@ class Dispatcher {
   // Waits that are asked for anew (dispatcher_lines.cc).
   static bool lines_up(const Operation& operation);
   static bool returns_in_line(const Operation& operation, rpc::ErrorCode code);
+  void send_anew(std::uint64_t id, Operation& operation);
   void stand_in_line(std::uint64_t id, Operation& operation);
   void rest_in_line(std::uint64_t id, Operation& operation, Status status);
   void rest(WaitLine& line);

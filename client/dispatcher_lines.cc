@@ -31,6 +31,14 @@ bool Dispatcher::returns_in_line(const Operation& operation, rpc::ErrorCode code
           code == rpc::ErrorCode::QuorumUnavailable);
 }
 
+// Again what was sent before, or found no node; a wait in the line of its shard.
+void Dispatcher::send_anew(std::uint64_t id, Operation& operation) {
+  if (lines_up(operation)) {
+    return stand_in_line(id, operation);
+  }
+  send(id, operation);
+}
+
 // To be sent again when its turn comes, which may be now.
 void Dispatcher::stand_in_line(std::uint64_t id, Operation& operation) {
   operation.phase = OperationPhase::InLine;

@@ -77,14 +77,19 @@ bool NodeSet::admits(NodeId node) const {
          (entry->breaker.closed() || entry->breaker.admits(options_.clock->now()));
 }
 
-NodeId NodeSet::any_admitting() {
+template <typename Suits>
+NodeId NodeSet::any_ready_that(const Suits& suits) {
   for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
     const NodeId node = any_ready();
-    if (node == NodeId{} || admits(node)) {
+    if (node == NodeId{} || suits(node)) {
       return node;
     }
   }
   return {};
+}
+
+NodeId NodeSet::any_admitting() {
+  return any_ready_that([this](NodeId node) { return admits(node); });
 }
 
 bool NodeSet::closed(NodeId node) const {
@@ -93,13 +98,7 @@ bool NodeSet::closed(NodeId node) const {
 }
 
 NodeId NodeSet::any_closed() {
-  for (std::size_t tried = 0; tried < entries_.size(); ++tried) {
-    const NodeId node = any_ready();
-    if (node == NodeId{} || closed(node)) {
-      return node;
-    }
-  }
-  return {};
+  return any_ready_that([this](NodeId node) { return closed(node); });
 }
 
 void NodeSet::on_request(NodeId node) {

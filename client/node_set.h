@@ -151,6 +151,8 @@ class NodeSet {
   void learn(const rpc::Welcome& welcome);
   Entry* find(NodeId node) const;
   Entry* find_ready(NodeId node) const;
+  template <typename Suits>
+  NodeId any_ready_that(const Suits& suits);
 
   asio::io_context& context_;
   const ClientOptions& options_;

@@ -25,6 +25,14 @@ class WaitLinesTest : public ClientTest {
   // A clock that a test moves is faster than answers: nobody is silent for so long.
   WaitLinesTest() { request_timeout_ = 24h; }
 
+  // Spent at once; then a retry rests for a day.
+  ClientOptions small_budget() const {
+    ClientOptions changed = options();
+    changed.retry_budget = 40;
+    changed.backoff_max = 24h;
+    return changed;
+  }
+
   // Node 0: there is no leader. A wait that the leader takes is never answered.
   std::optional<FakeReply> answer(const FakeRequest& request) {
     const NodeId leader{leader_.load()};
@@ -113,10 +121,7 @@ TEST_F(WaitLinesTest, Row73AWaitIsNoProbeOfANodeThatWasTooBusy) {
 TEST_F(WaitLinesTest, Row74AShardWithoutALeaderIsAskedForOnceForAllWhoWait) {
   constexpr std::uint32_t kWaits = 600;
   leader_ = 0;
-  ClientOptions changed = options();
-  changed.retry_budget = 40;
-  changed.backoff_max = 24h;
-  Client client = connect_with(changed);
+  Client client = connect_with(small_budget());
   wait_for_lock(client, kWaits);
   settle_until(client, [](const ClientStatistics& s) { return s.retries >= kWaits; });
   const std::size_t questions = sent(RequestKind::LeaderMap);
@@ -132,10 +137,7 @@ TEST_F(WaitLinesTest, Row74AShardWithoutALeaderIsAskedForOnceForAllWhoWait) {
 TEST_F(WaitLinesTest, Row74WaitsLeaveTheRetryBudgetToOthers) {
   constexpr std::uint32_t kWaits = 600;
   leader_ = 0;
-  ClientOptions changed = options();
-  changed.retry_budget = 40;
-  changed.backoff_max = 24h;
-  Client client = connect_with(changed);
+  Client client = connect_with(small_budget());
   wait_for_lock(client, kWaits);
   settle_until(client, [](const ClientStatistics& s) { return s.retries >= kWaits; });
   Collected<Result<Verdict>> verdicts;

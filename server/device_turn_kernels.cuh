@@ -19,9 +19,6 @@ namespace gcoord::server {
 
 inline constexpr std::uint32_t kTurnThreads = 32;
 
-// Stripes of one block at most: as many as a multiprocessor has registers for.
-inline constexpr std::uint32_t kBlockStripesMax = 8;
-
 constexpr std::uint32_t turn_blocks_of(const TurnShape& shape) {
   return (shape.stripe_count + shape.block_stripes - 1) / shape.block_stripes + 1;
 }

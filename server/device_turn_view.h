@@ -52,6 +52,10 @@ inline constexpr std::uint32_t kTurnReplies = 128;
 // Slots before them for no-ops: each row of a turn has one at most.
 inline constexpr std::uint32_t kNoopSlots = (kTurnPlaces + kNoopsPerSlot - 1) / kNoopsPerSlot;
 
+// Stripes of one block at most: as many as a multiprocessor has registers for. Where many are busy
+// they come in such blocks: those that run the same part of a turn share its instruction cache.
+inline constexpr std::uint32_t kBlockStripesMax = 8;
+
 // Sizes of a node. The same on all nodes of a cluster but for the service.
 struct TurnShape {
   std::uint32_t shard_count = 0;

@@ -127,7 +127,7 @@ Result<std::size_t> ResidentEngine::connect_found() {
     return std::size_t{0};
   }
   if (running_) {
-    GCOORD_TRY_STATUS(turn_->stop(kRestMs));
+    GCOORD_TRY_STATUS(rest());
   }
   const Status connected = connect(*found);
   if (!connected.ok()) {
@@ -143,9 +143,12 @@ Result<std::size_t> ResidentEngine::connect_found() {
   return std::size_t{1};
 }
 
+Status ResidentEngine::rest() {
+  return turn_->stop(kRestMs);
+}
+
 // The turn rests: it goes on with the channels and the room that the node has now.
 Status ResidentEngine::go_on() {
-  GCOORD_TRY_STATUS(turn_->stop(kRestMs));
   GCOORD_TRY_STATUS(node_->go_on());
   GCOORD_TRY_STATUS(turn_->start());
   probe_->rested(now_ms());

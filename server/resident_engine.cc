@@ -182,6 +182,7 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   GCOORD_TRY(const bool turned, turn_->turn(now_us * 1000));
   if (turn_->rests()) {
     metrics_.growths.add(1);
+    GCOORD_TRY_STATUS(rest());
     GCOORD_TRY_STATUS(go_on());
   }
   GCOORD_TRY(const std::size_t told, listen());

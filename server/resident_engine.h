@@ -162,6 +162,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool may_begin() const;
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
+  Status rest();
   Status go_on();
   void say_ready_when_due(std::uint64_t now_ms);
   void say_ready(NodeId to);

@@ -78,7 +78,7 @@ Status ResidentNode::carve() {
   memory_ = range;
   stripes_ = carved.stripes;
   GCOORD_TRY_STATUS(pool_.open(view_.table, shape.wide_count));
-  view_.wide_ask = pool_.ask_from(shape, view_.table);
+  view_.wide_ask = wide_ask_from(shape, view_.table);
   return registry_.source().write(reinterpret_cast<std::byte*>(carved.service.stripes),
                                   std::as_bytes(std::span{carved.stripes}));
 }
@@ -197,7 +197,7 @@ Status ResidentNode::grow_pool() {
                                             reinterpret_cast<const std::byte*>(view_.wide_used)));
   while (view_.wide_ask != 0 && used >= view_.wide_ask) {
     GCOORD_TRY_STATUS(pool_.grow(view_.table));
-    view_.wide_ask = pool_.ask_from(options_.shape, view_.table);
+    view_.wide_ask = wide_ask_from(options_.shape, view_.table);
   }
   return {};
 }
@@ -206,7 +206,7 @@ Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fil
   ResidentImage image(options_, memory_.bytes);
   fill(image.view());
   GCOORD_TRY(*image.view().wide_used, pool_.take_over(view_.table, image.view().table));
-  view_.wide_ask = pool_.ask_from(options_.shape, view_.table);
+  view_.wide_ask = wide_ask_from(options_.shape, view_.table);
   GCOORD_TRY_STATUS(image.copy_to(registry_.source(), memory_.address));
   for (std::size_t k = 0; k < stripes_.size(); ++k) {
     stripes_[k].ends = image.view().service.stripes[k].ends;

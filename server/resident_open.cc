@@ -25,10 +25,8 @@ constexpr std::uint32_t kStripesMin = 16;
 constexpr std::uint32_t kStripeRows = 4096;
 // Three nodes of so many, and their clocks, find room on one GPU: eight to a multiprocessor.
 constexpr std::uint32_t kStripesMax = 256;
-// Stripes come together in blocks when there are more than a GPU has multiprocessors: eight that
-// run the same part of a turn share what the instruction cache holds.
+// Stripes come together in blocks when there are more than a GPU has multiprocessors.
 constexpr std::uint32_t kBlocks = 128;
-constexpr std::uint32_t kBlockStripesMax = 8;
 
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;

@@ -79,6 +79,15 @@ std::uint32_t first_wide_places(const TurnShape& shape) {
   return std::min(places, shape.shard_count);
 }
 
+std::uint32_t wide_ask_from(const TurnShape& shape, const PackedTable& table) {
+  const std::uint32_t places = table.wide.row_count;
+  if (places >= table.row_count) {
+    return 0;
+  }
+  const std::uint32_t kept = places_kept(shape);
+  return places > kept ? places - kept : 1;
+}
+
 Status ResidentPool::open(PackedTable& table, std::uint32_t places) {
   GCOORD_TRY(range_,
              registry_.allocate(netcore::MemoryKind::Private,
@@ -126,15 +135,6 @@ Status ResidentPool::grow(PackedTable& table) {
   }));
   registry_.release(smaller);
   return {};
-}
-
-std::uint32_t ResidentPool::ask_from(const TurnShape& shape, const PackedTable& table) const {
-  const std::uint32_t places = table.wide.row_count;
-  if (places >= table.row_count) {
-    return 0;
-  }
-  const std::uint32_t kept = places_kept(shape);
-  return places > kept ? places - kept : 1;
 }
 
 }  // namespace gcoord::server

@@ -22,6 +22,9 @@ namespace gcoord::server {
 // are under way when it asks for more.
 std::uint32_t first_wide_places(const TurnShape& shape);
 
+// From how many taken places on a node of this shape asks for more; 0: every row has one.
+std::uint32_t wide_ask_from(const TurnShape& shape, const consensus::PackedTable& table);
+
 class ResidentPool {
  public:
   explicit ResidentPool(netcore::MemoryRegistry& registry) : registry_(registry) {}
@@ -37,9 +40,6 @@ class ResidentPool {
   // Replaces the table's pool by one of four times as many places, at most one for each row. Every
   // row keeps its place. kDeviceExhausted without memory: the node must stop.
   Status grow(consensus::PackedTable& table);
-
-  // From how many places on a node asks for more; 0: every row has one.
-  std::uint32_t ask_from(const TurnShape& shape, const consensus::PackedTable& table) const;
 
  private:
   netcore::MemoryRegistry& registry_;

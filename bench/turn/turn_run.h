@@ -53,8 +53,8 @@ class TurnRun {
   std::array<std::unique_ptr<chaos::HashingNode>, server::kTurnNodes> hashing_;
 };
 
-// Where rates count, the stripes of a multiprocessor keep pace: they share its instruction cache.
-inline constexpr std::uint32_t kBlockStripes = 8;
+// Where rates count, the stripes of a multiprocessor keep pace.
+inline constexpr std::uint32_t kBlockStripes = server::kBlockStripesMax;
 inline constexpr std::uint64_t kTickNs = 100'000;
 
 // The devices of all nodes by their names, "cuda:0,cuda:1"; "cpu" is the first one.

@@ -18,11 +18,6 @@ bool complete(const chaos::ProbeSummary& summary, std::uint64_t slots) {
   return summary.slots == slots && summary.wrong_words == 0;
 }
 
-std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share) {
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1));
-  return sorted[at];
-}
-
 }  // namespace
 
 Result<ordered_json> measure_stream(ChannelEnds& ends, const ChannelSetup& setup) {

@@ -48,4 +48,9 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share) {
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1));
+  return sorted[at];
+}
+
 }  // namespace gcoord::bench

@@ -5,8 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace gcoord::bench {
 
@@ -20,5 +22,8 @@ double rounded(double value);
 
 // The middle of the values, or the mean of the two middle ones; 0 when there are none.
 double median(std::vector<double> values);
+
+// The value that `share` of them, 0 to 1, do not exceed. Sorted; not empty.
+std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share);
 
 }  // namespace gcoord::bench

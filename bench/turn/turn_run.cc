@@ -1,5 +1,6 @@
 #include "bench/turn/turn_run.h"
 
+#include "bench/device_list.h"
 #include "bench/report/results_file.h"
 #include "chaos/turn/turn_launch.h"
 #include "netcore/gpu_device.h"
@@ -8,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 #include <string>
 
 namespace gcoord::bench {
@@ -32,19 +32,10 @@ void wait_ms(std::uint32_t milliseconds) {
 }
 
 Result<TurnDevices> devices_of(const std::string& text) {
-  std::vector<int> named;
-  std::istringstream names{text == "cpu" ? "cuda:0" : text};
-  for (std::string name; std::getline(names, name, ',');) {
-    GCOORD_TRY(const std::uint32_t device, netcore::parse_gpu_name(name));
-    named.push_back(static_cast<int>(device));
-  }
-  if (named.empty() || named.size() > kTurnNodes) {
-    return Status{StatusCode::InvalidArgument,
-                  "name one to three devices: --device cuda:0,cuda:1,cuda:2"};
-  }
+  GCOORD_TRY(const std::vector<std::uint32_t> named, listed_devices(text, kTurnNodes));
   TurnDevices devices{};
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    devices[n] = named[n % named.size()];
+    devices[n] = static_cast<int>(named[n % named.size()]);
   }
   return devices;
 }

@@ -70,7 +70,7 @@ class TurnStripe {
     } else {
       take_in();
     }
-    const bool busy = t_.place_count != 0 || t_.desk.reply_count != 0;
+    const bool busy = t_.place_count != 0 || t_.desk.refused_count != 0;
     const std::uint64_t taken_ns = device_now_ns();
     block_meet();
     if (busy) {
@@ -155,6 +155,25 @@ class TurnStripe {
     return true;
   }
 
+  // Divides what the clients leave room for. Whether what they ask can be refused beside whatever
+  // this turn tells; if not, they are asked again with the next look: a refusal that was lost would
+  // leave its request under way for as long as the row leads. Where a host is not told all, its
+  // clients ask again by themselves.
+  GCOORD_HD bool divide_replies(bool asks) {
+    if constexpr (Service::kTellsHost) {
+      const std::uint32_t room = replies_.credit_up_to(kTurnReplies + kNoopSlots + kTurnRequests);
+      const bool takes = asks && room >= kTurnRequests;
+      if (warp_rank() == 0) {
+        divide_room(t_.desk, takes ? room - kTurnRequests : room);
+      }
+      warp_sync();
+      looks_left_ = asks && !takes ? 1 : looks_left_;
+      return takes;
+    } else {
+      return asks;
+    }
+  }
+
   // Slots that one look can bring at most.
   GCOORD_HD static std::uint32_t first_look() {
     return kFewSlots < warp_lanes() ? kFewSlots : warp_lanes();
@@ -186,14 +205,7 @@ class TurnStripe {
     }
     scan_deadlines(t_);
     ++t_.state.looks;
-    if constexpr (Service::kTellsHost) {
-      const std::uint32_t room = replies_.credit_up_to(kTurnReplies + kNoopSlots);
-      if (warp_rank() == 0) {
-        divide_room(t_.desk, room);
-      }
-      warp_sync();
-    }
-    if (asks_clients()) {
+    if (divide_replies(asks_clients())) {
       take_requests();
     }
     const bool rows_wait = t_.state.due_count != 0 || waking(t_);
@@ -348,7 +360,7 @@ class TurnStripe {
         send_noops(t_, replies_);
       }
     }
-    if (t_.desk.reply_count != 0) {
+    if (t_.desk.reply_count != 0 || t_.desk.refused_count != 0) {
       send_replies(t_, replies_);
     }
     if (t_.place_count == 1) {
@@ -390,7 +402,6 @@ class TurnStripe {
     counts.dropped += tally.dropped;
     counts.applied += tally.applied;
     counts.held += tally.held;
-    counts.unreplied += tally.unreplied;
     counts.led += static_cast<std::uint64_t>(static_cast<std::int32_t>(tally.led));
     if (tally.elected != 0) {
       counts.elected_ns = device_now_ns();

@@ -38,7 +38,6 @@ struct TurnTally {
   std::uint32_t stalled;
   std::uint32_t dropped;
   std::uint32_t applied;
-  std::uint32_t unreplied;
   std::uint32_t led;      // May wrap: rows won less rows lost.
   std::uint32_t elected;  // Rows that became leader.
   std::uint32_t held;     // Rows that took less than was offered: StripeCounts::held.
@@ -86,6 +85,7 @@ struct StripeDesk {
   TurnTally tally;
   std::uint32_t reply_count;
   std::uint32_t reply_room;  // Replies that this turn may give.
+  std::uint32_t refused_count;
   std::uint32_t noop_count;
   std::uint32_t noop_room;  // No-ops that it may tell together.
 };
@@ -123,6 +123,7 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.tally = TurnTally{};
     t.desk.reply_count = 0;
     t.desk.reply_room = kTurnReplies;
+    t.desk.refused_count = 0;
     t.desk.noop_count = 0;
     t.desk.noop_room = 0;
     t.node.service.begin_turn(t.stripe);
@@ -236,24 +237,21 @@ GCOORD_HD inline void divide_room(StripeDesk& desk, std::uint32_t room) {
   desk.reply_room = rest < kTurnReplies ? rest : kTurnReplies;
 }
 
-// A refusal that is dropped if there is no room: the client asks again. By a member of a group, or
-// for a row.
+// Each request of a turn is refused once at most, and finds its place apart from what is told. By a
+// member of a group, or for a row.
 template <typename Turn>
 GCOORD_HD void refuse(const Turn& t,
                       const TurnRequest& request,
                       TurnVerdict verdict,
                       NodeId leader) {
-  const std::uint32_t at = reserve_replies(t.desk, t.scratch, 1);
-  if (at == kTurnReplies) {
-    relaxed_add(t.desk.tally.unreplied, 1);
-    return;
-  }
+  const std::uint32_t at = relaxed_add(t.desk.refused_count, 1);
+  GCOORD_ASSERT(at < kTurnRequests);
   TurnReply reply;
   reply.shard = request.shard;
   reply.verdict = verdict;
   reply.tag = request.tag;
   reply.leader = leader;
-  write_reply(t.scratch, at, reply);
+  std::memcpy(&t.scratch.refused[at], &reply, sizeof reply);
 }
 
 GCOORD_HD inline TurnRequest request_at(const StripeScratch& scratch, std::uint32_t at) {

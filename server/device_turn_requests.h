@@ -77,6 +77,8 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
   warp_sync();
 }
 
+static_assert(kTurnRequests == kFewSlots, "a look's worth");
+
 // Takes in what a look for at most kFewSlots requests found.
 template <typename Service>
 GCOORD_HD void receive_requests(StripeTurn<Service>& t,

@@ -238,10 +238,11 @@ GCOORD_HD void send_noops(StripeTurn<Service>& t, netcore::LaneSender& to) {
 template <typename Service>
 GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t wanted = t.desk.reply_count;
-  const std::uint32_t total = wanted < t.desk.reply_room ? wanted : t.desk.reply_room;
+  const std::uint32_t told = wanted < t.desk.reply_room ? wanted : t.desk.reply_room;
+  const std::uint32_t total = told + t.desk.refused_count;
   const std::uint32_t lost =
-      publish_slots<kFewSlots>(to, total, [&t](std::uint32_t at, std::uint32_t word) {
-        return word_in(&t.scratch.reply[at], word);
+      publish_slots<kFewSlots>(to, total, [&t, told](std::uint32_t at, std::uint32_t word) {
+        return word_in(at < told ? &t.scratch.reply[at] : &t.scratch.refused[at - told], word);
       });
   t.state.counts.replies += total - lost;
   t.state.counts.unreplied += lost;

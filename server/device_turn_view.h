@@ -49,6 +49,9 @@ inline constexpr std::uint32_t kTurnMessages = 2 * kTurnPeers + 1;
 inline constexpr std::uint32_t kTurnProposals = 8;
 inline constexpr std::uint32_t kTurnReplies = 128;
 
+// Requests that one group takes in in one turn.
+inline constexpr std::uint32_t kTurnRequests = 5;
+
 // Slots before them for no-ops: each row of a turn has one at most.
 inline constexpr std::uint32_t kNoopSlots = (kTurnPlaces + kNoopsPerSlot - 1) / kNoopsPerSlot;
 
@@ -166,7 +169,8 @@ struct StripeCounts {
   std::uint64_t requests = 0;
   std::uint64_t replies = 0;
   std::uint64_t held = 0;       // Steps that took less because the log is full of unhashed entries.
-  std::uint64_t unreplied = 0;  // Replies for which the client left no room.
+  std::uint64_t unreplied = 0;  // Replies for which the client left no room; must stay 0 where a
+                                // service tells its host all.
   std::uint64_t led = 0;        // Rows that lead now.
   std::uint64_t elected_ns = 0;  // When a row last became leader.
 };
@@ -192,6 +196,7 @@ struct StripeScratch {
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
   netcore::Slot request[kTurnSlots];
   netcore::Slot reply[kTurnReplies];
+  netcore::Slot refused[kTurnRequests];  // Behind the replies.
   ToldNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.

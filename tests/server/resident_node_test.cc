@@ -274,6 +274,53 @@ TEST(ResidentNode, AHostThatDoesNotReadIsToldEverythingLater) {
   }
 }
 
+// Refusals found no room beside what was told, and were lost: what the host had asked then stayed
+// under way for as long as the row led, and with it its lane's share.
+TEST(ResidentNode, EveryRequestIsAnsweredOnceThoughTheHostHardlyReads) {
+  ResidentWorld world(19, {}, false, 16);
+  world.turns(8000);
+  std::map<std::uint64_t, ShardId> asked[kTurnNodes];
+  std::uint64_t tag = 0;
+  for (std::uint32_t k = 0; k < 400; ++k) {
+    for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+      const ShardId shard{(k * 7 + n) % (kShards + 2)};  // Two of them name no row.
+      const std::uint32_t lane =
+          shard.value < kShards ? stripe_of(world.nodes[0].memory->options().shape, shard) : 0;
+      TurnRequest request;
+      request.shard = shard;
+      request.head = locks::barrier_entry().head;
+      request.tag = ++tag;
+      if (world.nodes[n].memory->push(lane, &request, 1)) {
+        asked[n].emplace(request.tag, shard);
+      }
+    }
+    world.turns(9);
+    if (k % 40 == 39) {
+      for (auto& node : world.nodes) {
+        world.listen(node);
+      }
+    }
+  }
+  for (std::uint32_t k = 0; k < 400; ++k) {
+    world.turns(9);
+    for (auto& node : world.nodes) {
+      world.listen(node);
+    }
+  }
+  std::uint64_t refused = 0;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_GT(asked[n].size(), 50u) << "rings were full all the time";
+    for (const auto& [number, shard] : asked[n]) {
+      ASSERT_TRUE(world.nodes[n].answers.contains(number)) << n << " " << shard.value;
+      refused += world.nodes[n].answers[number].reply.verdict == TurnVerdict::NotLeader ? 1 : 0;
+    }
+    const auto counts = world.nodes[n].memory->counts();
+    ASSERT_TRUE(counts.ok());
+    EXPECT_EQ(counts.value().unreplied, 0u);
+  }
+  EXPECT_GT(refused, 50u);
+}
+
 // Found on a GPU with 16,384 shards, whose first elections fill the rings of their hosts: the first
 // entries of some shards found no room, and were never asked for again.
 TEST(ResidentNode, AFirstEntryThatFindsNoRoomIsToldLater) {

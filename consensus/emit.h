@@ -103,6 +103,17 @@ GCOORD_HD inline Message readmit_message(const Row& r,
   return m;
 }
 
+// Whether a follower that is only told what is decided need not answer: it answered before, and the
+// row's timer runs since an earlier tick, so something was under way then and more is likely to
+// come, whose answer says the same. If nothing does, the timer asks (timers.h).
+template <typename Row>
+GCOORD_HD inline bool notice_will_do(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
+  const Progress& progress = r.progress(slot);
+  const bool timer_runs = r.hot().deadline < r.input.tick + r.input.timing.resend_ticks;
+  return timer_runs && progress.state == ProgressState::Replicate &&
+         (progress.flags & kProgressHeard) != 0 && acknowledged(r, slot, peer);
+}
+
 // What a leader has to say to one peer, if anything.
 template <typename Row>
 GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
@@ -142,6 +153,9 @@ GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLive
   Message m = append_message(r, slot);
   if (progress.state == ProgressState::Probe || flowing) {
     attach_entries(r, m);
+  }
+  if (m.count == 0 && m.context == 0 && notice_will_do(r, slot, peer)) {
+    m.flags = kFlagNotice;
   }
   if (progress.state == ProgressState::Replicate) {
     progress.next = progress.next + m.count;

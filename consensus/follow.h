@@ -137,7 +137,10 @@ GCOORD_HD inline void on_append(const Row& r, const Message& m, std::uint32_t k)
   log.verified = max_id(log.verified, max_id(log.commit, m.index + m.count));
   GCOORD_ASSERT(log.verified <= log.last);
   log.commit = max_id(log.commit, min_id(m.commit, log.verified));
-  owe_append_reply(r, m.context);
+  const bool notice = (m.flags & kFlagNotice) != 0 && m.count == 0 && m.context == 0;
+  if (!notice) {
+    owe_append_reply(r, m.context);
+  }
 }
 
 // Forgets the log in favour of a snapshot. The service's state is replaced by the owner

@@ -48,6 +48,9 @@ inline constexpr std::uint8_t kFlagLeads = 8;
 // AppendReply, StepDown: the sender has forgotten what it promised in an earlier life; it counts in
 // no quorum.
 inline constexpr std::uint8_t kFlagForgetful = 16;
+// Append without entries or read round: what agrees with it need not answer. A receiver that does
+// not know the flag answers.
+inline constexpr std::uint8_t kFlagNotice = 32;
 
 // Little-endian on the wire, as in memory on every supported machine.
 struct alignas(16) Message {

@@ -79,12 +79,13 @@ GCOORD_HD inline bool plausible(const Row& r, const Message& m) {
 template <typename Row>
 GCOORD_HD inline void on_plain_message(const Row& r, Message m, std::uint32_t k) {
   const MessageKind kind = r.is_leader() ? MessageKind::AppendReply : MessageKind::Append;
-  if (m.kind != kind || m.flags != 0 || m.term != r.hot().term) {
+  const std::uint8_t plain_flags = r.is_leader() ? std::uint8_t{0} : kFlagNotice;
+  if (m.kind != kind || (m.flags & ~plain_flags) != 0 || m.term != r.hot().term) {
     r.leaves_plain();
     return;
   }
   m.kind = kind;
-  m.flags = 0;
+  m.flags = static_cast<std::uint8_t>(m.flags & plain_flags);
   m.term = r.hot().term;
   if (r.is_leader()) {
     on_append_reply(r, m);

@@ -72,7 +72,8 @@ std::string append_text(const Message& message) {
                         message.entry_term,
                         configuration ? " configuration" : "");
   }
-  return text + field("commit", message.commit.value) + field("read", message.context);
+  return text + field("commit", message.commit.value) + field("read", message.context) +
+         ((message.flags & kFlagNotice) != 0 ? " notice" : "");
 }
 
 std::string append_reply_text(const Message& message) {

@@ -95,7 +95,9 @@ Message some_message(Draw& draw, const RowCopy& row, NodeId self) {
   m.shard = ShardId{draw.once_in(50) ? 8u : 7u};
   m.kind = draw.once_in(10) ? static_cast<MessageKind>(draw.below(13))
                             : (leads ? MessageKind::AppendReply : MessageKind::Append);
-  m.flags = draw.once_in(10) ? static_cast<std::uint8_t>(draw.below(16)) : std::uint8_t{0};
+  m.flags = draw.once_in(10)            ? static_cast<std::uint8_t>(draw.below(64))
+            : !leads && draw.once_in(4) ? kFlagNotice
+                                        : std::uint8_t{0};
   m.from = leads ? NodeId{2 + draw.below(2)} : (draw.once_in(20) ? NodeId{draw.below(5)} : kLeader);
   m.to = draw.once_in(50) ? kLeader : self;
   m.term = Term{draw.once_in(10) ? 1 + draw.below(5) : row.hot.term.value};

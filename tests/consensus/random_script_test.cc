@@ -225,12 +225,16 @@ TEST_P(RandomScript, KeepsTheInvariantsAndRecovers) {
   for (std::uint32_t k = 0; k < kSeedsPerCase; ++k) {
     const std::uint64_t seed = seed_first() + std::uint64_t{GetParam()} * kSeedsPerCase + k;
     Dice dice(seed);
+    const std::uint32_t inbox = dice.from(1, 8);
+    const std::uint32_t resend = dice.from(2, 12);
     Story story;
-    story.order(fmt::format("cluster replicas={} shards={} seed={} election=40 margin=6 inbox={}",
-                            kNodes,
-                            kShards,
-                            seed,
-                            dice.from(1, 8)));
+    story.order(
+        fmt::format("cluster replicas={} shards={} seed={} election=40 margin=6 inbox={} resend={}",
+                    kNodes,
+                    kShards,
+                    seed,
+                    inbox,
+                    resend));
     for (std::uint32_t number = 1; number <= kCommands && !HasFatalFailure(); ++number) {
       story.order(command(dice, number));
     }

@@ -48,7 +48,7 @@ Message any_message(std::uint32_t row) {
   Message message;
   message.shard = ShardId{row};
   message.kind = static_cast<MessageKind>(any_from(0, 12));
-  message.flags = static_cast<std::uint8_t>(any_from(0, 15));
+  message.flags = static_cast<std::uint8_t>(any_from(0, 63));
   message.from = NodeId{any_from(0u, 4u)};
   message.to = NodeId{1};
   message.count = static_cast<std::uint16_t>(any_from(0, 2));

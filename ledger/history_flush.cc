@@ -1,6 +1,8 @@
 #include "ledger/history_flush.h"
 
-#include <string>
+#include "ledger/history_cut.h"
+
+#include <optional>
 #include <utility>
 
 namespace gcoord::ledger {
@@ -8,23 +10,6 @@ namespace {
 
 // One write to the store: few and large, and well within its memory.
 constexpr std::size_t kWriteBytes = std::size_t{32} << 20;
-
-// Removes what the store has of entries from `size` on, and of the nodes over them.
-Status cut(ShardId shard, std::uint64_t size, const HistoryStore& store, HistoryBatch& batch) {
-  const auto remove = [&batch](std::string_view key, std::span<const std::byte>) {
-    batch.remove(std::string(key));
-    return true;
-  };
-  if (size == 0) {
-    GCOORD_TRY_STATUS(store.scan(peak_key(shard, 0, 0), peak_key(shard, 64, 0), remove));
-  }
-  for (std::uint32_t tile_level = 0; tile_level < 64 / kTileLevels; ++tile_level) {
-    GCOORD_TRY_STATUS(store.scan(tile_key(shard, tile_level, size >> (kTileLevels * tile_level)),
-                                 tile_key(shard, tile_level + 1, 0),
-                                 remove));
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -51,9 +36,13 @@ Status HistoryFlush::wait() const {
 
 Status HistoryFlush::write_shards(HistoryStore& store) const {
   HistoryBatch batch;
+  std::optional<HistoryCut> cut;
   for (const FlushedShard& each : shards_) {
     if (each.cut) {
-      GCOORD_TRY_STATUS(cut(each.shard, *each.cut, store, batch));
+      if (!cut) {
+        cut.emplace(store);
+      }
+      GCOORD_TRY_STATUS(cut->remove_from(each.shard, *each.cut, batch));
     }
     write_entries(each.shard, batch);
     write_nodes(each.shard, batch);

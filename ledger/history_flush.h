@@ -29,12 +29,13 @@ struct FlushedShard {
   std::uint64_t first = 0;
   std::uint64_t bytes = 0;
   bool pruned = false;  // The horizon may have risen since the flush before.
-  // What the store has from here on goes, before anything is written.
+  // What the store has from here on goes, before anything of the shard is written.
   std::optional<std::uint64_t> cut;
 };
 
 class HistoryFlush {
  public:
+  // Shards by rising number, each once.
   HistoryFlush(std::shared_ptr<const HistoryPending> pending, std::vector<FlushedShard> shards)
       : pending_(std::move(pending)), shards_(std::move(shards)) {}
 

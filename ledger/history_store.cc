@@ -118,6 +118,35 @@ rocksdb::Options options_of(const HorizonFilter& filter) {
   return options;
 }
 
+class RocksHistoryCursor final : public HistoryCursor {
+ public:
+  explicit RocksHistoryCursor(rocksdb::DB& db) {
+    rocksdb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;  // A pass over everything would leave nothing else there.
+    row_.reset(db.NewIterator(options));
+  }
+
+  void go_to(const std::string& key) override {
+    if (!begun_ || (row_->Valid() && row_->key().compare(key) < 0)) {
+      begun_ = true;
+      row_->Seek(key);
+    }
+  }
+
+  void next() override { row_->Next(); }
+
+  bool valid() const override { return row_->Valid(); }
+
+  std::string_view key() const override { return {row_->key().data(), row_->key().size()}; }
+
+  Status status() const override { return status_of(row_->status()); }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> row_;
+  bool begun_ = false;
+};
+
 class RocksHistoryStore final : public HistoryStore {
  public:
   explicit RocksHistoryStore(std::uint32_t shard_count) : filter_(shard_count) {}
@@ -192,6 +221,10 @@ class RocksHistoryStore final : public HistoryStore {
       }
     }
     return status_of(row->status());
+  }
+
+  std::unique_ptr<HistoryCursor> cursor() const override {
+    return std::make_unique<RocksHistoryCursor>(*db_);
   }
 
   Result<std::optional<std::vector<std::byte>>> get(const std::string& key) const override {

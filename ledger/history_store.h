@@ -26,6 +26,28 @@
 
 namespace gcoord::ledger {
 
+// A place among the keys of a store, as they were when it was made. One thread.
+class HistoryCursor {
+ public:
+  HistoryCursor() = default;
+  virtual ~HistoryCursor() = default;
+  HistoryCursor(const HistoryCursor&) = delete;
+  HistoryCursor& operator=(const HistoryCursor&) = delete;
+
+  // Goes forward to the first key that is not below `key`. It stays where it is if it is there
+  // already, or beyond. Before the first call it is nowhere.
+  virtual void go_to(const std::string& key) = 0;
+  // To the next one. It is at a key.
+  virtual void next() = 0;
+
+  // Whether it is at a key, which lives until it is moved.
+  virtual bool valid() const = 0;
+  virtual std::string_view key() const = 0;
+
+  // Why it is at no key: nothing is left, or the store failed.
+  virtual Status status() const = 0;
+};
+
 class HistoryStore {
  public:
   // Keys and values live for the call. False: enough was seen.
@@ -45,6 +67,9 @@ class HistoryStore {
   virtual Status scan(const std::string& first,
                       const std::string& end,
                       const Visitor& visitor) const = 0;
+
+  // The store outlives it.
+  virtual std::unique_ptr<HistoryCursor> cursor() const = 0;
 
   // A copy of one value; nothing when there is none.
   virtual Result<std::optional<std::vector<std::byte>>> get(const std::string& key) const = 0;

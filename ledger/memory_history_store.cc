@@ -2,11 +2,35 @@
 
 #include "ledger/error_details.h"
 
-#include <iterator>
+#include <algorithm>
 #include <unordered_map>
 
 namespace gcoord::ledger {
 namespace {
+
+// Changes of the medium that come meanwhile are seen by it; callers change only what lies behind.
+class MemoryHistoryCursor final : public HistoryCursor {
+ public:
+  explicit MemoryHistoryCursor(const HistoryMedium& medium) : medium_(medium) {}
+
+  void go_to(const std::string& key) override { place_ = std::max(place_, key); }
+
+  void next() override { place_ = at()->first + '\0'; }
+
+  bool valid() const override { return at() != medium_.values.end(); }
+
+  std::string_view key() const override { return at()->first; }
+
+  Status status() const override { return {}; }
+
+ private:
+  std::map<std::string, std::vector<std::byte>>::const_iterator at() const {
+    return medium_.values.lower_bound(place_);
+  }
+
+  const HistoryMedium& medium_;
+  std::string place_;  // It is at the first key that is not below.
+};
 
 class MemoryHistoryStore final : public HistoryStore {
  public:
@@ -44,6 +68,10 @@ class MemoryHistoryStore final : public HistoryStore {
       }
     }
     return Status{};
+  }
+
+  std::unique_ptr<HistoryCursor> cursor() const override {
+    return std::make_unique<MemoryHistoryCursor>(medium_);
   }
 
   Result<std::optional<std::vector<std::byte>>> get(const std::string& key) const override {

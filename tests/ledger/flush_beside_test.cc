@@ -28,6 +28,8 @@ class GatedStore final : public HistoryStore {
     return inner_->scan(first, end, visitor);
   }
 
+  std::unique_ptr<HistoryCursor> cursor() const override { return inner_->cursor(); }
+
   Result<std::optional<std::vector<std::byte>>> get(const std::string& key) const override {
     return inner_->get(key);
   }

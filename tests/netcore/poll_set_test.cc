@@ -23,6 +23,25 @@ PollEntry sender_of(const LoopbackSample& world, const SenderWants& wants = {}) 
   return sender_entry(world.first(), kBand, 0, open_sender(world.first(), kBand, 0).state(), wants);
 }
 
+// One set that waits for one lane, whose two ends are at hand.
+class PollLaneTest : public testing::Test {
+ protected:
+  void wait_for_slots() { set_.put(0, receiver_of(world_)); }
+
+  void wait_for_room() { set_.put(0, sender_of(world_)); }
+
+  // Polls the receiving end as who was told of a slot does.
+  std::uint32_t receive() {
+    return receive_polled(set_.entry(0), receiver_, 1, [](const SlotTile&) {});
+  }
+
+  LoopbackSample world_;
+  PollSample sample_;
+  PollSet<> set_{sample_.device()};
+  LaneSender sender_ = open_sender(world_.first(), kBand, 0);
+  LaneReceiver receiver_ = open_receiver(world_.second(), kBand, 0);
+};
+
 static_assert(kPollIn == POLLIN && kPollOut == POLLOUT && kPollErr == POLLERR &&
               kPollHup == POLLHUP && kPollBad == POLLNVAL);
 
@@ -83,71 +102,57 @@ TEST(PollSet, Row213ADeadlineThatHasPassedAsksForEveryEntry) {
   }
 }
 
-TEST(PollSet, Row213AnEntryIsReportedUntilItsReasonIsGone) {
-  LoopbackSample world;
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  set.put(0, receiver_of(world));
-  LaneSender sender = open_sender(world.first(), kBand, 0);
-  LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
-  EXPECT_TRUE(ask(set).empty());
-  ASSERT_TRUE(send_one(sender, 1));
-  ASSERT_TRUE(send_one(sender, 2));
+TEST_F(PollLaneTest, Row213AnEntryIsReportedUntilItsReasonIsGone) {
+  wait_for_slots();
+  EXPECT_TRUE(ask(set_).empty());
+  ASSERT_TRUE(send_one(sender_, 1));
+  ASSERT_TRUE(send_one(sender_, 2));
   for (std::uint32_t value = 1; value <= 2; ++value) {
     for (int again = 0; again < 3; ++again) {
-      const std::vector<PollEvent> events = ask(set);
+      const std::vector<PollEvent> events = ask(set_);
       ASSERT_EQ(events.size(), 1u);
       EXPECT_EQ(events[0].events, kPollIn);
       EXPECT_EQ(events[0].value, value - 1) << "the cursor";
     }
-    EXPECT_EQ(receive_polled(set.entry(0),
-                             receiver,
+    EXPECT_EQ(receive_polled(set_.entry(0),
+                             receiver_,
                              1,
                              [&](const SlotTile& tile) { EXPECT_TRUE(is_sample(tile, value)); }),
               1u);
   }
-  EXPECT_TRUE(ask(set).empty());
-  EXPECT_EQ(receive_polled(set.entry(0), receiver, 1, [](const SlotTile&) {}), 0u);
-  EXPECT_FALSE(receiver.broken()) << "nothing was reported, and nothing was there";
+  EXPECT_TRUE(ask(set_).empty());
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_FALSE(receiver_.broken()) << "nothing was reported, and nothing was there";
 }
 
-TEST(PollSet, Row213RoomIsReportedWhenThePeerGivesItBack) {
-  LoopbackSample world;
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  set.put(0, sender_of(world));
-  LaneSender sender = open_sender(world.first(), kBand, 0);
-  LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
+TEST_F(PollLaneTest, Row213RoomIsReportedWhenThePeerGivesItBack) {
+  wait_for_room();
   for (std::uint32_t round = 0; round < 300; ++round) {
-    while (events_of(set, 0) == kPollOut) {
-      const Reservation place = reserve_polled(set.entry(0), sender);
+    while (events_of(set_, 0) == kPollOut) {
+      const Reservation place = reserve_polled(set_.entry(0), sender_);
       ASSERT_EQ(place.slot_count, 1u);
-      sender.publish(place, [](std::uint32_t, std::uint32_t word) { return word; });
+      sender_.publish(place, [](std::uint32_t, std::uint32_t word) { return word; });
     }
-    EXPECT_EQ(reserve_polled(set.entry(0), sender).slot_count, 0u);
-    for (SlotTile tile = receiver.poll(1); tile.slot_count != 0; tile = receiver.poll(1)) {
-      receiver.release(tile);
+    EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+    for (SlotTile tile = receiver_.poll(1); tile.slot_count != 0; tile = receiver_.poll(1)) {
+      receiver_.release(tile);
     }
-    receiver.grant();
+    receiver_.grant();
   }
-  EXPECT_FALSE(sender.broken());
-  EXPECT_FALSE(receiver.broken());
+  EXPECT_FALSE(sender_.broken());
+  EXPECT_FALSE(receiver_.broken());
 }
 
-TEST(PollSet, Row213WhatNobodyAskedForIsNotReported) {
-  LoopbackSample world;
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  LaneSender sender = open_sender(world.first(), kBand, 0);
-  ASSERT_TRUE(send_one(sender, 1));
-  PollEntry entry = receiver_of(world);
+TEST_F(PollLaneTest, Row213WhatNobodyAskedForIsNotReported) {
+  ASSERT_TRUE(send_one(sender_, 1));
+  PollEntry entry = receiver_of(world_);
   entry.interest = 0;
-  set.put(0, entry);
-  EXPECT_TRUE(ask(set).empty());
-  set.entry(0).interest = kPollIn;
-  EXPECT_EQ(events_of(set, 0), kPollIn);
-  set.remove(0);
-  EXPECT_TRUE(ask(set).empty());
+  set_.put(0, entry);
+  EXPECT_TRUE(ask(set_).empty());
+  set_.entry(0).interest = kPollIn;
+  EXPECT_EQ(events_of(set_, 0), kPollIn);
+  set_.remove(0);
+  EXPECT_TRUE(ask(set_).empty());
 }
 
 TEST(PollSet, Row213AnEntryThatCanNeverBeReadyIsReportedAsBad) {
@@ -255,60 +260,47 @@ TEST(PollSet, Row213AFaultOfTheChannelIsReportedAtEachOfItsLanes) {
   EXPECT_EQ(events_of(set, 2), 0u);
 }
 
-TEST(PollSet, Row213ASlotThatIsTakenBackIsCountedAndEndsItsChannel) {
-  LoopbackSample world;
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  set.put(0, receiver_of(world));
-  LaneSender sender = open_sender(world.first(), kBand, 0);
-  LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
-  ASSERT_TRUE(send_one(sender, 1));
-  ASSERT_EQ(events_of(set, 0), kPollIn);
-  ring_of(world.second(), kBand, 0)[0] = SealedSlot{};
-  EXPECT_EQ(events_of(set, 0), 0u);
-  EXPECT_EQ(receive_polled(set.entry(0), receiver, 1, [](const SlotTile&) {}), 0u);
-  EXPECT_TRUE(receiver.broken());
-  EXPECT_EQ(world.pair.second->counts().received.bad_field, 1u);
-  EXPECT_EQ(events_of(set, 0), kPollErr);
+TEST_F(PollLaneTest, Row213ASlotThatIsTakenBackIsCountedAndEndsItsChannel) {
+  wait_for_slots();
+  ASSERT_TRUE(send_one(sender_, 1));
+  ASSERT_EQ(events_of(set_, 0), kPollIn);
+  ring_of(world_.second(), kBand, 0)[0] = SealedSlot{};
+  EXPECT_EQ(events_of(set_, 0), 0u);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_TRUE(receiver_.broken());
+  EXPECT_EQ(world_.pair.second->counts().received.bad_field, 1u);
+  EXPECT_EQ(events_of(set_, 0), kPollErr);
 }
 
-TEST(PollSet, Row213AGrantThatIsTakenBackIsCountedAndEndsItsChannel) {
-  LoopbackSample world;
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  set.put(0, sender_of(world));
-  LaneSender sender = open_sender(world.first(), kBand, 0);
-  while (reserve_polled(set.entry(0), sender).slot_count != 0) {
+TEST_F(PollLaneTest, Row213AGrantThatIsTakenBackIsCountedAndEndsItsChannel) {
+  wait_for_room();
+  while (reserve_polled(set_.entry(0), sender_).slot_count != 0) {
   }
   Packet grant;
   grant.word[0] = 3;
   grant.word[2] = kSampleEpoch;
   grant.stamp = packet_stamp(kSampleEpoch, 0);
-  Packet& place = *wires_of(world.first(), kBand, 0).own_credit;
+  Packet& place = *wires_of(world_.first(), kBand, 0).own_credit;
   SystemOrder::put(place, grant);
-  ASSERT_EQ(events_of(set, 0), kPollOut);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
   SystemOrder::put(place, Packet{});
-  EXPECT_EQ(reserve_polled(set.entry(0), sender).slot_count, 0u);
-  EXPECT_TRUE(sender.broken());
-  EXPECT_EQ(world.pair.first->counts().sent.bad_field, 1u);
-  EXPECT_EQ(events_of(set, 0), kPollErr);
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+  EXPECT_TRUE(sender_.broken());
+  EXPECT_EQ(world_.pair.first->counts().sent.bad_field, 1u);
+  EXPECT_EQ(events_of(set_, 0), kPollErr);
 }
 
-TEST(PollSet, Row213ASlotOfAnEpochThatLooksAlikeIsReportedDroppedAndCounted) {
-  LoopbackSample world;
+TEST_F(PollLaneTest, Row213ASlotOfAnEpochThatLooksAlikeIsReportedDroppedAndCounted) {
   LoopbackSample past{sample_layout(), kSampleEpoch + kEpochTagCount};
   LaneSender old_sender = open_sender(past.first(), kBand, 0);
   ASSERT_TRUE(send_one(old_sender, 5));
-  ring_of(world.second(), kBand, 0)[0] = *ring_of(past.second(), kBand, 0);
-  PollSample sample;
-  PollSet<> set{sample.device()};
-  set.put(0, receiver_of(world));
-  ASSERT_EQ(events_of(set, 0), kPollIn);
-  LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
-  EXPECT_EQ(receive_polled(set.entry(0), receiver, 1, [](const SlotTile&) {}), 0u);
-  EXPECT_EQ(world.pair.second->counts().received.stale_epoch, 1u);
-  EXPECT_FALSE(receiver.broken());
-  EXPECT_TRUE(ask(set).empty()) << "its place is used up";
+  ring_of(world_.second(), kBand, 0)[0] = *ring_of(past.second(), kBand, 0);
+  wait_for_slots();
+  ASSERT_EQ(events_of(set_, 0), kPollIn);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(world_.pair.second->counts().received.stale_epoch, 1u);
+  EXPECT_FALSE(receiver_.broken());
+  EXPECT_TRUE(ask(set_).empty()) << "its place is used up";
 }
 
 }  // namespace

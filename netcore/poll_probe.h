@@ -6,7 +6,8 @@
 // was served twice. Ping and Echo: one group sends a slot on a lane drawn by lot among many, and
 // the other waits for all of them and sends it back; each round trip is kept, lane ends being
 // opened and put away at the echo's side within it. Wake: a group waits for event words and rings a
-// bell for each.
+// bell for each. Tickets: groups take a ticket lock again and again, waiting in sets of their own,
+// and add to words that it protects.
 //
 // Each ends at its deadline at the latest and says how. Host and device.
 #pragma once
@@ -19,16 +20,20 @@
 #include "netcore/lane_layout.h"
 #include "netcore/poll_lane.h"
 #include "netcore/poll_set.h"
+#include "netcore/ticket_probe.h"
 
 #include <cstdint>
 
 namespace gcoord::netcore {
 
 // Which members wait in Wake: WakeAlone is one thread among others of its warp.
-enum class PollProbeKind : std::uint8_t { Receive, Ping, Echo, Wake, WakeAlone };
+enum class PollProbeKind : std::uint8_t { Receive, Ping, Echo, Wake, WakeAlone, Tickets };
+
+// Sets that one object's memory has room for, of an entry each: states share a line.
+inline constexpr std::uint32_t kPollProbeGroupsMax = kLineBytes / sizeof(PollSetState);
 
 struct PollProbeResult {
-  std::uint64_t slots = 0;        // Received, or echoed; of Wake, raises seen.
+  std::uint64_t slots = 0;        // Received, or echoed; of Wake, raises seen; of Tickets, holds.
   std::uint64_t wrong_words = 0;  // 0, or something is broken.
   std::uint64_t waits = 0;        // That ended with events.
   std::uint64_t events = 0;       // Reported.
@@ -38,7 +43,15 @@ struct PollProbeResult {
   WaitStatus status = WaitStatus::Ready;  // Ready: all of it.
 };
 
-// All that a probe's group needs; lanes 0 to lane_count - 1 of the band.
+// What Tickets needs beside a set with an entry for each group.
+struct PollTicketWork {
+  TicketLockDevice lock;
+  TicketGuarded* guarded = nullptr;
+  TicketWait* waits = nullptr;      // One for each group, in memory of the device.
+  std::uint32_t short_of_1024 = 0;  // So many takes of 1024 only ask, and leave the line.
+};
+
+// All that a probe's groups need; lanes 0 to lane_count - 1 of the band.
 struct PollProbeWork {
   PollSetDevice set;  // Not of Ping.
   GpuChannelDevice channel;
@@ -48,6 +61,8 @@ struct PollProbeWork {
   const std::uint64_t* words = nullptr;    // GpuEvents::word(0).
   std::uint64_t* bell = nullptr;           // Of Wake.
   std::uint32_t* round_trip_ns = nullptr;  // Of Ping: slot_count places.
+  PollTicketWork tickets;
+  std::uint32_t group_count = 1;  // More than one only of Tickets; then each has a result.
   PollProbeResult* result = nullptr;
 };
 
@@ -223,9 +238,70 @@ GCOORD_HD PollProbeResult poll_wake(const PollProbeWork& work) {
   return result;
 }
 
+// A set of one entry for each group, cut from one object's memory.
+GCOORD_HD inline PollSetDevice set_of_group(const PollProbeWork& work, std::uint32_t group) {
+  PollSetDevice set = work.set;
+  GCOORD_ASSERT(group < set.capacity && group < kPollProbeGroupsMax);
+  set.state += group;
+  set.entries += group;
+  set.capacity = 1;
+  return set;
+}
+
+// Joins the line, waits in the set, and takes the lock or leaves. What ended it, Busy if it left.
+GCOORD_HD inline TicketVerdict take_polled(const TicketLock<>& lock,
+                                           PollSet<>& set,
+                                           const PollTicketWork& work,
+                                           const PollOptions& options,
+                                           TicketWait* wait,
+                                           TicketHold* hold) {
+  const TicketVerdict joined = lock.join(options.deadline_ns, wait);
+  if (joined != TicketVerdict::Busy) {
+    return joined;
+  }
+  set.put(0, ticket_entry(work.lock, wait));
+  set.wait(options);
+  set.remove(0);
+  const TicketVerdict verdict = lock.settle(*wait, ~std::uint64_t{0}, hold);
+  return verdict == TicketVerdict::TimedOut ? TicketVerdict::Busy : verdict;
+}
+
+GCOORD_HD inline PollProbeResult poll_tickets(const PollProbeWork& work, std::uint32_t group) {
+  PollProbeResult result;
+  const TicketLock<> lock{work.tickets.lock};
+  PollSet<> set{set_of_group(work, group)};
+  TicketGuarded& guarded = *work.tickets.guarded;
+  result.began_ns = device_now_ns();
+  const std::uint64_t end_ns = result.began_ns + work.probe.timeout_ns;
+  for (std::uint64_t take = 0; take < work.probe.slot_count; ++take) {
+    const std::uint64_t chance = random64(work.probe.seed, group, take) % 1024;
+    PollOptions options;
+    options.deadline_ns = chance < work.tickets.short_of_1024 ? 0 : end_ns;
+    TicketHold hold;
+    const TicketVerdict verdict =
+        take_polled(lock, set, work.tickets, options, work.tickets.waits + group, &hold);
+    if (verdict == TicketVerdict::Held) {
+      ++guarded.holds[warp_rank()];
+      result.wrong_words += guarded.token < hold.fencing_token() ? 0 : 1;
+      warp_sync();
+      if (warp_rank() == 0) {
+        guarded.token = hold.fencing_token();
+      }
+      ++result.slots;
+      lock.release(hold);
+    } else if (verdict != TicketVerdict::Busy && verdict != TicketVerdict::Full) {
+      result.status = WaitStatus::ChannelReset;
+      break;
+    }
+  }
+  result.ended_ns = device_now_ns();
+  set.close();
+  return result;
+}
+
 // One group's work, its result stored.
 template <PollProbeKind kind>
-GCOORD_HD void run_poll_probe(const PollProbeWork& work) {
+GCOORD_HD void run_poll_probe(const PollProbeWork& work, std::uint32_t group = 0) {
   if constexpr (kind == PollProbeKind::WakeAlone) {
     *work.result = poll_wake<OneMember>(work);
     return;
@@ -237,12 +313,14 @@ GCOORD_HD void run_poll_probe(const PollProbeWork& work) {
     result = poll_ping(work);
   } else if constexpr (kind == PollProbeKind::Echo) {
     result = poll_echo(work);
+  } else if constexpr (kind == PollProbeKind::Tickets) {
+    result = poll_tickets(work, group);
   } else {
     result = poll_wake<WarpMembers>(work);
   }
   result.wrong_words = group_sum(result.wrong_words);
   if (warp_rank() == 0) {
-    *work.result = result;
+    work.result[group] = result;
   }
 }
 

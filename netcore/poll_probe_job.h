@@ -30,17 +30,18 @@ class PollProbeJob {
   // Has the kernel ended? Never waits.
   bool done() const { return run_->done(); }
 
-  // Waits for the kernel; then its result.
+  // Waits for the kernel; then its result, of several groups the sums.
   Result<PollProbeResult> finish();
 
   // After finish() of Ping: its round trips in nanoseconds.
   std::vector<std::uint32_t> round_trips() const;
 
  private:
-  PollProbeJob(std::unique_ptr<ProbeRun> run, std::uint64_t round_count)
-      : run_(std::move(run)), round_count_(round_count) {}
+  PollProbeJob(std::unique_ptr<ProbeRun> run, std::uint32_t groups, std::uint64_t rounds)
+      : run_(std::move(run)), group_count_(groups), round_count_(rounds) {}
 
-  std::unique_ptr<ProbeRun> run_;  // Its results: the result, then the round trips.
+  std::unique_ptr<ProbeRun> run_;  // Its results: one of each group, then the round trips.
+  std::uint32_t group_count_;
   std::uint64_t round_count_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 template <PollProbeKind kind>
 __global__ void __launch_bounds__(32, 1)
     poll_probe_kernel(const __grid_constant__ PollProbeWork work) {
-  run_poll_probe<kind>(work);
+  run_poll_probe<kind>(work, blockIdx.x);
 }
 
 // A thread in the middle of a warp, so that nothing can count on its neighbours.
@@ -26,6 +26,7 @@ cudaError_t load_poll_probes() {
                        reinterpret_cast<const void*>(poll_probe_kernel<PollProbeKind::Ping>),
                        reinterpret_cast<const void*>(poll_probe_kernel<PollProbeKind::Echo>),
                        reinterpret_cast<const void*>(poll_probe_kernel<PollProbeKind::Wake>),
+                       reinterpret_cast<const void*>(poll_probe_kernel<PollProbeKind::Tickets>),
                        reinterpret_cast<const void*>(poll_alone_kernel)});
 }
 
@@ -42,6 +43,9 @@ cudaError_t launch_poll_probe(PollProbeKind kind, const PollProbeWork& work, cud
       break;
     case PollProbeKind::Wake:
       poll_probe_kernel<PollProbeKind::Wake><<<1, 32, 0, stream>>>(work);
+      break;
+    case PollProbeKind::Tickets:
+      poll_probe_kernel<PollProbeKind::Tickets><<<work.group_count, 32, 0, stream>>>(work);
       break;
     case PollProbeKind::WakeAlone:
       poll_alone_kernel<<<1, 32, 0, stream>>>(work);

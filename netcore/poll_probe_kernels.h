@@ -1,5 +1,5 @@
-// The probes of poll_probe.h as kernels: one warp each, or one thread of a warp whose others have
-// left. CUDA builds only.
+// The probes of poll_probe.h as kernels: a warp for each group, or one thread of a warp whose
+// others have left. CUDA builds only.
 //
 // launch_poll_probe() only enqueues; the kernel ends by itself, at the latest at its deadline.
 // Pointers in the work are visible to the device. Callers use poll_probe_job.h. Host only.

@@ -6,6 +6,7 @@
 #include "netcore/channel_probe_job.h"
 #include "netcore/gpu_device.h"
 #include "netcore/gpu_events.h"
+#include "netcore/gpu_ticket_lock.h"
 #include "netcore/poll_probe_job.h"
 
 #include <gtest/gtest.h>
@@ -270,6 +271,37 @@ TEST_F(GpuPollTest, Row213GarbageIsAnErrorOrNothingAndTheDeviceWorksOn) {
   const auto fourth = side(0, 64);
   join(*third, *fourth, 64);
   stream(*third, *fourth, 64, 1'000);
+}
+
+TEST_F(GpuPollTest, Row213WarpsThatWaitForTicketsInSetsLoseNothing) {
+  constexpr std::uint32_t kGroups = kPollProbeGroupsMax;
+  const auto at = side(0, kGroups);
+  GpuTicketLockOptions options;
+  options.layout = {kGroups, 2 * kGroups};
+  const auto lock = GpuTicketLock::create(at->registry, options);
+  const auto guarded = at->registry.allocate(MemoryKind::Private, sizeof(TicketGuarded));
+  const auto waits = at->registry.allocate(MemoryKind::Private, kGroups * sizeof(TicketWait));
+  ASSERT_TRUE(lock.ok() && guarded.ok() && waits.ok());
+  PollProbeWork work;
+  work.set = at->poll->device();
+  work.probe.slot_count = 500;
+  work.probe.timeout_ns = kTimeoutNs;
+  work.tickets = {lock.value()->device(),
+                  reinterpret_cast<TicketGuarded*>(guarded.value().address),
+                  reinterpret_cast<TicketWait*>(waits.value().address),
+                  200};
+  work.group_count = kGroups;
+  const PollProbeResult sum = end(*start(0, PollProbeKind::Tickets, work));
+  EXPECT_EQ(sum.status, WaitStatus::Ready);
+  EXPECT_EQ(sum.wrong_words, 0u);
+  TicketGuarded found;
+  ASSERT_TRUE(at->registry.source()
+                  .read(std::as_writable_bytes(std::span{&found, 1}), guarded.value().address)
+                  .ok());
+  for (const std::uint64_t word : found.holds) {
+    EXPECT_EQ(word, sum.slots);
+  }
+  EXPECT_GT(sum.slots, kGroups * 300u);
 }
 
 }  // namespace

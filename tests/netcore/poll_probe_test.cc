@@ -76,6 +76,41 @@ TEST(PollProbe, Row213AnEchoComesBackFromWhicheverLane) {
   EXPECT_EQ(echoed.empty, 0u);
 }
 
+TEST(PollProbe, Row213AndRow167TwelveThousandLanesInOneSet) {
+  constexpr std::uint32_t kPerBand = 4'000;
+  LaneLayoutOptions layout;
+  for (std::size_t band = 1; band < kBandCount; ++band) {
+    layout.band[band] = {kPerBand, 8, 0};
+  }
+  LoopbackSample world{layout};
+  PollSample sample{3 * kPerBand};
+  PollSet<> set{sample.device()};
+  const auto band_of = [](std::uint32_t index) { return static_cast<Band>(1 + index / kPerBand); };
+  for (std::uint32_t index = 0; index < 3 * kPerBand; ++index) {
+    set.put(index,
+            receiver_entry(world.second(),
+                           band_of(index),
+                           index % kPerBand,
+                           world.second().states[index].receiver));
+  }
+  for (std::uint32_t index = 0; index < 3 * kPerBand; index += 37) {
+    LaneSender sender = open_sender(world.first(), band_of(index), index % kPerBand);
+    ASSERT_TRUE(send_one(sender, index));
+  }
+  for (std::uint32_t index = 0; index < 3 * kPerBand; index += 37) {
+    const std::vector<PollEvent> events = ask(set);
+    ASSERT_EQ(events.size(), 1u);
+    ASSERT_EQ(events[0].index, index) << "in the order of the set";
+    LaneReceiver receiver = open_receiver(world.second(), band_of(index), index % kPerBand);
+    ASSERT_EQ(receive_polled(set.entry(index),
+                             receiver,
+                             1,
+                             [&](const SlotTile& tile) { ASSERT_TRUE(is_sample(tile, index)); }),
+              1u);
+  }
+  EXPECT_TRUE(ask(set).empty());
+}
+
 // A peer that writes anything anywhere it may, while another channel's lane is in the same set.
 TEST(PollProbe, Row213GarbageEndsItsChannelIsCountedAndHarmsNobodyElse) {
   std::uint32_t ended = 0;

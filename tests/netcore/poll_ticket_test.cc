@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <thread>
+#include <vector>
 
 namespace gcoord::netcore {
 namespace {
@@ -90,6 +90,42 @@ TEST_F(PollTicketTest, Row213AClosedLockHangsUp) {
 TEST_F(PollTicketTest, Row213GarbageInThePlaceOfATicketIsAnError) {
   SystemOrder::raise(lock_->device().words.place(wait_.ticket), 0);
   EXPECT_EQ(await_event(set_).events, kPollErr);
+}
+
+// Lines with gaps, between threads: nothing that the lock protects is touched by two.
+TEST(PollTickets, Row213WhoWaitsInSetsSharesALockAndLosesNothing) {
+  constexpr std::uint32_t kGroups = 6;
+  MemoryRegistry registry{make_host_memory()};
+  GpuTicketLockOptions options;
+  options.layout = {kGroups, 16};
+  auto made = GpuTicketLock::create(registry, options);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  PollSample sample;
+  TicketGuarded guarded;
+  std::vector<TicketWait> waits(kGroups);
+  std::vector<PollProbeResult> results(kGroups);
+  PollProbeWork work;
+  work.set = sample.device();
+  work.probe.slot_count = 300;
+  work.probe.timeout_ns = 300 * kSecondNs;
+  work.tickets = {made.value()->device(), &guarded, waits.data(), 300};
+  work.group_count = kGroups;
+  work.result = results.data();
+  std::vector<std::thread> groups;
+  for (std::uint32_t group = 0; group < kGroups; ++group) {
+    groups.emplace_back([&, group] { run_poll_probe<PollProbeKind::Tickets>(work, group); });
+  }
+  for (std::thread& group : groups) {
+    group.join();
+  }
+  std::uint64_t holds = 0;
+  for (const PollProbeResult& result : results) {
+    EXPECT_EQ(result.status, WaitStatus::Ready);
+    EXPECT_EQ(result.wrong_words, 0u);
+    EXPECT_NE(result.slots, 0u);
+    holds += result.slots;
+  }
+  EXPECT_EQ(guarded.holds[0], holds);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "bench/locks.h"
 #include "bench/merkle.h"
 #include "bench/pairs.h"
+#include "bench/poll/poll.h"
 #include "bench/proofs.h"
 #include "bench/report/machine.h"
 #include "bench/report/results_file.h"
@@ -64,6 +65,10 @@ constexpr Benchmark kBenchmarks[] = {
     {"ticket",
      "hand-overs of the ticket lock between warps of GPUs: --device cuda:0,cuda:1",
      &bench_ticket,
+     kDefaultShards},
+    {"gpoll",
+     "waking warps that wait for many lanes, and hosts: --device cuda:0,cuda:1",
+     &bench_poll,
      kDefaultShards},
     {"turn",
      "latency and rate of commits, and failover, of three nodes on GPUs: --device cuda:0,cuda:1",
@@ -269,10 +274,10 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
     command.add_option("--tick-ms", options.tick_ms, "length of a tick of the nodes (default 10)")
         ->check(CLI::Range(1, 100));
   }
-  command.add_option(
-      "--device",
-      options.device,
-      "what runs: cpu, or cuda:N; for channel, ticket, turn and failover also cuda:N,cuda:M");
+  command.add_option("--device",
+                     options.device,
+                     "what runs: cpu, or cuda:N; for channel, ticket, gpoll, turn and failover "
+                     "also cuda:N,cuda:M");
   add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",

@@ -1,45 +1,18 @@
 #include "client/event_descriptor.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
 #include <string>
 #include <system_error>
-#include <utility>
 
 namespace gcoord::client {
 
 Result<int> EventDescriptor::get(bool ready) {
-  if (fd_ < 0) {
-    fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd_ < 0) {
-      return Status{StatusCode::ResourceExhausted,
-                    "no descriptor for events: " + std::generic_category().message(errno) +
-                        ". Raise the limit of open files (ulimit -n)"};
-    }
-    set(ready);
+  const int fd = level_.get(ready);
+  if (fd < 0) {
+    return Status{StatusCode::ResourceExhausted,
+                  "no descriptor for events: " + std::generic_category().message(-fd) +
+                      ". Raise the limit of open files (ulimit -n)"};
   }
-  return fd_;
-}
-
-// Neither call can block, nor fail in a way that matters: a counter that is full is readable, and
-// one that is empty is not.
-void EventDescriptor::set(bool ready) {
-  if (fd_ < 0 || (!ready && !readable_)) {
-    return;
-  }
-  std::uint64_t count = 1;
-  [[maybe_unused]] const ssize_t bytes =
-      ready ? ::write(fd_, &count, sizeof count) : ::read(fd_, &count, sizeof count);
-  readable_ = ready;
-}
-
-void EventDescriptor::close() {
-  if (const int fd = std::exchange(fd_, -1); fd >= 0) {
-    ::close(fd);
-  }
+  return fd;
 }
 
 }  // namespace gcoord::client

@@ -1,35 +1,25 @@
-// A descriptor for a program's own event loop, readable while something waits to be taken.
-//
-// It is made when it is first asked for: who never asks pays a comparison for each change. What it
-// says is written anew with each of them, even where it was so already, so that a program that
-// reads it, as it would an eventfd of its own, misses nothing. Not thread-safe: the lock that
-// guards what waits guards it too, or poll() would see one without the other.
+// The descriptor of a watch, session or lease for a program's own event loop, in the library's
+// terms: common/event_level.h says what it is. Not thread-safe: the lock that guards what waits
+// guards it too, or poll() would see one without the other.
 #pragma once
 
+#include "common/event_level.h"
 #include "gcoord/status.h"
 
 namespace gcoord::client {
 
 class EventDescriptor {
  public:
-  EventDescriptor() = default;
-
-  ~EventDescriptor() { close(); }
-
-  EventDescriptor(const EventDescriptor&) = delete;
-  EventDescriptor& operator=(const EventDescriptor&) = delete;
-
   // The same each time. ResourceExhausted when the process may have no more of them.
   Result<int> get(bool ready);
 
   // Whether it is readable from now on.
-  void set(bool ready);
+  void set(bool ready) { level_.set(ready); }
 
-  void close();
+  void close() { level_.close(); }
 
  private:
-  int fd_ = -1;
-  bool readable_ = false;  // Perhaps: the program may have read it.
+  EventLevel level_;
 };
 
 }  // namespace gcoord::client

@@ -5,16 +5,17 @@
 // of its own. Nothing here traps, asserts on a peer or loops without a constant bound: a peer that
 // was stopped or killed costs the waiter its deadline and no more.
 //
-// Contract: called by a whole group (common/warp_device.h); `attempt` gives every member the same
-// answer. Times are nanoseconds of device_now_ns(). The control words lie in the waiter's own
-// memory and the host stores into them by a copy. They must not lie in pinned memory: reads of one
-// line across PCIe take turns at 0.9 us each, so a thousand warps that looked there kept each other
-// from polling for milliseconds (measured: 0.05 G slots/s instead of 3 G over NVLink).
+// Contract: called by all `Members` (common/member_group.h: a warp, or one thread alone); `attempt`
+// gives every member the same answer. Times are nanoseconds of device_now_ns(). The control words
+// lie in the waiter's own memory and the host stores into them by a copy. They must not lie in
+// pinned memory: reads of one line across PCIe take turns at 0.9 us each, so a thousand warps that
+// looked there kept each other from polling for milliseconds (measured: 0.05 G slots/s instead of 3
+// G over NVLink).
 #pragma once
 
 #include "common/hd.h"
+#include "common/member_group.h"
 #include "common/memory_device.h"
-#include "common/warp_device.h"
 #include "netcore/memory_order.h"
 
 #include <cstdint>
@@ -56,9 +57,10 @@ struct WaitGate {
 };
 
 // Ready: nothing speaks against waiting on. One member looks and all get its answer.
-GCOORD_HD inline WaitStatus gate_verdict(const WaitGate& gate) {
+template <typename Members = WarpMembers>
+GCOORD_HD WaitStatus gate_verdict(const WaitGate& gate) {
   auto verdict = WaitStatus::Ready;
-  if (warp_rank() == 0) {
+  if (Members::rank() == 0) {
     if (SystemOrder::peek(gate.control->abort) != 0) {
       verdict = WaitStatus::Aborted;
     } else if (SystemOrder::peek(gate.control->epoch) != gate.epoch) {
@@ -69,12 +71,12 @@ GCOORD_HD inline WaitStatus gate_verdict(const WaitGate& gate) {
       verdict = WaitStatus::TimedOut;
     }
   }
-  return static_cast<WaitStatus>(warp_broadcast(static_cast<std::uint32_t>(verdict), 0));
+  return static_cast<WaitStatus>(Members::broadcast(static_cast<std::uint32_t>(verdict), 0));
 }
 
 // Calls `attempt` until it says true or the gate closes. An attempt is made before anything else,
 // so what is there already never costs a look at the clock.
-template <typename Attempt>
+template <typename Members = WarpMembers, typename Attempt>
 GCOORD_HD WaitStatus bounded_wait(const WaitGate& gate, Attempt&& attempt) {
   std::uint32_t pause_ns = kPauseNsMin;
   for (std::uint32_t round = 0; round < kRoundsMax; ++round) {
@@ -83,7 +85,7 @@ GCOORD_HD WaitStatus bounded_wait(const WaitGate& gate, Attempt&& attempt) {
         return WaitStatus::Ready;
       }
     }
-    const WaitStatus verdict = gate_verdict(gate);
+    const WaitStatus verdict = gate_verdict<Members>(gate);
     if (verdict != WaitStatus::Ready) [[unlikely]] {
       return verdict;
     }

@@ -13,6 +13,7 @@ void add(LaneReport& sum, LaneReport& part) {
   sum.stale_epoch += SystemOrder::peek(part.stale_epoch);
   sum.credit_overrun += SystemOrder::peek(part.credit_overrun);
   sum.bad_length += SystemOrder::peek(part.bad_length);
+  sum.bad_field += SystemOrder::peek(part.bad_field);
   sum.stalls += SystemOrder::peek(part.stalls);
 }
 

@@ -85,6 +85,19 @@ GCOORD_HD inline LaneSender open_sender(const GpuChannelDevice& channel,
   return {wires_of(channel, band, lane), &channel.sent[number], channel.states[number].sender};
 }
 
+// Stores the end's state for the next group and not its report, which may lie across PCIe: for who
+// works many ends in turn, opening and resting each again and again, and counts for itself.
+GCOORD_HD inline void rest_sender(const GpuChannelDevice& channel,
+                                  Band band,
+                                  std::uint32_t lane,
+                                  const LaneSender& sender) {
+  warp_sync();
+  if (warp_rank() == 0) {
+    channel.states[lane_number(channel.layout, band, lane)].sender = sender.state();
+  }
+  warp_sync();
+}
+
 // Stores the end's state for the next group and brings its report up to date. A group that leaves
 // without closing loses its cursors, and the lane with them.
 GCOORD_HD inline void close_sender(const GpuChannelDevice& channel,
@@ -92,10 +105,7 @@ GCOORD_HD inline void close_sender(const GpuChannelDevice& channel,
                                    std::uint32_t lane,
                                    LaneSender& sender) {
   sender.finish();
-  warp_sync();
-  if (warp_rank() == 0) {
-    channel.states[lane_number(channel.layout, band, lane)].sender = sender.state();
-  }
+  rest_sender(channel, band, lane, sender);
 }
 
 // As open_sender, of the receiving end.
@@ -107,6 +117,18 @@ GCOORD_HD inline LaneReceiver open_receiver(const GpuChannelDevice& channel,
       wires_of(channel, band, lane), &channel.received[number], channel.states[number].receiver};
 }
 
+// As rest_sender, of the receiving end.
+GCOORD_HD inline void rest_receiver(const GpuChannelDevice& channel,
+                                    Band band,
+                                    std::uint32_t lane,
+                                    const LaneReceiver& receiver) {
+  warp_sync();
+  if (warp_rank() == 0) {
+    channel.states[lane_number(channel.layout, band, lane)].receiver = receiver.state();
+  }
+  warp_sync();
+}
+
 // As close_sender, of the receiving end. What was released and not yet granted is granted later:
 // the state remembers it.
 GCOORD_HD inline void close_receiver(const GpuChannelDevice& channel,
@@ -114,10 +136,7 @@ GCOORD_HD inline void close_receiver(const GpuChannelDevice& channel,
                                      std::uint32_t lane,
                                      LaneReceiver& receiver) {
   receiver.finish();
-  warp_sync();
-  if (warp_rank() == 0) {
-    channel.states[lane_number(channel.layout, band, lane)].receiver = receiver.state();
-  }
+  rest_receiver(channel, band, lane, receiver);
 }
 
 // The liveness word as the first words of a sealed slot; the others are zeros. Never renumber.

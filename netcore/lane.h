@@ -51,7 +51,7 @@ struct alignas(64) LaneReport {
   std::uint64_t stale_epoch = 0;     // Slots or grants of another channel: dropped.
   std::uint64_t credit_overrun = 0;  // Impossible cursors: the channel was reset.
   std::uint64_t bad_length = 0;      // Impossible payload: the channel was reset.
-  std::uint64_t bad_field = 0;       // A stamp from nowhere: the channel was reset.
+  std::uint64_t bad_field = 0;       // A slot or grant taken back: the channel was reset.
   std::uint64_t stalls = 0;          // Reservations that found no credit.
   std::uint64_t reserved[2] = {};
 };

@@ -149,6 +149,14 @@ class LaneReceiver {
     released_ = 0;
   }
 
+  // A look (lane_look.h) saw the next slot whole, and it is not there any more: only a peer that
+  // takes back what it wrote does that.
+  GCOORD_HD void on_vanished() {
+    if (state_.broken == 0) {
+      broken(report_->bad_field, DropReason::BadField);
+    }
+  }
+
   // The peer wrote what no correct peer writes; nothing is delivered any more, and the channel's
   // waits end.
   GCOORD_HD bool broken() const { return state_.broken != 0; }

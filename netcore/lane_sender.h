@@ -165,6 +165,15 @@ class LaneSender {
   // end.
   GCOORD_HD bool broken() const { return state_.broken != 0; }
 
+  // A look (lane_look.h) saw a grant, and it is not there any more: grants only grow.
+  GCOORD_HD void on_vanished() {
+    if (state_.broken == 0) {
+      state_.broken = 1;
+      count(report_->bad_field);
+      reset_channel(wires_, DropReason::BadField);
+    }
+  }
+
   // How many slots the peer has room for, as far as this end knows.
   GCOORD_HD std::uint32_t credit() const { return state_.credit.available(CreditClass::Ordinary); }
 

@@ -49,7 +49,7 @@ namespace gcoord::netcore {
 enum class TicketVerdict : std::uint8_t {
   Held,      // The caller holds the lock.
   Released,  // The caller held the lock until now.
-  Busy,      // try_take: somebody holds it or waits for it. revoke: there was nothing to revoke.
+  Busy,      // try_take, join: not granted now. revoke: there was nothing to revoke.
   TimedOut,  // The deadline passed; the ticket is abandoned.
   Aborted,   // The host asked all of this side to leave.
   Closed,    // The host closed this side's handle.
@@ -108,18 +108,13 @@ class TicketLock {
   // Aborted, Closed, Revoked, Full, Broken: it does not hold it, and owes nothing.
   GCOORD_HD TicketVerdict take(const TicketOptions& options, TicketHold* hold) const {
     TicketWait wait;
-    const WaitGate gate = gate_until(options.deadline_ns);
-    TicketVerdict verdict = verdict_of(bounded_wait(gate, [&] { return found_room(); }));
-    if (verdict != TicketVerdict::Held) {
-      return verdict == TicketVerdict::TimedOut ? TicketVerdict::Full : verdict;
-    }
-    if (warp_rank() == 0) {
-      wait.waiting_ns = device_now_ns();
-      wait.ticket = Order::draw(words().next());
+    TicketVerdict verdict = join(options.deadline_ns, &wait);
+    if (verdict != TicketVerdict::Busy) {
+      return verdict;
     }
     TicketPlace place = TicketPlace::Queued;
-    verdict = verdict_of(bounded_wait(gate, [&] {
-      place = by_one([&] { return poll(wait); });
+    verdict = verdict_of(bounded_wait(gate_until(options.deadline_ns), [&] {
+      place = by_one([&] { return look(wait); });
       return place != TicketPlace::Queued;
     }));
     if (verdict != TicketVerdict::Held) {
@@ -127,6 +122,53 @@ class TicketLock {
     }
     fill(hold, wait, options.hold_ns);
     return place == TicketPlace::Queued ? verdict : settled(place);
+  }
+
+  // The first half of take(), for who waits for other things too (poll_entry.h): draws a ticket.
+  // Busy: it stands in line, and settle() is owed. `wait` is then that of the member that looks, or
+  // lies in memory that all reach. Any other verdict as of take(): it owes nothing. Waits for no
+  // grant, at most until the deadline for room in line.
+  GCOORD_HD TicketVerdict join(std::uint64_t deadline_ns, TicketWait* wait) const {
+    const TicketVerdict verdict =
+        verdict_of(bounded_wait(gate_until(deadline_ns), [&] { return found_room(); }));
+    if (verdict != TicketVerdict::Held) {
+      return verdict == TicketVerdict::TimedOut ? TicketVerdict::Full : verdict;
+    }
+    if (warp_rank() == 0) {
+      *wait = TicketWait{};
+      wait->waiting_ns = device_now_ns();
+      wait->ticket = Order::draw(words().next());
+    }
+    warp_sync();
+    return TicketVerdict::Busy;
+  }
+
+  // One look at the place of a ticket that stands in line, by one thread; does on the way what
+  // waiters do for others. Queued: wait on.
+  GCOORD_HD TicketPlace look(TicketWait& wait) const {
+    const bool is_round = wait.polls++ % kSpinsPerRound == 0;
+    if (is_round) {
+      wait.looked_ns = device_now_ns();
+      if (wait.polls != 1 && !follow_notice(wait)) {
+        return TicketPlace::Broken;
+      }
+    }
+    const TicketPlace place = look_at_ticket<Order>(words(), wait.ticket);
+    if (place == TicketPlace::Queued || place == TicketPlace::Early) {
+      wait.waiting_ns = wait.looked_ns;
+      return TicketPlace::Queued;
+    }
+    return place;
+  }
+
+  // The other half: Held if the grant has come, and otherwise the ticket leaves the line, with
+  // TimedOut, Revoked or Broken.
+  GCOORD_HD TicketVerdict settle(const TicketWait& wait,
+                                 std::uint64_t hold_ns,
+                                 TicketHold* hold) const {
+    const TicketPlace place = by_one([&] { return leave(wait); });
+    fill(hold, wait, hold_ns);
+    return place == TicketPlace::Queued ? TicketVerdict::TimedOut : settled(place);
   }
 
   // Takes the lock if it is free and nobody waits; never waits itself. Busy otherwise.
@@ -239,23 +281,6 @@ class TicketLock {
       // Garbage is found again by the poll, which says so.
       return look_for_room<Order>(words()) != TicketStep::Already;
     });
-  }
-
-  // One look at the own place. Queued: wait on.
-  GCOORD_HD TicketPlace poll(TicketWait& wait) const {
-    const bool is_round = wait.polls++ % kSpinsPerRound == 0;
-    if (is_round) {
-      wait.looked_ns = device_now_ns();
-      if (wait.polls != 1 && !follow_notice(wait)) {
-        return TicketPlace::Broken;
-      }
-    }
-    const TicketPlace place = look_at_ticket<Order>(words(), wait.ticket);
-    if (place == TicketPlace::Queued || place == TicketPlace::Early) {
-      wait.waiting_ns = wait.looked_ns;
-      return TicketPlace::Queued;
-    }
-    return place;
   }
 
   // Does what the host asked of whoever waits. False: somebody met garbage.

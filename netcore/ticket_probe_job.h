@@ -1,11 +1,12 @@
 // A probe of a ticket lock that runs on a device beside the caller: start it, do something else,
 // finish it.
 //
-// As channel_probe_job.h: a stream of its own, results through pinned memory, and an end at the
-// probe's deadline at the latest. CUDA builds only; host only, one thread per job.
+// As probe_run.h, and an end at the probe's deadline at the latest. CUDA builds only; host only,
+// one thread per job.
 #pragma once
 
 #include "common/status.h"
+#include "netcore/probe_run.h"
 #include "netcore/ticket_probe.h"
 #include "netcore/ticket_probe_kernels.h"
 
@@ -39,9 +40,10 @@ class TicketProbeJob {
   Result<std::vector<TicketProbeResult>> finish();
 
  private:
-  struct Running;
-  explicit TicketProbeJob(std::unique_ptr<Running> running);
-  std::unique_ptr<Running> running_;
+  TicketProbeJob(std::unique_ptr<ProbeRun> run, std::uint32_t group_count);
+
+  std::unique_ptr<ProbeRun> run_;
+  std::uint32_t group_count_;
 };
 
 }  // namespace gcoord::netcore

@@ -53,4 +53,15 @@ std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share)
   return sorted[at];
 }
 
+nlohmann::ordered_json percentiles(std::vector<std::uint32_t> samples) {
+  if (samples.empty()) {
+    return nullptr;
+  }
+  std::sort(samples.begin(), samples.end());
+  return {{"samples", samples.size()},
+          {"p50_ns", percentile(samples, 0.50)},
+          {"p99_ns", percentile(samples, 0.99)},
+          {"max_ns", samples.back()}};
+}
+
 }  // namespace gcoord::bench

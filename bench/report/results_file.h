@@ -26,4 +26,8 @@ double median(std::vector<double> values);
 // The value that `share` of them, 0 to 1, do not exceed. Sorted; not empty.
 std::uint32_t percentile(const std::vector<std::uint32_t>& sorted, double share);
 
+// How many nanosecond samples there are, with their median, 99th percentile and greatest; null when
+// there are none.
+nlohmann::ordered_json percentiles(std::vector<std::uint32_t> samples);
+
 }  // namespace gcoord::bench

@@ -123,17 +123,6 @@ Status finish(Side& side, const TicketSetup& setup, Samples& samples) {
   return {};
 }
 
-ordered_json percentiles(std::vector<std::uint32_t> samples) {
-  if (samples.empty()) {
-    return nullptr;
-  }
-  std::sort(samples.begin(), samples.end());
-  return {{"samples", samples.size()},
-          {"p50_ns", percentile(samples, 0.50)},
-          {"p99_ns", percentile(samples, 0.99)},
-          {"max_ns", samples.back()}};
-}
-
 }  // namespace
 
 Result<ordered_json> measure_tickets(const TicketSetup& setup) {

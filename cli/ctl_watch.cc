@@ -44,11 +44,24 @@ struct WatchFlags {
   std::string from;
   bool waiters = false;
   std::string events;
+  bool previous = false;
   std::uint64_t count = 0;
   std::string wait_for;
 };
 
-Json event_json(const WatchBatch& batch, const WatchEvent& event) {
+void add_previous(Json& json, const client::PreviousHold& previous) {
+  json["previous"] = client::previous_name(previous.kind);
+  if (previous.kind != client::PreviousKind::Hold) {
+    return;
+  }
+  json["previous_token"] = std::to_string(previous.token);
+  json["previous_session"] = std::to_string(previous.session_id);
+  if (!previous.value.empty()) {
+    json["previous_value"] = previous.value;
+  }
+}
+
+Json event_json(const WatchFlags& flags, const WatchBatch& batch, const WatchEvent& event) {
   Json json = {{"event", client::event_name(event.kind)},
                {"name", event.name},
                {"token", std::to_string(event.token)},
@@ -57,6 +70,9 @@ Json event_json(const WatchBatch& batch, const WatchEvent& event) {
                {"revision", std::to_string(batch.revision)}};
   if (!event.value.empty()) {
     json["value"] = event.value;
+  }
+  if (flags.previous) {
+    add_previous(json, event.previous);
   }
   return json;
 }
@@ -68,7 +84,7 @@ void print_line(const Context& context, const Json& json) {
   } else {
     std::string line;
     for (const auto& [key, value] : json.items()) {
-      const bool quoted = !value.is_string() || key == "value";
+      const bool quoted = !value.is_string() || key == "value" || key == "previous_value";
       const std::string text = quoted ? value.dump() : value.text();
       const bool bare = key == "event" || key == "name";
       line += (line.empty() ? "" : " ") + (bare ? text : key + "=" + text);
@@ -162,7 +178,8 @@ std::optional<client::WatchOptions> watch_options(const Context& context,
   client::WatchOptions options{.name = flags.name,
                                .prefix = flags.prefix,
                                .session_id = flags.session,
-                               .waiters = flags.waiters};
+                               .waiters = flags.waiters,
+                               .previous = flags.previous};
   if (const Status mistake = mistake_in(flags, options); !mistake.ok()) {
     exit_code = context.fail(mistake);
     return std::nullopt;
@@ -182,7 +199,7 @@ int stream(Context& context,
       return signals.signal() != 0 ? 0 : context.fail(client, batch.status());
     }
     for (const WatchEvent& event : batch.value().events) {
-      print_line(context, event_json(batch.value(), event));
+      print_line(context, event_json(flags, batch.value(), event));
       ++seen;
       if (seen == flags.count) {
         break;
@@ -238,7 +255,7 @@ int wait_for(Context& context,
       return context.fail(rpc::make_error(ErrorCode::WatchTimedOut, flags.name));
     }
     if (change) {
-      print_line(context, event_json(*batch.value(), batch.value()->events.front()));
+      print_line(context, event_json(flags, *batch.value(), batch.value()->events.front()));
       return 0;
     }
   }
@@ -317,6 +334,10 @@ void add_watch_command(Command& app, Context& context) {
   verb->add_flag("--waiters", flags->waiters, "also who begins and ends to wait");
   verb->add_option("--events", flags->events, "only events of these kinds: " + all_events())
       ->type_name("KIND,...");
+  verb->add_flag(
+      "--previous",
+      flags->previous,
+      "also what was held before each event: a hold, nothing, or unknown to an earlier release");
   verb->add_option("--count", flags->count, "exit after so many events")->type_name("N");
   verb->add_option("--wait-for",
                    flags->wait_for,

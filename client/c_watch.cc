@@ -43,6 +43,7 @@ Status take_options(const gcoord_watch_options& given, WatchOptions& options) {
   options.name = given.name != nullptr ? given.name : "";
   options.session_id = given.session_id;
   options.waiters = given.waiters;
+  options.previous = given.previous != 0;
   options.from_revision = given.from_revision;
   options.progress_interval = std::chrono::milliseconds{given.progress_interval_ms};
   options.queue_bytes_max = given.queue_bytes_max;
@@ -223,6 +224,21 @@ gcoord_watch_event gcoord_batch_event(const gcoord_batch* batch, size_t index) {
           .name = event.name.c_str(),
           .value = event.value.data(),
           .value_bytes = event.value.size()};
+}
+
+gcoord_watch_previous gcoord_batch_previous(const gcoord_batch* batch, size_t index) {
+  if (index >= gcoord_batch_size(batch)) {
+    return {};
+  }
+  const PreviousHold& previous = batch->batch.events[index].previous;
+  if (previous.kind != PreviousKind::Hold) {
+    return {.kind = static_cast<int32_t>(previous.kind)};
+  }
+  return {.kind = GCOORD_PREVIOUS_HOLD,
+          .token = previous.token,
+          .session_id = previous.session_id,
+          .value = previous.value.data(),
+          .value_bytes = previous.value.size()};
 }
 
 void gcoord_batch_free(gcoord_batch* batch) {

@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kSettled{1000};
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
+constexpr const char* kLacking = "is of a release that cannot do what a watch needs";
+
 // What a node tells to who asks for them only, whether it knows of kinds or not.
 constexpr std::uint8_t kWaiters = rpc::watch_kind_bit(rpc::WatchEventKind::Waiting) |
                                   rpc::watch_kind_bit(rpc::WatchEventKind::Left);
@@ -121,10 +123,14 @@ void WatchFeed::add(const std::shared_ptr<WatchState>& state) {
   post([this, state, number] {
     Entry& entry = entries_[number];
     entry.state = state;
-    if (phase_ == Phase::Ready) {
-      open(entry);
-      connection_->flush();
+    if (phase_ != Phase::Ready) {
+      return;
     }
+    if (seeks_another()) {
+      return move_on(kLacking);
+    }
+    open(entry);
+    connection_->flush();
   });
 }
 
@@ -256,28 +262,15 @@ void WatchFeed::on_welcome(const rpc::ReplySlot& slot, std::span<const std::byte
       make_streams(entry);
     }
   }
-  follows_ =
-      (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchFollow)) != 0;
-  filters_ = (welcome.value().features & static_cast<std::uint64_t>(rpc::Feature::WatchKinds)) != 0;
-  rigid_nodes_ = follows_ || !is_away() ? 0 : rigid_nodes_ + 1;
-  if (rigid_nodes_ != 0 && rigid_nodes_ <= addresses_.size()) {
-    return move_on("is of a release whose watches do not follow moved locks");
+  note_features(welcome.value().features);
+  if (seeks_another()) {
+    return move_on(kLacking);
   }
   phase_ = Phase::Ready;
   ready_at_ = options_.clock->now();
   for (auto& [number, entry] : entries_) {
     open(entry);
   }
-}
-
-// Whether a watch has followed a name out of its home, and goes on from there.
-bool WatchFeed::is_away() const {
-  return std::ranges::any_of(entries_, [](const auto& each) {
-    const Entry& entry = each.second;
-    const auto& places = entry.state->queued_to();
-    return target_of(entry.state->options()) == rpc::WatchTarget::Name && !entry.streams.empty() &&
-           !places.empty() && !places.contains(entry.streams.front().shard_first);
-  });
 }
 
 void WatchFeed::make_streams(Entry& entry) {
@@ -354,6 +347,9 @@ void WatchFeed::open(Entry& entry, Stream& stream) {
   }
   if (follows) {
     slot.set(rpc::RequestFlag::WatchFollow);
+  }
+  if (tells_previous_ && options.previous) {
+    slot.set(rpc::RequestFlag::WatchPrevious);
   }
   stream.request_id = slot.request_id;
   const auto number = std::ranges::find_if(entries_, [&](const auto& each) {

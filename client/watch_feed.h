@@ -84,7 +84,11 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   void tick();
   void arm();
   void make_streams(Entry& entry);
+  // watch_needs.cc
+  void note_features(std::uint64_t features);
   bool is_away() const;
+  bool lacks() const;
+  bool seeks_another();
   static void begin_at(WatchState& state, std::uint32_t home);
   void open(Entry& entry);
   void open(Entry& entry, Stream& stream);
@@ -122,7 +126,8 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   std::uint32_t shard_count_ = 0;  // 0: not known.
   bool follows_ = false;           // The node's watches of names follow moved locks.
   bool filters_ = false;           // The node leaves out what is not of the wanted kinds.
-  std::size_t rigid_nodes_ = 0;    // In a row, whose watches do not, while one had to.
+  bool tells_previous_ = false;    // The node says what was held before an event.
+  std::size_t lacking_nodes_ = 0;  // In a row, that cannot do what a watch needs.
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

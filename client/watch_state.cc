@@ -20,7 +20,11 @@ WatchBatch batch_of(const rpc::WatchBlock& block, std::uint8_t kinds) {
                             .name = event.name,
                             .token = event.token.value,
                             .session_id = event.session.value,
-                            .value = event.value});
+                            .value = event.value,
+                            .previous = {.kind = static_cast<PreviousKind>(event.previous.before),
+                                         .token = event.previous.token.value,
+                                         .session_id = event.previous.session.value,
+                                         .value = event.previous.value}});
   }
   return batch;
 }
@@ -28,7 +32,7 @@ WatchBatch batch_of(const rpc::WatchBlock& block, std::uint8_t kinds) {
 std::size_t bytes_of(const WatchBatch& batch) {
   std::size_t bytes = sizeof batch;
   for (const WatchEvent& event : batch.events) {
-    bytes += sizeof event + event.name.size() + event.value.size();
+    bytes += sizeof event + event.name.size() + event.value.size() + event.previous.value.size();
   }
   return bytes;
 }
@@ -53,6 +57,18 @@ std::vector<Revision> listed(const std::map<std::uint32_t, std::uint64_t>& place
 const char* event_name(EventKind kind) {
   // Literals, which end with a zero.
   return rpc::watch_event_name(static_cast<rpc::WatchEventKind>(kind)).data();
+}
+
+const char* previous_name(PreviousKind kind) {
+  switch (kind) {
+    case PreviousKind::Nothing:
+      return "nothing";
+    case PreviousKind::Hold:
+      return "hold";
+    case PreviousKind::Unknown:
+      break;
+  }
+  return "unknown";
 }
 
 WatchState::WatchState(WatchOptions options, Watch::Callback callback)

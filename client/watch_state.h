@@ -41,6 +41,8 @@ class WatchState {
 
   std::uint8_t kinds() const { return kinds_; }
 
+  bool of_name() const { return !options_.prefix && options_.session_id == 0; }
+
   // Before anything else.
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
 
@@ -101,8 +103,6 @@ class WatchState {
   void note_taken(const Item& item);
   Item take_front();
   bool ready() const;
-
-  bool of_name() const { return !options_.prefix && options_.session_id == 0; }
 
   void call_back(const Result<WatchBatch>& batch);
 

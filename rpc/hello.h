@@ -29,24 +29,26 @@ enum class Feature : std::uint64_t {
   CheckBatch = 2,
   LeaderMap = 4,
   Snapshots = 8,
-  LockHolds = 16,         // LockAcquireHold, and RequestFlag::Details.
-  LockForce = 32,         // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
-  Elections = 64,         // Requests 72 to 75, and HoldFlag::Ranked.
-  Watches = 128,          // WatchOpen and its kin.
-  Sessions = 256,         // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
-  Deadlocks = 512,        // RequestFlag::Blocks, LockDeadlocks.
-  LedgerPruning = 2048,   // LedgerPrune.
-  LockMoves = 4096,       // LockMove, RequestFlag::Moved.
-  Past = 8192,            // LockGetAt.
-  SessionEnds = 16384,    // Between nodes: one entry ends many sessions (locks/lock_ends.h).
-  MovePlaces = 32768,     // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
-  WatchFollow = 65536,    // RequestFlag::WatchFollow.
-  Coordinators = 131072,  // Between nodes: coordinator_message.h.
-  WatchKinds = 262144,    // WatchQuery::kinds.
+  LockHolds = 16,          // LockAcquireHold, and RequestFlag::Details.
+  LockForce = 32,          // LockBreak, SessionLosses, RequestFlag::TellBroken, LockHold::delay_ms.
+  Elections = 64,          // Requests 72 to 75, and HoldFlag::Ranked.
+  Watches = 128,           // WatchOpen and its kin.
+  Sessions = 256,          // LockRead, SessionGrant and their neighbours; WriteIndex and Quorum.
+  Deadlocks = 512,         // RequestFlag::Blocks, LockDeadlocks.
+  LedgerPruning = 2048,    // LedgerPrune.
+  LockMoves = 4096,        // LockMove, RequestFlag::Moved.
+  Past = 8192,             // LockGetAt.
+  SessionEnds = 16384,     // Between nodes: one entry ends many sessions (locks/lock_ends.h).
+  MovePlaces = 32768,      // Between nodes: MoveIn that lapses, MoveLapse (locks/lock_import.h).
+  WatchFollow = 65536,     // RequestFlag::WatchFollow.
+  Coordinators = 131072,   // Between nodes: coordinator_message.h.
+  WatchKinds = 262144,     // WatchQuery::kinds.
+  WatchPrevious = 524288,  // RequestFlag::WatchPrevious.
 };
 
 inline constexpr std::uint64_t kFeatures = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 2048 |
-                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144;
+                                           4096 | 8192 | 16384 | 32768 | 65536 | 131072 | 262144 |
+                                           524288;
 
 struct Hello {
   std::uint16_t version_min = kProtocolVersionMin;

@@ -90,6 +90,8 @@ enum class RequestFlag : std::uint16_t {
   // WatchOpen of a name: tell what happens to it in whatever shard its lock is.
   // Feature::WatchFollow.
   WatchFollow = 8192,
+  // WatchOpen: tell of each event what was held before it. Feature::WatchPrevious.
+  WatchPrevious = 16384,
   // LockAcquire, LockAcquireHold: while it waits, its session gives nothing back; so a circle of
   // such waits is a deadlock, and ErrorCode::Deadlock ends one of them. Feature::Deadlocks.
   Blocks = 1024,

@@ -182,6 +182,7 @@ ErrorCode check_flags(const RequestSlot& slot) {
                                  static_cast<std::uint16_t>(RequestFlag::Wait) |
                                  static_cast<std::uint16_t>(RequestFlag::Waiters) |
                                  static_cast<std::uint16_t>(RequestFlag::WatchFollow) |
+                                 static_cast<std::uint16_t>(RequestFlag::WatchPrevious) |
                                  static_cast<std::uint16_t>(RequestFlag::WatchQueue) |
                                  static_cast<std::uint16_t>(RequestFlag::WriteIndex));
   return (slot.flags & ~kKnown) == 0 ? ErrorCode::None : ErrorCode::SlotInvalid;

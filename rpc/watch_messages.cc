@@ -10,6 +10,12 @@ namespace {
 // Bits of an event's flags. Never renumber.
 constexpr std::uint8_t kSameName = 1;  // As the event before it in the block; no name follows.
 constexpr std::uint8_t kHasValue = 2;
+constexpr std::uint8_t kBeforeKnown = 4;
+constexpr std::uint8_t kBeforeHold = 8;  // Of Granted: token and session follow.
+constexpr std::uint8_t kBeforeValue = 16;
+constexpr std::uint8_t kBeforeSame = 32;  // Of Granted: as of the event before it in the block.
+constexpr std::uint8_t kEventFlags =
+    kSameName | kHasValue | kBeforeKnown | kBeforeHold | kBeforeValue | kBeforeSame;
 
 // Bit of a progress's flags.
 constexpr std::uint8_t kLast = 1;
@@ -62,6 +68,102 @@ bool kind_known(std::uint8_t kind) {
          kind <= static_cast<std::uint8_t>(WatchEventKind::Left);
 }
 
+bool has(std::uint8_t flags, std::uint8_t flag) {
+  return (flags & flag) != 0;
+}
+
+// Whether an event of this kind may say so of what was held before it.
+bool before_sound(WatchEventKind kind, std::uint8_t flags, const WatchBlock& block) {
+  const bool hold = has(flags, kBeforeHold);
+  const bool same = has(flags, kBeforeSame);
+  const bool value = has(flags, kBeforeValue);
+  if (!has(flags, kBeforeKnown)) {
+    return !hold && !same && !value;
+  }
+  if (tells_own_hold(kind)) {
+    return !hold && !same;
+  }
+  if (kind != WatchEventKind::Granted) {
+    return !hold && !same && !value;
+  }
+  if (same) {
+    return !hold && !value && !block.events.empty() &&
+           block.events.back().previous.before == WatchBefore::Hold;
+  }
+  return hold || !value;
+}
+
+// Of flags that are sound.
+WatchPrevious take_previous(ByteReader& reader,
+                            const WatchEvent& event,
+                            std::uint8_t flags,
+                            const WatchBlock& block) {
+  if (has(flags, kBeforeSame)) {
+    return block.events.back().previous;
+  }
+  WatchPrevious previous;
+  if (!has(flags, kBeforeKnown)) {
+    return previous;
+  }
+  previous.before = WatchBefore::Nothing;
+  if (tells_own_hold(event.kind)) {
+    previous.before = WatchBefore::Hold;
+    previous.token = event.token;
+    previous.session = event.session;
+  } else if (has(flags, kBeforeHold)) {
+    previous.before = WatchBefore::Hold;
+    previous.token = FencingToken{reader.integer<std::uint64_t>()};
+    previous.session = SessionId{reader.integer<std::uint64_t>()};
+  }
+  if (has(flags, kBeforeValue)) {
+    previous.value = reader.text(kNoteBytesMax);
+  }
+  return previous;
+}
+
+// Of the event behind the one at `before`, if there is one.
+std::uint8_t before_flags(const WatchEvent& event, const WatchEvent* before) {
+  const WatchPrevious& previous = event.previous;
+  if (previous.before == WatchBefore::Unknown) {
+    return 0;
+  }
+  if (previous.before == WatchBefore::Nothing) {
+    return kBeforeKnown;
+  }
+  const bool granted = event.kind == WatchEventKind::Granted;
+  if (granted && before != nullptr && before->previous == previous) {
+    return kBeforeKnown | kBeforeSame;
+  }
+  return static_cast<std::uint8_t>(kBeforeKnown | (granted ? kBeforeHold : 0) |
+                                   (previous.value.empty() ? 0 : kBeforeValue));
+}
+
+void put_event(ByteWriter& writer, const WatchEvent& event, const WatchEvent* before) {
+  GCOORD_ASSERT(event.previous.before != WatchBefore::Hold ||
+                event.kind == WatchEventKind::Granted || tells_own_hold(event.kind));
+  GCOORD_ASSERT(event.previous.before != WatchBefore::Nothing || !tells_own_hold(event.kind));
+  const std::uint8_t flags = static_cast<std::uint8_t>(
+      (before != nullptr && before->name == event.name ? kSameName : 0) |
+      (event.value.empty() ? 0 : kHasValue) | before_flags(event, before));
+  writer.integer(static_cast<std::uint8_t>(event.kind));
+  writer.integer(flags);
+  writer.integer(event.token.value);
+  writer.integer(event.session.value);
+  if (!has(flags, kSameName)) {
+    writer.text(event.name);
+  }
+  if (has(flags, kHasValue)) {
+    writer.text(event.value);
+  }
+  if (has(flags, kBeforeHold)) {
+    writer.integer(event.previous.token.value);
+    writer.integer(event.previous.session.value);
+  }
+  if (has(flags, kBeforeValue)) {
+    writer.text(event.previous.value);
+  }
+}
+
 // False for what is no event.
 bool take_event(ByteReader& reader, WatchBlock& block) {
   WatchEvent event;
@@ -69,16 +171,19 @@ bool take_event(ByteReader& reader, WatchBlock& block) {
   const auto flags = reader.integer<std::uint8_t>();
   event.token = FencingToken{reader.integer<std::uint64_t>()};
   event.session = SessionId{reader.integer<std::uint64_t>()};
-  const bool same = (flags & kSameName) != 0;
-  if (!kind_known(kind) || (flags & ~(kSameName | kHasValue)) != 0 ||
-      (same && block.events.empty())) {
+  const bool same = has(flags, kSameName);
+  if (!kind_known(kind) || (flags & ~kEventFlags) != 0 || (same && block.events.empty())) {
     return false;
   }
   event.kind = static_cast<WatchEventKind>(kind);
+  if (!before_sound(event.kind, flags, block)) {
+    return false;
+  }
   event.name = same ? block.events.back().name : std::string{reader.text(kNameBytesMax)};
-  if ((flags & kHasValue) != 0) {
+  if (has(flags, kHasValue)) {
     event.value = reader.text(kNoteBytesMax);
   }
+  event.previous = take_previous(reader, event, flags, block);
   block.events.push_back(std::move(event));
   return reader.ok();
 }
@@ -168,21 +273,10 @@ void append_watch_block(std::vector<std::byte>& payload, const WatchBlock& block
   writer.integer(block.shard.value);
   writer.integer(block.revision.value);
   writer.integer(static_cast<std::uint16_t>(block.events.size()));
-  const std::string* before = nullptr;
+  const WatchEvent* before = nullptr;
   for (const WatchEvent& event : block.events) {
-    const bool same = before != nullptr && *before == event.name;
-    writer.integer(static_cast<std::uint8_t>(event.kind));
-    writer.integer(
-        static_cast<std::uint8_t>((same ? kSameName : 0) | (event.value.empty() ? 0 : kHasValue)));
-    writer.integer(event.token.value);
-    writer.integer(event.session.value);
-    if (!same) {
-      writer.text(event.name);
-    }
-    if (!event.value.empty()) {
-      writer.text(event.value);
-    }
-    before = &event.name;
+    put_event(writer, event, before);
+    before = &event;
   }
 }
 

@@ -5,7 +5,8 @@
 // revision on there are events, with WatchCompacted.
 //
 //   1 events    u8 1, u8 zero, u16 zero, then blocks: u32 shard, u64 revision, u16 count, events:
-//               u8 kind, u8 flags, u64 token, u64 session, [u16 bytes, name], [u16 bytes, value]
+//               u8 kind, u8 flags, u64 token, u64 session, [u16 bytes, name], [u16 bytes, value],
+//               [u64 token, u64 session of what was held before], [u16 bytes, its value]
 //   2 progress  u8 2, u8 flags, u16 zero, u32 count, count x {u32 shard, u64 revision}
 //
 // A revision is the index of an entry in its shard's log. A block has all events of one entry that
@@ -57,12 +58,41 @@ constexpr std::uint8_t watch_kind_bit(WatchEventKind kind) {
 
 inline constexpr std::uint8_t kWatchKindsKnown = 0x7f;
 
+// What is known of what was held before an event. Never renumber.
+enum class WatchBefore : std::uint8_t {
+  Unknown = 0,  // The watch did not ask with RequestFlag::WatchPrevious, or nobody knows.
+  Nothing = 1,  // The event took no hold's place: the name was free for it, or it is of a waiter.
+  Hold = 2,
+};
+
+// The hold that an event ended or changed, as it was; of Granted, the one whose place it took: that
+// ended in the same entry, or came from another shard with its lock and goes on.
+struct WatchPrevious {
+  WatchBefore before = WatchBefore::Unknown;
+  FencingToken token;
+  SessionId session;
+  std::string value;
+
+  bool operator==(const WatchPrevious&) const = default;
+};
+
+constexpr bool ends_hold(WatchEventKind kind) {
+  return kind == WatchEventKind::Released || kind == WatchEventKind::Expired ||
+         kind == WatchEventKind::Broken;
+}
+
+// Such an event's WatchPrevious, where it is known, is a Hold of the event's token and session.
+constexpr bool tells_own_hold(WatchEventKind kind) {
+  return ends_hold(kind) || kind == WatchEventKind::ValueChanged;
+}
+
 struct WatchEvent {
   WatchEventKind kind{};
   std::string name;
   FencingToken token;  // Of the hold that the event is about; 0 of a waiter.
   SessionId session;
   std::string value;  // Of Granted and ValueChanged: the holder's note.
+  WatchPrevious previous{};
 
   bool operator==(const WatchEvent&) const = default;
 };

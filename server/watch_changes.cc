@@ -14,7 +14,6 @@ namespace gcoord::server {
 namespace {
 
 using locks::LockCommandKind;
-using rpc::WatchEvent;
 using rpc::WatchEventKind;
 
 // Why the holds that a command ends have ended.
@@ -149,11 +148,12 @@ void WatchChanges::before(const locks::LockCpu& locks,
 }
 
 // Whom a lock brought along and who was not let in: their sessions ended here before it came, which
-// nobody was told of with this name.
+// nobody was told of with this name. A lock that moves has no note (locks/lock_move.h), so the hold
+// that expires had none.
 void WatchChanges::add_lost(const locks::LockCpu& locks,
                             ShardId shard,
                             const locks::LockCommand& command,
-                            std::vector<WatchEvent>& events) {
+                            std::vector<WatchChange>& changes) {
   const std::string name(command.name, command.name_bytes);
   const Reached now = look(locks, shard, command.name_hash);
   const auto queue =
@@ -164,51 +164,74 @@ void WatchChanges::add_lost(const locks::LockCpu& locks,
     const bool waits =
         std::ranges::find(queue, session, &locks::QueuedWaiter::session) != queue.end();
     if (i != 0 && !holds && !waits) {
-      events.push_back({WatchEventKind::Left, name, {}, session, {}});
-    } else if (i == 0 &&
-               std::ranges::find(now.holds, command.token, &Hold::token) == now.holds.end()) {
-      events.push_back({WatchEventKind::Expired, name, command.token, session, {}});
+      changes.push_back({WatchEventKind::Left, name, {}, session});
+    } else if (i == 0 && !has_hold(now, command.token)) {
+      changes.push_back({WatchEventKind::Expired, name, command.token, session});
     }
   }
 }
 
-std::vector<WatchEvent> WatchChanges::after(const locks::LockCpu& locks,
-                                            ShardId shard,
-                                            const locks::LockCommand& command,
-                                            const locks::LockReply& reply,
-                                            std::span<const locks::LockEvent> ended) {
-  std::vector<WatchEvent> events;
+bool WatchChanges::has_hold(const Reached& lock, FencingToken token) {
+  return std::ranges::find(lock.holds, token, &Hold::token) != lock.holds.end();
+}
+
+void WatchChanges::add_ends(const Reached& old,
+                            const Reached& now,
+                            WatchEventKind ending,
+                            std::vector<WatchChange>& changes) {
+  for (const Hold& hold : old.holds) {
+    if (!has_hold(now, hold.token)) {
+      changes.push_back({ending, old.name, hold.token, hold.session, {}, old.note});
+    }
+  }
+}
+
+void WatchChanges::add_grants(const Reached& old,
+                              const Reached& now,
+                              std::vector<WatchChange>& changes) {
+  // Behind the ends of holds of the same name, if there are any, come its grants.
+  std::size_t end = changes.size();
+  while (end > 0 && changes[end - 1].name == now.name &&
+         changes[end - 1].kind == WatchEventKind::Left) {
+    --end;
+  }
+  const bool replaces =
+      end > 0 && changes[end - 1].name == now.name && rpc::ends_hold(changes[end - 1].kind);
+  for (const Hold& hold : now.holds) {
+    if (!has_hold(old, hold.token)) {
+      changes.push_back({WatchEventKind::Granted, now.name, hold.token, hold.session, now.note});
+      changes.back().replaces = static_cast<std::uint16_t>(replaces ? changes.size() - end : 0);
+    } else if (now.note != old.note) {
+      changes.push_back(
+          {WatchEventKind::ValueChanged, now.name, hold.token, hold.session, now.note, old.note});
+    }
+  }
+}
+
+std::vector<WatchChange> WatchChanges::after(const locks::LockCpu& locks,
+                                             ShardId shard,
+                                             const locks::LockCommand& command,
+                                             const locks::LockReply& reply,
+                                             std::span<const locks::LockEvent> ended) {
+  std::vector<WatchChange> changes;
   if (reply.code == locks::LockCode::MovedIn && !reply.replayed) {
-    add_lost(locks, shard, command, events);
+    add_lost(locks, shard, command, changes);
   }
   for (const Reached& old : reached_) {
     const Reached now = look(locks, shard, old.hash);
     const std::string& name = old.name.empty() ? now.name : old.name;
-    const auto holds = [](const std::vector<Hold>& all, FencingToken token) {
-      return std::ranges::find(all, token, &Hold::token) != all.end();
-    };
     for (const locks::LockEvent& end : ended) {
       if (end.name == old.hash && end.code != locks::LockCode::Granted) {
-        events.push_back({WatchEventKind::Left, name, {}, end.session, {}});
+        changes.push_back({WatchEventKind::Left, name, {}, end.session});
       }
     }
-    for (const Hold& hold : old.holds) {
-      if (!holds(now.holds, hold.token)) {
-        events.push_back({ending_of(command.kind), name, hold.token, hold.session, {}});
-      }
-    }
-    for (const Hold& hold : now.holds) {
-      if (!holds(old.holds, hold.token)) {
-        events.push_back({WatchEventKind::Granted, name, hold.token, hold.session, now.note});
-      } else if (now.note != old.note) {
-        events.push_back({WatchEventKind::ValueChanged, name, hold.token, hold.session, now.note});
-      }
-    }
+    add_ends(old, now, ending_of(command.kind), changes);
+    add_grants(old, now, changes);
     if (reply.code == locks::LockCode::Waiting && !reply.replayed) {
-      events.push_back({WatchEventKind::Waiting, name, {}, command.session, {}});
+      changes.push_back({WatchEventKind::Waiting, name, {}, command.session});
     }
   }
-  return events;
+  return changes;
 }
 
 }  // namespace gcoord::server

@@ -1,4 +1,5 @@
 // How events get from the ring and from history to the watches of the desk.
+#include "server/expiry_log.h"
 #include "server/lock_replies.h"
 #include "server/watch_desk.h"
 
@@ -11,6 +12,18 @@ using rpc::ErrorCode;
 
 // A message ends at about so many bytes.
 constexpr std::size_t kMessageBytes = std::size_t{64} << 10;
+
+// What the end of a hold in a list of ends may tell: of an event its kind, flags, token and
+// session; the name, the note that was there, and the note of who holds it next. It is said once
+// whose place many took.
+constexpr std::size_t kEventBytes = 18;
+constexpr std::size_t kEndBytesMax =
+    2 * kEventBytes + (2 + rpc::kNameBytesMax) + 2 * (2 + rpc::kNoteBytesMax);
+
+// So one entry's events fit a frame, behind what was not enough for a message of its own.
+static_assert(kMessageBytes + kListedWeightMax * kEndBytesMax +
+                  locks::kLockEventsPerCommandMax * kEventBytes + 64 <=
+              rpc::kPayloadBytesMax);
 
 // Records that those who lag are shown in one turn, all together: a few milliseconds.
 constexpr std::size_t kPumpRecords = 16'384;
@@ -48,8 +61,11 @@ void WatchDesk::deliver() {
   for (; delivered_ < ring_.end(); ++delivered_) {
     const WatchRecord& record = ring_.at(delivered_);
     for (WatchTargetState* const target : targets_.concerned(record, delivered_)) {
-      const WatchRecord own = target->filter.filtered(record);
-      if (own.empty() || target->live.empty()) {
+      if (target->live.empty()) {
+        continue;
+      }
+      const WatchTold own = target->filter.filtered(record);
+      if (own.empty()) {
         continue;
       }
       if (own.move) {
@@ -111,10 +127,10 @@ bool WatchDesk::advance(std::uint64_t now_ms) {
   return more;
 }
 
-bool WatchDesk::wants(const Watch& watch, const rpc::WatchBlock& block) const {
-  const auto from = watch.from.find(block.shard.value);
+bool WatchDesk::wants(const Watch& watch, const WatchRecord& record) const {
+  const auto from = watch.from.find(record.shard.value);
   return from == watch.from.end() ? watch.cursor >= watch.opened_at
-                                  : block.revision.value >= from->second;
+                                  : record.revision.value >= from->second;
 }
 
 // Past where the watch was opened only such shards need their revision where this node is behind
@@ -160,12 +176,12 @@ bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
 
 // What a message has room for, up to a record with a move of what the watch follows, which is
 // returned. Its events are in the message, unless it is told later, by way of other shards.
-std::optional<WatchRecord> WatchDesk::gather(Watch& watch,
-                                             std::size_t& budget,
-                                             std::vector<std::byte>& payload) {
+std::optional<WatchTold> WatchDesk::gather(Watch& watch,
+                                           std::size_t& budget,
+                                           std::vector<std::byte>& payload) {
   for (; watch.cursor < ring_.end() && budget > 0 && payload.size() < kMessageBytes; --budget) {
     const WatchRecord& record = ring_.at(watch.cursor);
-    WatchRecord own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchRecord{};
+    WatchTold own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchTold{};
     const bool later = own.move && was_away(watch, *own.move);
     if (!own.events.empty() && !later) {
       rpc::append_watch_block(payload, own);
@@ -263,21 +279,21 @@ std::optional<WatchDesk::FollowTurn> WatchDesk::send_batch(Watch& watch, WatchRe
       payload.clear();
     }
   };
-  for (const WatchRecord& record : job.batch) {
-    if (record.move) {
+  for (const WatchTold& told : job.batch) {
+    if (told.move) {
       flush();
-      if (const auto turn = turn_at(watch, *record.move)) {
+      if (const auto turn = turn_at(watch, *told.move)) {
         return turn;
       }
-      arrive(watch, record);
+      arrive(watch, told);
     }
-    if (record.events.empty()) {
+    if (told.events.empty()) {
       continue;
     }
     if (payload.empty()) {
       rpc::begin_watch_events(payload);
     }
-    rpc::append_watch_block(payload, record);
+    rpc::append_watch_block(payload, told);
     if (payload.size() >= kMessageBytes) {
       flush();
     }

@@ -58,18 +58,18 @@ void WatchDesk::after(const locks::LockCpu& locks,
                       const locks::LockReply& reply,
                       std::span<const locks::LockEvent> events) {
   const auto seen = changes_.after(locks, shard, command, reply, events);
-  events_.insert(events_.end(), seen.begin(), seen.end());
+  seen_.insert(seen_.end(), seen.begin(), seen.end());
   if (auto move = watch_move(command, reply)) {
     move_ = std::move(move);
   }
 }
 
 void WatchDesk::on_entry(ShardId shard, LogIndex index) {
-  if (events_.empty() && !move_) {
+  if (seen_.empty() && !move_) {
     return;
   }
-  WatchRecord record{{shard, index, std::exchange(events_, {})}, std::exchange(move_, nullptr)};
-  metrics_.events->add(record.events.size());
+  WatchRecord record{shard, index, std::exchange(seen_, {}), std::exchange(move_, nullptr)};
+  metrics_.events->add(record.changes.size());
   const std::size_t bytes = memory_bytes(record);
   if (undelivered_bytes_ + bytes > std::min(kUndeliveredBytes, options_.ring_bytes_max / 2)) {
     deliver();  // Before the ring lets go of it.
@@ -161,6 +161,7 @@ ErrorCode WatchDesk::make_filter(const rpc::RequestSlot& request,
             .session = query.session,
             .queue = request.has(rpc::RequestFlag::WatchQueue),
             .kinds = query.kinds,
+            .previous = request.has(rpc::RequestFlag::WatchPrevious),
             .shard_first = query.shard_first,
             .shard_count = query.shard_count};
   if (query.target == rpc::WatchTarget::Name) {

@@ -198,11 +198,11 @@ class WatchDesk final : public ApplyTap {
   bool advance_replay(Watch& watch);
   std::optional<FollowTurn> send_batch(Watch& watch, WatchReplayJob& job);
   bool pump(Watch& watch, std::size_t& budget);
-  std::optional<WatchRecord> gather(Watch& watch,
-                                    std::size_t& budget,
-                                    std::vector<std::byte>& payload);
+  std::optional<WatchTold> gather(Watch& watch,
+                                  std::size_t& budget,
+                                  std::vector<std::byte>& payload);
   bool catch_up(Watch& watch);
-  bool wants(const Watch& watch, const rpc::WatchBlock& block) const;
+  bool wants(const Watch& watch, const WatchRecord& record) const;
   void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;
   bool gone(const Watch& watch) const;
@@ -215,7 +215,7 @@ class WatchDesk final : public ApplyTap {
   void pause(WatchTargetState& target);
   static bool was_away(const Watch& watch, const WatchMove& move);
   static std::optional<FollowTurn> turn_at(const Watch& watch, const WatchMove& move);
-  void arrive(Watch& watch, const WatchRecord& record);
+  void arrive(Watch& watch, const WatchTold& told);
   void aim(Watch& watch, const WatchFilter& filter);
   bool follow(Watch& watch, const FollowTurn& turn);
   bool replay_arrival(Watch& watch);
@@ -234,7 +234,7 @@ class WatchDesk final : public ApplyTap {
   Parts parts_;
   Metrics metrics_;
   WatchChanges changes_;
-  std::vector<rpc::WatchEvent> events_;    // Of the entry that is applied now,
+  std::vector<WatchChange> seen_;          // Of the entry that is applied now,
   std::shared_ptr<const WatchMove> move_;  // and this.
   WatchRing ring_;
   std::map<ArrivalKey, Arrival> arrivals_;  // No more of both than the ring has records.

@@ -81,14 +81,14 @@ std::optional<WatchDesk::FollowTurn> WatchDesk::turn_at(const Watch& watch, cons
 }
 
 // The lock has come to where the watch is. A client that comes again does so from here.
-void WatchDesk::arrive(Watch& watch, const WatchRecord& record) {
+void WatchDesk::arrive(Watch& watch, const WatchTold& told) {
   WatchFilter filter = watch.target->filter;
   filter.arrival = 0;
   aim(watch, filter);
-  watch.move_number = record.move->number;
-  if (record.events.empty()) {
+  watch.move_number = told.move->number;
+  if (told.events.empty()) {
     rpc::WatchProgressPart part;  // Nobody asked, so it is nothing's last part.
-    part.revisions.push_back({record.shard, record.revision});
+    part.revisions.push_back({told.shard, told.revision});
     send(watch, rpc::encode_watch_progress(part));
   }
 }

@@ -4,7 +4,6 @@
 #include "locks/lock_ends.h"
 #include "locks/lock_move_command.h"
 #include "server/log_record.h"
-#include "server/watch_ring.h"
 
 #include <algorithm>
 #include <string_view>
@@ -113,21 +112,21 @@ void WatchReplay::apply(WatchReplayJob& job, std::span<const std::byte> entry) {
     job.machine->apply(kOnly, index, command, Tick{1}, ended);
     return;
   }
-  WatchRecord record{{job.shard, index, {}}};
+  WatchRecord record{job.shard, index, {}};
   locks::apply_parts(command, ended, [&](const locks::LockCommand& part, std::uint32_t) {
     const std::uint32_t first = ended.count;
     job.changes.before(*job.machine, kOnly, part);
     const locks::LockReply reply = job.machine->apply(kOnly, index, part, Tick{1}, ended);
     const auto seen = job.changes.after(
         *job.machine, kOnly, part, reply, {ended_.data() + first, ended.count - first});
-    record.events.insert(record.events.end(), seen.begin(), seen.end());
+    record.changes.insert(record.changes.end(), seen.begin(), seen.end());
     record.move = watch_move(part, reply);
     return reply;
   });
-  record = job.filter.filtered(record);
-  job.filter.arrival = record.move ? 0 : job.filter.arrival;
-  if (!record.empty()) {
-    job.batch.push_back(std::move(record));
+  WatchTold told = job.filter.filtered(record);
+  job.filter.arrival = told.move ? 0 : job.filter.arrival;
+  if (!told.empty()) {
+    job.batch.push_back(std::move(told));
   }
 }
 

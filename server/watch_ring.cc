@@ -4,15 +4,6 @@
 
 namespace gcoord::server {
 
-std::size_t memory_bytes(const WatchRecord& record) {
-  std::size_t bytes = sizeof record;
-  bytes += record.move ? sizeof *record.move + record.move->name.capacity() : 0;
-  for (const rpc::WatchEvent& event : record.events) {
-    bytes += sizeof event + event.name.capacity() + event.value.capacity();
-  }
-  return bytes;
-}
-
 void WatchRing::start(std::vector<std::uint64_t> applied) {
   floors_ = std::move(applied);
 }

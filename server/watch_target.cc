@@ -9,6 +9,42 @@ namespace gcoord::server {
 using rpc::WatchEventKind;
 using rpc::WatchTarget;
 
+namespace {
+
+rpc::WatchEvent event_of(const WatchChange& change) {
+  return {.kind = change.kind,
+          .name = change.name,
+          .token = change.token,
+          .session = change.session,
+          .value = std::string{change.value()}};
+}
+
+rpc::WatchPrevious hold_of(const WatchChange& change) {
+  return {rpc::WatchBefore::Hold, change.token, change.session, std::string{change.before()}};
+}
+
+// Whose place a grant took. If nobody's, the lock came with this hold, or was free for it.
+rpc::WatchPrevious replaced_by(const WatchRecord& record, const WatchChange& grant) {
+  if (grant.replaces != 0) {
+    GCOORD_ASSERT(&grant - record.changes.data() >= grant.replaces);
+    return hold_of(*(&grant - grant.replaces));
+  }
+  const bool comes = record.move && !record.move->left && record.move->name == grant.name &&
+                     record.move->carried == grant.token;
+  return comes ? hold_of(grant) : rpc::WatchPrevious{.before = rpc::WatchBefore::Nothing};
+}
+
+// `change` is one of the record's.
+rpc::WatchPrevious previous_of(const WatchRecord& record, const WatchChange& change) {
+  if (change.kind == WatchEventKind::Granted) {
+    return replaced_by(record, change);
+  }
+  return rpc::tells_own_hold(change.kind) ? hold_of(change)
+                                          : rpc::WatchPrevious{.before = rpc::WatchBefore::Nothing};
+}
+
+}  // namespace
+
 bool WatchFilter::wants(WatchEventKind kind) const {
   if (kinds != 0) {
     return (kinds & rpc::watch_kind_bit(kind)) != 0;
@@ -16,47 +52,42 @@ bool WatchFilter::wants(WatchEventKind kind) const {
   return queue || (kind != WatchEventKind::Waiting && kind != WatchEventKind::Left);
 }
 
-bool WatchFilter::matches(const rpc::WatchEvent& event) const {
-  if (!wants(event.kind)) {
+bool WatchFilter::matches(WatchEventKind kind, std::string_view name, SessionId by) const {
+  if (!wants(kind)) {
     return false;
   }
   switch (target) {
     case WatchTarget::Name:
-      return event.name == text;
+      return name == text;
     case WatchTarget::Prefix:
-      return event.name.starts_with(text);
+      return name.starts_with(text);
     case WatchTarget::Session:
-      return event.session == session;
+      return by == session;
   }
   return false;
 }
 
-rpc::WatchBlock WatchFilter::filtered(const rpc::WatchBlock& block) const {
-  rpc::WatchBlock result{block.shard, block.revision, {}};
-  if (covers(block.shard)) {
-    std::ranges::copy_if(block.events, std::back_inserter(result.events), [this](const auto& each) {
-      return matches(each);
-    });
-  }
-  return result;
-}
-
-WatchRecord WatchFilter::filtered(const WatchRecord& record) const {
+WatchTold WatchFilter::filtered(const WatchRecord& record) const {
+  WatchTold told{{record.shard, record.revision, {}}};
   const bool moves = follows && record.move && record.move->name == text && covers(record.shard);
   const bool comes = moves && !record.move->left;
-  if (arrival != 0 && !(comes && record.move->number == arrival)) {
-    return {{record.shard, record.revision, {}}};
+  if (!covers(record.shard) || (arrival != 0 && !(comes && record.move->number == arrival))) {
+    return told;
   }
-  WatchRecord result{filtered(static_cast<const rpc::WatchBlock&>(record))};
+  for (const WatchChange& change : record.changes) {
+    const bool carried =
+        comes && change.kind == WatchEventKind::Granted && change.token == record.move->carried;
+    if (!carried && matches(change.kind, change.name, change.session)) {
+      told.events.push_back(event_of(change));
+      if (previous) {
+        told.events.back().previous = previous_of(record, change);
+      }
+    }
+  }
   if (moves) {
-    result.move = record.move;
+    told.move = record.move;
   }
-  if (comes) {
-    std::erase_if(result.events, [&](const rpc::WatchEvent& event) {
-      return event.kind == WatchEventKind::Granted && event.token == record.move->carried;
-    });
-  }
-  return result;
+  return told;
 }
 
 std::vector<WatchTargetState*>& WatchTargets::place_of(const WatchFilter& filter) {
@@ -131,8 +162,8 @@ std::span<WatchTargetState* const> WatchTargets::concerned(const WatchRecord& re
   if (record.move) {
     look_up(names_, record.move->name, number);
   }
-  for (const rpc::WatchEvent& event : record.events) {
-    const std::string_view name = event.name;
+  for (const WatchChange& change : record.changes) {
+    const std::string_view name = change.name;
     look_up(names_, name, number);
     for (const auto& [length, count] : prefix_lengths_) {
       if (length > name.size()) {
@@ -140,7 +171,7 @@ std::span<WatchTargetState* const> WatchTargets::concerned(const WatchRecord& re
       }
       look_up(prefixes_, name.substr(0, length), number);
     }
-    if (const auto found = sessions_.find(event.session.value); found != sessions_.end()) {
+    if (const auto found = sessions_.find(change.session.value); found != sessions_.end()) {
       mark(found->second, number);
     }
   }

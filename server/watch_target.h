@@ -30,6 +30,7 @@ struct WatchFilter {
   SessionId session;
   bool queue = false;      // Who waits, too.
   std::uint8_t kinds = 0;  // Only these (rpc::watch_kind_bit), whatever `queue` says; 0: all.
+  bool previous = false;   // With what was held before each event.
   bool follows = false;    // Of a name, in the one shard where its lock is now (watch_follow.cc).
   std::uint32_t arrival = 0;  // Nothing before the move of this number brings the lock; 0: all.
   ShardId shard_first;
@@ -40,14 +41,11 @@ struct WatchFilter {
   }
 
   bool wants(rpc::WatchEventKind kind) const;
-  bool matches(const rpc::WatchEvent& event) const;
+  bool matches(rpc::WatchEventKind kind, std::string_view name, SessionId session) const;
 
-  // The events of the block that it is about; without any when there are none.
-  rpc::WatchBlock filtered(const rpc::WatchBlock& block) const;
-
-  // The same, and of a name that it follows the move. Who holds a lock that comes was told of where
-  // it held it first, and is left out.
-  WatchRecord filtered(const WatchRecord& record) const;
+  // The events of the record that it is about, and of a name that it follows the move; nothing when
+  // there is none. Who holds a lock that comes was told of where it held it first, and is left out.
+  WatchTold filtered(const WatchRecord& record) const;
 
   auto key() const {
     return std::tuple(target,
@@ -55,6 +53,7 @@ struct WatchFilter {
                       session.value,
                       queue,
                       kinds,
+                      previous,
                       follows,
                       arrival,
                       shard_first.value,

@@ -2,6 +2,7 @@
 // real clients, a node killed, a node stopped and resumed, and what is refused.
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
+#include "gcoord/client.h"
 #include "tests/cli/programs.h"
 
 #include <gmock/gmock.h>
@@ -109,6 +110,38 @@ TEST_F(ResidentProcessTest, ServesLocksAndSaysWhatItRunsOn) {
   }
   EXPECT_EQ(led, kShards);
   EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
+// Live and once more, from what the node keeps of it. Such nodes take no notes.
+TEST_F(ResidentProcessTest, W2WhatWasHeldBeforeAnEventIsTold) {
+  client::ClientOptions options;
+  options.endpoints = cluster_->endpoints();
+  options.request_timeout = kPatience;
+  auto client = client::Client::connect(std::move(options));
+  ASSERT_TRUE(client.ok()) << client.status().to_string();
+  auto live = client.value().watch({.name = "a", .previous = true});
+  ASSERT_TRUE(live.ok()) << live.status().to_string();
+  auto session = client.value().open_session({.ttl = std::chrono::minutes{1}, .on_event = {}});
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  auto lock = session.value().acquire("a");
+  ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+  ASSERT_TRUE(lock.value().release().ok());
+  const auto expect_told = [&](client::Watch& watch) {
+    const auto granted = watch.next(kPatience).value();
+    const auto released = watch.next(kPatience).value();
+    ASSERT_TRUE(granted && released);
+    EXPECT_EQ(granted->events[0].previous.kind, client::PreviousKind::Nothing);
+    const client::PreviousHold& before = released->events[0].previous;
+    EXPECT_EQ(before.kind, client::PreviousKind::Hold);
+    EXPECT_EQ(before.token, granted->events[0].token);
+    EXPECT_EQ(before.session_id, session.value().id());
+    EXPECT_TRUE(before.value.empty());
+  };
+  const std::uint64_t begun = live.value().revisions().at(0).revision;
+  expect_told(live.value());
+  auto again = client.value().watch({.name = "a", .previous = true, .from_revision = begun + 1});
+  ASSERT_TRUE(again.ok()) << again.status().to_string();
+  expect_told(again.value());
 }
 
 class ResidentStripesTest : public ResidentProcessTest {

@@ -1,4 +1,4 @@
-// W1 and E4 with real nodes: watches of the client library while nodes are killed under load.
+// W1, W2 and E4 with real nodes: watches of the client library while nodes are killed under load.
 //
 // What the log holds is asked afterwards, by a watch of everything from the first revision on,
 // which the nodes make from their histories: the watch that lived through it all must have seen
@@ -22,8 +22,16 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t kShards = 16;
 
-using Told =
-    std::tuple<std::uint64_t, client::EventKind, std::string, std::uint64_t, std::uint64_t>;
+// Revision, kind, name, token, session, and before it kind, token, session and note.
+using Told = std::tuple<std::uint64_t,
+                        client::EventKind,
+                        std::string,
+                        std::uint64_t,
+                        std::uint64_t,
+                        client::PreviousKind,
+                        std::uint64_t,
+                        std::uint64_t,
+                        std::string>;
 
 // By shard, in the order told.
 using ByShard = std::map<std::uint32_t, std::vector<Told>>;
@@ -39,8 +47,15 @@ class Listener {
         return;
       }
       for (const client::WatchEvent& event : batch.value().events) {
-        told_[batch.value().shard].push_back(
-            {batch.value().revision, event.kind, event.name, event.token, event.session_id});
+        told_[batch.value().shard].push_back({batch.value().revision,
+                                              event.kind,
+                                              event.name,
+                                              event.token,
+                                              event.session_id,
+                                              event.previous.kind,
+                                              event.previous.token,
+                                              event.previous.session_id,
+                                              event.previous.value});
         granted_.insert({event.name, event.token});
       }
       changed_.notify_all();
@@ -69,11 +84,26 @@ class WatchProcessTest : public ProcessCluster {
  protected:
   WatchProcessTest() : ProcessCluster(kShards) {}
 
+  // What is left with a name.
+  static std::string note_of(const std::string& name) { return "of " + name; }
+
+  // Each end says which hold ended, with its note; no lock is passed on.
+  static void expect_previous(const Told& told, std::uint64_t session) {
+    const auto& [revision, kind, name, token, by, before, old_token, old_by, note] = told;
+    if (kind == client::EventKind::Granted) {
+      EXPECT_EQ(before, client::PreviousKind::Nothing) << name << " " << revision;
+      return;
+    }
+    EXPECT_EQ(kind, client::EventKind::Released);
+    EXPECT_EQ(before, client::PreviousKind::Hold);
+    EXPECT_EQ((std::tuple{old_token, old_by, note}), (std::tuple{token, session, note_of(name)}));
+  }
+
   // Takes and releases names; the grants are kept.
   void load(client::Session& session, int times) {
     for (int k = 0; k < times; ++k) {
       const std::string name = "name-" + std::to_string(++count_ % 23);
-      auto lock = session.acquire(name);
+      auto lock = session.acquire(name, {.note = note_of(name)});
       ASSERT_TRUE(lock.ok()) << lock.status().to_string();
       grants_.emplace_back(name, lock.value().fence());
       const auto released = lock.value().release();
@@ -109,10 +139,11 @@ class WatchProcessTest : public ProcessCluster {
   int count_ = 0;
 };
 
-TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
+TEST_F(WatchProcessTest, W1W2AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
   client::Client client = connect(1);
   Listener live;
-  auto watch = client.watch({.prefix = "", .from = everything()}, live.callback());
+  const client::WatchOptions options{.prefix = "", .previous = true, .from = everything()};
+  auto watch = client.watch(options, live.callback());
   ASSERT_TRUE(watch.ok()) << watch.status().to_string();
   client::Session session = open(client);
   load(session, 50);
@@ -128,7 +159,7 @@ TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
   for (std::uint64_t seed = 1; seed <= kNodes; ++seed) {  // Each begins at another node.
     client::Client other = connect(seed);
     Listener replayed;
-    auto again = other.watch({.prefix = "", .from = everything()}, replayed.callback());
+    auto again = other.watch(options, replayed.callback());
     ASSERT_TRUE(again.ok()) << again.status().to_string();
     for (const auto& [name, token] : last) {
       ASSERT_TRUE(replayed.wait_granted(name, token)) << name;
@@ -141,6 +172,7 @@ TEST_F(WatchProcessTest, W1AWatchThatLivesThroughKillsHasSeenWhatTheLogHolds) {
     for (const Told& each : all) {
       EXPECT_GE(std::get<0>(each), revision);
       revision = std::get<0>(each);
+      expect_previous(each, session.id());
       if (std::get<1>(each) == client::EventKind::Granted) {
         EXPECT_TRUE(seen.insert({std::get<2>(each), std::get<3>(each)}).second);
       }

@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 class WatchVerbTest : public testing::Test {
  protected:
-  nlohmann::json acquire(const std::string& name) const {
-    return ctl_.json({"lock", "acquire", name, "--ttl", "60s", "--try"});
+  nlohmann::json acquire(const std::string& name, const std::string& note = {}) const {
+    return ctl_.json({"lock", "acquire", name, "--ttl", "60s", "--try", "--note", note});
   }
 
   void release(const std::string& name, const nlohmann::json& grant) const {
@@ -53,6 +53,29 @@ TEST_F(WatchVerbTest, W2AWatchFromThePastPrintsALinePerEventAndEndsAtItsCount) {
   const Finished text = ctl_({"watch", "jobs/train", "--from", "1", "--count", "1"});
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, HasSubstr("granted jobs/train token="));
+}
+
+TEST_F(WatchVerbTest, W2WhatWasHeldBeforeIsPrintedToWhoAsks) {
+  const auto first = acquire("a", "it's \"mine\"");
+  release("a", first);
+  ChildProcess child =
+      ctl_.start({"-o", "json", "watch", "a", "--from", "1", "--previous", "--count", "2"});
+  const auto granted = next_line(child);
+  EXPECT_EQ(granted["previous"], "nothing");
+  EXPECT_FALSE(granted.contains("previous_token"));
+  const auto released = next_line(child);
+  EXPECT_EQ(released["previous"], "hold");
+  EXPECT_EQ(released["previous_token"], first["token"]);
+  EXPECT_EQ(released["previous_session"], first["session"]);
+  EXPECT_EQ(released["previous_value"], "it's \"mine\"");
+  EXPECT_EQ(child.wait_for(kPatience), 0);
+  const Finished text = ctl_({"watch", "a", "--from", "1", "--previous", "--count", "2"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr(" previous=nothing\n"));
+  EXPECT_THAT(text.out, HasSubstr(" previous=hold previous_token="));
+  EXPECT_THAT(text.out, HasSubstr(" previous_value=\"it's \\\"mine\\\"\"\n"));
+  const Finished without = ctl_({"watch", "a", "--from", "1", "--count", "2"});
+  EXPECT_THAT(without.out, testing::Not(HasSubstr("previous")));
 }
 
 TEST_F(WatchVerbTest, W2OnlyEventsOfTheKindsThatAreNamedArePrinted) {

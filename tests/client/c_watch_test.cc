@@ -102,6 +102,43 @@ TEST_F(CWatchTest, W2ProgressAndTheQueueAreWhatTheOptionsSay) {
   EXPECT_EQ(again.value().from, (std::vector{rpc::ShardRevision{kShard, LogIndex{8}}}));
 }
 
+TEST_F(CWatchTest, W2WhatWasHeldBeforeIsToldToWhoAsks) {
+  cluster_.answer_with(watches(
+      [](std::uint64_t id) {
+        using rpc::WatchBefore;
+        using rpc::WatchEventKind;
+        const FencingToken token{7};
+        const rpc::WatchPrevious five{WatchBefore::Hold, token, SessionId{5}, "five"};
+        std::vector<std::byte> payload;
+        rpc::begin_watch_events(payload);
+        rpc::append_watch_block(
+            payload,
+            {kShard,
+             LogIndex{7},
+             {{WatchEventKind::Released, "a", token, SessionId{5}, {}, five},
+              {WatchEventKind::Granted, "b", token, {}, {}, {.before = WatchBefore::Nothing}},
+              {WatchEventKind::Granted, "c", token, {}, {}, {}}}});
+        return std::vector{told(id, payload)};
+      },
+      [](const FakeRequest& request) { return answer_to(request, 9); }));
+  options_.previous = 1;
+  open();
+  EXPECT_TRUE(
+      cluster_.requests(RequestKind::WatchOpen).at(0).slot.has(rpc::RequestFlag::WatchPrevious));
+  gcoord_batch* batch = nullptr;
+  ASSERT_EQ(gcoord_watch_next(watch_, kPatienceMs, &batch, &error_), GCOORD_OK);
+  const gcoord_watch_previous five = gcoord_batch_previous(batch, 0);
+  EXPECT_EQ(five.kind, GCOORD_PREVIOUS_HOLD);
+  EXPECT_EQ(five.token, 7u);
+  EXPECT_EQ(five.session_id, 5u);
+  EXPECT_EQ((std::string{five.value, five.value_bytes}), "five");
+  EXPECT_EQ(gcoord_batch_previous(batch, 1).kind, GCOORD_PREVIOUS_NOTHING);
+  EXPECT_EQ(gcoord_batch_previous(batch, 2).kind, GCOORD_PREVIOUS_UNKNOWN);
+  EXPECT_EQ(gcoord_batch_previous(batch, 3).kind, GCOORD_PREVIOUS_UNKNOWN) << "there is none";
+  EXPECT_EQ(gcoord_batch_previous(nullptr, 0).value, nullptr);
+  gcoord_batch_free(batch);
+}
+
 // What a callback was told: revisions, and at last a number.
 struct Told {
   Collected<std::uint64_t> revisions;

@@ -161,7 +161,7 @@ TEST_F(InstalledPackage, TheSharedLibraryShowsItsInterfaceAndNothingElse) {
             "(Client|Clock|Election|LeaderStream|Lease|Lock|MultiLock|Session|Status|Watch)(::.*)?"
             "|gcoord::client::(boot_clock|blocked_in_callback)\\(\\)"
             "|gcoord::client::parse_health_check\\(.*\\)"
-            "|gcoord::client::event_name\\(.*\\))(\\[abi:cxx11\\].*)?"));
+            "|gcoord::client::(event|previous)_name\\(.*\\))(\\[abi:cxx11\\].*)?"));
     EXPECT_THAT(symbol, testing::Not(testing::HasSubstr("Impl::")));
   }
   EXPECT_GT(symbol_count, 80);

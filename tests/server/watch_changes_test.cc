@@ -12,12 +12,11 @@ namespace gcoord::server {
 namespace {
 
 using locks::LockCommand;
-using rpc::WatchEvent;
 using rpc::WatchEventKind;
 
 class WatchChangesTest : public testing::Test {
  protected:
-  std::vector<WatchEvent> apply(const LockCommand& command) {
+  std::vector<WatchChange> apply(const LockCommand& command) {
     locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
     changes_.before(locks_, ShardId{0}, command);
     ++index_;
@@ -47,27 +46,63 @@ class WatchChangesTest : public testing::Test {
                                 .token = token});
   }
 
+  // What the holder may do without letting go.
+  static locks::ReleaseFields office(std::uint64_t session,
+                                     std::uint64_t sequence,
+                                     std::uint64_t token) {
+    return {.session = SessionId{session},
+            .sequence = RequestSequence{sequence},
+            .name_hash = hash_name("a"),
+            .token = FencingToken{token}};
+  }
+
+  // `text` is the name, of so many bytes, and the note.
+  static LockCommand noted(std::uint64_t session,
+                           std::uint64_t sequence,
+                           std::string_view text,
+                           std::size_t name_bytes,
+                           std::uint16_t delay_ms = 0) {
+    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
+                                                 .sequence = RequestSequence{sequence},
+                                                 .name = text.substr(0, name_bytes),
+                                                 .wait = true,
+                                                 .ttl_ms = 1000},
+                                     .ask = {.delay_ms = delay_ms},
+                                     .text = text});
+  }
+
+  static LockCommand shared(std::uint64_t session, std::uint64_t sequence) {
+    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
+                                                 .sequence = RequestSequence{sequence},
+                                                 .name = "a",
+                                                 .wait = true,
+                                                 .ttl_ms = 1000},
+                                     .ask = {.flags = locks::kHoldShared, .permits = 1},
+                                     .text = "a"});
+  }
+
   static LockCommand break_lock(FencingToken token, bool all = false) {
     return locks::make_break_lock(
         {.token = token, .all = all, .name_bytes = 1, .who_bytes = 3, .text = "aannit hangs"});
   }
 
   static LockCommand delayed(std::uint64_t session, std::uint64_t sequence) {
-    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
-                                                 .sequence = RequestSequence{sequence},
-                                                 .name = "a",
-                                                 .wait = true,
-                                                 .ttl_ms = 1000},
-                                     .ask = {.delay_ms = 500},
-                                     .text = "a"});
+    return noted(session, sequence, "a", 1, 500);
   }
 
-  static WatchEvent event(WatchEventKind kind,
-                          std::string name,
-                          std::uint64_t token,
-                          std::uint64_t session,
-                          std::string value = {}) {
-    return {kind, std::move(name), FencingToken{token}, SessionId{session}, std::move(value)};
+  static WatchChange event(WatchEventKind kind,
+                           std::string name,
+                           std::uint64_t token,
+                           std::uint64_t session,
+                           std::string_view value = {},
+                           std::string_view before = {}) {
+    return {kind, std::move(name), FencingToken{token}, SessionId{session}, value, before};
+  }
+
+  // Of a grant that took the place of the hold whose end stands so far before it.
+  static WatchChange replacing(std::uint16_t distance, WatchChange grant) {
+    grant.replaces = distance;
+    return grant;
   }
 
   // The lock "a" comes, held under token 7 by the first of the sessions, which the others wait for.
@@ -131,7 +166,7 @@ TEST_F(WatchChangesTest, L19APlaceThatLapsesIsToldAsWhatItWas) {
     const bool held = place.session == SessionId{6};
     EXPECT_EQ(told,
               held ? (std::vector{event(WatchEventKind::Released, "a", 10, 6),
-                                  event(WatchEventKind::Granted, "a", 11, 7)})
+                                  replacing(1, event(WatchEventKind::Granted, "a", 11, 7))})
                    : std::vector{event(WatchEventKind::Released, "a", 11, 7)});
   }
 }
@@ -152,7 +187,7 @@ TEST_F(WatchChangesTest, L19WhoIsNotLetInWhereTheLockComesToIsToldOf) {
   ASSERT_EQ(told.size(), 3u);
   EXPECT_EQ(told[0], event(WatchEventKind::Expired, "a", 7, 5));
   EXPECT_EQ(told[1], event(WatchEventKind::Left, "a", 0, 7));
-  EXPECT_EQ(told[2], event(WatchEventKind::Granted, "a", token_of("a"), 6));
+  EXPECT_EQ(told[2], replacing(2, event(WatchEventKind::Granted, "a", token_of("a"), 6)));
 }
 
 TEST_F(WatchChangesTest, WhatChangesNothingTellsNothing) {
@@ -170,7 +205,7 @@ TEST_F(WatchChangesTest, ALockThatPassesOnIsOneEntryWithBothSides) {
   EXPECT_EQ(apply(acquire(6, 1, "a")), std::vector{event(WatchEventKind::Waiting, "a", 0, 6)});
   EXPECT_EQ(apply(release(5, 2, "a", FencingToken{1})),
             (std::vector{event(WatchEventKind::Released, "a", 1, 5),
-                         event(WatchEventKind::Granted, "a", 2, 6)}));
+                         replacing(1, event(WatchEventKind::Granted, "a", 2, 6))}));
 }
 
 TEST_F(WatchChangesTest, ARetryOfAWaitIsNotASecondWaiter) {
@@ -196,7 +231,7 @@ TEST_F(WatchChangesTest, TheEndOfASessionTellsAllOfItsHoldsAndWaits) {
   EXPECT_EQ(events,
             (std::vector{event(WatchEventKind::Expired, "b", 2, 5),
                          event(WatchEventKind::Expired, "a", 1, 5),
-                         event(WatchEventKind::Granted, "a", 4, 6),
+                         replacing(1, event(WatchEventKind::Granted, "a", 4, 6)),
                          event(WatchEventKind::Left, "c", 0, 5)}));
 }
 
@@ -222,7 +257,7 @@ class KeepingTap final : public ApplyTap {
 
   bool on_peer_message(NodeId, std::span<const std::byte>) override { return false; }
 
-  std::vector<WatchEvent> seen;
+  std::vector<WatchChange> seen;
   std::vector<std::uint64_t> entries;
 
  private:
@@ -241,7 +276,7 @@ TEST_F(WatchChangesTest, OfAListEachEndIsToldAndWhatOneIsGrantedTheNextLoses) {
       tap, locks_, {ShardId{0}, LogIndex{9}, Tick{1}}, locks::make_expire_sessions(list), ended);
   EXPECT_EQ(tap.seen,
             (std::vector{event(WatchEventKind::Expired, "a", 1, 5),
-                         event(WatchEventKind::Granted, "a", 3, 6),
+                         replacing(1, event(WatchEventKind::Granted, "a", 3, 6)),
                          event(WatchEventKind::Expired, "a", 3, 6),
                          event(WatchEventKind::Expired, "b", 2, 7)}));
   EXPECT_EQ(tap.entries, std::vector<std::uint64_t>{9}) << "one entry, one revision";
@@ -266,26 +301,92 @@ TEST_F(WatchChangesTest, AHugeSessionIsToldStepByStep) {
 }
 
 TEST_F(WatchChangesTest, AGrantBringsTheNoteOfItsHolder) {
-  const std::string text = "aat the desk";
-  const auto noted =
-      locks::make_acquire_hold({.acquire = {.session = SessionId{5},
-                                            .sequence = RequestSequence{1},
-                                            .name = std::string_view{text}.substr(0, 1),
-                                            .ttl_ms = 1000},
-                                .text = text});
-  EXPECT_EQ(apply(noted), std::vector{event(WatchEventKind::Granted, "a", 1, 5, "at the desk")});
+  EXPECT_EQ(apply(noted(5, 1, "aat the desk", 1)),
+            std::vector{event(WatchEventKind::Granted, "a", 1, 5, "at the desk")});
+}
+
+TEST_F(WatchChangesTest, W2WhatEndsOrChangesAHoldSaysWhatWasLeftWithItBefore) {
+  using enum WatchEventKind;
+  apply(noted(5, 1, "aone", 1));
+  apply(noted(6, 1, "atwo", 1));
+  EXPECT_EQ(apply(locks::make_proclaim(office(5, 2, 1), "other")),
+            std::vector{event(ValueChanged, "a", 1, 5, "other", "one")});
+  EXPECT_TRUE(apply(locks::make_proclaim(office(5, 3, 1), "other")).empty()) << "nothing changed";
+  EXPECT_EQ(apply(locks::make_proclaim(office(5, 4, 1), "")),
+            std::vector{event(ValueChanged, "a", 1, 5, "", "other")});
+  EXPECT_EQ(apply(locks::make_proclaim(office(5, 5, 1), "last")),
+            std::vector{event(ValueChanged, "a", 1, 5, "last", "")});
+  EXPECT_EQ(apply(release(5, 6, "a", FencingToken{1})),
+            (std::vector{event(Released, "a", 1, 5, {}, "last"),
+                         replacing(1, event(Granted, "a", 2, 6, "two"))}));
+  EXPECT_EQ(apply(break_lock(FencingToken{2})), std::vector{event(Broken, "a", 2, 6, {}, "two")});
+  EXPECT_EQ(apply(noted(7, 1, "athree", 1)), std::vector{event(Granted, "a", 3, 7, "three")})
+      << "whose place nobody had";
+  EXPECT_EQ(apply(locks::make_expire_session(SessionId{7}, 3)),
+            std::vector{event(Expired, "a", 3, 7, {}, "three")});
+}
+
+TEST_F(WatchChangesTest, W2WhomALockIsHandedToTakesThePlaceOfWhoHadIt) {
+  using enum WatchEventKind;
+  apply(noted(5, 1, "aone", 1));
+  apply(acquire(6, 1, "a"));
+  apply(noted(7, 1, "atwo", 1));
+  EXPECT_EQ(apply(locks::make_transfer(office(5, 2, 1), SessionId{7})),
+            (std::vector{event(Released, "a", 1, 5, {}, "one"),
+                         replacing(1, event(Granted, "a", 2, 7, "two"))}));
+}
+
+// Of several readers that a break ends at once, the writer behind them took the last one's place;
+// of a writer that let readers in, each took its.
+TEST_F(WatchChangesTest, W2WhereHoldsAreSharedTheEventIsAboutOneOfThem) {
+  using enum WatchEventKind;
+  apply(shared(5, 1));
+  apply(shared(6, 1));
+  apply(noted(7, 1, "awriter", 1));
+  apply(shared(8, 1));
+  apply(shared(9, 1));
+  EXPECT_EQ(apply(break_lock(FencingToken{2}, true)),
+            (std::vector{event(Broken, "a", 1, 5),
+                         event(Broken, "a", 2, 6),
+                         replacing(1, event(Granted, "a", 3, 7, "writer"))}));
+  EXPECT_EQ(apply(release(7, 2, "a", FencingToken{3})),
+            (std::vector{event(Released, "a", 3, 7, {}, "writer"),
+                         replacing(1, event(Granted, "a", 4, 8)),
+                         replacing(2, event(Granted, "a", 5, 9))}));
+  EXPECT_EQ(apply(release(8, 2, "a", FencingToken{4})), std::vector{event(Released, "a", 4, 8)});
+}
+
+// The last of the readers ends, then the writer behind them, who had the place in line: whom that
+// lets in took nobody's place, in a list of ends as where each end is an entry.
+TEST_F(WatchChangesTest, W2InAListOfEndsEachGrantIsThatOfItsEnd) {
+  using enum WatchEventKind;
+  apply(shared(5, 1));
+  apply(shared(6, 1));
+  apply(acquire(7, 1, "a"));
+  apply(shared(8, 1));
+  const auto list =
+      locks::encode_ends(std::vector<locks::SessionEnd>{{SessionId{5}, 1}, {SessionId{7}, 3}});
+  KeepingTap tap;
+  locks::LockEvents ended{ended_.data(), static_cast<std::uint32_t>(ended_.size()), 0};
+  apply_tapped(
+      tap, locks_, {ShardId{0}, LogIndex{9}, Tick{1}}, locks::make_expire_sessions(list), ended);
+  EXPECT_EQ(
+      tap.seen,
+      (std::vector{event(Expired, "a", 1, 5), event(Left, "a", 0, 7), event(Granted, "a", 3, 8)}));
+}
+
+TEST_F(WatchChangesTest, W2ADelayComesBetweenWhoHadALockAndTheNext) {
+  using enum WatchEventKind;
+  apply(noted(5, 1, "aone", 1, 500));
+  apply(acquire(6, 1, "a"));
+  EXPECT_EQ(apply(locks::make_expire_session(SessionId{5}, 1)),
+            std::vector{event(Expired, "a", 1, 5, {}, "one")});
+  EXPECT_EQ(apply(locks::make_end_delay(hash_name("a"), FencingToken{1})),
+            std::vector{event(Granted, "a", 2, 6)});
 }
 
 TEST_F(WatchChangesTest, ReadersAreGrantedAndLetGoEachUnderTheirToken) {
-  const auto read = [](std::uint64_t session) {
-    return locks::make_acquire_hold({.acquire = {.session = SessionId{session},
-                                                 .sequence = RequestSequence{1},
-                                                 .name = "a",
-                                                 .wait = true,
-                                                 .ttl_ms = 1000},
-                                     .ask = {.flags = locks::kHoldShared, .permits = 1},
-                                     .text = "a"});
-  };
+  const auto read = [](std::uint64_t session) { return shared(session, 1); };
   EXPECT_EQ(apply(read(5)), std::vector{event(WatchEventKind::Granted, "a", 1, 5)});
   EXPECT_EQ(apply(read(6)), std::vector{event(WatchEventKind::Granted, "a", 2, 6)});
   apply(acquire(7, 1, "a"));
@@ -294,7 +395,7 @@ TEST_F(WatchChangesTest, ReadersAreGrantedAndLetGoEachUnderTheirToken) {
             std::vector{event(WatchEventKind::Released, "a", 1, 5)});
   EXPECT_EQ(apply(locks::make_expire_session(SessionId{6}, 2)),
             (std::vector{event(WatchEventKind::Expired, "a", 2, 6),
-                         event(WatchEventKind::Granted, "a", 3, 7)}));
+                         replacing(1, event(WatchEventKind::Granted, "a", 3, 7))}));
 }
 
 TEST_F(WatchChangesTest, L15ABreakIsToldOnceAndWhatStaysOfTheHoldTellsNothing) {
@@ -303,7 +404,7 @@ TEST_F(WatchChangesTest, L15ABreakIsToldOnceAndWhatStaysOfTheHoldTellsNothing) {
   apply(acquire(6, 1, "a"));
   EXPECT_EQ(apply(break_lock(FencingToken{1})),
             (std::vector{event(WatchEventKind::Broken, "a", 1, 5),
-                         event(WatchEventKind::Granted, "a", 3, 6)}));
+                         replacing(1, event(WatchEventKind::Granted, "a", 3, 6))}));
   EXPECT_TRUE(apply(break_lock(FencingToken{1})).empty());
   // The session that lost it ends: the lock is another's, and its own other one goes.
   EXPECT_EQ(apply(locks::make_expire_session(SessionId{5}, 1)),

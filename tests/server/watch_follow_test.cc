@@ -23,6 +23,9 @@ using rpc::WatchEventKind;
 constexpr std::uint32_t kShards = 4;
 const std::string kName = "a";
 
+// With what was held before each event (W2), which is told wherever the event comes from.
+const std::vector kFollowing{rpc::RequestFlag::WatchFollow, rpc::RequestFlag::WatchPrevious};
+
 ShardId home() {
   return shard_of(hash_name(kName), kShards);
 }
@@ -34,7 +37,9 @@ ShardId away(std::uint32_t k) {
 // The logs of a lock that is passed on and moved, and all that happened to it, in that order.
 class MovedLock {
  public:
-  MovedLock() : all_(logs, {}) { all_.open(1, 1, {.target = rpc::WatchTarget::Prefix}); }
+  MovedLock() : all_(logs, {}) {
+    all_.open_with({rpc::RequestFlag::WatchPrevious}, 1, 1, {.target = rpc::WatchTarget::Prefix});
+  }
 
   LogIndex decide(ShardId shard, const locks::LockCommand& command) {
     append(logs[shard.value], command);
@@ -214,7 +219,7 @@ TEST(WatchFollow, W1L19AWatchOfANameHearsOfItWhereverItsLockIs) {
   lock.drive();
   WatchNode node(lock.logs, {});
   Listener listener;
-  node.open(1, 1, listener.query(), false, true);
+  node.open_with(kFollowing, 1, 1, listener.query());
   WatchNode without(lock.logs, {});
   without.open(1, 1, {.text = kName});
   node.apply_all();
@@ -223,6 +228,8 @@ TEST(WatchFollow, W1L19AWatchOfANameHearsOfItWhereverItsLockIs) {
   without.settle();
   listener.hear(node, 1);
   EXPECT_EQ(listener.told, lock.truth);
+  EXPECT_EQ(listener.told.front().events[0].previous.before, rpc::WatchBefore::Nothing);
+  EXPECT_EQ(listener.told.back().events[0].previous.before, rpc::WatchBefore::Hold);
   EXPECT_EQ(listener.place->shard, home());
   Listener old;
   old.hear(without, 1);
@@ -236,7 +243,7 @@ TEST(WatchFollow, W2L19OnlyTheWantedKindsOfANameAreToldWhereverItsLockIs) {
   Listener listener;
   rpc::WatchQuery query = listener.query();
   query.kinds = rpc::watch_kind_bit(rpc::WatchEventKind::Released);
-  node.open(1, 1, query, false, true);
+  node.open_with(kFollowing, 1, 1, query);
   node.apply_all();
   node.settle();
   listener.hear(node, 1);
@@ -312,7 +319,7 @@ class LaggingNode {
  private:
   void open(Listener& listener) {
     node.sink.full.erase(connection_);
-    node.open(++connection_, 1, listener.query(), false, true);
+    node.open_with(kFollowing, ++connection_, 1, listener.query());
     listener.hear(node, connection_);
   }
 
@@ -383,8 +390,8 @@ TEST(WatchFollow, W1L19WhoDoesNotReadHoldsUpNobodyWhoFollowsTheSameName) {
   WatchNode node(lock.logs, {});
   Listener slow;
   Listener quick;
-  node.open(1, 1, slow.query(), false, true);
-  node.open(2, 1, quick.query(), false, true);
+  node.open_with(kFollowing, 1, 1, slow.query());
+  node.open_with(kFollowing, 2, 1, quick.query());
   node.sink.full.insert(1);
   node.apply_all();
   node.settle();
@@ -404,7 +411,7 @@ TEST(WatchFollow, L19WhereAnArrivalCannotBeHadAnyMoreTheClientIsToldFromWhereOn)
   WatchNode node(lock.logs, {});
   node.apply_all();
   node.history_first = 1;  // Pruned.
-  node.open(1, 1, {.text = kName, .from = {{home(), LogIndex{1}}}}, false, true);
+  node.open_with(kFollowing, 1, 1, {.text = kName, .from = {{home(), LogIndex{1}}}});
   node.settle();
   Listener listener;
   listener.hear(node, 1);
@@ -416,7 +423,7 @@ TEST(WatchFollow, L19AnArrivalInAStateThatWasInstalledIsGone) {
   MovedLock lock;
   lock.drive();
   WatchNode node(lock.logs, {});
-  node.open(1, 1, {.text = kName}, false, true);
+  node.open_with(kFollowing, 1, 1, {.text = kName});
   while (node.apply(away(0).value)) {
   }
   node.history_first = 1;
@@ -434,7 +441,7 @@ TEST(WatchFollow, L19OneThatFollowsGoesOnFromOnePlace) {
   MovedLock lock;
   WatchNode node(lock.logs, {});
   const auto refused = [&](const rpc::WatchQuery& query) {
-    node.open(1, 1, query, false, true);
+    node.open_with(kFollowing, 1, 1, query);
     Listener listener;
     listener.hear(node, 1);
     return listener.error;
@@ -451,7 +458,7 @@ TEST(WatchFollow, L19WhoGoesOnWhereTheLockNeverWasIsToldThatItsPastIsGone) {
   lock.wait(home(), 1);
   WatchNode node(lock.logs, {});
   node.apply_all();
-  node.open(1, 1, {.text = kName, .from = {{away(0), LogIndex{1}}}}, false, true);
+  node.open_with(kFollowing, 1, 1, {.text = kName, .from = {{away(0), LogIndex{1}}}});
   node.settle();
   Listener listener;
   listener.hear(node, 1);

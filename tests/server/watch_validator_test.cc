@@ -1,5 +1,6 @@
 // W1: what a watch promises, each promise judged by itself, over random logs, slow readers, lost
-// connections and moves between nodes that are behind each other.
+// connections and moves between nodes that are behind each other; and W2: that who asks is told
+// what was held before each event, wherever the event comes from.
 //
 // The oracle is the naive model of the lock service (tests/locks/lock_model.h), which looks at all
 // names after each command. Watchers behave as the client library does: they go on from the last
@@ -19,6 +20,7 @@ namespace {
 using rpc::WatchBlock;
 using rpc::WatchEvent;
 using rpc::WatchEventKind;
+using rpc::WatchPrevious;
 using rpc::WatchTarget;
 
 constexpr std::uint32_t kShards = 3;
@@ -28,6 +30,11 @@ constexpr std::uint32_t kSteps = 3'000;
 
 std::string name_of(std::uint32_t number) {
   return (number % 2 == 0 ? "even/" : "odd/") + std::to_string(number);
+}
+
+// What a session leaves with each name that it is granted.
+std::string note_of(std::uint64_t session) {
+  return session % 2 == 0 ? std::string{} : "note of " + std::to_string(session);
 }
 
 auto sort_key(const WatchEvent& event) {
@@ -57,31 +64,31 @@ class Oracle {
 
   void apply_part(WatchBlock& block, const locks::LockCommand& command) {
     locks::LockModel& model = models_[block.shard.value];
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> before;
+    std::vector<WatchPrevious> before;
     for (std::uint32_t name = 0; name < kNames; ++name) {
       before.push_back(held(model, name));
     }
-    model.apply(command);
-    const auto add = [&](WatchEventKind kind,
-                         std::uint32_t name,
-                         std::uint64_t token,
-                         std::uint64_t session) {
-      block.events.push_back({kind, name_of(name), FencingToken{token}, SessionId{session}, {}});
-    };
+    const auto answer = model.apply(command);
     const bool expires = command.kind == locks::LockCommandKind::ExpireSession;
     for (std::uint32_t name = 0; name < kNames; ++name) {
-      const auto after = held(model, name);
-      if (before[name].first == after.first) {
+      const WatchPrevious& old = before[name];
+      const WatchPrevious now = held(model, name);
+      std::string& note = notes_[name];
+      if (old.token == now.token) {
+        if (answer.code == locks::LockCode::Proclaimed &&
+            command.name_hash == hash_name(name_of(name)) && note != said_in(command)) {
+          note = said_in(command);
+          add(block, WatchEventKind::ValueChanged, name, now, note, old);
+        }
         continue;
       }
-      if (before[name].first != 0) {
-        add(expires ? WatchEventKind::Expired : WatchEventKind::Released,
-            name,
-            before[name].first,
-            before[name].second);
+      if (old.token.value != 0) {
+        const auto ending = expires ? WatchEventKind::Expired : WatchEventKind::Released;
+        add(block, ending, name, old, {}, old);
       }
-      if (after.first != 0) {
-        add(WatchEventKind::Granted, name, after.first, after.second);
+      note = now.token.value != 0 ? note_of(now.session.value) : std::string{};
+      if (now.token.value != 0) {
+        add(block, WatchEventKind::Granted, name, now, note, old);
       }
     }
   }
@@ -101,8 +108,17 @@ class Oracle {
                                    std::uint64_t last) const {
     std::vector<WatchBlock> result;
     for (const WatchBlock& block : blocks_[shard]) {
-      WatchBlock own = filter.filtered(block);
-      if (block.revision.value >= first && block.revision.value <= last && !own.events.empty()) {
+      if (block.revision.value < first || block.revision.value > last) {
+        continue;
+      }
+      WatchBlock own{block.shard, block.revision, {}};
+      for (const WatchEvent& event : block.events) {
+        if (filter.matches(event.kind, event.name, event.session)) {
+          own.events.push_back(event);
+          own.events.back().previous = filter.previous ? event.previous : WatchPrevious{};
+        }
+      }
+      if (!own.events.empty()) {
         own.events = sorted(own.events);
         result.push_back(own);
       }
@@ -111,13 +127,31 @@ class Oracle {
   }
 
  private:
-  static std::pair<std::uint64_t, std::uint64_t> held(const locks::LockModel& model,
-                                                      std::uint32_t name) {
+  // Who has the name, and what was left with it.
+  WatchPrevious held(const locks::LockModel& model, std::uint32_t name) const {
     const NameHash hash = hash_name(name_of(name));
-    return {model.token_of(hash), model.holder_of(hash)};
+    const FencingToken token{model.token_of(hash)};
+    if (token.value == 0) {
+      return {.before = rpc::WatchBefore::Nothing};
+    }
+    return {rpc::WatchBefore::Hold, token, SessionId{model.holder_of(hash)}, notes_[name]};
+  }
+
+  static std::string said_in(const locks::LockCommand& proclaim) {
+    return {locks::note_start(proclaim), proclaim.note_bytes};
+  }
+
+  static void add(WatchBlock& block,
+                  WatchEventKind kind,
+                  std::uint32_t name,
+                  const WatchPrevious& hold,
+                  const std::string& value,
+                  const WatchPrevious& old) {
+    block.events.push_back({kind, name_of(name), hold.token, hold.session, value, old});
   }
 
   std::vector<locks::LockModel> models_{kShards};
+  std::vector<std::string> notes_ = std::vector<std::string>(kNames);  // A name has one shard.
   std::vector<std::uint64_t> revisions_ = std::vector<std::uint64_t>(kShards);
   std::vector<std::vector<WatchBlock>> blocks_{kShards};
 };
@@ -156,27 +190,34 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     const RequestSequence acked{sequence_ > 40 ? sequence_ - 40 : 1};
     locks::LockCommand command;
     const std::string text = name_of(name);
+    const std::string said = draw(3) == 0 ? std::string{} : "said " + std::to_string(draw(5));
     std::vector<char> list;
-    switch (draw(9)) {
+    const std::string noted = text + note_of(session);  // As an acquire has it.
+    const locks::ReleaseFields holder{
+        .session = SessionId{session},
+        .sequence = sequence,
+        .acked_below = acked,
+        .name_hash = hash_name(text),
+        .token = FencingToken{std::max<std::uint64_t>(oracle_.token(shard, name), 1)}};
+    switch (draw(10)) {
       case 0:
       case 1:
       case 2:
       case 3:
-        command = locks::make_acquire({.session = SessionId{session},
-                                       .sequence = sequence,
-                                       .acked_below = acked,
-                                       .name = text,
-                                       .wait = draw(2) == 0,
-                                       .ttl_ms = 1000});
+        command = acquire({.session = SessionId{session},
+                           .sequence = sequence,
+                           .acked_below = acked,
+                           .name = std::string_view{noted}.substr(0, text.size()),
+                           .wait = draw(2) == 0,
+                           .ttl_ms = 1000},
+                          noted);
         break;
       case 4:
       case 5:
-        command = locks::make_release(
-            {.session = SessionId{session},
-             .sequence = sequence,
-             .acked_below = acked,
-             .name_hash = hash_name(text),
-             .token = FencingToken{std::max<std::uint64_t>(oracle_.token(shard, name), 1)}});
+        command = locks::make_release(holder);
+        break;
+      case 9:
+        command = locks::make_proclaim(holder, said);
         break;
       case 6:
         command = locks::make_cancel_wait(
@@ -195,6 +236,12 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     }
     append(logs_[shard], command);
     oracle_.apply(shard, command);
+  }
+
+  static locks::LockCommand acquire(const locks::AcquireFields& fields, std::string_view noted) {
+    return noted.size() == fields.name.size()
+               ? locks::make_acquire(fields)
+               : locks::make_acquire_hold({.acquire = fields, .text = noted});
   }
 
   // Of two sessions up to all.
@@ -216,7 +263,11 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     }
     watcher.connection = ++connection_;
     watcher.open = true;
-    nodes_[watcher.node]->open(watcher.connection, 1, query);
+    std::vector<rpc::RequestFlag> flags;
+    if (watcher.filter.previous) {
+      flags.push_back(rpc::RequestFlag::WatchPrevious);
+    }
+    nodes_[watcher.node]->open_with(flags, watcher.connection, 1, query);
   }
 
   // Goes on at another node, or at the same one over another connection.
@@ -286,6 +337,8 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
     std::vector<Watcher> all;
     const auto add = [&](WatchFilter filter) {
       filter.shard_count = kShards;
+      all.push_back({.filter = filter});
+      filter.previous = true;
       all.push_back({.filter = std::move(filter)});
     };
     for (std::uint32_t name = 0; name < kNames; name += 3) {
@@ -365,7 +418,7 @@ class WatchValidatorTest : public testing::TestWithParam<std::uint64_t> {
   std::uint64_t connection_ = 0;
 };
 
-TEST_P(WatchValidatorTest, W1OrderedUniqueReliableAtomicResumableBookmarkable) {
+TEST_P(WatchValidatorTest, W1W2OrderedUniqueReliableAtomicResumableBookmarkable) {
   reserve();
   std::vector<Watcher> all = watchers();
   for (Watcher& watcher : all) {

@@ -174,14 +174,25 @@ class WatchNode {
             const rpc::WatchQuery& query,
             bool queue = false,
             bool follows = false) {
+    std::vector<rpc::RequestFlag> flags;
+    if (queue) {
+      flags.push_back(rpc::RequestFlag::WatchQueue);
+    }
+    if (follows) {
+      flags.push_back(rpc::RequestFlag::WatchFollow);
+    }
+    open_with(flags, connection, id, query);
+  }
+
+  void open_with(const std::vector<rpc::RequestFlag>& flags,
+                 std::uint64_t connection,
+                 std::uint64_t id,
+                 const rpc::WatchQuery& query) {
     rpc::RequestSlot slot;
     slot.kind = rpc::RequestKind::WatchOpen;
     slot.request_id = id;
-    if (queue) {
-      slot.set(rpc::RequestFlag::WatchQueue);
-    }
-    if (follows) {
-      slot.set(rpc::RequestFlag::WatchFollow);
+    for (const rpc::RequestFlag flag : flags) {
+      slot.set(flag);
     }
     request(connection, slot, rpc::encode_watch_query(query));
   }

@@ -27,6 +27,9 @@ enum {
   GCOORD_EVENT_LEFT = 7
 };
 
+// What is known of what was held before an event (gcoord/watch.h). Never renumber.
+enum { GCOORD_PREVIOUS_UNKNOWN = 0, GCOORD_PREVIOUS_NOTHING = 1, GCOORD_PREVIOUS_HOLD = 2 };
+
 // A place in a shard's log.
 typedef struct gcoord_revision {
   uint32_t shard;
@@ -59,6 +62,9 @@ typedef struct gcoord_watch_options {
   void* user;
   uint32_t
       kinds;  // Only these, whatever `waiters` says: 1u << GCOORD_EVENT_GRANTED, or'ed; 0: all.
+  // Not 0: also what was held before each event. As wide as that, since programs compiled without
+  // it have four bytes of any value there.
+  uint64_t previous;
 } gcoord_watch_options;
 
 typedef struct gcoord_watch_event {
@@ -69,6 +75,15 @@ typedef struct gcoord_watch_event {
   const char* value;  // value_bytes of any bytes.
   size_t value_bytes;
 } gcoord_watch_event;
+
+// What was held before an event; of what is no GCOORD_PREVIOUS_HOLD the rest is zero.
+typedef struct gcoord_watch_previous {
+  int32_t kind;
+  uint64_t token;
+  uint64_t session_id;
+  const char* value;  // value_bytes of any bytes; lives as long as the batch.
+  size_t value_bytes;
+} gcoord_watch_previous;
 
 // As gcoord_client_options_init and _as.
 GCOORD_API void gcoord_watch_options_init(gcoord_watch_options* options);
@@ -126,6 +141,8 @@ GCOORD_API uint64_t gcoord_batch_revision(const gcoord_batch* batch);
 GCOORD_API size_t gcoord_batch_size(const gcoord_batch* batch);
 // index < gcoord_batch_size(); all zero otherwise.
 GCOORD_API gcoord_watch_event gcoord_batch_event(const gcoord_batch* batch, size_t index);
+// The same, of a watch with `previous`; otherwise it is not known.
+GCOORD_API gcoord_watch_previous gcoord_batch_previous(const gcoord_batch* batch, size_t index);
 GCOORD_API void gcoord_batch_free(gcoord_batch* batch);
 
 // ---- who leads, one after the other (LeaderStream) ----

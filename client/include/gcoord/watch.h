@@ -44,12 +44,34 @@ enum class EventKind : std::uint8_t {
 // "granted" and the like.
 GCOORD_API const char* event_name(EventKind kind);
 
+// What is known of what was held before an event. Never renumber.
+enum class PreviousKind : std::uint8_t {
+  Unknown =
+      0,  // Nobody asked with WatchOptions::previous, or the node is of a release that cannot.
+  Nothing = 1,  // The event took no hold's place: the name was free for it, or it is of a waiter.
+  Hold = 2,
+};
+
+// "unknown", "nothing", "hold".
+GCOORD_API const char* previous_name(PreviousKind kind);
+
+// The hold that an event ended or changed, as it was before. Of Granted it is the hold whose place
+// this one took: that ended with the same command, the last of several; or, where a held lock has
+// come from another shard, the same hold as there.
+struct PreviousHold {
+  PreviousKind kind = PreviousKind::Unknown;
+  std::uint64_t token = 0;  // These of a Hold.
+  std::uint64_t session_id = 0;
+  std::string value;  // What its holder had left with the name.
+};
+
 struct WatchEvent {
   EventKind kind{};
   std::string name;
   std::uint64_t token = 0;  // Of the hold that the event is about; 0 of a waiter.
   std::uint64_t session_id = 0;
-  std::string value;  // Of Granted and ValueChanged: what the holder left with the name.
+  std::string value;      // Of Granted and ValueChanged: what the holder left with the name.
+  PreviousHold previous;  // With WatchOptions::previous.
 };
 
 // A place in a shard's log.
@@ -77,6 +99,10 @@ struct WatchOptions {
   // and where it is of a release that cannot, the library does. What is left out counts in
   // revisions(), with the next progress, and a batch without any event is not told.
   std::vector<EventKind> kinds{};
+
+  // Also what was held before each event. Nodes of a release that cannot are left for another, for
+  // one round over all of them; then PreviousKind::Unknown says that it is not known.
+  bool previous = false;
 
   // The first revision wanted, by shard; shards that are not named begin now. What revisions() of
   // an earlier watch said, plus one each, goes on where that ended.

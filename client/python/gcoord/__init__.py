@@ -26,15 +26,15 @@ from .types import (BatchReading, BreakerState, Candidate, CheckReport, ClientSt
                     Freshness, HealthCheck, Holder, Line, LockDescription, LockPage, LockReading, LostLock, NodeView,
                     Office, Position, ReadPage, SessionDescription, SessionEvent, SessionFilter, SessionsPage, Sharer,
                     UnhealthyAction, Verdict, VerdictReading, Waiter)
-from .watch import Batch, Event, EventKind, Watch
+from .watch import Batch, Event, EventKind, Previous, PreviousKind, Watch
 
 __all__ = [
     "Batch", "BatchReading", "BreakerState", "Candidate", "CheckFailing", "CheckReport", "Client", "ClientStatistics",
     "ClusterView", "Consistency", "Deadlock", "Election", "ElectionVacant", "Event", "EventKind", "Freshness",
     "GcoordError", "HealthCheck", "HoldBroken", "Holder", "LeaderStream", "Lease", "Line", "Lock", "LockBusy",
-    "LockDescription", "LockPage", "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "ReadPage",
-    "Session", "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter", "SessionUnhealthy",
-    "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict", "VerdictReading",
-    "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
+    "LockDescription", "LockPage", "LockReading", "LostLock", "MultiLock", "NodeView", "Office", "Position", "Previous",
+    "PreviousKind", "ReadPage", "Session", "SessionDescription", "SessionEvent", "SessionExpired", "SessionFilter",
+    "SessionUnhealthy", "SessionsPage", "Sharer", "StatusCode", "UnhealthyAction", "Unreachable", "Verdict",
+    "VerdictReading", "WaitCancelled", "WaitTimedOut", "Waiter", "Watch",
 ]
 __version__ = "0.1.0"

@@ -226,16 +226,19 @@ class Client(Looks, LooksAsync, Nodes, Sessions):
     def watch(self, name: Optional[str] = None, *, prefix: Optional[str] = None, session_id: int = 0,
               waiters: bool = False, from_revision: int = 0, start: Optional[Mapping[int, int]] = None,
               kinds: Iterable[EventKind] = (), progress_interval: float = 10.0, queue_bytes_max: int = 8 << 20,
-              on_batch: Optional[BatchCallback] = None, on_end: Optional[EndCallback] = None) -> Watch:
+              on_batch: Optional[BatchCallback] = None, on_end: Optional[EndCallback] = None,
+              previous: bool = False) -> Watch:
         """One of a name, a prefix and a session. From now on, or from a revision: of the name from_revision, else by
         shard as start says. Returns when the watch has begun.
 
-        kinds: only events of these, whatever waiters says; none: all. progress_interval: how often revisions() rises where nothing happens (0: on demand). queue_bytes_max: of batches
-        that nobody has taken; beyond it the node waits. With on_batch there is no next(): it is told each batch, and
+        kinds: only events of these, whatever waiters says; none: all. previous: also what was held before each event
+        (Event.previous). progress_interval: how often revisions() rises where nothing happens (0: on demand).
+        queue_bytes_max: of batches that nobody has taken; beyond it the node waits. With on_batch there is no next(): it is told each batch, and
         on_end why none comes any more, on the client's thread for watches.
         """
-        return Watch(self, self._handle.pointer(), Wanted(name, prefix, session_id, waiters, from_revision, start or {},
-                                                          progress_interval, queue_bytes_max, kinds), on_batch, on_end)
+        wanted = Wanted(name, prefix, session_id, waiters, from_revision, start or {}, progress_interval,
+                        queue_bytes_max, kinds, previous)
+        return Watch(self, self._handle.pointer(), wanted, on_batch, on_end)
 
     def now_ns(self) -> int:
         """The client's clock, with which leases and elections are asked."""

@@ -21,6 +21,23 @@ class EventKind(enum.IntEnum):
     LEFT = 7
 
 
+class PreviousKind(enum.IntEnum):
+    UNKNOWN = 0
+    NOTHING = 1
+    HOLD = 2
+
+
+@dataclass(frozen=True)
+class Previous:
+    """What was held before an event: the hold that it ended or changed, or whose place a grant took. NOTHING where there was
+    none; UNKNOWN where nobody asked, or the node is of a release that cannot say it."""
+
+    kind: PreviousKind = PreviousKind.UNKNOWN
+    token: int = 0
+    session_id: int = 0
+    value: bytes = b""
+
+
 @dataclass(frozen=True)
 class Event:
     kind: EventKind
@@ -28,6 +45,7 @@ class Event:
     token: int
     session_id: int
     value: bytes
+    previous: Previous = Previous()
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,7 @@ class Wanted:
     progress_interval: float
     queue_bytes_max: int
     kinds: Iterable[EventKind]
+    previous: bool
 
 
 class _Revision(lib.Fields):
@@ -70,7 +89,7 @@ class _Options(lib.Fields):
         ("struct_bytes", c_size_t), ("name", c_char_p), ("prefix", c_char_p), ("session_id", c_uint64),
         ("waiters", c_bool), ("from_revision", c_uint64), ("from_", POINTER(_Revision)), ("from_count", c_size_t),
         ("progress_interval_ms", c_int64), ("queue_bytes_max", c_size_t), ("on_batch", _Told), ("user", c_void_p),
-        ("kinds", c_uint32),
+        ("kinds", c_uint32), ("previous", c_uint64),
     ]
 
 
@@ -78,6 +97,12 @@ class _Event(ctypes.Structure):
     _fields_ = [
         ("kind", c_int32), ("token", c_uint64), ("session_id", c_uint64), ("name", c_char_p), ("value", c_void_p),
         ("value_bytes", c_size_t),
+    ]
+
+
+class _Previous(ctypes.Structure):
+    _fields_ = [
+        ("kind", c_int32), ("token", c_uint64), ("session_id", c_uint64), ("value", c_void_p), ("value_bytes", c_size_t),
     ]
 
 
@@ -97,19 +122,26 @@ lib._FUNCTIONS.update({
     "gcoord_batch_revision": (c_uint64, [c_void_p]),
     "gcoord_batch_size": (c_size_t, [c_void_p]),
     "gcoord_batch_event": (_Event, [c_void_p, c_size_t]),
+    "gcoord_batch_previous": (_Previous, [c_void_p, c_size_t]),
     "gcoord_batch_free": (None, [c_void_p]),
 })
 
 
-def _event(told: _Event) -> Event:
-    value = ctypes.string_at(told.value, told.value_bytes) if told.value_bytes else b""
-    return Event(EventKind(told.kind), told.name.decode("utf-8", "surrogateescape"), told.token, told.session_id, value)
+def _value(told: Any) -> bytes:
+    return ctypes.string_at(told.value, told.value_bytes) if told.value_bytes else b""
+
+
+def _event(told: _Event, before: _Previous) -> Event:
+    previous = Previous(PreviousKind(before.kind), before.token, before.session_id, _value(before))
+    name = told.name.decode("utf-8", "surrogateescape")
+    return Event(EventKind(told.kind), name, told.token, told.session_id, _value(told), previous)
 
 
 def _batch(handle: Any) -> Batch:
     library = lib.library()
     count = library.gcoord_batch_size(handle)
-    events = tuple(_event(library.gcoord_batch_event(handle, index)) for index in range(count))
+    events = tuple(_event(library.gcoord_batch_event(handle, index), library.gcoord_batch_previous(handle, index))
+                   for index in range(count))
     return Batch(library.gcoord_batch_shard(handle), library.gcoord_batch_revision(handle), events)
 
 
@@ -218,6 +250,7 @@ def _options(wanted: Wanted, listener: int) -> _Options:
     options.from_ = (_Revision * len(wanted.start))(*(_Revision(*place) for place in wanted.start.items()))
     options.progress_interval_ms = lib.milliseconds(wanted.progress_interval)
     options.queue_bytes_max = wanted.queue_bytes_max
+    options.previous = 1 if wanted.previous else 0
     for kind in wanted.kinds:
         known = isinstance(kind, int) and 0 < kind < 32
         options.kinds |= 1 << kind if known else 1  # What bit 0 stands for there is not, as little as what is beyond.

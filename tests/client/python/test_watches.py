@@ -127,6 +127,23 @@ class Watches(ClusterTest):
         for wrong in (0, 8, 31, 32, -1):
             self.assert_number(6204, self.client.watch, self.name, kinds=[wrong])
 
+    def test_W2_what_was_held_before_is_told_to_who_asks(self):
+        hold, nothing = gcoord.PreviousKind.HOLD, gcoord.PreviousKind.NOTHING
+        first, second = self.session(), self.session()
+        with self.client.watch(self.name, previous=True) as watch, self.client.watch(self.name) as plain:
+            lock = first.acquire(self.name, note=b"one")
+            waits = second.acquire_async(self.name)
+            while not self.client.get(self.name).waiter_count:
+                pass
+            lock.release()
+            last = waits.result(PATIENCE)
+            granted, passed_on = watch.next(PATIENCE), watch.next(PATIENCE)
+            self.assertEqual([event.previous.kind for event in granted.events], [nothing])
+            before = gcoord.Previous(hold, lock.fence, first.id, b"one")
+            self.assertEqual([event.previous for event in passed_on.events], [before, before])
+            self.assertEqual(plain.next(PATIENCE).events[0].previous, gcoord.Previous())
+            last.release()
+
     def test_options_that_cannot_be_meant(self):
         self.assert_number(1001, self.client.watch, self.name, progress_interval=-1)
         with self.client.watch(self.name, progress_interval=0) as watch:

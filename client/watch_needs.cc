@@ -1,0 +1,41 @@
+// Which nodes can do what the watches of a client need: nodes of an earlier release do less.
+#include "client/watch_feed.h"
+
+#include <algorithm>
+
+namespace gcoord::client {
+
+void WatchFeed::note_features(std::uint64_t features) {
+  const auto has = [features](rpc::Feature feature) {
+    return (features & static_cast<std::uint64_t>(feature)) != 0;
+  };
+  follows_ = has(rpc::Feature::WatchFollow);
+  filters_ = has(rpc::Feature::WatchKinds);
+  tells_previous_ = has(rpc::Feature::WatchPrevious);
+}
+
+// Whether a watch has followed a name out of its home, and goes on from there.
+bool WatchFeed::is_away() const {
+  return std::ranges::any_of(entries_, [](const auto& each) {
+    const Entry& entry = each.second;
+    const auto& places = entry.state->queued_to();
+    return entry.state->of_name() && !entry.streams.empty() && !places.empty() &&
+           !places.contains(entry.streams.front().shard_first);
+  });
+}
+
+// Whether the node cannot do what a watch needs.
+bool WatchFeed::lacks() const {
+  return (!follows_ && is_away()) ||
+         (!tells_previous_ && std::ranges::any_of(entries_, [](const auto& each) {
+           return each.second.state->options().previous;
+         }));
+}
+
+// Whether to look for a node that can: for one round over all of them.
+bool WatchFeed::seeks_another() {
+  lacking_nodes_ = lacks() ? lacking_nodes_ + 1 : 0;
+  return lacking_nodes_ != 0 && lacking_nodes_ <= addresses_.size();
+}
+
+}  // namespace gcoord::client

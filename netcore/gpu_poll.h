@@ -34,7 +34,8 @@ class GpuPoll {
   PollSetDevice device() const;
 
   // Asks whoever waits for the set to leave with Aborted. A failure is the device's; waiters then
-  // leave at their deadlines.
+  // leave at their deadlines. A group that never waits, since something is ready each time, is told
+  // in its turn if the word is in the set: word_entry(&device.control->abort, 0).
   Status abort();
   // Likewise with EpochChanged.
   Status close();

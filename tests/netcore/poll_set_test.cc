@@ -224,6 +224,19 @@ TEST(PollSet, Row213FairnessGoesOnFromOneGroupToTheNext) {
   EXPECT_EQ(ask(set)[0].index, 1u);
 }
 
+TEST(PollSet, Row213WhoAlwaysHasEventsIsToldOfAnAbortInItsTurn) {
+  PollSample sample;
+  const std::uint64_t busy = 1;
+  PollSet<> set{sample.device()};
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    set.put(i, word_entry(&busy, 0));
+  }
+  set.put(5, word_entry(&sample.device().control->abort, 0));
+  EXPECT_TRUE(sample.poll->abort().ok());
+  EXPECT_EQ(set.wait({}).status, WaitStatus::Ready) << "what is there comes first";
+  EXPECT_EQ(events_of(set, 5), kPollIn);
+}
+
 TEST(PollSet, Row213AnEndedChannelHangsUpWhoWaits) {
   for (const bool aborts : {false, true}) {
     LoopbackSample world;

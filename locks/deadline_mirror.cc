@@ -25,7 +25,7 @@ Status DeadlineMirror::follow(SessionClock& clock) {
   const SessionColumns here = clock.columns();
   const std::uint32_t slices = slice_count(here.row_end);
   auto* const there = static_cast<Tick*>(deadline_.get());
-  std::uint32_t left = kSlicesPerLook;
+  std::uint32_t left = slices_per_look(slices);
   while (left > 0 && clock.lowered().any(slices)) {
     const LoweredSlices::Run run = clock.lowered().take(slices, left);
     const std::size_t first = std::size_t{run.first} * kSliceRows;

@@ -7,11 +7,10 @@
 // the named rows alone and takes those whose own deadline is past (SessionClock::collect_among).
 // What the device says can make an expiry late, if its memory forgets, and never early.
 //
-// Bounded: a look brings at most kSlicesPerLook over. While more are marked, as after an election,
-// the answer is that the host looks itself, which is right at any time. A look names rows for the
-// tick that it was asked for; its words stand until the next one.
-// Contract: one thread; errors as SweepDevice, and after one the mirror is not used again. Host
-// only.
+// Bounded: a look brings slices_per_look() over at most. While more are marked, as after an
+// election, the answer is that the host looks itself, which is right at any time. A look names rows
+// for the tick that it was asked for; its words stand until the next one. Contract: one thread;
+// errors as SweepDevice, and after one the mirror is not used again. Host only.
 #pragma once
 
 #include "common/status.h"
@@ -27,6 +26,12 @@ namespace gcoord::locks {
 
 // A megabyte of deadlines: some 0.1 ms.
 inline constexpr std::uint32_t kSlicesPerLook = 32;
+
+// Of a long column a sixteenth, which adds little to the look that the host takes meanwhile: so the
+// copy is whole again after some 16 looks.
+constexpr std::uint32_t slices_per_look(std::uint32_t slices) {
+  return slices / 16 > kSlicesPerLook ? slices / 16 : kSlicesPerLook;
+}
 
 // A look says for so many ticks at most that nobody else is due: what a device's memory forgets is
 // not relied on for longer.

@@ -3,12 +3,12 @@
 
 #include "common/random.h"
 #include "locks/sweep_guard.h"
+#include "tests/locks/sweep_devices.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace gcoord::locks {
@@ -21,15 +21,11 @@ constexpr std::uint64_t kSessions = 4000;
 class DeadlineMirrorTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (std::string_view{GetParam()} == "host") {
-      device_ = make_host_sweep_device();
-    } else {
-      auto made = make_cuda_sweep_device(0);
-      if (!made.ok()) {
-        GTEST_SKIP() << "skipped: " << made.status().message();
-      }
-      device_ = std::move(made).value();
+    auto made = sweep_device_of(GetParam());
+    if (!made.ok()) {
+      GTEST_SKIP() << "skipped: " << made.status().message();
     }
+    device_ = std::move(made).value();
     mirror_ = std::make_unique<DeadlineMirror>(*device_);
   }
 

@@ -7,6 +7,7 @@
 #include "locks/lock_ends.h"
 #include "locks/sweep_guard.h"
 #include "rpc/session_messages.h"
+#include "tests/locks/sweep_devices.h"
 #include "tests/server/deadlock_cluster.h"
 
 #include <gtest/gtest.h>
@@ -15,17 +16,12 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
 namespace {
 
 using locks::SweepDevice;
-
-Result<std::unique_ptr<SweepDevice>> open(std::string_view kind) {
-  return kind == "twin" ? locks::make_host_sweep_device() : locks::make_cuda_sweep_device(0);
-}
 
 // Whatever their size, and every time the host looks, too.
 DeviceSweepsOptions all_of_them() {
@@ -35,13 +31,14 @@ DeviceSweepsOptions all_of_them() {
 class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const auto device = open(GetParam()); !device.ok()) {
+    if (const auto device = locks::sweep_device_of(GetParam()); !device.ok()) {
       GTEST_SKIP() << "skipped: " << device.status().message();
     }
   }
 
   void give_device(LockService& service, DeviceFaultPlan plan = {}) {
-    service.start_sweeps(locks::guard_sweep_device(open(GetParam()).value(), plan), all_of_them());
+    service.start_sweeps(
+        locks::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan), all_of_them());
   }
 };
 
@@ -235,7 +232,7 @@ TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("twin", "cuda"));
+INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cuda"));
 
 // A stand-in whose memory or answers are not what they should be.
 class BentDevice final : public SweepDevice {

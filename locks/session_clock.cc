@@ -247,14 +247,16 @@ std::size_t SessionClock::scan(Tick now,
     const std::uint32_t start = at * kScanBlockRows;
     const std::uint32_t end = std::min(start + kScanBlockRows, row_end_);
     const std::span<const Tick> block{deadline_.data() + start, end - start};
-    if (earliest(block) <= now) {
+    Tick left = earliest(block);
+    if (left <= now) {
       count += take_block(start, end, out.subspan(count), take);
+      left = earliest(block);
     }
-    if (earliest(block) <= now) {
+    if (left <= now) {
       scan_block_ = at;
       return count;  // `out` is full, and this block has more: the bound stays.
     }
-    left_earliest = min_id(left_earliest, earliest(block));
+    left_earliest = min_id(left_earliest, left);
   }
   due_bound_ = left_earliest;
   return count;

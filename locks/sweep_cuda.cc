@@ -101,10 +101,10 @@ class CudaSweepDevice final : public SweepDevice {
     return finish("taking sessions that ran out");
   }
 
-  // No wait: the stages that follow are on the same stream, and end with one.
+  // Waits, too: the copy that follows would, and without a limit.
   Status begin_graph(const WaitGraph& graph) override {
     launch_begin_graph(graph, stream_);
-    return call("counting who waits", cudaGetLastError());
+    return finish("counting who waits");
   }
 
   Status prune_graph(const WaitGraph& graph) override {

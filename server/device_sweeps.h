@@ -30,12 +30,13 @@
 
 namespace gcoord::server {
 
-// Rows of sessions from which on the device looks at their deadlines. The host takes 0.2 ms for so
-// many, a fiftieth of a tick; the device some 0.03 ms, most of it the call (docs/performance.md).
+// Rows of sessions from which on the device looks at their deadlines. The host takes 0.16 ms for so
+// many, in each tick in which somebody is due; the device some 0.03 to 0.06 ms, most of it the call
+// and its copies (docs/adr/0065).
 inline constexpr std::uint32_t kDeviceRowsMin = 1u << 18;
 
-// Edges of a graph from which on the device searches it: the host takes 16 ns an edge, so 0.26 ms;
-// the device some 0.2 ms for any graph up to there, for its launches and copies.
+// Edges of a graph from which on the device searches it: the host takes 16 to 30 ns an edge, so
+// 0.3 to 0.5 ms; the device some 0.2 ms for any graph up to there, for its launches and copies.
 inline constexpr std::size_t kDeviceEdgesMin = std::size_t{1} << 14;
 
 struct DeviceSweepsOptions {

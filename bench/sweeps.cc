@@ -1,6 +1,8 @@
 #include "bench/sweeps.h"
 
 #include "bench/device_name.h"
+#include "bench/filled_clock.h"
+#include "bench/node_sweeps.h"
 #include "bench/report/results_file.h"
 #include "common/random.h"
 #include "locks/session_sweep.h"
@@ -25,14 +27,8 @@ constexpr std::uint32_t kMillion = 1u << 20;
 constexpr std::uint32_t kSessionCounts[] = {kMillion, 8 * kMillion};
 constexpr std::uint32_t kBatch = 4 * kMillion;  // Keep-alives of one launch.
 constexpr std::uint32_t kRounds = 21;           // The first is not timed.
-constexpr std::uint32_t kTtlMs = 10'000;
 constexpr std::uint64_t kTtlTicks = kTtlMs / 10 + 1;
 constexpr std::uint32_t kCycleLength = 4;
-
-// No two rows of one session: a session of a client holds locks in one shard or few.
-SessionId session_of(std::uint32_t row) {
-  return SessionId{mix64(row) | 1};
-}
 
 Result<std::unique_ptr<locks::SweepDevice>> device_of(const BenchOptions& options) {
   if (options.device == "cpu") {
@@ -52,22 +48,6 @@ ordered_json times(std::vector<double> us) {
           {"us_least", rounded(us.front())},
           {"us_most", rounded(us.back())},
           {"calls", us.size()}};
-}
-
-std::unique_ptr<locks::SessionClock> filled_clock(std::uint32_t session_count) {
-  auto clock = std::make_unique<locks::SessionClock>(
-      locks::SessionClockOptions{.tick_ms = 10, .index_seed = 20261122});
-  clock->reserve(session_count);
-  for (std::uint32_t row = 1; row <= session_count; ++row) {
-    clock->on_registered({.row = locks::SessionRow{row},
-                          .shard = ShardId{row % 65'536},
-                          .session = session_of(row),
-                          .serial = row,
-                          .ttl_ms = kTtlMs},
-                         Tick{1},
-                         true);
-  }
-  return clock;
 }
 
 // Keep-alives of sessions drawn at random.
@@ -239,6 +219,7 @@ BenchResult bench_sweeps(const BenchOptions& options) {
     std::fprintf(stderr, "sweeps: %s\n", one.dump().c_str());
     result["deadlock_scans"].push_back(one);
   }
+  GCOORD_TRY(result["from_the_host_and_back"], measure_node_sweeps(*device));
   return result;
 }
 

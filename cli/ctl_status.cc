@@ -57,6 +57,16 @@ std::string stepper_of(const Json& node) {
   return name + " " + std::to_string(std::strtoull(bytes.c_str(), nullptr, 10) >> 20) + " MiB";
 }
 
+// Of a node with a device, what that does beside stepping.
+std::string sweeps_of(const Json& node) {
+  const Json sweeps = node["device"].value("sweeps", Json::object());
+  if (!sweeps.value("on_device", false)) {
+    return "sessions and deadlocks are looked for on the host";
+  }
+  return "looked at all sessions " + text_of(sweeps, "sessions") + " times and for deadlocks " +
+         text_of(sweeps, "waits") + " times";
+}
+
 // A line for each device and each resident turn, and one for each way between two nodes with them.
 std::vector<std::string> device_notes(const Json& nodes) {
   std::vector<std::string> notes;
@@ -69,6 +79,9 @@ std::vector<std::string> device_notes(const Json& nodes) {
     const std::string prefix = "node " + text_of(node, "node") + ": ";
     const std::string name = device ? " is " + text_of(node["device"], "name") + "; " : ": ";
     notes.push_back(prefix + text_of(node, "stepper") + name + text_of(node, "stepper_reason"));
+    if (device) {
+      notes.push_back(prefix + text_of(node, "stepper") + ": " + sweeps_of(node));
+    }
     for (const Json& peer : node.value("peers", Json::array())) {
       const std::string link = peer.value("device_link", std::string{});
       if (!link.empty()) {

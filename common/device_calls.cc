@@ -7,7 +7,12 @@ namespace gcoord {
 Result<DeviceFaultPlan> parse_device_fault(std::string_view text) {
   DeviceFaultPlan plan;
   const std::size_t colon = text.find(':');
-  const std::string_view kind = text.substr(0, colon);
+  constexpr std::string_view kOfSweeps = "sweep-";
+  std::string_view kind = text.substr(0, colon);
+  if (kind.substr(0, kOfSweeps.size()) == kOfSweeps) {
+    plan.part = DeviceFaultPlan::Part::Sweeps;
+    kind.remove_prefix(kOfSweeps.size());
+  }
   const std::string_view digits = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), plan.number);
@@ -16,9 +21,14 @@ Result<DeviceFaultPlan> parse_device_fault(std::string_view text) {
               : kind == "hang" ? DeviceFaultPlan::Kind::Hang
               : kind == "flip" ? DeviceFaultPlan::Kind::Flip
                                : DeviceFaultPlan::Kind::None;
-  if (plan.kind == DeviceFaultPlan::Kind::None || !whole || plan.number == 0) {
-    return Status{StatusCode::InvalidArgument,
-                  "'" + std::string(text) + "' is none of call:N, hang:N and flip:N, N from 1 on"};
+  const bool flips_sweep =
+      plan.kind == DeviceFaultPlan::Kind::Flip && plan.part == DeviceFaultPlan::Part::Sweeps;
+  if (plan.kind == DeviceFaultPlan::Kind::None || flips_sweep || !whole || plan.number == 0) {
+    return Status{
+        StatusCode::InvalidArgument,
+        "'" + std::string(text) +
+            "' is none of call:N, hang:N and flip:N, nor sweep-call:N and sweep-hang:N, N "
+            "from 1 on"};
   }
   return plan;
 }

@@ -27,11 +27,20 @@ struct DeviceFaultPlan {
     Flip,  // Before launch `number` a bit of a row in device memory flips; `number` names which.
   };
 
+  // Whose calls are meant and counted: those of the turn, or those of what a node has done on its
+  // device beside it (locks/sweep_guard.h).
+  enum class Part : std::uint8_t { Turn, Sweeps };
+
   Kind kind = Kind::None;
   std::uint64_t number = 0;
+  Part part = Part::Turn;
+
+  // This plan for the part that it means, and none for the other.
+  DeviceFaultPlan of(Part wanted) const { return part == wanted ? *this : DeviceFaultPlan{}; }
 };
 
-// "call:17", "hang:3" or "flip:5". InvalidArgument, with the right spelling, for anything else.
+// "call:17", "hang:3" or "flip:5"; "sweep-call:17" or "sweep-hang:3" of sweeps. InvalidArgument,
+// with the right spelling, for anything else.
 Result<DeviceFaultPlan> parse_device_fault(std::string_view text);
 
 class DeviceCalls {

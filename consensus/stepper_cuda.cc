@@ -1,20 +1,15 @@
 #include "consensus/stepper_cuda.h"
 
 #include "common/cuda_status.h"
+#include "common/cuda_wait.h"
 #include "consensus/device_stepper.h"
 #include "consensus/stepper_cuda_launch.h"
 
-#include <ctime>
 #include <utility>
 
 namespace gcoord::consensus {
 namespace {
 
-// Looks at an event without a pause, each about a microsecond: longer than a batch takes.
-constexpr std::uint32_t kSpinLooks = 500;
-// Then a pause between two looks; so many of them make up the limit of a wait.
-constexpr std::uint32_t kPauseNs = 50'000;
-constexpr std::uint32_t kPausesPerMs = 1'000'000 / kPauseNs;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 // The first batch also loads the kernels, which a busy machine may take its time for.
 constexpr std::uint32_t kWarmUpLimitMs = 30'000;
@@ -214,36 +209,13 @@ class CudaStepDevice final : public StepDevice {
     return region;
   }
 
-  // Returns when everything asked of the stream so far is done. What a kernel wrote to mapped host
-  // memory is visible to the host once the event behind it is complete (CUDA Programming Guide,
-  // section on mapped memory), which is the observation that the loads after this pair with.
+  // Returns when everything asked of the stream so far is done.
   Status wait(std::string_view what, std::uint32_t limit_ms) {
     GCOORD_TRY_STATUS(call(what, [&] { return cudaEventRecord(done_, stream_); }));
-    return calls_.make(what, [&] { return poll(what, limit_ms); });
-  }
-
-  // Looks before it asks for the time: whoever was paused itself finds the work done.
-  Status poll(std::string_view what, std::uint32_t limit_ms) {
-    const std::uint64_t looks = kSpinLooks + std::uint64_t{limit_ms} * kPausesPerMs;
-    const std::uint64_t end_us = clock_us_ ? clock_us_() + std::uint64_t{limit_ms} * 1000 : 0;
-    for (std::uint64_t look = 0; look < looks; ++look) {
-      const bool late = clock_us_ && look >= kSpinLooks && clock_us_() >= end_us;
-      const cudaError_t answer = cudaEventQuery(done_);
-      if (answer != cudaErrorNotReady) {
-        return cuda_status(name() + ": " + std::string(what), answer);
-      }
-      if (late) {
-        break;
-      }
-      if (look >= kSpinLooks) {
-        const timespec pause{0, kPauseNs};
-        ::nanosleep(&pause, nullptr);
-      }
-    }
-    return {StatusCode::DeadlineExceeded,
-            name() + ": " + std::string(what) + " did not end within " + std::to_string(limit_ms) +
-                " ms",
-            kDeviceOverrun};
+    return calls_.make(what, [&] {
+      return wait_for_event(
+          done_, {.what = name() + ": " + std::string(what), .limit_ms = limit_ms}, clock_us_);
+    });
   }
 
   void free_all() {

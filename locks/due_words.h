@@ -1,25 +1,32 @@
-// One look at all deadlines of a session clock: a bit per row.
+// One look at all deadlines of a column: a bit per row, and the earliest that is not due yet.
 //
 // A group of threads (warp_device.h) makes one word of 32 rows: on a device a warp, whose loads are
 // whole lines; on the host one thread. Words do not depend on each other. Host and device.
 #pragma once
 
 #include "common/device_atomic.h"
+#include "common/device_minimum.h"
 #include "common/hd.h"
 #include "common/ids.h"
 #include "common/warp_device.h"
-#include "locks/session_columns.h"
 
 #include <cstdint>
 
 namespace gcoord::locks {
 
+// What a look says of all rows together. All bits of it are set before.
+struct DueSummary {
+  std::uint64_t nobody = kTickNever.value;  // 0 once any row is due.
+  std::uint64_t later = kTickNever.value;   // The earliest deadline that is not.
+};
+
 // Bit k % 32 of word k / 32 says whether row k is due.
 struct DueScan {
-  SessionColumns columns;
+  const Tick* deadline = nullptr;
+  std::uint32_t row_end = 0;  // One past the last row.
   std::uint32_t* due_words = nullptr;
-  std::uint32_t* found = nullptr;       // Where the loop runs: 1 when any bit is set. 0 before.
-  std::uint32_t* host_found = nullptr;  // The same where the host reads it without a copy.
+  DueSummary* summary = nullptr;       // Where the loop runs.
+  DueSummary* host_summary = nullptr;  // The same for the host, when the call has returned.
   Tick now;
 };
 
@@ -30,19 +37,25 @@ GCOORD_HD constexpr std::uint32_t due_word_count(std::uint32_t row_end) {
 // The whole group calls it for one word.
 GCOORD_HD inline void scan_due_word(const DueScan& scan, std::uint32_t word) {
   std::uint32_t bits = 0;
+  Tick later{kTickNever.value};
   for (std::uint32_t offset = 0; offset < 32; offset += warp_lanes()) {
     const std::uint32_t row = word * 32 + offset + warp_rank();
-    const bool due = row < scan.columns.row_end && is_due(scan.columns, SessionRow{row}, scan.now);
+    const bool inside = row < scan.row_end;
+    const bool due = inside && scan.deadline[row] <= scan.now;
     bits |= warp_ballot(due) << offset;
+    if (inside && !due) {
+      later = min_id(later, scan.deadline[row]);
+    }
   }
+  const std::uint64_t earliest = warp_least(later.value);
   if (warp_rank() != 0) {
     return;
   }
   scan.due_words[word] = bits;
-  // One store to the host's memory, whoever is first; the host reads it after the launch.
-  if (bits != 0 && relaxed_set(*scan.found, 1) == 0) {
-    *scan.host_found = 1;
+  if (bits != 0) {
+    relaxed_store(scan.summary->nobody, 0);
   }
+  relaxed_minimum(scan.summary->later, earliest);
 }
 
 }  // namespace gcoord::locks

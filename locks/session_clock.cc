@@ -33,6 +33,10 @@ std::size_t take_block(std::uint32_t first,
   return count;
 }
 
+constexpr bool passes_none(std::uint32_t /*block*/) {
+  return false;
+}
+
 }  // namespace
 
 SessionClock::SessionClock(const SessionClockOptions& options) : options_(options) {
@@ -53,10 +57,15 @@ void SessionClock::reserve(std::uint32_t row_capacity) {
   heard_.resize(row_count);
   rows_.resize(row_count);
   first_of_session_.reserve(row_capacity);
+  lowered_.reserve(row_capacity + 1);
 }
 
 void SessionClock::set_deadline(SessionRow row, Tick deadline) {
   deadline_[row.value] = deadline;
+  if (deadline == kTickNever) {
+    return;
+  }
+  lowered_.add(row.value);
   due_bound_ = min_id(due_bound_, deadline);
 }
 
@@ -217,50 +226,100 @@ void SessionClock::renew_all(std::span<const SessionId> sessions,
   }
 }
 
-template <typename Take>
-std::size_t SessionClock::scan(Tick now, std::span<ExpiryProposal> out, const Take& take) {
-  if (now < due_bound_) {
-    return 0;
-  }
-  const std::uint32_t row_count = row_end_;
-  const std::uint32_t block_count = (row_count + kScanBlockRows - 1) / kScanBlockRows;
+// Blocks of rows that `passes` says yes to are not looked at: no deadline there is before
+// `passed_earliest`. From the block where the last pass
+// stopped, so that a small `out` starves nobody; a pass that comes round leaves it where it was.
+template <typename Passes, typename Take>
+std::size_t SessionClock::scan(Tick now,
+                               std::span<ExpiryProposal> out,
+                               Tick passed_earliest,
+                               const Passes& passes,
+                               const Take& take) {
+  const std::uint32_t block_count = (row_end_ + kScanBlockRows - 1) / kScanBlockRows;
+  const std::uint32_t first_block = scan_block_ % block_count;
   std::size_t count = 0;
-  Tick left_earliest = kTickNever;
-  // From the block where the last pass stopped, so that a small `out` starves nobody.
+  Tick left_earliest = passed_earliest;
   for (std::uint32_t i = 0; i < block_count; ++i) {
-    const std::uint32_t start = scan_block_ % block_count * kScanBlockRows;
-    const std::uint32_t end = std::min(start + kScanBlockRows, row_count);
-    const std::span<const Tick> block{deadline_.data() + start, end - start};
-    if (earliest(block) <= now) {
-      count += take_block(start, end, out.subspan(count), take);
+    const std::uint32_t at = (first_block + i) % block_count;
+    if (passes(at)) {
+      continue;
     }
-    if (earliest(block) <= now) {
+    const std::uint32_t start = at * kScanBlockRows;
+    const std::uint32_t end = std::min(start + kScanBlockRows, row_end_);
+    const std::span<const Tick> block{deadline_.data() + start, end - start};
+    Tick left = earliest(block);
+    if (left <= now) {
+      count += take_block(start, end, out.subspan(count), take);
+      left = earliest(block);
+    }
+    if (left <= now) {
+      scan_block_ = at;
       return count;  // `out` is full, and this block has more: the bound stays.
     }
-    left_earliest = min_id(left_earliest, earliest(block));
-    ++scan_block_;
+    left_earliest = min_id(left_earliest, left);
   }
   due_bound_ = left_earliest;
   return count;
 }
 
 std::size_t SessionClock::expired(Tick now, std::span<ExpiryProposal> out) {
-  return scan(now, out, [all = columns(), now](SessionRow row, ExpiryProposal& due) {
-    const bool is = is_due(all, row, now);
-    due = is ? take_due(all, row) : due;
-    return is;
-  });
+  if (now < due_bound_) {
+    return 0;
+  }
+  return scan(now,
+              out,
+              kTickNever,
+              passes_none,
+              [all = columns(), now](SessionRow row, ExpiryProposal& due) {
+                const bool is = is_due(all, row, now);
+                due = is ? take_due(all, row) : due;
+                return is;
+              });
+}
+
+bool SessionClock::collect(SessionRow row, Tick now, ExpiryProposal& due) {
+  const SessionColumns all = columns();
+  const bool is = is_due(all, row, now);
+  if (is) {
+    due = take_due(all, row);
+    all.cells[row.value].proposed = false;
+  }
+  return is;
 }
 
 std::size_t SessionClock::collect_due(Tick now, std::span<ExpiryProposal> out) {
-  return scan(now, out, [all = columns(), now](SessionRow row, ExpiryProposal& due) {
-    const bool is = is_due(all, row, now);
-    if (is) {
-      due = take_due(all, row);
-      all.cells[row.value].proposed = false;
-    }
-    return is;
+  if (now < due_bound_) {
+    return 0;
+  }
+  return scan(now, out, kTickNever, passes_none, [&](SessionRow row, ExpiryProposal& due) {
+    return collect(row, now, due);
   });
+}
+
+// A named block is right no more in the copy, whatever becomes of it here: what is taken is due no
+// more, and the rest was not due.
+std::size_t SessionClock::collect_among(const DueLook& look,
+                                        Tick now,
+                                        std::span<ExpiryProposal> out) {
+  const auto passes = [&](std::uint32_t block) {
+    if (!look.names_any(block * kScanBlockRows, kScanBlockRows)) {
+      return true;
+    }
+    lowered_.add(block * kScanBlockRows);
+    return false;
+  };
+  return scan(now, out, look.later, passes, [&](SessionRow row, ExpiryProposal& due) {
+    return collect(row, now, due);
+  });
+}
+
+bool SessionClock::missed_by(const DueLook& look, Tick now) const {
+  for (std::uint32_t row = 1; row < row_end_; ++row) {
+    if (deadline_[row] < max_id(look.later, now + 1) && !look.names_any(row, 1)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool SessionClock::collected(const ExpiryProposal& due_row) const {

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "locks/growing_index.h"
 #include "locks/lock_reply.h"
+#include "locks/lowered_slices.h"
 #include "locks/mapped_column.h"
 #include "locks/session_columns.h"
 
@@ -36,6 +37,23 @@ struct Registration {
   SessionId session;
   std::uint32_t serial = 0;
   std::uint32_t ttl_ms = 0;
+};
+
+// What somebody saw who looked at a copy of the deadlines at some tick, each of them at most the
+// true one: so every row that is due is named, and maybe some that are not.
+struct DueLook {
+  // Bit k % 32 of word k / 32: row k may be due. Words that are not there are 0.
+  std::span<const std::uint32_t> words;
+  Tick later = kTickNever;  // No deadline of a row that is not named is before it.
+
+  // Whether any of so many rows is named; `first` is a multiple of 32, or they are one.
+  bool names_any(std::uint32_t first, std::uint32_t row_count) const {
+    std::uint32_t bits = 0;
+    for (std::uint32_t row = first; row < first + row_count; row += 32) {
+      bits |= row / 32 < words.size() ? words[row / 32] : 0;
+    }
+    return (row_count == 1 ? bits >> first % 32 & 1u : bits) != 0;
+  }
 };
 
 struct SessionClockOptions {
@@ -93,6 +111,12 @@ class SessionClock {
   // The same without a mark: keep-alives renew them still, and whoever has them says of each what
   // becomes of it, with put_off() or propose(). Nothing is due of them before.
   std::size_t collect_due(Tick now, std::span<ExpiryProposal> out);
+  // The same with the help of somebody who has looked at a copy of the deadlines (DueLook): takes
+  // the same rows in the same order. A row that the look names and that is not due marks its slice
+  // as lowered, because the copy is behind there.
+  std::size_t collect_among(const DueLook& look, Tick now, std::span<ExpiryProposal> out);
+  // Whether the look missed a row that is due, or a deadline before the earliest that it says.
+  bool missed_by(const DueLook& look, Tick now) const;
   // Whether it was, and nothing has become of it since: neither another registration nor another
   // deadline, as a change of leadership gives.
   bool collected(const ExpiryProposal& due_row) const;
@@ -102,6 +126,12 @@ class SessionClock {
   // The end of a registration that was collected or put off is proposed now. False when it is
   // another one by now, or proposed already, or its shard is not led here.
   bool propose(const ExpiryProposal& proposal);
+
+  // Where deadlines were lowered, for whoever keeps a copy of the column.
+  LoweredSlices& lowered() { return lowered_; }
+
+  // One past the last row that was ever registered.
+  std::uint32_t row_end() const { return row_end_; }
 
   // Whether it is still this registration that stands in the row.
   bool still(const ExpiryProposal& proposal) const;
@@ -136,7 +166,10 @@ class SessionClock {
 
   // Keep-alives and expiries were taken into the columns elsewhere: nothing is known of what is
   // due.
-  void on_columns_changed() { due_bound_ = Tick{}; }
+  void on_columns_changed() {
+    due_bound_ = Tick{};
+    lowered_.add_all();
+  }
 
  private:
   std::uint64_t ttl_ticks(std::uint32_t ttl_ms) const;
@@ -145,8 +178,13 @@ class SessionClock {
   void link(SessionRow row);
   void unlink(SessionRow row);
   void remember_expired(SessionId session);
-  template <typename Take>
-  std::size_t scan(Tick now, std::span<ExpiryProposal> out, const Take& take);
+  template <typename Passes, typename Take>
+  std::size_t scan(Tick now,
+                   std::span<ExpiryProposal> out,
+                   Tick passed_earliest,
+                   const Passes& passes,
+                   const Take& take);
+  bool collect(SessionRow row, Tick now, ExpiryProposal& due);
   void set_deadline(SessionRow row, Tick deadline);
 
   SessionClockOptions options_;
@@ -159,6 +197,7 @@ class SessionClock {
   GrowingIndex expired_index_;
   std::uint64_t expired_count_ = 0;
   std::uint32_t registration_count_ = 0;
+  LoweredSlices lowered_;
   Tick due_bound_ = kTickNever;
   std::uint32_t scan_block_ = 0;
 };

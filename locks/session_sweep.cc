@@ -41,8 +41,8 @@ Status SessionSweep::reserve_batches() {
     GCOORD_TRY(outcomes_, device_.reserve(kRenewBatchMax * sizeof(RenewOutcome)));
     GCOORD_TRY(rows_, device_.reserve(kTakeMax * sizeof(SessionRow)));
     GCOORD_TRY(proposals_, device_.reserve(kTakeMax * sizeof(ExpiryProposal)));
-    GCOORD_TRY(found_, device_.reserve(sizeof(std::uint32_t)));
-    GCOORD_TRY(host_found_, device_.reserve_shared(sizeof(std::uint32_t)));
+    GCOORD_TRY(summary_, device_.reserve(sizeof(DueSummary)));
+    GCOORD_TRY(host_summary_, device_.reserve_shared(sizeof(DueSummary)));
   }
   const std::size_t words = due_word_count(columns_.row_end);
   if (words > due_word_capacity_) {
@@ -122,15 +122,14 @@ Status SessionSweep::renew_all(std::span<const SessionId> sessions,
 }
 
 Result<bool> SessionSweep::any_due(Tick now) {
-  auto* const host_found = static_cast<std::uint32_t*>(host_found_.get());
-  *host_found = 0;
-  auto* const found = static_cast<std::uint32_t*>(found_.get());
-  GCOORD_TRY_STATUS(device_.scan_due({.columns = columns_,
+  auto* const host_summary = static_cast<DueSummary*>(host_summary_.get());
+  GCOORD_TRY_STATUS(device_.scan_due({.deadline = columns_.deadline,
+                                      .row_end = columns_.row_end,
                                       .due_words = static_cast<std::uint32_t*>(due_words_.get()),
-                                      .found = found,
-                                      .host_found = host_found,
+                                      .summary = static_cast<DueSummary*>(summary_.get()),
+                                      .host_summary = host_summary,
                                       .now = now}));
-  return *host_found != 0;
+  return host_summary->nobody == 0;
 }
 
 // The first `most` rows whose bits are set, from the block where the last look stopped; and where

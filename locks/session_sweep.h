@@ -70,8 +70,8 @@ class SessionSweep {
   Column index_[4];  // Of sessions and of what is over, each with its previous table.
   SweepMemory due_words_;
   std::size_t due_word_capacity_ = 0;
-  SweepMemory found_;
-  SweepMemory host_found_;
+  SweepMemory summary_;
+  SweepMemory host_summary_;
   SweepMemory sessions_;
   SweepMemory outcomes_;
   SweepMemory rows_;

@@ -1,5 +1,10 @@
 // The loops of sweep_device.h on a GPU: plain device memory and one kernel per stage.
+//
+// On a stream of its own, so that nothing waits for what else runs on the device, and with a limit
+// to every wait. After a failure nothing is given back: the device may still be at work there, and
+// freeing would wait for it; only the end of the process frees it.
 #include "common/cuda_status.h"
+#include "common/cuda_wait.h"
 #include "common/device_arena.h"
 #include "locks/sweep_cuda_launch.h"
 
@@ -11,75 +16,158 @@
 namespace gcoord::locks {
 namespace {
 
+// As a batch of steps (consensus/stepper_cuda.h); the largest sweep takes some 50 ms.
+constexpr std::uint32_t kWaitLimitMs = 2000;
+// The first launch also loads the kernels, which a busy machine may take its time for.
+constexpr std::uint32_t kWarmUpLimitMs = 30'000;
+
 class CudaSweepDevice final : public SweepDevice {
  public:
   explicit CudaSweepDevice(int device) : device_(device) {}
 
+  ~CudaSweepDevice() override {
+    if (*failed_) {
+      return;
+    }
+    if (done_ != nullptr) {
+      (void)cudaEventDestroy(done_);
+    }
+    if (stream_ != nullptr) {
+      (void)cudaStreamDestroy(stream_);
+    }
+  }
+
+  Status open() {
+    GCOORD_TRY_STATUS(call("choosing the device", cudaSetDevice(device_)));
+    GCOORD_TRY_STATUS(
+        call("making a stream", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)));
+    GCOORD_TRY_STATUS(
+        call("making an event", cudaEventCreateWithFlags(&done_, cudaEventDisableTiming)));
+    return warm_up();
+  }
+
+  // Zeroed on another stream, for which ours does not wait by itself.
   Result<SweepMemory> reserve(std::size_t bytes) override {
     const std::size_t whole = DeviceArena::bytes_for<std::byte>(bytes == 0 ? 1 : bytes);
-    GCOORD_TRY(auto arena, DeviceArena::make(device_, whole));
-    void* start = arena->column<std::byte>(whole);
-    return SweepMemory(std::shared_ptr<DeviceArena>(std::move(arena)), start);
+    auto arena = DeviceArena::make(device_, whole);
+    GCOORD_TRY_STATUS(note(arena.status()));
+    GCOORD_TRY_STATUS(call("zeroing memory", cudaEventRecord(done_, nullptr)));
+    GCOORD_TRY_STATUS(wait_for_done("zeroing memory", kWaitLimitMs));
+    void* start = arena.value()->column<std::byte>(whole);
+    return SweepMemory(start, [failed = failed_, owned = arena.value().release()](void* /*start*/) {
+      if (!*failed) {
+        delete owned;
+      }
+    });
   }
 
   // Page-locked memory of the host, which a device reaches under the same address.
   Result<SweepMemory> reserve_shared(std::size_t bytes) override {
     void* start = nullptr;
-    GCOORD_TRY_STATUS(cuda_status("reserving memory that a device reaches",
-                                  cudaHostAlloc(&start, bytes, cudaHostAllocMapped)));
+    GCOORD_TRY_STATUS(call("reserving memory that a device reaches",
+                           cudaHostAlloc(&start, bytes, cudaHostAllocMapped)));
     std::memset(start, 0, bytes);
-    return SweepMemory(start, [](void* memory) { cudaFreeHost(memory); });
+    return SweepMemory(start, [failed = failed_](void* memory) {
+      if (!*failed) {
+        (void)cudaFreeHost(memory);
+      }
+    });
   }
 
   Status copy_in(void* to, const void* from, std::size_t bytes) override {
-    return copy_bytes_to_device(to, from, bytes);
+    GCOORD_TRY_STATUS(call("copying to the device",
+                           cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_)));
+    return wait("copying to the device");
   }
 
   Status copy_out(void* to, const void* from, std::size_t bytes) override {
-    return copy_bytes_to_host(to, from, bytes);
+    GCOORD_TRY_STATUS(call("copying from the device",
+                           cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_)));
+    return wait("copying from the device");
   }
 
   Status renew(const RenewBatch& batch) override {
-    launch_renew(batch);
-    return synchronize_device("renewing sessions");
+    launch_renew(batch, stream_);
+    return finish("renewing sessions");
   }
 
   Status scan_due(const DueScan& scan) override {
-    launch_scan_due(scan);
-    return synchronize_device("looking for sessions that ran out");
+    launch_scan_due(scan, stream_);
+    return finish("looking for sessions that ran out");
   }
 
   Status take_due(const DueTake& take) override {
-    launch_take_due(take);
-    return synchronize_device("taking sessions that ran out");
+    launch_take_due(take, stream_);
+    return finish("taking sessions that ran out");
   }
 
-  // No wait: the stages that follow are on the same stream, and end with one.
+  // Waits, too: the copy that follows would, and without a limit.
   Status begin_graph(const WaitGraph& graph) override {
-    launch_begin_graph(graph);
-    return {};
+    launch_begin_graph(graph, stream_);
+    return finish("counting who waits");
   }
 
   Status prune_graph(const WaitGraph& graph) override {
-    launch_prune_graph(graph);
-    return synchronize_device("thinning out who waits");
+    launch_prune_graph(graph, stream_);
+    return finish("thinning out who waits");
   }
 
   Status find_cycles(const WaitGraph& graph) override {
-    launch_find_cycles(graph);
-    return synchronize_device("following who waits");
+    launch_find_cycles(graph, stream_);
+    return finish("following who waits");
   }
 
  private:
+  // A device that has no memory left is in order.
+  Status note(Status status) {
+    *failed_ = *failed_ || (!status.ok() && status.code() != StatusCode::ResourceExhausted);
+    return status;
+  }
+
+  std::string words(const char* what) const {
+    return "cuda:" + std::to_string(device_) + ": " + what;
+  }
+
+  Status call(const char* what, cudaError_t error) {
+    return error == cudaSuccess ? Status{} : note(cuda_status(words(what), error));
+  }
+
+  Status wait(const char* what, std::uint32_t limit_ms = kWaitLimitMs) {
+    GCOORD_TRY_STATUS(call(what, cudaEventRecord(done_, stream_)));
+    return wait_for_done(what, limit_ms);
+  }
+
+  Status wait_for_done(const char* what, std::uint32_t limit_ms) {
+    return note(wait_for_event(done_, {.what = words(what), .limit_ms = limit_ms}, {}));
+  }
+
+  // Of what was launched just now.
+  Status finish(const char* what) {
+    GCOORD_TRY_STATUS(call(what, cudaGetLastError()));
+    return wait(what);
+  }
+
+  // Loops over nothing: nothing is read or written, but all kernels are loaded.
+  Status warm_up() {
+    launch_nothing(stream_);
+    GCOORD_TRY_STATUS(call("loading the kernels of sweeps", cudaGetLastError()));
+    return wait("loading the kernels of sweeps", kWarmUpLimitMs);
+  }
+
   int device_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t done_ = nullptr;
+  // Memory may outlive this.
+  std::shared_ptr<bool> failed_ = std::make_shared<bool>(false);
 };
 
 }  // namespace
 
 Result<std::unique_ptr<SweepDevice>> make_cuda_sweep_device(int device) {
   GCOORD_TRY_STATUS(probe_device(device));
-  GCOORD_TRY_STATUS(cuda_status("choosing the device", cudaSetDevice(device)));
-  return std::unique_ptr<SweepDevice>(std::make_unique<CudaSweepDevice>(device));
+  auto made = std::make_unique<CudaSweepDevice>(device);
+  GCOORD_TRY_STATUS(made->open());
+  return std::unique_ptr<SweepDevice>(std::move(made));
 }
 
 }  // namespace gcoord::locks

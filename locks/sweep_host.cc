@@ -41,10 +41,11 @@ class HostSweepDevice final : public SweepDevice {
   }
 
   Status scan_due(const DueScan& scan) override {
-    *scan.found = 0;
-    for (std::uint32_t word = 0; word < due_word_count(scan.columns.row_end); ++word) {
+    *scan.summary = DueSummary{};
+    for (std::uint32_t word = 0; word < due_word_count(scan.row_end); ++word) {
       scan_due_word(scan, word);
     }
+    *scan.host_summary = *scan.summary;
     return {};
   }
 

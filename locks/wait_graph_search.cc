@@ -3,6 +3,7 @@
 #include "common/assert.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace gcoord::locks {
 namespace {
@@ -38,8 +39,10 @@ Status WaitGraphSearch::reserve(std::size_t edge_count, std::size_t vertex_count
       whole_lines(2 * vertex_count * sizeof(std::uint32_t)) +
       whole_lines(vertex_count * sizeof(WaitEdge)) + whole_lines(sizeof(WaitGraphState));
   if (memory_ == nullptr || memory_bytes_ < bytes) {
-    GCOORD_TRY(memory_, device_.reserve(bytes));
-    memory_bytes_ = bytes;
+    memory_bytes_ = 0;
+    memory_ = nullptr;  // Never memory for both.
+    GCOORD_TRY(memory_, device_.reserve(std::bit_ceil(bytes)));
+    memory_bytes_ = std::bit_ceil(bytes);
   }
   Parts parts{static_cast<std::byte*>(memory_.get())};
   graph_.vertex_count = static_cast<std::uint32_t>(vertex_count);
@@ -112,6 +115,16 @@ Result<WaitCycles> WaitGraphSearch::find(std::span<const WaitEdge> edges,
                                          std::span<const std::uint8_t> any) {
   GCOORD_TRY_STATUS(load(edges, any));
   return search();
+}
+
+Result<WaitFindings> WaitGraphSearch::find_all(std::span<const WaitEdge> edges,
+                                               std::span<const std::uint8_t> any) {
+  WaitFindings found;
+  GCOORD_TRY(found.cycles, find(edges, any));
+  if (!found.cycles.on_cycle.empty()) {
+    GCOORD_TRY(found.choices, choices());
+  }
+  return found;
 }
 
 }  // namespace gcoord::locks

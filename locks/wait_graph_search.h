@@ -29,6 +29,12 @@ struct WaitCycles {
   std::uint32_t rounds = 0;
 };
 
+// What a search found, whole.
+struct WaitFindings {
+  WaitCycles cycles;
+  std::vector<std::uint32_t> choices;  // As WaitGraphSearch::choices; empty where nobody is stuck.
+};
+
 class WaitGraphSearch {
  public:
   // `device` works; it outlives this.
@@ -37,6 +43,9 @@ class WaitGraphSearch {
   // `any` says for each vertex whether it waits for any (1) or for all (0) of its edges. Edges name
   // vertices below any.size().
   Result<WaitCycles> find(std::span<const WaitEdge> edges, std::span<const std::uint8_t> any);
+
+  // find(), and the pointers of all who are stuck if there are any.
+  Result<WaitFindings> find_all(std::span<const WaitEdge> edges, std::span<const std::uint8_t> any);
 
   // The two parts of find(), for a caller that wants them apart.
   Status load(std::span<const WaitEdge> edges, std::span<const std::uint8_t> any);

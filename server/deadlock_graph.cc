@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace gcoord::server {
 
@@ -32,13 +33,10 @@ class Graph {
   }
 
   // Keeps the pointers of all who are stuck, if there are any.
-  Result<WaitCycles> search(locks::SweepDevice& device) {
-    locks::WaitGraphSearch search(device);
-    GCOORD_TRY(WaitCycles cycles, search.find(edges_, any_));
-    if (!cycles.on_cycle.empty()) {
-      GCOORD_TRY(choice_, search.choices());
-    }
-    return cycles;
+  Result<WaitCycles> search(const WaitSearch& search) {
+    GCOORD_TRY(locks::WaitFindings found, search(edges_, any_));
+    choice_ = std::move(found.choices);
+    return std::move(found.cycles);
   }
 
   // The circle that the pointers make from `first` on, and all that it stands on; none when that is
@@ -144,11 +142,11 @@ class Graph {
 
 }  // namespace
 
-Result<DeadlockSearch> find_deadlocks(locks::SweepDevice& device,
+Result<DeadlockSearch> find_deadlocks(const WaitSearch& search,
                                       std::span<const DeadlockWait> waits) {
   DeadlockSearch result;
   Graph graph(waits);
-  GCOORD_TRY(const WaitCycles cycles, graph.search(device));
+  GCOORD_TRY(const WaitCycles cycles, graph.search(search));
   result.settled = cycles.settled;
   for (const WaitEdge& each : cycles.on_cycle) {
     if (graph.visited(each.from)) {

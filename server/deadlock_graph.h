@@ -3,7 +3,7 @@
 // Sessions are the vertices of a wait-for graph (locks/wait_graph.h), and so is each wait that any
 // of several holders would end. A deadlock is a circle of waits; its evidence is every wait that
 // must hold for the circle to be closed: of a wait for any holder that is all of theirs. Pure but
-// for the device that searches; one thread.
+// for who searches the graph; one thread.
 #pragma once
 
 #include "common/status.h"
@@ -11,6 +11,8 @@
 #include "server/deadlock_wait.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,7 +37,11 @@ struct DeadlockSearch {
   bool settled = true;        // See locks::WaitCycles.
 };
 
-Result<DeadlockSearch> find_deadlocks(locks::SweepDevice& device,
+// Who searches a graph: as locks::WaitGraphSearch::find_all.
+using WaitSearch = std::function<Result<locks::WaitFindings>(std::span<const locks::WaitEdge> edges,
+                                                             std::span<const std::uint8_t> any)>;
+
+Result<DeadlockSearch> find_deadlocks(const WaitSearch& search,
                                       std::span<const DeadlockWait> waits);
 
 }  // namespace gcoord::server

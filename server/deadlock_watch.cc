@@ -34,11 +34,7 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
                              const WaitTable& waits,
                              MetricsRegistry& metrics,
                              Doors doors)
-    : options_(options),
-      locks_(locks),
-      waits_(waits),
-      doors_(std::move(doors)),
-      device_(locks::make_host_sweep_device()) {
+    : options_(options), locks_(locks), waits_(waits), doors_(std::move(doors)) {
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
@@ -215,9 +211,9 @@ void DeadlockWatch::search() {
   if (all.empty()) {
     return;
   }
-  auto found = find_deadlocks(*device_, all);
+  auto found = find_deadlocks(doors_.search, all);
   if (!found.ok()) {
-    return;  // No memory for the graph now; the waits stay.
+    return;  // No memory for the graph now, or a device that failed; the waits stay.
   }
   oversized_->add(found.value().oversized);
   for (Deadlock& deadlock : found.value().deadlocks) {

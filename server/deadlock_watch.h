@@ -27,7 +27,6 @@
 #include "common/metrics.h"
 #include "common/status.h"
 #include "locks/lock_cpu.h"
-#include "locks/sweep_device.h"
 #include "server/deadlock_graph.h"
 #include "server/wait_table.h"
 
@@ -36,7 +35,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -80,6 +78,8 @@ class DeadlockWatch {
     std::function<void(ShardId, std::uint64_t group)> ask;
     // Proposes to end this very wait.
     std::function<void(const WaitKey&, LogIndex)> end;
+    // Searches the graph of all waits, here or on the node's device (device_sweeps.h).
+    WaitSearch search;
   };
 
   DeadlockWatch(const DeadlockWatchOptions& options,
@@ -177,9 +177,6 @@ class DeadlockWatch {
   const locks::LockCpu& locks_;
   const WaitTable& waits_;
   Doors doors_;
-  // On this thread: what kDeadlockWaitsMax allows costs less here than a launch on a GPU that
-  // steps.
-  std::unique_ptr<locks::SweepDevice> device_;
   Tick now_;
   Tick next_;
   WaitKey look_from_;                           // Where the last look at waits stopped.

@@ -2,6 +2,13 @@
 
 namespace gcoord::server {
 
+MetricName device_errors_name() {
+  return {"gcoord_server_device_errors_total",
+          "Failures of the device; the node stops at the first",
+          "",
+          ""};
+}
+
 DeviceMetrics::DeviceMetrics(MetricsRegistry& registry)
     : memory_bytes_(registry.gauge({"gcoord_server_device_memory_bytes",
                                     "Memory of the device that this node has taken",
@@ -9,10 +16,7 @@ DeviceMetrics::DeviceMetrics(MetricsRegistry& registry)
                                     ""})),
       launches_(registry.counter(
           {"gcoord_server_device_launches_total", "Batches of rows given to the device", "", ""})),
-      errors_(registry.counter({"gcoord_server_device_errors_total",
-                                "Failures of the device; the node stops at the first",
-                                "",
-                                ""})),
+      errors_(registry.counter(device_errors_name())),
       steps_checked_(registry.counter({"gcoord_server_device_steps_checked_total",
                                        "Steps of the device that were done again on the host",
                                        "",

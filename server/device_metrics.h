@@ -12,6 +12,9 @@
 
 namespace gcoord::server {
 
+// Of whoever works on a node's device.
+MetricName device_errors_name();
+
 class DeviceMetrics {
  public:
   explicit DeviceMetrics(MetricsRegistry& registry);

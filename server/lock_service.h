@@ -23,6 +23,7 @@
 #include "server/closed_sessions.h"
 #include "server/coordinator_office.h"
 #include "server/deadlock_watch.h"
+#include "server/device_sweeps.h"
 #include "server/election_asks.h"
 #include "server/lock_moves.h"
 #include "server/lock_reads.h"
@@ -45,10 +46,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -109,6 +112,16 @@ class LockService final : public Service {
   void on_peer_message(NodeId from, std::span<const std::byte> message) override;
 
   bool behind() const override { return expiry_.behind(); }
+
+  // Gives what is large to a device (device_sweeps.h).
+  void start_sweeps(std::unique_ptr<locks::SweepDevice> device, DeviceSweepsOptions options) {
+    sweeps_.start(std::move(device), std::move(options));
+  }
+
+  DeviceSweeps::Report sweeps() const { return sweeps_.report(); }
+
+  // Not OK: that device failed. To be asked after on_tick(): nothing of the pass may leave then.
+  const Status& device_failure() const { return sweeps_.failure(); }
 
   // Whom to tell where the clients of another node connect.
   void set_address_sink(std::function<void(NodeId, std::string_view)> sink) {
@@ -280,6 +293,7 @@ class LockService final : public Service {
   SessionViews session_views_;
   SessionQuota quota_;
   NodeFeatures node_features_;
+  DeviceSweeps sweeps_;
   SessionExpiry expiry_;
   CoordinatorOffice office_;
   DeadlockWatch deadlocks_;

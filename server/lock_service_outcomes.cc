@@ -165,7 +165,8 @@ DeadlockWatch::Doors LockService::deadlock_doors() {
                 pending.kind = PendingKind::Broken;
                 propose(
                     key.shard, locks::make_break_wait(key.session, key.sequence, index), pending);
-              }};
+              },
+          .search = [this](auto edges, auto any) { return sweeps_.search(edges, any); }};
 }
 
 void LockService::answer_events(const AppliedEntry& entry, const locks::LockEvents& events) {

@@ -48,6 +48,10 @@ void LockService::finish_session_show(const Pending& pending,
 
 SessionExpiry::Doors LockService::expiry_doors() {
   return {.leads = [this](ShardId shard) { return leads(shard); },
+          .collect_due =
+              [this](Tick now, std::span<locks::ExpiryProposal> out) {
+                return sweeps_.collect_due(locks_.clock(), now, out);
+              },
           .log = {.propose = [this](ShardId shard,
                                     std::span<const locks::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },

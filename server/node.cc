@@ -103,6 +103,7 @@ class Node::Impl {
                       [this] { return (boot_time_us() - started_us_) / 1000; },
                       [this](NodeId peer) { return link_text(peer); }});
     service_.start(*engine_, engine_->incarnation(), *reports_);
+    GCOORD_TRY_STATUS(start_sweeps(options_, *engine_, service_));
     open_saves();
     open_pruning();
     open_watches();
@@ -331,6 +332,7 @@ class Node::Impl {
     context_.poll();
     const std::uint64_t before_us = set_time();
     service_.on_tick();
+    GCOORD_TRY_STATUS(service_.device_failure());
     GCOORD_TRY_STATUS(sweep(before_us / 1000));
     GCOORD_TRY_STATUS(pass_ledger());
     std::size_t done = engine_->turn();

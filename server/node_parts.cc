@@ -1,5 +1,6 @@
 #include "server/node_parts.h"
 
+#include "locks/sweep_guard.h"
 #include "server/boot_time.h"
 #include "server/resident_engine.h"
 #include "server/system_random.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gcoord::server {
@@ -94,7 +96,7 @@ EngineOptions engine_options(const NodeOptions& options) {
                               : netcore::TransportKind::Ucx;
   result.data_directory = options.data_dir;
   result.device = options.device;
-  result.device_fault = options.device_fault;
+  result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
   result.device_check_one_in = options.device_check_one_in;
   result.turn_stripes = options.turn_stripes;
   result.tick_ms = options.tick_ms;
@@ -103,6 +105,32 @@ EngineOptions engine_options(const NodeOptions& options) {
   result.durability = options.durability;
   result.rejoin = options.rejoin;
   return result;
+}
+
+Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockService& service) {
+  if (options.turn == TurnOption::Resident) {
+    return {};
+  }
+  GCOORD_TRY(const DeviceChoice chosen, parse_device_choice(engine.view().stepper.name));
+  auto device = open_sweep_device(chosen);
+  if (!device.ok()) {
+    return explain_device(device.status());
+  }
+  if (device.value() == nullptr) {
+    return {};
+  }
+  DeviceSweepsOptions sweeps;
+  sweeps.check_one_in = options.device_check_one_in;
+  sweeps.clock_us = [] { return boot_time_us(); };
+  if (options.device_sweeps_always) {
+    sweeps.rows_min = 0;
+    sweeps.edges_min = 0;
+  }
+  service.start_sweeps(
+      locks::guard_sweep_device(std::move(device).value(),
+                                options.device_fault.of(DeviceFaultPlan::Part::Sweeps)),
+      std::move(sweeps));
+  return {};
 }
 
 FrontEndOptions frontend_options(const NodeOptions& options) {

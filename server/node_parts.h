@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/metrics.h"
+#include "common/status.h"
 #include "ledger/snapshot_format.h"
 #include "rpc/hello.h"
 #include "server/engine_options.h"
@@ -23,6 +24,11 @@ NodeLedgerOptions ledger_options(const NodeOptions& options);
 LockServiceOptions service_options(const NodeOptions& options);
 EngineOptions engine_options(const NodeOptions& options);
 FrontEndOptions frontend_options(const NodeOptions& options);
+
+// Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside
+// a turn that stays on its device nothing else comes to run there (docs/adr/0030), so with that the
+// service goes on without.
+Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockService& service);
 
 // To clients: `client_port` is where the node listens, unless it advertises another.
 rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);

@@ -113,7 +113,23 @@ Status take_device_fault(const Environment& environment, NodeOptions& options) {
   if (plan.value().kind == DeviceFaultPlan::Kind::Flip && options.turn == TurnOption::Resident) {
     return refuse("GCOORD_DEVICE_FAULT: flip is a fault of --turn host");
   }
+  if (plan.value().part == DeviceFaultPlan::Part::Sweeps && options.turn == TurnOption::Resident) {
+    return refuse("GCOORD_DEVICE_FAULT: with --turn resident sweeps are the host's");
+  }
   options.device_fault = plan.value();
+  return Status{};
+}
+
+// For tests, whose sessions and waits are too few for a device.
+Status take_device_sweeps(const Environment& environment, NodeOptions& options) {
+  const auto text = environment("GCOORD_DEVICE_SWEEPS");
+  if (!text.has_value() || text->empty()) {
+    return Status{};
+  }
+  if (*text != "always" || !options.device.names_device()) {
+    return refuse("GCOORD_DEVICE_SWEEPS can only be 'always', where --device names a GPU");
+  }
+  options.device_sweeps_always = true;
   return Status{};
 }
 
@@ -194,6 +210,7 @@ Result<Invocation> parse_invocation(std::span<const std::string> arguments,
   }
   GCOORD_TRY_STATUS(settle(invocation));
   GCOORD_TRY_STATUS(take_device_fault(environment, invocation.options));
+  GCOORD_TRY_STATUS(take_device_sweeps(environment, invocation.options));
   return invocation;
 }
 

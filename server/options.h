@@ -79,6 +79,8 @@ struct NodeOptions {
   std::uint32_t turn_stripes = 0;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
+  // The same (GCOORD_DEVICE_SWEEPS=always): the device sweeps also what is small.
+  bool device_sweeps_always = false;
   std::uint32_t deadlock_interval_ms = 1000;  // 0: deadlocks are not looked for.
   CoordinatorMethod coordinator = CoordinatorMethod::Raft;
   // One of so many steps of a device is done again on the host; 0: nothing is checked.

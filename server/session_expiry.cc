@@ -100,7 +100,7 @@ std::size_t SessionExpiry::cost(Tick now) const {
 SessionExpiry::Collected SessionExpiry::collect(Tick now) {
   locks::SessionClock& clock = locks_.clock();
   due_.resize(due_room_);
-  due_.resize(clock.collect_due(now, due_));
+  due_.resize(doors_.collect_due(now, due_));
   due_place_ = 0;
   const std::size_t count = due_.size();
   const bool full = count == due_room_;

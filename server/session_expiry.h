@@ -64,6 +64,8 @@ class SessionExpiry {
  public:
   struct Doors {
     std::function<bool(ShardId)> leads;
+    // As SessionClock::collect_due, of the tables' clock.
+    std::function<std::size_t(Tick, std::span<locks::ExpiryProposal>)> collect_due;
     ExpiryLog::Doors log;
   };
 

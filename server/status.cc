@@ -34,8 +34,16 @@ ordered_json peer_json(const NodePeerView& peer, const std::string& device_link)
           {"reason", peer.link.last_error}};
 }
 
+ordered_json sweeps_json(const DeviceSweeps::Report& sweeps) {
+  return {{"on_device", sweeps.on_device},
+          {"sessions", std::to_string(sweeps.sessions)},
+          {"waits", std::to_string(sweeps.waits)},
+          {"checked", std::to_string(sweeps.checked)}};
+}
+
 // null for a node on the CPU.
-ordered_json device_json(const consensus::StepperReport& stepper) {
+ordered_json device_json(const consensus::StepperReport& stepper,
+                         const DeviceSweeps::Report& sweeps) {
   if (stepper.product.empty()) {
     return nullptr;
   }
@@ -45,7 +53,8 @@ ordered_json device_json(const consensus::StepperReport& stepper) {
           {"check_one_in", stepper.check_one_in},
           {"steps_checked", std::to_string(stepper.steps_checked)},
           {"rows_swept", std::to_string(stepper.rows_swept)},
-          {"sweep_looks", stepper.sweep_looks}};
+          {"sweep_looks", stepper.sweep_looks},
+          {"sweeps", sweeps_json(sweeps)}};
 }
 
 // Counts of this node's life, as the coordinator of circles that it was meanwhile.
@@ -206,7 +215,7 @@ std::string StatusReports::node_status() const {
                        {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
                        {"stepper", view.stepper.name},
                        {"stepper_reason", view.stepper_why},
-                       {"device", device_json(view.stepper)},
+                       {"device", device_json(view.stepper, sources_.service->sweeps())},
                        {"shards", view.shard_count},
                        {"leaders", view.leader_count},
                        {"locks", usage.locks},

@@ -3,8 +3,9 @@
 // node_status:
 //   {"node", "cluster_id", "cluster_name", "version", "incarnation", "durability", "turn",
 //    "stepper", "stepper_reason", "device": null or {"name", "memory_bytes", "launches",
-//    "check_one_in", "steps_checked", "rows_swept", "sweep_looks"}, "shards", "leaders", "locks",
-//    "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
+//    "check_one_in", "steps_checked", "rows_swept", "sweep_looks", "sweeps": {"on_device": whether
+//    the device sweeps what is large, "sessions", "waits", "checked"}}, "shards", "leaders",
+//    "locks", "waiters", "sessions", "deadlocks": {"found", "ended", "unconfirmed", "oversized"},
 //    "coordinator": {"method", "node": 0 if none is known, "elections", "won", "changes", "sent":
 //    {"election", "answer", "coordinator", "again"}, "dropped", "other_method", "others": [{"node",
 //    "method"}]}, "connections", "uptime_ms", "wal": {"submitted", "durable"}, "checkpoint":

@@ -6,6 +6,7 @@
 #include "consensus/device_stepper.h"
 #include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
+#include "locks/sweep_guard.h"
 #include "netcore/transport_simulated.h"
 
 #include <fmt/format.h>
@@ -131,6 +132,16 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::
       std::move(device), {.row_count = rows, .slot_count = slots, .check_one_in = 1});
 }
 
+// Whatever their size, and every time the host looks, too.
+Status WorldNode::start_sweeps(server::LockService& service) const {
+  GCOORD_TRY(auto device, server::open_sweep_device(options_.device));
+  if (device != nullptr) {
+    service.start_sweeps(locks::guard_sweep_device(std::move(device), {}),
+                         {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
+  }
+  return {};
+}
+
 void WorldNode::inject_device(DeviceFaultPlan plan) {
   if (running() && device_ != nullptr) {
     device_->inject(plan);
@@ -200,6 +211,7 @@ Status WorldNode::start(std::uint64_t now_us) {
   life->port = std::make_unique<server::EnginePort>(std::move(opened));
   life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
+  GCOORD_TRY_STATUS(start_sweeps(life->service));
   life_ = std::move(life);
   return Status{};
 }
@@ -324,10 +336,7 @@ void WorldNode::pass(std::uint64_t now_us) {
     life_->service.set_time(clock_.at(now_us_) * fast);
     serve_requests();
     life_->service.on_tick();
-    done = life_->engine->turn();
-    const Status kept = life_->history->end_turn(true);
-    const Status turned = life_->engine->failure();
-    if (const Status failure = turned.ok() ? kept : turned; !failure.ok()) {
+    if (const Status failure = turn(done); !failure.ok()) {
       doors_.on_failing(id_);
       stop();
       failure_ = failure;
@@ -336,6 +345,15 @@ void WorldNode::pass(std::uint64_t now_us) {
     advance_disk();
   }
   plan_wake(done);
+}
+
+// As a node's loop does after its clients' requests.
+Status WorldNode::turn(std::size_t& done) {
+  GCOORD_TRY_STATUS(life_->service.device_failure());
+  done = life_->engine->turn();
+  const Status kept = life_->history->end_turn(true);
+  GCOORD_TRY_STATUS(life_->engine->failure());
+  return kept;
 }
 
 void WorldNode::plan_wake(std::size_t done) {

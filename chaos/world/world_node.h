@@ -145,6 +145,8 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
   Result<std::unique_ptr<consensus::Stepper>> make_stepper(std::uint32_t rows, std::uint32_t slots);
   Result<std::unique_ptr<consensus::Stepper>> make_device_stepper(std::uint32_t rows,
                                                                   std::uint32_t slots);
+  Status start_sweeps(server::LockService& service) const;
+  Status turn(std::size_t& done);
   void plant_mistakes(Life& life, server::EngineOptions& engine);
   server::Service& open_services(Life& life, server::EngineOptions& engine);
   void serve_requests();

@@ -64,7 +64,21 @@ TEST(DeviceCalls, APlanIsReadWholeOrNotAtAll) {
   EXPECT_EQ(call.value().number, 17u);
   EXPECT_EQ(parse_device_fault("hang:1").value().kind, DeviceFaultPlan::Kind::Hang);
   EXPECT_EQ(parse_device_fault("flip:9").value().kind, DeviceFaultPlan::Kind::Flip);
-  for (const char* text : {"", "call", "call:", "call:0", "call:1x", "hang:-1", "stop:1", ":1"}) {
+  EXPECT_EQ(call.value().part, DeviceFaultPlan::Part::Turn);
+  const auto sweep = parse_device_fault("sweep-hang:2");
+  EXPECT_EQ(sweep.value().kind, DeviceFaultPlan::Kind::Hang);
+  EXPECT_EQ(sweep.value().of(DeviceFaultPlan::Part::Sweeps).number, 2u);
+  EXPECT_EQ(sweep.value().of(DeviceFaultPlan::Part::Turn).kind, DeviceFaultPlan::Kind::None);
+  for (const char* text : {"",
+                           "sweep-flip:1",
+                           "sweep-:1",
+                           "call",
+                           "call:",
+                           "call:0",
+                           "call:1x",
+                           "hang:-1",
+                           "stop:1",
+                           ":1"}) {
     EXPECT_FALSE(parse_device_fault(text).ok()) << text;
   }
 }

@@ -2,6 +2,7 @@
 #include "locks/session_sweep.h"
 
 #include "common/random.h"
+#include "tests/locks/sweep_devices.h"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +19,11 @@ constexpr std::uint64_t kSessions = 900;  // So that most have several registrat
 class SessionSweepTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (std::string_view{GetParam()} == "host") {
-      device_ = make_host_sweep_device();
-    } else {
-      auto made = make_cuda_sweep_device(0);
-      if (!made.ok()) {
-        GTEST_SKIP() << "skipped: " << made.status().message();
-      }
-      device_ = std::move(made).value();
+    auto made = sweep_device_of(GetParam());
+    if (!made.ok()) {
+      GTEST_SKIP() << "skipped: " << made.status().message();
     }
+    device_ = std::move(made).value();
     sweep_ = std::make_unique<SessionSweep>(*device_);
     for (SessionClock* clock : {&plain_, &wide_}) {
       clock->reserve(kRows);

@@ -3,6 +3,7 @@
 
 #include "common/random.h"
 #include "locks/wait_graph_search.h"
+#include "tests/locks/sweep_devices.h"
 
 #include <gtest/gtest.h>
 
@@ -57,11 +58,7 @@ bool naively_on_cycle(const Waits& waits, const std::vector<bool>& stuck, std::u
 class WaitGraphTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (std::string_view{GetParam()} == "host") {
-      device_ = make_host_sweep_device();
-      return;
-    }
-    auto made = make_cuda_sweep_device(0);
+    auto made = sweep_device_of(GetParam());
     if (!made.ok()) {
       GTEST_SKIP() << "skipped: " << made.status().message();
     }

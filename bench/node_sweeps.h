@@ -1,0 +1,18 @@
+// What a node's sweeps cost from the host and back: looks at deadlines over a copy on a device,
+// batches of keep-alives, and searches of graphs as large as a cluster's waits are.
+//
+// Beside bench/sweeps.h, whose columns and edges lie on the device before the clock starts: these
+// are the calls that a node makes (server/device_sweeps.h), or decided not to make, with all their
+// copies. Where the device is the host the same calls are the stand-in's.
+#pragma once
+
+#include "common/status.h"
+#include "locks/sweep_device.h"
+
+#include <nlohmann/json.hpp>
+
+namespace gcoord::bench {
+
+Result<nlohmann::ordered_json> measure_node_sweeps(locks::SweepDevice& device);
+
+}  // namespace gcoord::bench

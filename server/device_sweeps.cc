@@ -1,0 +1,147 @@
+#include "server/device_sweeps.h"
+
+#include "common/device_errors.h"
+#include "server/device_choice.h"
+#include "server/device_metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gcoord::server {
+namespace {
+
+// Graphs that did not come to rest within the rounds that they are given say nothing.
+bool same(const locks::WaitFindings& one, const locks::WaitFindings& other) {
+  const auto equal = [](const locks::WaitEdge& a, const locks::WaitEdge& b) {
+    return a.from == b.from && a.to == b.to;
+  };
+  return !one.cycles.settled || !other.cycles.settled ||
+         (std::ranges::equal(one.cycles.on_cycle, other.cycles.on_cycle, equal) &&
+          one.choices == other.choices);
+}
+
+}  // namespace
+
+DeviceSweeps::DeviceSweeps(MetricsRegistry& metrics)
+    : metrics_(metrics), host_(locks::make_host_sweep_device()), host_search_(*host_) {}
+
+void DeviceSweeps::start(std::unique_ptr<locks::SweepDevice> device, DeviceSweepsOptions options) {
+  GCOORD_ASSERT(device != nullptr && device_ == nullptr);
+  options_ = std::move(options);
+  device_ = std::move(device);
+  mirror_ = std::make_unique<locks::DeadlineMirror>(*device_);
+  device_search_ = std::make_unique<locks::WaitGraphSearch>(*device_);
+  const auto counter = [this](const char* of) {
+    return &metrics_.counter({"gcoord_server_device_sweeps_total",
+                              "Looks of the device at all sessions, and searches among waits",
+                              "of",
+                              of});
+  };
+  sessions_ = counter("sessions");
+  waits_ = counter("waits");
+  checked_ = &metrics_.counter({"gcoord_server_device_sweeps_checked_total",
+                                "Of these, those that were done again on the host",
+                                "",
+                                ""});
+  errors_ = &metrics_.counter(device_errors_name());
+  us_ = &metrics_.histogram(
+      {"gcoord_server_device_sweeps_us", "Microseconds of one of these, with its copies", "", ""});
+}
+
+std::uint64_t DeviceSweeps::now_us() const {
+  return options_.clock_us ? options_.clock_us() : 0;
+}
+
+// The first one, and then one in so many.
+bool DeviceSweeps::drawn() {
+  const bool is = options_.check_one_in != 0 && calls_++ % options_.check_one_in == 0;
+  checked_->add(is ? 1 : 0);
+  return is;
+}
+
+void DeviceSweeps::observe(Counter& counter, std::uint64_t begin_us) {
+  counter.add();
+  us_->observe_us(now_us() - begin_us);
+}
+
+void DeviceSweeps::fail(const Status& status) {
+  errors_->add();
+  failure_ = explain_device(status);
+}
+
+// True: the host goes on without the device.
+bool DeviceSweeps::gives_up(const Status& status) {
+  if (status.code() != StatusCode::ResourceExhausted) {
+    fail(status);
+    return false;
+  }
+  mirror_.reset();
+  device_search_.reset();
+  device_.reset();
+  return true;
+}
+
+std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
+                                      Tick now,
+                                      std::span<locks::ExpiryProposal> out) {
+  const bool small = device_ == nullptr || clock.row_end() < options_.rows_min;
+  if (!failure_.ok()) {
+    return 0;
+  }
+  if (small || now < clock.next_deadline()) {
+    return clock.collect_due(now, out);
+  }
+  const std::uint64_t begin_us = now_us();
+  const auto look = mirror_->look(clock, now);
+  if (!look.ok()) {
+    return gives_up(look.status()) ? clock.collect_due(now, out) : 0;
+  }
+  if (!look.value().has_value()) {
+    return clock.collect_due(now, out);
+  }
+  observe(*sessions_, begin_us);
+  if (drawn() && clock.missed_by(*look.value(), now)) {
+    fail({StatusCode::Internal,
+          "the device overlooked a session that ran out: its copy of the deadlines has changed by "
+          "itself",
+          kDeviceDiffers});
+    return 0;
+  }
+  return clock.collect_among(*look.value(), now, out);
+}
+
+Result<locks::WaitFindings> DeviceSweeps::search(std::span<const locks::WaitEdge> edges,
+                                                 std::span<const std::uint8_t> any) {
+  GCOORD_TRY_STATUS(failure_);
+  if (device_ == nullptr || edges.size() < options_.edges_min) {
+    return host_search_.find_all(edges, any);
+  }
+  const std::uint64_t begin_us = now_us();
+  auto found = device_search_->find_all(edges, any);
+  if (!found.ok()) {
+    return gives_up(found.status()) ? host_search_.find_all(edges, any)
+                                    : Result<locks::WaitFindings>{failure_};
+  }
+  observe(*waits_, begin_us);
+  if (drawn()) {
+    GCOORD_TRY(const locks::WaitFindings again, host_search_.find_all(edges, any));
+    if (!same(found.value(), again)) {
+      fail({StatusCode::Internal,
+            "the device found other deadlocks among " + std::to_string(edges.size()) +
+                " waits than the host",
+            kDeviceDiffers});
+      return failure_;
+    }
+  }
+  return found;
+}
+
+DeviceSweeps::Report DeviceSweeps::report() const {
+  const bool started = sessions_ != nullptr;
+  return {.on_device = device_ != nullptr,
+          .sessions = started ? sessions_->value() : 0,
+          .waits = started ? waits_->value() : 0,
+          .checked = started ? checked_->value() : 0};
+}
+
+}  // namespace gcoord::server

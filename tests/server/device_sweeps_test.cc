@@ -1,0 +1,358 @@
+// What a node's device looks at beside stepping: the same ends and the same deadlocks as without
+// one, and a full stop when it fails. Over the stand-in everywhere, over a GPU where there is one.
+#include "server/device_sweeps.h"
+
+#include "common/device_errors.h"
+#include "common/random.h"
+#include "locks/lock_ends.h"
+#include "locks/sweep_guard.h"
+#include "rpc/session_messages.h"
+#include "tests/locks/sweep_devices.h"
+#include "tests/server/deadlock_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gcoord::server {
+namespace {
+
+using locks::SweepDevice;
+
+// Whatever their size, and every time the host looks, too.
+DeviceSweepsOptions all_of_them() {
+  return {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}};
+}
+
+class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const auto device = locks::sweep_device_of(GetParam()); !device.ok()) {
+      GTEST_SKIP() << "skipped: " << device.status().message();
+    }
+  }
+
+  void give_device(LockService& service, DeviceFaultPlan plan = {}) {
+    service.start_sweeps(
+        locks::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan), all_of_them());
+  }
+};
+
+// Two nodes that live through the same, one of which has a device.
+class Twins {
+ public:
+  Twins() {
+    for (LockBench* bench : {&plain, &swept}) {
+      bench->lead_all();
+    }
+  }
+
+  template <typename Change>
+  void both(const Change& change) {
+    change(plain);
+    change(swept);
+  }
+
+  void acquire(std::uint64_t session, std::uint32_t ttl_ms) {
+    const std::string name =
+        "of/" + std::to_string(session) + "/" + std::to_string(sequences_[session]);
+    const std::uint64_t sequence = ++sequences_[session];
+    both([&](LockBench& bench) { bench.acquire(session, sequence, name, 0, ttl_ms); });
+  }
+
+  void keep_alive(std::uint64_t session) {
+    const std::vector<SessionId> sessions = {SessionId{session}};
+    std::vector<std::byte> answers[2];
+    std::size_t answered = 0;
+    both([&](LockBench& bench) {
+      const auto reply = bench.sink.take(
+          bench.send(bench.slot(rpc::RequestKind::KeepAlive), rpc::encode_keep_alive(sessions)));
+      answers[answered++] = {reply.payload.begin(), reply.payload.end()};
+    });
+    EXPECT_EQ(answers[0], answers[1]);
+    const auto missed = rpc::decode_keep_alive_reply(answers[1]);
+    ASSERT_TRUE(missed.ok());
+    if (missed.value().empty()) {
+      heard_us_[session] = swept.now_us;
+    }
+  }
+
+  // Time goes by, and what it ends is compared, ended and judged.
+  void pass_ms(std::uint64_t ms) {
+    both([ms](LockBench& bench) { bench.pass_ms(ms); });
+    const auto& expected = plain.engine.proposals;
+    const auto& got = swept.engine.proposals;
+    ASSERT_EQ(expected.size(), got.size());
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      ASSERT_EQ(expected[k].shard, got[k].shard);
+      ASSERT_EQ(expected[k].command, got[k].command);
+      judge(locks::decode(record_body(got[k].command)).value());
+    }
+    both([](LockBench& bench) { bench.decide(); });
+  }
+
+  LockBench plain;
+  LockBench swept;
+  std::size_t ended = 0;
+
+ private:
+  void judge(const locks::LockCommand& command) {
+    if (command.kind == locks::LockCommandKind::ExpireSession) {
+      return judge(command.session);
+    }
+    if (command.kind == locks::LockCommandKind::ExpireSessions) {
+      for (std::uint32_t k = 0; k < locks::ends_count(command); ++k) {
+        judge(locks::session_end(command, k).session);
+      }
+    }
+  }
+
+  // S8: who was heard within the shortest TTL of all lives on.
+  void judge(SessionId session) {
+    ++ended;
+    const auto heard = heard_us_.find(session.value);
+    if (heard != heard_us_.end()) {
+      EXPECT_GE(swept.now_us, heard->second + kTtlMsLeast * 1000) << session.value;
+    }
+  }
+
+ public:
+  static constexpr std::uint32_t kTtlMsLeast = 200;
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> heard_us_;  // Last keep-alive that was not missed.
+  std::map<std::uint64_t, std::uint64_t> sequences_;
+};
+
+TEST_P(SweepsOfNodeTest, S8TheSameSessionsEndAtTheSameTicks) {
+  Twins twins;
+  give_device(*twins.swept.service);
+  for (std::uint64_t round = 0; round < 400; ++round) {
+    const std::uint64_t random = random64(7, round, 0);
+    for (std::uint64_t k = 0; k < 3; ++k) {
+      const std::uint64_t draw = random64(7, round, 1 + k);
+      twins.acquire(1 + draw % 120,
+                    Twins::kTtlMsLeast + static_cast<std::uint32_t>(draw >> 32) % 800);
+    }
+    for (std::uint64_t k = 0; k < 20; ++k) {
+      twins.keep_alive(1 + random64(8, round, k) % 120);
+    }
+    if (round % 50 == 49) {
+      const ShardId shard{static_cast<std::uint32_t>(random % 4)};
+      twins.both(
+          [shard](LockBench& bench) { bench.engine.follow(*bench.service, shard, NodeId{1}); });
+      twins.pass_ms(10);
+      twins.both([shard](LockBench& bench) { bench.engine.lead(*bench.service, shard); });
+    }
+    if (round % 90 == 89) {
+      twins.both([](LockBench& bench) { bench.service->on_loop_gap(30); });
+    }
+    twins.pass_ms(10 + random % 3 * 10);
+    ASSERT_FALSE(HasFatalFailure()) << round;
+  }
+  EXPECT_GT(twins.ended, 100u);
+  const DeviceSweeps::Report report = twins.swept.service->sweeps();
+  EXPECT_TRUE(report.on_device);
+  EXPECT_GT(report.sessions, 50u);
+  EXPECT_GE(report.checked, report.sessions);
+  EXPECT_EQ(twins.plain.service->sweeps().sessions, 0u);
+}
+
+// One more, by whoever looks for circles: every node here has a device, and asks it.
+TEST_P(SweepsOfNodeTest, L18TheSameCirclesEndInTheSameWaits) {
+  constexpr std::uint64_t kSessions = 30;
+  DeadlockCluster plain(3);
+  DeadlockCluster swept(3);
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    give_device(*swept.node(node).service);
+  }
+  std::vector<std::pair<DeadlockCluster::Asked, DeadlockCluster::Asked>> asked;
+  const auto ask = [&](std::uint64_t session, const std::string& name) {
+    asked.emplace_back(plain.ask(session, name), swept.ask(session, name));
+  };
+  for (std::uint64_t k = 0; k < kSessions; ++k) {
+    ask(100 + k, name_in(k % 4, static_cast<std::uint32_t>(k / 4)));
+  }
+  for (std::uint64_t k = 0; k < 2 * kSessions; ++k) {
+    const std::uint64_t wanted = random64(9, k, 0) % kSessions;
+    ask(100 + k % kSessions, name_in(wanted % 4, static_cast<std::uint32_t>(wanted / 4)));
+    plain.pass_ms(20);
+    swept.pass_ms(20);
+  }
+  for (int look = 0; look < 4; ++look) {
+    plain.look();
+    swept.look();
+  }
+  std::size_t deadlocked = 0;
+  for (const auto& [one, other] : asked) {
+    const bool ended = plain.deadlocked(one);
+    EXPECT_EQ(ended, swept.deadlocked(other)) << one.name << " by " << one.session;
+    EXPECT_EQ(plain.answered(one), swept.answered(other));
+    deadlocked += ended ? 1 : 0;
+    if (ended) {
+      EXPECT_EQ(plain.text(), swept.text());
+    }
+  }
+  EXPECT_GT(deadlocked, 0u);
+  EXPECT_EQ(plain.report(1), swept.report(1));
+  std::uint64_t searches = 0;
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    searches += swept.node(node).service->sweeps().waits;
+    EXPECT_TRUE(swept.node(node).service->device_failure().ok());
+  }
+  EXPECT_GT(searches, 0u);
+}
+
+// Each call in turn, the first of them and one while sessions end.
+TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
+  for (const auto kind : {DeviceFaultPlan::Kind::Call, DeviceFaultPlan::Kind::Hang}) {
+    const bool call = kind == DeviceFaultPlan::Kind::Call;
+    for (std::uint64_t number = 1; number <= (call ? 12 : 5); ++number) {
+      LockBench bench;
+      bench.lead_all();
+      give_device(*bench.service, {.kind = kind, .number = number});
+      bench.acquire(1, 1, "a", 0, 200);
+      bench.decide();
+      for (int k = 0; k < 100 && bench.service->device_failure().ok(); ++k) {
+        bench.acquire(2, 1u + static_cast<unsigned>(k), "b" + std::to_string(k), 0, 300);
+        bench.decide();
+        bench.pass_ms(10);
+      }
+      const Status& failure = bench.service->device_failure();
+      ASSERT_FALSE(failure.ok()) << call << ' ' << number;
+      EXPECT_EQ(failure.detail(), call ? kDeviceFailed : kDeviceOverrun) << failure.to_string();
+      const std::size_t before = bench.engine.proposals.size();
+      bench.pass_ms(5000);
+      EXPECT_EQ(bench.engine.proposals.size(), before);  // Nobody ends by what it says.
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cuda"));
+
+// A stand-in whose memory or answers are not what they should be.
+class BentDevice final : public SweepDevice {
+ public:
+  enum class Bend : std::uint8_t { Full, Forgets, Lies };
+
+  explicit BentDevice(Bend bend) : bend_(bend) {}
+
+  Result<locks::SweepMemory> reserve(std::size_t bytes) override {
+    return bend_ == Bend::Full ? Status{StatusCode::ResourceExhausted, "no room"}
+                               : device_->reserve(bytes);
+  }
+
+  Result<locks::SweepMemory> reserve_shared(std::size_t bytes) override { return reserve(bytes); }
+
+  Status copy_in(void* to, const void* from, std::size_t bytes) override {
+    if (bend_ == Bend::Forgets) {
+      std::memset(to, 0xff, bytes);
+      return {};
+    }
+    return device_->copy_in(to, from, bytes);
+  }
+
+  Status copy_out(void* to, const void* from, std::size_t bytes) override {
+    if (bend_ == Bend::Lies) {
+      std::memset(to, 0, bytes);
+      return {};
+    }
+    return device_->copy_out(to, from, bytes);
+  }
+
+  Status renew(const locks::RenewBatch& batch) override { return device_->renew(batch); }
+
+  Status scan_due(const locks::DueScan& scan) override { return device_->scan_due(scan); }
+
+  Status take_due(const locks::DueTake& take) override { return device_->take_due(take); }
+
+  Status begin_graph(const locks::WaitGraph& graph) override { return device_->begin_graph(graph); }
+
+  Status prune_graph(const locks::WaitGraph& graph) override { return device_->prune_graph(graph); }
+
+  Status find_cycles(const locks::WaitGraph& graph) override { return device_->find_cycles(graph); }
+
+ private:
+  Bend bend_;
+  std::unique_ptr<SweepDevice> device_ = locks::make_host_sweep_device();
+};
+
+class BentSweeps {
+ public:
+  explicit BentSweeps(BentDevice::Bend bend, DeviceSweepsOptions options = all_of_them()) {
+    sweeps.start(std::make_unique<BentDevice>(bend), std::move(options));
+    clock.reserve(100);
+    clock.on_registered(
+        {.row = locks::SessionRow{1}, .shard = ShardId{1}, .session = SessionId{1}, .ttl_ms = 100},
+        Tick{1},
+        true);
+  }
+
+  std::size_t collect(std::uint64_t tick) {
+    std::vector<locks::ExpiryProposal> out(10);
+    return sweeps.collect_due(clock, Tick{tick}, out);
+  }
+
+  // Two who wait for each other.
+  Result<locks::WaitFindings> search() {
+    const locks::WaitEdge edges[] = {{0, 1}, {1, 0}};
+    const std::uint8_t any[] = {0, 0};
+    return sweeps.search(edges, any);
+  }
+
+  MetricsRegistry metrics;
+  DeviceSweeps sweeps{metrics};
+  locks::SessionClock clock{{.tick_ms = 10}};
+};
+
+TEST(DeviceSweeps, ASessionThatTheDeviceForgotIsFoundByTheHost) {
+  BentSweeps bent(BentDevice::Bend::Forgets);
+  EXPECT_EQ(bent.collect(100), 0u);
+  EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
+  EXPECT_EQ(bent.collect(200), 0u);  // Not asked again.
+}
+
+// Where nothing is checked, it may end late and not early: never before its own deadline.
+TEST(DeviceSweeps, S8WhatTheDeviceSaysEndsNobodyEarly) {
+  DeviceSweepsOptions unchecked = all_of_them();
+  unchecked.check_one_in = 0;
+  BentSweeps bent(BentDevice::Bend::Lies, unchecked);
+  bent.clock.renew(SessionId{1}, Tick{50});
+  for (std::uint64_t tick = 2; tick <= 60; ++tick) {
+    EXPECT_EQ(bent.collect(tick), 0u) << tick;
+  }
+}
+
+TEST(DeviceSweeps, AnotherAnswerThanTheHostsIsAFault) {
+  BentSweeps bent(BentDevice::Bend::Lies);
+  EXPECT_FALSE(bent.search().ok());
+  EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
+  EXPECT_FALSE(bent.search().ok());
+}
+
+TEST(DeviceSweeps, WithoutMemoryForItTheHostGoesOnAlone) {
+  BentSweeps bent(BentDevice::Bend::Full);
+  EXPECT_EQ(bent.collect(5), 0u);
+  EXPECT_EQ(bent.collect(100), 1u);
+  EXPECT_FALSE(bent.sweeps.report().on_device);
+  const auto found = bent.search();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found.value().cycles.on_cycle.size(), 2u);
+  EXPECT_EQ(found.value().choices, (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_TRUE(bent.sweeps.failure().ok());
+}
+
+TEST(DeviceSweeps, WhatIsSmallStaysOnTheHost) {
+  BentSweeps bent(BentDevice::Bend::Lies, DeviceSweepsOptions{});
+  EXPECT_EQ(bent.collect(100), 1u);
+  EXPECT_EQ(bent.search().value().cycles.on_cycle.size(), 2u);
+  EXPECT_EQ(bent.sweeps.report().sessions + bent.sweeps.report().waits, 0u);
+  EXPECT_TRUE(bent.sweeps.report().on_device);
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -32,9 +32,7 @@ struct ProxyNode final : netcore::Sink {
     proxy->deliver(band, slots, payloads);
   }
 
-  void on_heartbeat(NodeId /*from*/, const netcore::Heartbeat& heartbeat) override {
-    proxy->deliver(heartbeat);
-  }
+  void on_heartbeat(NodeId /*from*/, const netcore::Heartbeat& /*heartbeat*/) override {}
 
   void on_peer_up(NodeId /*peer*/, Incarnation /*incarnation*/, std::uint32_t /*epoch*/) override {
     up = true;
@@ -120,6 +118,7 @@ class ProxyEnds final : public ChannelEnds {
     proxied.layout.band[1] = {1, setup.ring_slots, setup.ring_payload_bytes};
     proxied.epoch = epoch_;
     GCOORD_TRY(node.proxy, GpuProxy::create(registry_, proxied));
+    node.proxy->open();
     return {};
   }
 

@@ -86,8 +86,8 @@ void GpuProxy::open_lanes() {
 
 // --- From the device to the network
 
-std::size_t GpuProxy::pump(PeerNetwork& network) {
-  if (ended_ || !open_ || fault() != DropReason::None) {
+std::size_t GpuProxy::pump(PeerNetwork& network, std::uint64_t now_ms) {
+  if (!open_ || !goes_on(now_ms)) {
     return 0;
   }
   std::size_t moved = pump_liveness(network);
@@ -95,10 +95,20 @@ std::size_t GpuProxy::pump(PeerNetwork& network) {
     moved += drain(lane);
   }
   moved += pump_grants(network);
+  if (!heard_) {
+    return moved;
+  }
   for (std::size_t band = 0; band < kBandCount; ++band) {
     moved += pump_band(network, static_cast<Band>(band));
   }
   return moved;
+}
+
+// Ends a proxy whose peer was silent for too long, before anything is done with it.
+bool GpuProxy::goes_on(std::uint64_t now_ms) {
+  const std::uint64_t most = options_.silence_ms_max;
+  ended_ = ended_ || (most != 0 && heard_ && now_ms > heard_ms_ + most);
+  return !ended_ && fault() == DropReason::None;
 }
 
 // One that finds no credit is replaced by the next one.
@@ -225,7 +235,10 @@ bool GpuProxy::send(PeerNetwork& network, Band band) {
 
 // --- From the network to the device
 
-void GpuProxy::deliver(Band band, std::span<const Slot> slots, const PayloadView& payloads) {
+void GpuProxy::deliver(Band band,
+                       std::span<const Slot> slots,
+                       const PayloadView& payloads,
+                       std::uint64_t now_ms) {
   auto payload = payloads.begin();
   for (std::uint32_t at = 0; at < slots.size(); ++at) {
     std::span<const std::byte> extent;
@@ -234,17 +247,20 @@ void GpuProxy::deliver(Band band, std::span<const Slot> slots, const PayloadView
       extent = (*payload).bytes;
     }
     const auto opening = proxy_word<ProxyOpening>(slots[at]);
-    if (opening.epoch != options_.epoch || ended_ || fault() != DropReason::None) {
+    if (opening.epoch != options_.epoch || !goes_on(now_ms)) {
       ++counts_.dropped_epoch;
     } else if (extents > 1) {
       ++counts_.dropped_form;
     } else {
-      on_word(band, slots[at], extent);
+      on_word(band, slots[at], extent, now_ms);
     }
   }
 }
 
-void GpuProxy::on_word(Band band, const Slot& slot, std::span<const std::byte> extent) {
+void GpuProxy::on_word(Band band,
+                       const Slot& slot,
+                       std::span<const std::byte> extent,
+                       std::uint64_t now_ms) {
   switch (proxy_word<ProxyOpening>(slot).word) {
     case ProxyWord::Run:
       on_run(band, proxy_word<ProxyRun>(slot), extent);
@@ -253,12 +269,36 @@ void GpuProxy::on_word(Band band, const Slot& slot, std::span<const std::byte> e
       on_grants(proxy_word<ProxyGrants>(slot));
       return;
     case ProxyWord::Liveness:
-      open_ = true;
-      push_heartbeat(
-          host_end_->device(), heartbeat_of(proxy_word<ProxyLiveness>(slot)), ++heartbeats_pushed_);
+      on_liveness(proxy_word<ProxyLiveness>(slot), now_ms);
       return;
   }
   ++counts_.dropped_form;
+}
+
+// Until the first word the device may have spoken to a silent peer, and does so for one turn more,
+// which takes half a ring at most: a lane with more than a quarter may be torn.
+void GpuProxy::on_liveness(const ProxyLiveness& word, std::uint64_t now_ms) {
+  for (std::uint32_t number = 0; number < lanes_.size() && !heard_; ++number) {
+    ended_ = ended_ || is_quarter_full(number);
+  }
+  if (ended_) {
+    return;
+  }
+  heard_ = true;
+  heard_ms_ = now_ms;
+  open_ = true;
+  push_heartbeat(host_end_->device(), heartbeat_of(word), ++heartbeats_pushed_);
+}
+
+// Of a lane from which nothing was taken yet.
+bool GpuProxy::is_quarter_full(std::uint32_t number) const {
+  const Band band = lanes_[number].band;
+  const BandLanes& lanes = options_.layout.band[static_cast<std::size_t>(band)];
+  const std::uint32_t lane = number - lane_number(options_.layout, band, 0);
+  const LaneWires wires = wires_of(host_end_->device(), band, lane);
+  const std::uint32_t cursor = lanes.ring_slots / 4;
+  const Packet packet = SystemOrder::take(wires.own_slots[cursor].packet[0]);
+  return packet.stamp == stamp_at(wires, cursor);
 }
 
 void GpuProxy::on_run(Band band, const ProxyRun& run, std::span<const std::byte> extent) {

@@ -13,11 +13,17 @@
 // another ring of the lane's size, so a device that reads nothing fills its peer's lanes, and
 // nothing is ever dropped between correct ends. Grants and liveness words go in the band Control.
 //
-// The owner makes a new proxy, under a greater epoch that both sides agree on, when the network
-// reports a new channel to the peer, and when fault() says so. Until open() nothing leaves: the
-// peer may not have its end yet. What names another epoch is dropped and counted, like everything
-// that a correct peer does not send; what would leave a gap in a lane is a fault besides. One host
-// thread calls everything; kernels run beside it.
+// Silence: a device whose peer is silent goes on speaking to it, and what its lane does not hold is
+// lost, perhaps from the middle of a message (server/device_turn.h). So nothing is taken out of the
+// lanes before the peer's first liveness word; and a proxy on which the peer then falls silent
+// ends, in good time before the device calls it lost. What was under way is lost, as when a link
+// ends.
+//
+// The owner makes a new proxy, under a greater epoch that both sides agree on, when this one has
+// ended, as it has to when the network reports a new channel to the peer, and when fault() says so.
+// Until open() nothing leaves: the peer may not have its end yet. What names another epoch is
+// dropped and counted, like everything that a correct peer does not send; what would leave a gap in
+// a lane is a fault besides. One host thread calls everything; kernels run beside it.
 #pragma once
 
 #include "common/ids.h"
@@ -39,6 +45,9 @@ struct GpuProxyOptions {
   NodeId peer;
   LaneLayoutOptions layout;  // The same at both ends.
   std::uint32_t epoch = 0;
+  // The longest silence of the peer's device, well below what its peers' devices stand. 0: devices
+  // that send no liveness words.
+  std::uint64_t silence_ms_max = 0;
 };
 
 struct GpuProxyCounts {
@@ -72,7 +81,8 @@ class GpuProxy {
 
   bool is_open() const { return open_; }
 
-  // The network lost the peer, and with it what was under way: nothing moves any more.
+  // The network lost the peer, and with it what was under way: nothing moves any more. A silence
+  // that is too long does the same.
   void end() { ended_ = true; }
 
   bool ended() const { return ended_; }
@@ -80,10 +90,13 @@ class GpuProxy {
   // Moves what the device has sent to the network, most urgent band first, after the newest
   // liveness word and what the peer is granted; then what is staged to the device. Returns how many
   // words and slots moved; 0: nothing to do. The caller flushes the network.
-  std::size_t pump(PeerNetwork& network);
+  std::size_t pump(PeerNetwork& network, std::uint64_t now_ms);
 
-  // A frame of this peer, from Sink::on_frame.
-  void deliver(Band band, std::span<const Slot> slots, const PayloadView& payloads);
+  // A frame of this peer, from Sink::on_frame. `now_ms` is on pump()'s clock.
+  void deliver(Band band,
+               std::span<const Slot> slots,
+               const PayloadView& payloads,
+               std::uint64_t now_ms);
 
   const GpuProxyCounts& counts() const { return counts_; }
 
@@ -119,16 +132,23 @@ class GpuProxy {
     void clear();
   };
 
-  explicit GpuProxy(const GpuProxyOptions& options) : options_(options) {}
+  explicit GpuProxy(const GpuProxyOptions& options)
+      : options_(options), heard_(options.silence_ms_max == 0) {}
 
   void open_lanes();
+  bool goes_on(std::uint64_t now_ms);
+  bool is_quarter_full(std::uint32_t number) const;
   std::size_t pump_liveness(PeerNetwork& network);
   std::size_t pump_grants(PeerNetwork& network);
   std::size_t pump_band(PeerNetwork& network, Band band);
   void collect(Band band, std::uint32_t runs_max);
   void collect_lane(std::uint32_t number, Batch& batch);
   bool send(PeerNetwork& network, Band band);
-  void on_word(Band band, const Slot& slot, std::span<const std::byte> extent);
+  void on_word(Band band,
+               const Slot& slot,
+               std::span<const std::byte> extent,
+               std::uint64_t now_ms);
+  void on_liveness(const ProxyLiveness& word, std::uint64_t now_ms);
   void on_run(Band band, const ProxyRun& run, std::span<const std::byte> extent);
   void on_grants(const ProxyGrants& grants);
   void arrive(Lane& lane, const ProxyRun& run, std::span<const std::byte> extent);
@@ -146,6 +166,8 @@ class GpuProxy {
   std::uint32_t heartbeat_seen_ = 0;
   Heartbeat heartbeat_;  // The newest one of the device.
   bool heartbeat_waits_ = false;
+  bool heard_ = false;  // A liveness word came, or none is waited for.
+  std::uint64_t heard_ms_ = 0;
   bool open_ = false;
   bool ended_ = false;
   DropReason fault_ = DropReason::None;

@@ -29,7 +29,7 @@ struct ProxyNode final : netcore::Sink {
                 netcore::Band band,
                 std::span<const netcore::Slot> slots,
                 const netcore::PayloadView& payloads) override {
-    proxy->deliver(band, slots, payloads);
+    proxy->deliver(band, slots, payloads, 0);
   }
 
   void on_heartbeat(NodeId /*from*/, const netcore::Heartbeat& /*heartbeat*/) override {}
@@ -42,7 +42,7 @@ struct ProxyNode final : netcore::Sink {
 
   void turn() {
     network->progress(now_ms(), *this);
-    proxy->pump(*network);
+    proxy->pump(*network, 0);
     network->flush();
   }
 

@@ -34,7 +34,7 @@ struct ProxyNode final : Sink {
   }
 
   void on_frame(NodeId, Band band, std::span<const Slot> slots, const PayloadView& view) override {
-    proxy->deliver(band, slots, view);
+    proxy->deliver(band, slots, view, now_ms);
   }
 
   void on_heartbeat(NodeId, const Heartbeat&) override {}
@@ -47,6 +47,7 @@ struct ProxyNode final : Sink {
   std::unique_ptr<PeerNetwork> network;
   std::unique_ptr<GpuProxy> proxy;
   bool up = false;
+  std::uint64_t now_ms = 0;
 };
 
 struct ProxyWorld {
@@ -62,7 +63,8 @@ struct ProxyWorld {
     now_ms += 10;
     for (ProxyNode* node : {&one, &two}) {
       node->network->progress(now_ms, *node);
-      node->proxy->pump(*node->network);
+      node->now_ms = now_ms;
+      node->proxy->pump(*node->network, now_ms);
       node->network->flush();
     }
   }
@@ -154,14 +156,14 @@ TEST(GpuProxy, NothingLeavesBeforeThePeerHasItsEnd) {
   GpuProxy& proxy = *made.value();
   LaneSender sender = open_sender(proxy.device(), kBand, 0);
   ASSERT_TRUE(send_one(sender, 1));
-  EXPECT_EQ(proxy.pump(*world.one.network), 0u);
+  EXPECT_EQ(proxy.pump(*world.one.network, 0), 0u);
   const Slot liveness = proxy_slot(proxy_liveness(2, Heartbeat{}));
-  proxy.deliver(Band::Control, {&liveness, 1}, {});
+  proxy.deliver(Band::Control, {&liveness, 1}, {}, 0);
   EXPECT_TRUE(proxy.is_open());
-  EXPECT_EQ(proxy.pump(*world.one.network), 1u);
+  EXPECT_EQ(proxy.pump(*world.one.network, 0), 1u);
   proxy.end();
   ASSERT_TRUE(send_one(sender, 2));
-  EXPECT_EQ(proxy.pump(*world.one.network), 0u);
+  EXPECT_EQ(proxy.pump(*world.one.network, 0), 0u);
 }
 
 TEST(GpuProxy, LivenessWordsPassBothWays) {
@@ -179,6 +181,74 @@ TEST(GpuProxy, LivenessWordsPassBothWays) {
   }
   EXPECT_TRUE(came);
   EXPECT_EQ(seen, heartbeat);
+}
+
+// A proxy of a device that hears of its peer, and what the peer says.
+class SilentPeerTest : public testing::Test {
+ protected:
+  SilentPeerTest() {
+    GpuProxyOptions options;
+    options.peer = NodeId{2};
+    options.layout = sample_layout(1, 16);
+    options.epoch = 9;
+    options.silence_ms_max = 100;
+    auto made = GpuProxy::create(registry_, options);
+    EXPECT_TRUE(made.ok());
+    proxy_ = std::move(made).value();
+    proxy_->open();
+  }
+
+  void say_word(std::uint64_t now_ms) {
+    const Slot word = proxy_slot(proxy_liveness(9, Heartbeat{}));
+    proxy_->deliver(Band::Control, {&word, 1}, {}, now_ms);
+  }
+
+  bool device_sends(std::uint32_t count) {
+    LaneSender sender = open_sender(proxy_->device(), kBand, 0);
+    bool sent = true;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      sent = sent && send_one(sender, k);
+    }
+    close_sender(proxy_->device(), kBand, 0, sender);
+    return sent;
+  }
+
+  std::size_t pump(std::uint64_t now_ms) { return proxy_->pump(*world_.one.network, now_ms); }
+
+  ProxyWorld world_;
+  MemoryRegistry registry_{make_host_memory()};
+  std::unique_ptr<GpuProxy> proxy_;
+};
+
+TEST_F(SilentPeerTest, NothingLeavesTheLanesBeforeItsFirstWord) {
+  ASSERT_TRUE(device_sends(4));
+  EXPECT_EQ(pump(5000), 0u);
+  say_word(5000);
+  EXPECT_EQ(pump(5000), 4u);
+}
+
+TEST_F(SilentPeerTest, LanesThatFilledUpMeanwhileAreGivenUp) {
+  ASSERT_TRUE(device_sends(5));
+  say_word(10);
+  EXPECT_TRUE(proxy_->ended());
+  EXPECT_EQ(pump(10), 0u);
+}
+
+TEST_F(SilentPeerTest, ASilenceThatIsTooLongEndsTheProxyAndALateWordDoesNotSaveIt) {
+  say_word(10);
+  say_word(110);
+  EXPECT_FALSE(proxy_->ended());
+  say_word(211);
+  EXPECT_TRUE(proxy_->ended());
+  ASSERT_TRUE(device_sends(1));
+  EXPECT_EQ(pump(211), 0u);
+}
+
+TEST_F(SilentPeerTest, ASilenceIsNoticedWithoutAWord) {
+  say_word(10);
+  ASSERT_TRUE(device_sends(1));
+  EXPECT_EQ(pump(111), 0u);
+  EXPECT_TRUE(proxy_->ended());
 }
 
 // One proxy, and what a peer could say to it.
@@ -205,7 +275,7 @@ class HostileProxyTest : public testing::Test {
     const std::vector<std::byte> bytes(extent_bytes + 8);
     const PayloadView view{
         reinterpret_cast<const std::byte*>(&row), bytes.data(), extent_bytes != 0 ? 1u : 0u};
-    proxy_->deliver(band, {&slot, 1}, view);
+    proxy_->deliver(band, {&slot, 1}, view, 0);
   }
 
   MemoryRegistry registry_{make_host_memory()};

@@ -76,7 +76,8 @@ void GpuProxy::open_lanes() {
                   open_receiver(channel, band, lane),
                   {},
                   {},
-                  {}};
+                  {},
+                  0};
       opened.sending.capacity = lanes.ring_slots;
       opened.receiving.capacity = lanes.ring_slots;
       lanes_.push_back(std::move(opened));
@@ -96,6 +97,9 @@ std::size_t GpuProxy::pump(PeerNetwork& network, std::uint64_t now_ms) {
   }
   moved += pump_grants(network);
   if (!heard_) {
+    for (std::uint32_t number = 0; number < lanes_.size() && !ended_; ++number) {
+      moved += let_go(number);
+    }
     return moved;
   }
   for (std::size_t band = 0; band < kBandCount; ++band) {
@@ -202,6 +206,12 @@ void GpuProxy::collect_lane(std::uint32_t number, Batch& batch) {
     if (tile.slot_count == 0) {
       break;
     }
+    if (lane.behind != 0) {  // The rest of a message whose beginning was let go.
+      --lane.behind;
+      ++counts_.slots_let_go;
+      lane.from.release(tile);
+      continue;
+    }
     if (tile.payload_bytes != 0) {
       finish(run);
     }
@@ -275,11 +285,9 @@ void GpuProxy::on_word(Band band,
   ++counts_.dropped_form;
 }
 
-// Until the first word the device may have spoken to a silent peer, and does so for one turn more,
-// which takes half a ring at most: a lane with more than a quarter may be torn.
 void GpuProxy::on_liveness(const ProxyLiveness& word, std::uint64_t now_ms) {
   for (std::uint32_t number = 0; number < lanes_.size() && !heard_; ++number) {
-    ended_ = ended_ || is_quarter_full(number);
+    static_cast<void>(let_go(number));
   }
   if (ended_) {
     return;
@@ -290,14 +298,42 @@ void GpuProxy::on_liveness(const ProxyLiveness& word, std::uint64_t now_ms) {
   push_heartbeat(host_end_->device(), heartbeat_of(word), ++heartbeats_pushed_);
 }
 
-// Of a lane from which nothing was taken yet.
-bool GpuProxy::is_quarter_full(std::uint32_t number) const {
-  const Band band = lanes_[number].band;
-  const BandLanes& lanes = options_.layout.band[static_cast<std::size_t>(band)];
-  const std::uint32_t lane = number - lane_number(options_.layout, band, 0);
-  const LaneWires wires = wires_of(host_end_->device(), band, lane);
-  const std::uint32_t cursor = lanes.ring_slots / 4;
-  const Packet packet = SystemOrder::take(wires.own_slots[cursor].packet[0]);
+// Whole messages that the device says to a peer that it takes for silent, one of which may come in
+// pieces. A lane that was full lost some of one: half full is too near to that, since the device
+// goes on so for one turn after the peer's first word.
+std::size_t GpuProxy::let_go(std::uint32_t number) {
+  Lane& lane = lanes_[number];
+  ended_ = ended_ || is_half_full(number);
+  std::size_t gone = 0;
+  const std::uint32_t most = options_.layout.band[static_cast<std::size_t>(lane.band)].ring_slots;
+  while (!ended_ && gone < most) {
+    const SlotTile tile = lane.from.poll(1);
+    if (tile.slot_count == 0) {
+      break;
+    }
+    if (lane.behind != 0) {
+      --lane.behind;
+    } else if (options_.slots_behind) {
+      lane.behind = options_.slots_behind(slot_of(tile));
+    }
+    lane.from.release(tile);
+    ++gone;
+  }
+  if (gone != 0) {
+    lane.from.grant();
+  }
+  counts_.slots_let_go += gone;
+  return gone;
+}
+
+bool GpuProxy::is_half_full(std::uint32_t number) const {
+  const Lane& lane = lanes_[number];
+  const BandLanes& lanes = options_.layout.band[static_cast<std::size_t>(lane.band)];
+  const std::uint32_t at = number - lane_number(options_.layout, lane.band, 0);
+  const LaneWires wires = wires_of(host_end_->device(), lane.band, at);
+  const std::uint64_t cursor = lane.from.state().credit.told + lanes.ring_slots / 2;
+  const Packet packet =
+      SystemOrder::take(wires.own_slots[slot_place(cursor, wires.slot_shift)].packet[0]);
   return packet.stamp == stamp_at(wires, cursor);
 }
 

@@ -35,6 +35,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -48,11 +49,14 @@ struct GpuProxyOptions {
   // The longest silence of the peer's device, well below what its peers' devices stand. 0: devices
   // that send no liveness words.
   std::uint64_t silence_ms_max = 0;
+  // How many slots behind one that begins a message belong to it. Empty: none.
+  std::function<std::uint32_t(const Slot&)> slots_behind;
 };
 
 struct GpuProxyCounts {
   std::uint64_t slots_out = 0;        // From the device to the network.
   std::uint64_t slots_in = 0;         // From the network to the device.
+  std::uint64_t slots_let_go = 0;     // From the device, before the peer was heard.
   std::uint64_t dropped_epoch = 0;    // Of another epoch, or after a fault.
   std::uint64_t dropped_form = 0;     // No such word, lane, length or number of extents.
   std::uint64_t dropped_overrun = 0;  // Slots without credit, or a grant of what was never sent.
@@ -119,6 +123,7 @@ class GpuProxy {
     CreditSender sending;      // Of what may go to the peer's proxy.
     CreditReceiver receiving;  // Consumed: passed on to the device.
     std::deque<Staged> staged;
+    std::uint32_t behind = 0;  // Slots that are still to be let go.
   };
 
   // Runs on their way to the network.
@@ -137,7 +142,8 @@ class GpuProxy {
 
   void open_lanes();
   bool goes_on(std::uint64_t now_ms);
-  bool is_quarter_full(std::uint32_t number) const;
+  bool is_half_full(std::uint32_t number) const;
+  std::size_t let_go(std::uint32_t number);
   std::size_t pump_liveness(PeerNetwork& network);
   std::size_t pump_grants(PeerNetwork& network);
   std::size_t pump_band(PeerNetwork& network, Band band);

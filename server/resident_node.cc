@@ -1,6 +1,7 @@
 #include "server/resident_node.h"
 
 #include "common/device_errors.h"
+#include "netcore/gpu_proxy.h"
 #include "server/device_turn_store.h"
 #include "server/range_arena.h"
 #include "server/resident_image.h"
@@ -61,6 +62,10 @@ Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
   GCOORD_TRY_STATUS(node->open_clients());
   return node;
 }
+
+ResidentNode::ResidentNode(const ResidentNodeOptions& options,
+                           std::unique_ptr<netcore::MemorySource> memory)
+    : options_(options), registry_(std::move(memory)) {}
 
 ResidentNode::~ResidentNode() = default;
 

@@ -16,7 +16,6 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/gpu_channel.h"
-#include "netcore/gpu_proxy.h"
 #include "netcore/memory_registry.h"
 #include "server/device_turn_clock.h"
 #include "server/device_turn_view.h"
@@ -31,6 +30,11 @@
 #include <memory>
 #include <optional>
 #include <vector>
+
+// Known by name only: kernels are compiled with this page, which takes minutes.
+namespace gcoord::netcore {
+class GpuProxy;
+}  // namespace gcoord::netcore
 
 namespace gcoord::server {
 
@@ -147,8 +151,7 @@ class ResidentNode {
     std::uint32_t noops_given = 0;
   };
 
-  ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory)
-      : options_(options), registry_(std::move(memory)) {}
+  ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
 
   static void begin(Lane& lane, const TurnReply& reply);
   static void begin_noops(Lane& lane, const ToldNoops& noops);

@@ -1,10 +1,26 @@
 #include "server/resident_proxies.h"
 
+#include "consensus/message.h"
+
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
+
+// Of what this node's own rows say.
+std::uint32_t slots_behind(const netcore::Slot& slot) {
+  const auto message = std::bit_cast<consensus::Message>(slot);
+  switch (message.kind) {
+    case consensus::MessageKind::Append:
+      return entry_slots<locks::LockEntry>(message.count);
+    case consensus::MessageKind::Snapshot:
+      return kSnapshotSlots;
+    default:
+      return 0;
+  }
+}
 
 Counter& dropped(MetricsRegistry& registry, const char* reason) {
   return registry.counter({"gcoord_server_resident_proxy_dropped_total",
@@ -24,6 +40,10 @@ ResidentProxies::Metrics::Metrics(MetricsRegistry& registry)
                                  "Slots that the host moved from peers to the device.",
                                  "",
                                  ""})),
+      slots_let_go(registry.counter({"gcoord_server_resident_proxy_slots_let_go_total",
+                                     "Slots for peers whose devices had not been heard yet.",
+                                     "",
+                                     ""})),
       epoch(dropped(registry, "stale_epoch")),
       form(dropped(registry, "bad_field")),
       overrun(dropped(registry, "credit_overrun")),
@@ -42,6 +62,7 @@ Status ResidentProxies::connect(NodeId peer, std::uint32_t epoch, bool opened) {
   options.layout = node_.channel_layout();
   options.epoch = epoch;
   options.silence_ms_max = silence_ms_max_;
+  options.slots_behind = slots_behind;
   GCOORD_TRY(auto proxy, netcore::GpuProxy::create(node_.registry(), options));
   if (opened) {
     proxy->open();
@@ -73,7 +94,7 @@ std::size_t ResidentProxies::pump(std::uint64_t now_ms) {
   if (moved != 0) {
     network_.flush();
   }
-  return moved;
+  return moved + std::exchange(arrived_, 0);
 }
 
 bool ResidentProxies::live() const {
@@ -93,6 +114,7 @@ void ResidentProxies::deliver(NodeId from,
     metrics_.stray.add(slots.size());
     return;
   }
+  arrived_ += slots.size();
   proxy->deliver(band, slots, payloads, now_ms);
 }
 
@@ -111,6 +133,7 @@ void ResidentProxies::tell(NodeId peer) {
   netcore::GpuProxyCounts& told = told_[peer];
   metrics_.slots_out.add(now.slots_out - told.slots_out);
   metrics_.slots_in.add(now.slots_in - told.slots_in);
+  metrics_.slots_let_go.add(now.slots_let_go - told.slots_let_go);
   metrics_.epoch.add(now.dropped_epoch - told.dropped_epoch);
   metrics_.form.add(now.dropped_form - told.dropped_form);
   metrics_.overrun.add(now.dropped_overrun - told.dropped_overrun);

@@ -49,7 +49,8 @@ class ResidentProxies {
   // The network has lost the peer, or has another channel to it.
   void end(NodeId peer);
 
-  // Moves what there is, both ways; how much.
+  // Moves what there is, both ways; how much, with what came since the last call: a device will
+  // answer, so it is worth looking again.
   std::size_t pump(std::uint64_t now_ms);
 
   // Whether any of them moves slots.
@@ -70,6 +71,7 @@ class ResidentProxies {
     explicit Metrics(MetricsRegistry& registry);
     Counter& slots_out;
     Counter& slots_in;
+    Counter& slots_let_go;
     Counter& epoch;
     Counter& form;
     Counter& overrun;
@@ -83,6 +85,7 @@ class ResidentProxies {
   netcore::PeerNetwork& network_;
   Metrics metrics_;
   std::uint64_t silence_ms_max_;
+  std::size_t arrived_ = 0;                         // Slots of frames, since the last pump().
   std::map<NodeId, netcore::GpuProxyCounts> told_;  // Of the peers that ever had one.
 };
 

@@ -183,18 +183,30 @@ TEST(GpuProxy, LivenessWordsPassBothWays) {
   EXPECT_EQ(seen, heartbeat);
 }
 
+GpuProxyOptions options_of(std::uint32_t epoch, std::uint32_t lanes) {
+  GpuProxyOptions options;
+  options.peer = NodeId{2};
+  options.layout = sample_layout(lanes, 16);
+  options.epoch = epoch;
+  return options;
+}
+
+std::unique_ptr<GpuProxy> must_make(MemoryRegistry& registry, const GpuProxyOptions& options) {
+  auto made = GpuProxy::create(registry, options);
+  EXPECT_TRUE(made.ok()) << made.status().to_string();
+  return std::move(made).value();
+}
+
 // A proxy of a device that hears of its peer, and what the peer says.
 class SilentPeerTest : public testing::Test {
  protected:
   SilentPeerTest() {
-    GpuProxyOptions options;
-    options.peer = NodeId{2};
-    options.layout = sample_layout(1, 16);
-    options.epoch = 9;
+    GpuProxyOptions options = options_of(9, 1);
     options.silence_ms_max = 100;
-    auto made = GpuProxy::create(registry_, options);
-    EXPECT_TRUE(made.ok());
-    proxy_ = std::move(made).value();
+    options.slots_behind = [](const Slot& slot) {
+      return std::to_integer<unsigned>(slot.bytes[0]);
+    };
+    proxy_ = must_make(registry_, options);
     proxy_->open();
   }
 
@@ -203,11 +215,12 @@ class SilentPeerTest : public testing::Test {
     proxy_->deliver(Band::Control, {&word, 1}, {}, now_ms);
   }
 
-  bool device_sends(std::uint32_t count) {
+  // Slots that say how many behind them belong to them.
+  bool device_sends(const std::vector<std::uint32_t>& behind) {
     LaneSender sender = open_sender(proxy_->device(), kBand, 0);
     bool sent = true;
-    for (std::uint32_t k = 0; k < count; ++k) {
-      sent = sent && send_one(sender, k);
+    for (const std::uint32_t count : behind) {
+      sent = sent && send_one(sender, count);
     }
     close_sender(proxy_->device(), kBand, 0, sender);
     return sent;
@@ -220,15 +233,33 @@ class SilentPeerTest : public testing::Test {
   std::unique_ptr<GpuProxy> proxy_;
 };
 
-TEST_F(SilentPeerTest, NothingLeavesTheLanesBeforeItsFirstWord) {
-  ASSERT_TRUE(device_sends(4));
-  EXPECT_EQ(pump(5000), 0u);
+TEST_F(SilentPeerTest, WhatIsSaidToItBeforeItsFirstWordIsLetGo) {
+  ASSERT_TRUE(device_sends({0, 0, 0}));
+  EXPECT_EQ(pump(5000), 3u);
+  EXPECT_EQ(proxy_->counts().slots_let_go, 3u);
   say_word(5000);
-  EXPECT_EQ(pump(5000), 4u);
+  ASSERT_TRUE(device_sends({0, 0}));
+  EXPECT_EQ(pump(5000), 2u);
+  EXPECT_EQ(proxy_->counts().slots_out, 2u);
 }
 
-TEST_F(SilentPeerTest, LanesThatFilledUpMeanwhileAreGivenUp) {
-  ASSERT_TRUE(device_sends(5));
+TEST_F(SilentPeerTest, NoMessageIsLetGoInPart) {
+  ASSERT_TRUE(device_sends({3, 0}));
+  pump(10);
+  say_word(10);
+  ASSERT_TRUE(device_sends({0, 0, 2, 0, 0}));
+  EXPECT_EQ(pump(10), 3u);
+  EXPECT_EQ(proxy_->counts().slots_let_go, 4u);
+}
+
+// However much it is in all.
+TEST_F(SilentPeerTest, LanesThatFillUpBeforeItsFirstWordAreGivenUp) {
+  for (int round = 0; round < 40; ++round) {
+    ASSERT_TRUE(device_sends({0, 0, 0, 0}));
+    pump(10);
+  }
+  EXPECT_FALSE(proxy_->ended());
+  ASSERT_TRUE(device_sends({0, 0, 0, 0, 0, 0, 0, 0, 0}));
   say_word(10);
   EXPECT_TRUE(proxy_->ended());
   EXPECT_EQ(pump(10), 0u);
@@ -240,13 +271,13 @@ TEST_F(SilentPeerTest, ASilenceThatIsTooLongEndsTheProxyAndALateWordDoesNotSaveI
   EXPECT_FALSE(proxy_->ended());
   say_word(211);
   EXPECT_TRUE(proxy_->ended());
-  ASSERT_TRUE(device_sends(1));
+  ASSERT_TRUE(device_sends({0}));
   EXPECT_EQ(pump(211), 0u);
 }
 
 TEST_F(SilentPeerTest, ASilenceIsNoticedWithoutAWord) {
   say_word(10);
-  ASSERT_TRUE(device_sends(1));
+  ASSERT_TRUE(device_sends({0}));
   EXPECT_EQ(pump(111), 0u);
   EXPECT_TRUE(proxy_->ended());
 }
@@ -255,13 +286,7 @@ TEST_F(SilentPeerTest, ASilenceIsNoticedWithoutAWord) {
 class HostileProxyTest : public testing::Test {
  protected:
   HostileProxyTest() {
-    GpuProxyOptions options;
-    options.peer = NodeId{2};
-    options.layout = sample_layout(2, 16);
-    options.epoch = 5;
-    auto made = GpuProxy::create(registry_, options);
-    EXPECT_TRUE(made.ok());
-    proxy_ = std::move(made).value();
+    proxy_ = must_make(registry_, options_of(5, 2));
     run_.epoch = 5;
     run_.lane = 2;  // Behind the two control lanes.
     run_.slot_count = 1;

@@ -81,6 +81,15 @@ TEST_F(ResidentProxiesTest, OneThatThePeerDoesNotHaveYetMovesNothing) {
   EXPECT_TRUE(proxies_->live());
 }
 
+TEST_F(ResidentProxiesTest, WhatCameIsWorkOnce) {
+  ASSERT_TRUE(proxies_->connect(kPeer, 4, true).ok());
+  netcore::ProxyRun run;
+  run.epoch = 4;
+  deliver(run);
+  EXPECT_EQ(proxies_->pump(1), 1u);
+  EXPECT_EQ(proxies_->pump(1), 0u);
+}
+
 TEST_F(ResidentProxiesTest, AnotherChannelTakesItsPlace) {
   ASSERT_TRUE(proxies_->connect(kPeer, 4, true).ok());
   ASSERT_TRUE(node_->stand_in(kPeer).ok());

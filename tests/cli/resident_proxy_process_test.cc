@@ -117,6 +117,7 @@ TEST_F(ResidentContradictionTest, IsSaidAndNeitherOfTheTwoBegins) {
   }
   wait_for([this] { return cluster_->wait_exit(1, kPatience).value_or(0) != 0; });
   const std::string log = file_text(cluster_->log_file(1)) + file_text(cluster_->log_file(3));
+  EXPECT_THAT(log, HasSubstr("GC3009"));
   EXPECT_THAT(log, HasSubstr("node 1 was started with --resident-peers mapped"));
   EXPECT_THAT(log, HasSubstr("node 3 was started with --resident-peers proxy"));
 }

@@ -108,7 +108,8 @@ void ResidentEngine::say_ready(NodeId to) {
   send_peer_message(to, write_resident_ready(ready));
 }
 
-// A node that still waits may not have heard this one.
+// A node that still waits may not have heard this one. Two that contradict each other do not begin;
+// one that runs already leaves it to the other.
 void ResidentEngine::on_ready(NodeId from, const ResidentReady& said) {
   Peer* const peer = find_peer(from);
   if (peer == nullptr) {
@@ -122,6 +123,12 @@ void ResidentEngine::on_ready(NodeId from, const ResidentReady& said) {
   if (!prepared_) {
     return;
   }
+  if (peer->link.kind == ResidentLinkKind::Refused && !running_) {
+    say_ready(from);  // The peer is to know why, too.
+    network_->flush();
+    fail(Status{StatusCode::FailedPrecondition, peer->link.why, kSettingsDiffer});
+    return;
+  }
   const bool same = said.epoch != 0 && said.epoch == node_->epoch(from) &&
                     said.way == way_to(from) && said.way == peer->link.kind;
   if (!same) {
@@ -131,8 +138,7 @@ void ResidentEngine::on_ready(NodeId from, const ResidentReady& said) {
   }
 }
 
-// What the peer is, and what follows for the way to it. Two nodes that contradict each other do not
-// begin; one that runs already leaves it to the other.
+// What the peer is, and what follows for the way to it.
 void ResidentEngine::learn(Peer& peer, const ResidentReady& said) {
   const bool changed = !(said.place == peer.place) || peer.mapping == Mapping::Unknown;
   if (changed && (peer.looked_ms == 0 || now_ms() >= peer.looked_ms + kLookMs)) {
@@ -158,9 +164,6 @@ void ResidentEngine::learn(Peer& peer, const ResidentReady& said) {
         peer.id.value,
         link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
         link.why);
-  }
-  if (link.kind == ResidentLinkKind::Refused && !running_) {
-    fail(Status{StatusCode::FailedPrecondition, link.why, kSettingsDiffer});
   }
 }
 

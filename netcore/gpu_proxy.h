@@ -6,20 +6,31 @@
 // bounded work), and no CUDA call is made per message, nor at any time after creation. So a GPU
 // node and a CPU node form one cluster, and a GPU node reaches other hosts.
 //
-// Order: a lane's slots enter the network in their order; what arrives goes to the lane that
-// `lane_of` names, because only the caller knows what must stay together. Credit: slots leave a
-// lane only while the network has credit, so a slow peer fills the lane and the kernel sees it.
-// What arrives while a lane is full waits here, at most `staged_slots_max` per band; beyond that it
-// is dropped and counted, as a network may (DESIGN.md section 3, rule 5).
+// Order: the slots of a lane arrive in the lane of the same number, in their order and without a
+// gap, because what a slot means may stand in the one before it. A run of them travels as the
+// payload of one slot (proxy_wire.h), so a frame that is torn apart tears no run. Credit goes from
+// end to end: a lane's slots leave only while the peer's proxy has a place for them, which is
+// another ring of the lane's size, so a device that reads nothing fills its peer's lanes, and
+// nothing is ever dropped between correct ends. Grants and liveness words go in the band Control.
 //
-// The owner makes a new proxy when the network reports a new epoch of the peer (on_peer_up): what
-// was under way belongs to the old one. One host thread calls everything; kernels run beside it.
+// Silence: a device whose peer is silent goes on speaking to it, and what its lane does not hold is
+// lost, perhaps from the middle of a message (server/device_turn.h). So nothing is taken out of the
+// lanes before the peer's first liveness word; and a proxy on which the peer then falls silent
+// ends, in good time before the device calls it lost. What was under way is lost, as when a link
+// ends.
+//
+// The owner makes a new proxy, under a greater epoch that both sides agree on, when this one has
+// ended, as it has to when the network reports a new channel to the peer, and when fault() says so.
+// Until open() nothing leaves: the peer may not have its end yet. What names another epoch is
+// dropped and counted, like everything that a correct peer does not send; what would leave a gap in
+// a lane is a fault besides. One host thread calls everything; kernels run beside it.
 #pragma once
 
 #include "common/ids.h"
 #include "common/status.h"
 #include "netcore/gpu_channel.h"
 #include "netcore/peer_network.h"
+#include "netcore/proxy_wire.h"
 
 #include <array>
 #include <cstdint>
@@ -33,24 +44,33 @@ namespace gcoord::netcore {
 
 struct GpuProxyOptions {
   NodeId peer;
-  LaneLayoutOptions layout;
+  LaneLayoutOptions layout;  // The same at both ends.
   std::uint32_t epoch = 0;
-  // The lane (below the band's lane_count) on which an arriving slot goes to the device. Empty:
-  // always lane 0.
-  std::function<std::uint32_t(Band, const Slot&)> lane_of;
-  std::size_t staged_slots_max = 32'768;  // Per band: a vote request per shard of a full ring.
+  // The longest silence of the peer's device, well below what its peers' devices stand. 0: devices
+  // that send no liveness words.
+  std::uint64_t silence_ms_max = 0;
+  // How many slots behind one that begins a message belong to it. Empty: none.
+  std::function<std::uint32_t(const Slot&)> slots_behind;
 };
 
 struct GpuProxyCounts {
-  std::uint64_t slots_out = 0;       // From the device to the network.
-  std::uint64_t slots_in = 0;        // From the network to the device.
-  std::uint64_t dropped_full = 0;    // Arrived when the staging was full.
-  std::uint64_t dropped_extent = 0;  // Several payloads for a slot, or one above the lane's limit.
+  std::uint64_t slots_out = 0;        // From the device to the network.
+  std::uint64_t slots_in = 0;         // From the network to the device.
+  std::uint64_t slots_let_go = 0;     // From the device, before the peer was heard.
+  std::uint64_t dropped_epoch = 0;    // Of another epoch, or after a fault.
+  std::uint64_t dropped_form = 0;     // No such word, lane, length or number of extents.
+  std::uint64_t dropped_overrun = 0;  // Slots without credit, or a grant of what was never sent.
+  std::uint64_t dropped_gap = 0;      // Slots that do not follow the lane's last one.
+
+  std::uint64_t dropped() const {
+    return dropped_epoch + dropped_form + dropped_overrun + dropped_gap;
+  }
 };
 
 class GpuProxy {
  public:
-  // The registry's device may be the host itself, for tests.
+  // The registry's device may be the host itself, for tests. InvalidArgument, beside what
+  // GpuChannel::create says, for payloads that no extent of their band carries.
   static Result<std::unique_ptr<GpuProxy>> create(MemoryRegistry& registry,
                                                   const GpuProxyOptions& options);
 
@@ -60,14 +80,27 @@ class GpuProxy {
   // The device's own end, to abort or close it.
   GpuChannel& device_end() { return *device_end_; }
 
-  // Moves what the device has sent to the network, most urgent band first, and the newest liveness
-  // word; then what is staged to the device. Returns how many slots moved; 0: nothing to do.
-  std::size_t pump(PeerNetwork& network);
+  // The peer has its end of this epoch. Anything that it sends under the epoch says the same.
+  void open() { open_ = true; }
 
-  // A frame of this peer, from Sink::on_frame.
-  void deliver(Band band, std::span<const Slot> slots, const PayloadView& payloads);
-  // The peer's liveness word, from Sink::on_heartbeat.
-  void deliver(const Heartbeat& heartbeat);
+  bool is_open() const { return open_; }
+
+  // The network lost the peer, and with it what was under way: nothing moves any more. A silence
+  // that is too long does the same.
+  void end() { ended_ = true; }
+
+  bool ended() const { return ended_; }
+
+  // Moves what the device has sent to the network, most urgent band first, after the newest
+  // liveness word and what the peer is granted; then what is staged to the device. Returns how many
+  // words and slots moved; 0: nothing to do. The caller flushes the network.
+  std::size_t pump(PeerNetwork& network, std::uint64_t now_ms);
+
+  // A frame of this peer, from Sink::on_frame. `now_ms` is on pump()'s clock.
+  void deliver(Band band,
+               std::span<const Slot> slots,
+               const PayloadView& payloads,
+               std::uint64_t now_ms);
 
   const GpuProxyCounts& counts() const { return counts_; }
 
@@ -77,37 +110,73 @@ class GpuProxy {
  private:
   struct Staged {
     Slot slot;
-    std::uint32_t payload_bytes = 0;
     std::vector<Words128> payload;
+    std::uint32_t payload_bytes = 0;
   };
 
-  // Slots on their way to the network, with the payload that each may have.
+  // The host's end of one lane.
+  struct Lane {
+    Band band = Band::Control;
+    std::uint32_t payload_bytes_max = 0;
+    LaneSender to;
+    LaneReceiver from;
+    CreditSender sending;      // Of what may go to the peer's proxy.
+    CreditReceiver receiving;  // Consumed: passed on to the device.
+    std::deque<Staged> staged;
+    std::uint32_t behind = 0;  // Slots that are still to be let go.
+  };
+
+  // Runs on their way to the network.
   struct Batch {
-    std::vector<Slot> slots;
-    std::vector<PayloadExtent> extents;
-    std::vector<std::byte> bytes;  // Extents point here once the batch is complete.
-    std::vector<std::uint32_t> extent_bytes;
+    std::vector<Slot> runs;
+    std::vector<std::uint32_t> extent_bytes;  // One extent for each run.
+    std::vector<std::byte> bytes;
+    std::vector<PayloadExtent> extents;  // Filled when it is sent.
+    std::uint32_t slot_count = 0;
+
+    void clear();
   };
 
-  explicit GpuProxy(const GpuProxyOptions& options) : options_(options) {}
+  explicit GpuProxy(const GpuProxyOptions& options)
+      : options_(options), heard_(options.silence_ms_max == 0) {}
 
   void open_lanes();
+  bool goes_on(std::uint64_t now_ms);
+  bool is_half_full(std::uint32_t number) const;
+  std::size_t let_go(std::uint32_t number);
+  std::size_t pump_liveness(PeerNetwork& network);
+  std::size_t pump_grants(PeerNetwork& network);
   std::size_t pump_band(PeerNetwork& network, Band band);
-  void collect(Band band, std::uint32_t room);
+  void collect(Band band, std::uint32_t runs_max);
+  void collect_lane(std::uint32_t number, Batch& batch);
   bool send(PeerNetwork& network, Band band);
-  std::size_t drain_staged(Band band);
-  bool push(Band band, const Staged& staged);
+  void on_word(Band band,
+               const Slot& slot,
+               std::span<const std::byte> extent,
+               std::uint64_t now_ms);
+  void on_liveness(const ProxyLiveness& word, std::uint64_t now_ms);
+  void on_run(Band band, const ProxyRun& run, std::span<const std::byte> extent);
+  void on_grants(const ProxyGrants& grants);
+  void arrive(Lane& lane, const ProxyRun& run, std::span<const std::byte> extent);
+  std::size_t drain(Lane& lane);
+  bool push(Lane& lane, const Staged& staged);
+  void give_up(DropReason reason);
 
   GpuProxyOptions options_;
   std::unique_ptr<GpuChannel> device_end_;
   std::unique_ptr<GpuChannel> host_end_;
-  std::vector<LaneSender> senders_;      // By lane number; they live as long as the epoch.
-  std::vector<LaneReceiver> receivers_;  // By lane number.
+  std::vector<Lane> lanes_;  // By lane number; they live as long as the epoch.
   std::array<Batch, kBandCount> batches_;
-  std::array<std::deque<Staged>, kBandCount> staged_;
   std::array<std::uint32_t, kBandCount> next_lane_{};  // Where collecting goes on.
   std::uint64_t heartbeats_pushed_ = 0;
   std::uint32_t heartbeat_seen_ = 0;
+  Heartbeat heartbeat_;  // The newest one of the device.
+  bool heartbeat_waits_ = false;
+  bool heard_ = false;  // A liveness word came, or none is waited for.
+  std::uint64_t heard_ms_ = 0;
+  bool open_ = false;
+  bool ended_ = false;
+  DropReason fault_ = DropReason::None;
   GpuProxyCounts counts_;
 };
 

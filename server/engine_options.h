@@ -16,6 +16,7 @@
 #include "netcore/peer_network.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
+#include "server/resident_links.h"
 
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,7 @@ struct EngineOptions {
   std::uint32_t device_check_one_in = consensus::kDeviceCheckOneIn;
   // Of a turn that stays on the device; 0: by the number of shards.
   std::uint32_t turn_stripes = 0;
+  ResidentPeers resident_peers = ResidentPeers::Auto;
   // For tests: used in place of `device` when set.
   std::function<Result<std::unique_ptr<consensus::Stepper>>(std::uint32_t row_count,
                                                             std::uint32_t slot_count)>

@@ -99,6 +99,7 @@ EngineOptions engine_options(const NodeOptions& options) {
   result.device_fault = options.device_fault.of(DeviceFaultPlan::Part::Turn);
   result.device_check_one_in = options.device_check_one_in;
   result.turn_stripes = options.turn_stripes;
+  result.resident_peers = options.resident_peers;
   result.tick_ms = options.tick_ms;
   result.timing = timing_of(options);
   result.checkpoint_interval_ms = options.checkpoint_interval_ms;

@@ -162,6 +162,17 @@ Status turn(const std::string& text, NodeOptions& options) {
   return Status{};
 }
 
+Status resident_peers(const std::string& text, NodeOptions& options) {
+  for (const ResidentPeers wish :
+       {ResidentPeers::Auto, ResidentPeers::Mapped, ResidentPeers::Proxy}) {
+    if (text == resident_peers_name(wish)) {
+      options.resident_peers = wish;
+      return Status{};
+    }
+  }
+  return wrong("'" + text + "' is none of auto, mapped, proxy");
+}
+
 Status coordinator(const std::string& text, NodeOptions& options) {
   const std::optional<CoordinatorMethod> method = parse_coordinator_method(text);
   if (!method.has_value()) {
@@ -368,8 +379,8 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "host|resident",
         "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
-        "itself, which takes three nodes with the ids 1 to 3 on one host; with --device cpu a "
-        "twin on the host (default host)",
+        "itself, which takes three nodes with the ids 1 to 3; with --device cpu a twin on the "
+        "host (default host)",
         &turn},
     OptionRow{
         "turn-stripes",
@@ -379,6 +390,13 @@ constexpr std::array kTable = {
         "divided, up to 1024, if a device has room for those of all nodes on it; 0: one for every "
         "4096 shards, 16 at least and 256 at most (default 0)",
         &number<&NodeOptions::turn_stripes, 0, kTurnStripesMax>},
+    OptionRow{"resident-peers",
+              OptionShape::Value,
+              "auto|mapped|proxy",
+              "of --turn resident, how the turns of two nodes reach each other: mapped, each maps "
+              "the other's memory, on one host; proxy, their hosts move messages over "
+              "--peer-transport; auto: mapped where both can, else proxy (default auto)",
+              &resident_peers},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",

@@ -14,6 +14,7 @@
 #include "server/coordinator_message.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
+#include "server/resident_links.h"
 
 #include <chrono>
 #include <cstdint>
@@ -77,6 +78,7 @@ struct NodeOptions {
   TurnOption turn = TurnOption::Host;
   // Of the resident turn (device_turn_view.h); 0: by the number of shards.
   std::uint32_t turn_stripes = 0;
+  ResidentPeers resident_peers = ResidentPeers::Auto;
   // A door for tests, from the environment only (GCOORD_DEVICE_FAULT): fails the device on purpose.
   DeviceFaultPlan device_fault;
   // The same (GCOORD_DEVICE_SWEEPS=always): the device sweeps also what is small.

@@ -1,23 +1,21 @@
 // How a resident engine finds its peers, begins, and joins channels anew while it runs.
 //
-// Every node says to each peer, over the peer network, the epoch of the channel that it holds with
-// it. Two that do not name the same one look for each other (resident_join.h) until they have
-// joined again: so a process that came back is found by those that never ended, and a handshake
-// that only one side believes in is made again. The turn rests while a channel is replaced.
+// Every node says to each peer, over the peer network, what it is, and the way and epoch of the
+// channel that it holds with it (resident_ready.h). From that both choose the way alike. Two that
+// do not name the same channel join again: by sockets on which they look for each other
+// (resident_join.h), or by proxy, where the lower node makes its end under a new epoch and says so,
+// and the other one follows. So a process that came back is found by those that never ended, and a
+// join that only one side believes in is made again. The turn rests while a channel is replaced.
 #include "netcore/gpu_nvlink.h"
 #include "server/engine_errors.h"
 #include "server/resident_engine.h"
+#include "server/say.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gcoord::server {
 namespace {
-
-// What a node says of itself, byte 1 of kReadyKind; 0: it looks for its peers.
-constexpr std::byte kRuns{1};
-constexpr std::byte kConnected{2};
 
 constexpr std::uint64_t kSayReadyMs = 10;
 // While all is well it is only said for the case that a peer came back.
@@ -30,6 +28,9 @@ constexpr std::uint64_t kSettleMs = 300;
 // timeout.
 constexpr int kHandshakeMs = 100;
 
+// Between two looks at what a peer says it is: it may ask the driver, and peers may say much.
+constexpr std::uint64_t kLookMs = 1000;
+
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
 
@@ -38,9 +39,6 @@ constexpr std::uint32_t kRestMs = 2000;
 // The turn is prepared before anybody is looked for: it takes time, and who was found waits.
 Result<std::size_t> ResidentEngine::prepare() {
   GCOORD_TRY_STATUS(turn_->prepare());
-  for (const Peer& peer : peers_) {
-    join_->seek(peer.id);
-  }
   prepared_ = true;
   return std::size_t{1};
 }
@@ -58,13 +56,14 @@ bool ResidentEngine::may_begin() const {
 
 Result<std::size_t> ResidentEngine::meet(std::uint64_t now_ms) {
   GCOORD_TRY(const std::size_t joined, connect_found());
+  GCOORD_TRY(const std::size_t proxied, connect_proxies());
   say_ready_when_due(now_ms);
   if (!may_begin()) {
-    return joined;
+    return joined + proxied;
   }
   GCOORD_TRY_STATUS(begin());
   running_ = true;
-  return joined + 1;
+  return joined + proxied + 1;
 }
 
 // From here on the rows promise: the directory says so first.
@@ -84,32 +83,104 @@ void ResidentEngine::say_ready_when_due(std::uint64_t now_ms) {
   }
 }
 
-void ResidentEngine::say_ready(NodeId to) {
-  if (!prepared_) {
-    return;
+ResidentLinkKind ResidentEngine::way_to(NodeId peer) const {
+  if (node_->epoch(peer) == 0) {
+    return ResidentLinkKind::Undecided;
   }
-  const std::byte state = running_ ? kRuns : node_->connected() ? kConnected : std::byte{};
-  std::byte message[kReadyBytes] = {kReadyKind, state};
-  const std::uint32_t epoch = node_->epoch(to);
-  std::memcpy(message + 4, &epoch, sizeof epoch);
-  send_peer_message(to, message);
+  return node_->proxy(peer) != nullptr ? ResidentLinkKind::Proxy : ResidentLinkKind::Mapped;
 }
 
-// A node that still waits may not have heard this one.
-void ResidentEngine::on_ready(NodeId from, std::span<const std::byte> message) {
-  std::uint32_t epoch = 0;
-  std::memcpy(&epoch, message.data() + 4, sizeof epoch);
+void ResidentEngine::say_ready(NodeId to) {
+  const Peer* const peer = find_peer(to);
+  if (!prepared_ || peer == nullptr) {
+    return;
+  }
+  ResidentReady ready;
+  ready.state = running_             ? ResidentState::Runs
+                : node_->connected() ? ResidentState::Connected
+                                     : ResidentState::Seeks;
+  ready.wish = options_.engine.resident_peers;
+  ready.mapping = peer->mapping;
+  ready.way = way_to(to);
+  ready.epoch = node_->epoch(to);
+  ready.epoch_next = node_->epoch_next(to);
+  ready.place = place_;
+  send_peer_message(to, write_resident_ready(ready));
+}
+
+// A node that still waits may not have heard this one. Two that contradict each other do not begin;
+// one that runs already leaves it to the other.
+void ResidentEngine::on_ready(NodeId from, const ResidentReady& said) {
   Peer* const peer = find_peer(from);
   if (peer == nullptr) {
     return;
   }
-  peer->ready = peer->ready || (message[1] != std::byte{} && epoch != 0);
-  if (running_ && message[1] != kRuns) {
+  peer->ready = peer->ready || (said.state != ResidentState::Seeks && said.epoch != 0);
+  learn(*peer, said);
+  if (running_ && said.state != ResidentState::Runs) {
     say_ready(from);
   }
-  const bool same = epoch != 0 && epoch == node_->epoch(from);
-  if (!same && prepared_ && now_ms() >= peer->joined_ms + kSettleMs) {
-    join_->seek(from);
+  if (!prepared_) {
+    return;
+  }
+  if (peer->link.kind == ResidentLinkKind::Refused && !running_) {
+    say_ready(from);  // The peer is to know why, too.
+    network_->flush();
+    fail(Status{StatusCode::FailedPrecondition, peer->link.why, kSettingsDiffer});
+    return;
+  }
+  const bool same = said.epoch != 0 && said.epoch == node_->epoch(from) &&
+                    said.way == way_to(from) && said.way == peer->link.kind;
+  if (!same) {
+    join_anew(*peer, said);
+  } else if (said.way == ResidentLinkKind::Proxy) {
+    proxies_->open(from);
+  }
+}
+
+// What the peer is, and what follows for the way to it.
+void ResidentEngine::learn(Peer& peer, const ResidentReady& said) {
+  const bool changed = !(said.place == peer.place) || peer.mapping == Mapping::Unknown;
+  if (changed && (peer.looked_ms == 0 || now_ms() >= peer.looked_ms + kLookMs)) {
+    peer.place = said.place;
+    peer.looked_ms = now_ms();
+    peer.mapping = look_at_peer(place_, said.place);
+  } else if (changed) {
+    peer.mapping = Mapping::Unknown;
+  }
+  const EngineOptions& options = options_.engine;
+  const ResidentLink link = choose_resident_link(
+      {options.node, options.resident_peers, peer.mapping}, {peer.id, said.wish, said.mapping});
+  if (link.kind == peer.link.kind && link.why == peer.link.why) {
+    return;
+  }
+  if (peer.link.kind != ResidentLinkKind::Undecided) {
+    tell_link(peer.id, peer.link, false);
+  }
+  peer.link = link;
+  if (link.kind != ResidentLinkKind::Undecided) {
+    tell_link(peer.id, link, true);
+    say("the turn reaches node {} {}: {}",
+        peer.id.value,
+        link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
+        link.why);
+  }
+}
+
+// What a peer said of its channel counts a while after this side joined: it may be older. A proxy
+// of a greater epoch is news at any time.
+void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
+  const bool settled = now_ms() >= peer.joined_ms + kSettleMs;
+  if (peer.link.kind == ResidentLinkKind::Mapped && settled) {
+    join_->seek(peer.id);
+  }
+  const bool follows = peer.id < options_.engine.node;
+  if (peer.link.kind == ResidentLinkKind::Proxy && (follows || settled)) {
+    const bool proxied = said.way == ResidentLinkKind::Proxy;
+    peer.proxy_epoch =
+        proxy_epoch(options_.engine.node,
+                    peer.id,
+                    {node_->epoch_next(peer.id), said.epoch_next, proxied ? said.epoch : 0});
   }
 }
 
@@ -122,7 +193,10 @@ Result<std::size_t> ResidentEngine::connect_found() {
     return std::size_t{0};
   }
   Peer* const peer = find_peer(found->peer);
-  if (peer == nullptr || peer->heard_last == Tick{}) {
+  if (peer == nullptr || peer->link.kind != ResidentLinkKind::Mapped) {
+    return std::size_t{0};
+  }
+  if (peer->heard_last == Tick{}) {
     join_->seek(found->peer);
     return std::size_t{0};
   }
@@ -141,6 +215,34 @@ Result<std::size_t> ResidentEngine::connect_found() {
     GCOORD_TRY_STATUS(go_on());
   }
   return std::size_t{1};
+}
+
+// As connect_found(), with those to whom a proxy is due. Whoever is not there yet says again that
+// it has none.
+Result<std::size_t> ResidentEngine::connect_proxies() {
+  std::size_t made = 0;
+  for (Peer& peer : peers_) {
+    const std::uint32_t epoch = std::exchange(peer.proxy_epoch, 0);
+    if (epoch < node_->epoch_next(peer.id) || peer.heard_last == Tick{} ||
+        !network_->is_up(peer.id)) {
+      continue;
+    }
+    if (running_) {
+      GCOORD_TRY_STATUS(rest());
+    }
+    const bool follows = peer.id < options_.engine.node;
+    GCOORD_TRY_STATUS(proxies_->connect(peer.id, epoch, follows));
+    peer.joined_ms = now_ms();
+    if (running_) {
+      GCOORD_TRY_STATUS(go_on());
+    }
+    say_ready(peer.id);
+    ++made;
+  }
+  if (made != 0) {
+    network_->flush();
+  }
+  return made;
 }
 
 Status ResidentEngine::rest() {

@@ -23,8 +23,8 @@ constexpr std::uint64_t kEagerUs = 300;
 // How long it may sleep then: what peers' devices do wakes nobody.
 constexpr std::chrono::milliseconds kNapMs{1};
 
-// Between two looks at the sockets of peers, which carry no shard's messages: a look costs some
-// calls of the system, and a client may be waiting for the device.
+// Between two looks at the sockets of peers, while they carry no shard's messages: a look costs
+// some calls of the system, and a client may be waiting for the device.
 constexpr std::uint64_t kNetworkUs = 200;
 
 constexpr std::uint64_t kHeartbeatMs = 200;
@@ -71,6 +71,7 @@ ResidentEngine::ResidentEngine(ResidentEngineOptions options,
                                MetricsRegistry& metrics)
     : options_(std::move(options)),
       service_(service),
+      registry_(metrics),
       metrics_(metrics),
       calls_(options_.engine.device_fault) {}
 
@@ -141,7 +142,7 @@ std::size_t ResidentEngine::turn() {
   }
   const std::uint64_t now_us = options_.engine.clock_us();
   note_gap(now_us);
-  if (!running_ || now_us >= next_network_us_) {
+  if (!running_ || proxies_->live() || now_us >= next_network_us_) {
     next_network_us_ = now_us + kNetworkUs;
     network_->progress(now_us / 1000, *this);
     talk(now_us / 1000);
@@ -152,7 +153,7 @@ std::size_t ResidentEngine::turn() {
     fail(worked.status());
     return 0;
   }
-  done += worked.value();
+  done += worked.value() + proxies_->pump(now_us / 1000);
   busy_until_us_ = done != 0 ? now_us + kEagerUs : busy_until_us_;
   return done;
 }
@@ -173,6 +174,8 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   states_->refresh(now_us / 1000);
   say_ready_when_due(now_us / 1000);
   GCOORD_TRY(std::size_t done, connect_found());
+  GCOORD_TRY(const std::size_t proxied, connect_proxies());
+  done += proxied;
   GCOORD_TRY_STATUS(tell_alive(now_us / 1000));
   if (is_durable()) {
     GCOORD_TRY(const std::size_t acks, storage_->take_acks());
@@ -286,6 +289,19 @@ void ResidentEngine::tell_metrics() {
   metrics_.forgotten.set(rows_->leaders().forgotten_count());
   metrics_.under_way.set(static_cast<std::int64_t>(requests_->under_way()));
   told_ = now;
+  proxies_->tell_metrics();
+}
+
+// One for each way that was ever chosen, of which there are few; 1 for the one in force.
+void ResidentEngine::tell_link(NodeId peer, const ResidentLink& link, bool in_use) {
+  const std::string way = "node " + std::to_string(peer.value) + ": " +
+                          std::string{resident_link_kind_name(link.kind)} + ", " + link.why;
+  registry_
+      .gauge({"gcoord_server_resident_link",
+              "By what way the turn reaches a peer, and why: 1 for the one in force.",
+              "way",
+              way})
+      .set(in_use ? 1 : 0);
 }
 
 bool ResidentEngine::arm() {
@@ -331,13 +347,17 @@ void ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> mes
 
 void ResidentEngine::on_frame(NodeId from,
                               netcore::Band band,
-                              std::span<const netcore::Slot>,
+                              std::span<const netcore::Slot> slots,
                               const netcore::PayloadView& payloads) {
+  if (is_of_device(band)) {
+    proxies_->deliver(from, band, slots, payloads, now_ms());
+    return;
+  }
   auto payload = payloads.begin();
   for (std::uint32_t k = 0; band == netcore::Band::Rpc && k < payloads.size(); ++k, ++payload) {
     const std::span<const std::byte> message = (*payload).bytes;
-    if (message.size() == kReadyBytes && message.front() == kReadyKind) {
-      on_ready(from, message);
+    if (const auto ready = read_resident_ready(message)) {
+      on_ready(from, *ready);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
@@ -360,11 +380,21 @@ void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbe
   }
 }
 
-void ResidentEngine::on_peer_up(NodeId, Incarnation, std::uint32_t) {}
+// A new channel between the hosts: what a proxy had under way in the last one is lost, and what the
+// peer says from here on is new.
+void ResidentEngine::on_peer_up(NodeId from, Incarnation, std::uint32_t) {
+  proxies_->end(from);
+  if (Peer* const peer = find_peer(from)) {
+    peer->joined_ms = 0;
+    peer->proxy_epoch = 0;
+  }
+}
 
 void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
+  proxies_->end(from);
   if (Peer* const peer = find_peer(from)) {
     peer->heard_ms = 0;
+    peer->proxy_epoch = 0;
   }
 }
 
@@ -430,18 +460,31 @@ NodeView ResidentEngine::view() const {
 }
 
 std::string ResidentEngine::shard_channel(NodeId peer) const {
+  const Peer* const known = find_peer(peer);
+  if (known == nullptr) {
+    return {};
+  }
+  const ResidentLink& link = known->link;
+  if (link.kind == ResidentLinkKind::Refused) {
+    return "refused: " + link.why;
+  }
   if (!running_) {
     return "none yet: waits until all three nodes have met";
   }
-  if (node_->epoch(peer) == 0) {
-    return "none: waits for the node to start";
-  }
   const netcore::DropReason fault = node_->fault(peer);
-  const std::string way = product_.empty() ? "shared memory of this host, in use by the twin"
-                                           : "nvlink: mapped device memory, in use by the turn";
-  return fault == netcore::DropReason::None
-             ? way
-             : "given up: " + std::string(netcore::drop_reason_name(fault));
+  if (fault != netcore::DropReason::None) {
+    return "given up: " + std::string(netcore::drop_reason_name(fault));
+  }
+  switch (way_to(peer)) {
+    case ResidentLinkKind::Proxy:
+      return "proxy: the hosts move messages over the peer transport; " + link.why;
+    case ResidentLinkKind::Mapped:
+      return (product_.empty() ? "shared memory of this host, in use by the twin; "
+                               : "nvlink: mapped device memory, in use by the turn; ") +
+             link.why;
+    default:
+      return "none: waits for the node to start";
+  }
 }
 
 }  // namespace gcoord::server

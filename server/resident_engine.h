@@ -10,9 +10,10 @@
 // Its life: it joins its peers' memory, prepares its turn, says so to them, and begins when both
 // have said so, too; so no node leads everything because it was first.
 //
-// What it serves: three nodes with the ids 1 to 3, all on one host, all with this turn. Devices
-// reach each other through memory that they map (resident_join.h); host services speak over the
-// peer network as ever. Nothing is decided before all three have met once.
+// What it serves: three nodes with the ids 1 to 3, all with this turn, on GPUs or as their twins.
+// Two of them reach each other through memory that they map (resident_join.h), or by proxy over the
+// peer network (resident_proxies.h), as both ends choose alike (resident_links.h); host services
+// speak over the peer network as ever. Nothing is decided before all three have met once.
 //
 // In durable mode what rows promise is in the log of record first (resident_storage.h). A node that
 // ended begins again with what it stored, at once and with nobody, and channels are joined as it
@@ -36,8 +37,11 @@
 #include "server/engine_options.h"
 #include "server/node_engine.h"
 #include "server/resident_join.h"
+#include "server/resident_links.h"
 #include "server/resident_node.h"
 #include "server/resident_probe.h"
+#include "server/resident_proxies.h"
+#include "server/resident_ready.h"
 #include "server/resident_requests.h"
 #include "server/resident_rows.h"
 #include "server/resident_states.h"
@@ -56,21 +60,21 @@ namespace gcoord::server {
 
 struct ResidentEngineOptions {
   // Of these it takes cluster, node, shard_count, peers, addresses, data_directory, durability,
-  // ticks and timing, device, device_fault, seed and clock_us.
+  // ticks and timing, device, device_fault, resident_peers, seed and clock_us.
   EngineOptions engine;
   std::uint32_t locks_max = 1u << 20;  // What the lock tables of the node are sized for.
   std::uint64_t index_seed = 0;
 };
 
-// The message that says how far a node is: resident_states.h owns 5 and 6. Byte 1: 1 once it runs,
-// 2 while it waits for others only; bytes 4 to 7: the epoch of its channel to the receiver, 0 for
-// none.
-inline constexpr std::byte kReadyKind{7};
-inline constexpr std::size_t kReadyBytes = 8;
-
 // How long the host may stand still before its device falls silent: half of what peers wait for.
 constexpr std::uint64_t host_patience_ms(const EngineOptions& options) {
   return std::uint64_t{options.timing.election_ticks} * options.tick_ms / 2;
+}
+
+// How long a peer's device may be silent on a proxy: less than devices stand, by as much as one
+// host may read the time later than the other's device.
+constexpr std::uint64_t proxy_silence_ms(const EngineOptions& options) {
+  return std::uint64_t{options.timing.election_ticks} * options.tick_ms * 3 / 4;
 }
 
 // The most that the tables of a resident node are sized for, over all stripes.
@@ -131,6 +135,11 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Tick heard_last;             // 0: never in this life.
     bool ready = false;          // To begin its turn.
     std::uint64_t joined_ms = 0;
+    ResidentPlace place;  // As it last said.
+    std::uint64_t looked_ms = 0;
+    Mapping mapping = Mapping::Unknown;
+    ResidentLink link;
+    std::uint32_t proxy_epoch = 0;  // A proxy is to be made under it; 0: none.
   };
 
   struct Metrics {
@@ -162,6 +171,10 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool may_begin() const;
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
+  Result<std::size_t> connect_proxies();
+  ResidentLinkKind way_to(NodeId peer) const;
+  void learn(Peer& peer, const ResidentReady& said);
+  void join_anew(Peer& peer, const ResidentReady& said);
   Status rest();
   Status go_on();
   void say_ready_when_due(std::uint64_t now_ms);
@@ -169,7 +182,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   // nullptr: no peer has this id.
   const Peer* find_peer(NodeId id) const;
   Peer* find_peer(NodeId id);
-  void on_ready(NodeId from, std::span<const std::byte> message);
+  void on_ready(NodeId from, const ResidentReady& said);
 
   bool is_durable() const { return storage_ != nullptr; }
 
@@ -192,6 +205,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status tell_alive(std::uint64_t now_ms);
   void talk(std::uint64_t now_ms);
   void tell_metrics();
+  void tell_link(NodeId peer, const ResidentLink& link, bool in_use);
   void fail(const Status& status);
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
@@ -208,6 +222,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
 
   ResidentEngineOptions options_;
   Service& service_;
+  MetricsRegistry& registry_;
   Metrics metrics_;
   DeviceCalls calls_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
@@ -220,8 +235,10 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::unique_ptr<ResidentProbe> probe_;
   std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<netcore::PeerNetwork> network_;
+  std::unique_ptr<ResidentProxies> proxies_;
   std::unique_ptr<ResidentJoin> join_;
   std::unique_ptr<ResidentTurn> turn_;
+  ResidentPlace place_;
   std::vector<Peer> peers_;
   std::vector<Refusal> refusals_;
   std::string product_;  // The GPU's name; empty for the twin.

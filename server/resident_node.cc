@@ -1,6 +1,7 @@
 #include "server/resident_node.h"
 
 #include "common/device_errors.h"
+#include "netcore/gpu_proxy.h"
 #include "server/device_turn_store.h"
 #include "server/range_arena.h"
 #include "server/resident_image.h"
@@ -61,6 +62,10 @@ Result<std::unique_ptr<ResidentNode>> ResidentNode::make(
   GCOORD_TRY_STATUS(node->open_clients());
   return node;
 }
+
+ResidentNode::ResidentNode(const ResidentNodeOptions& options,
+                           std::unique_ptr<netcore::MemorySource> memory)
+    : options_(options), registry_(std::move(memory)) {}
 
 ResidentNode::~ResidentNode() = default;
 
@@ -126,15 +131,32 @@ netcore::LaneLayoutOptions ResidentNode::channel_layout() const {
   return layout_of(Band::Consensus, options_.shape.stripe_count, options_.ring_slots);
 }
 
-void ResidentNode::connect(NodeId peer, std::unique_ptr<netcore::GpuChannel> channel) {
+void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
   GCOORD_ASSERT(peer != options_.self && peer.value >= 1 && peer.value <= kTurnNodes);
   const std::uint32_t place = peer_place(options_.self, peer);
   view_.peer[place] = peer;
-  view_.channel[place] = channel->device();
-  epoch_last_[place] = std::max(epoch_last_[place], channel->options().epoch);
-  channel_[place] = std::move(channel);
+  view_.channel[place] = channel.device();
+  epoch_last_[place] = std::max(epoch_last_[place], channel.options().epoch);
   absent_[place].reset();
   fresh_[place] = true;
+}
+
+void ResidentNode::connect(NodeId peer, std::unique_ptr<GpuChannel> channel) {
+  enter(peer, *channel);
+  const std::uint32_t place = peer_place(options_.self, peer);
+  channel_[place] = std::move(channel);
+  proxy_[place].reset();
+}
+
+void ResidentNode::connect(NodeId peer, std::unique_ptr<netcore::GpuProxy> proxy) {
+  enter(peer, proxy->device_end());
+  const std::uint32_t place = peer_place(options_.self, peer);
+  proxy_[place] = std::move(proxy);
+  channel_[place].reset();
+}
+
+netcore::GpuProxy* ResidentNode::proxy(NodeId peer) const {
+  return proxy_[peer_place(options_.self, peer)].get();
 }
 
 Status ResidentNode::stand_in(NodeId peer) {
@@ -152,9 +174,10 @@ Status ResidentNode::stand_in(NodeId peer) {
 
 std::uint32_t ResidentNode::epoch(NodeId peer) const {
   const std::uint32_t place = peer_place(options_.self, peer);
-  const bool there = channel_[place] != nullptr && absent_[place] == nullptr &&
-                     channel_[place]->fault() == netcore::DropReason::None;
-  return there ? channel_[place]->options().epoch : 0;
+  const bool ended = proxy_[place] != nullptr && proxy_[place]->ended();
+  const bool there = view_.channel[place].epoch != 0 && absent_[place] == nullptr;
+  return there && !ended && fault(peer) == netcore::DropReason::None ? view_.channel[place].epoch
+                                                                     : 0;
 }
 
 // Of what came over a channel that was replaced nothing is held back, and liveness words are
@@ -217,8 +240,9 @@ Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fil
 }
 
 bool ResidentNode::connected() const {
-  return std::all_of(
-      std::begin(channel_), std::end(channel_), [](const auto& each) { return each != nullptr; });
+  return std::all_of(std::begin(view_.channel), std::end(view_.channel), [](const auto& each) {
+    return each.epoch != 0;
+  });
 }
 
 bool ResidentNode::push(std::uint32_t lane, const TurnRequest* requests, std::uint32_t count) {
@@ -315,8 +339,11 @@ Result<std::uint64_t> ResidentNode::abort_word() {
 }
 
 netcore::DropReason ResidentNode::fault(NodeId peer) const {
-  const auto& channel = channel_[peer_place(options_.self, peer)];
-  return channel == nullptr ? netcore::DropReason::None : channel->fault();
+  const std::uint32_t place = peer_place(options_.self, peer);
+  if (proxy_[place] != nullptr) {
+    return proxy_[place]->fault();
+  }
+  return channel_[place] == nullptr ? netcore::DropReason::None : channel_[place]->fault();
 }
 
 std::size_t ResidentNode::device_bytes() const {

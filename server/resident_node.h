@@ -2,10 +2,10 @@
 // is: a GPU, or the host as its twin.
 //
 // Life: make() carves everything and opens the rings to this host; connect() gives it the channel
-// to each peer (in one process: join_resident; between processes: resident_join.h); view() is then
-// what kernels work with. Requests and what the node tells its host travel in lanes of pinned
-// memory, one per stripe, whose host ends are here. Who leads its rows stands in pinned memory,
-// too, which the host reads when it likes (view().leaders).
+// to each peer (in one process: join_resident; between processes of a host: resident_join.h; else a
+// proxy to the peer network); view() is then what kernels work with. Requests and what the node
+// tells its host travel in lanes of pinned memory, one per stripe, whose host ends are here. Who
+// leads its rows stands in pinned memory, too, which the host reads when it likes (view().leaders).
 //
 // A peer that is not there (yet, or any more) can be stood in for: a channel whose other end is
 // memory of this node that nobody reads. A channel is replaced by one of a greater epoch while
@@ -30,6 +30,11 @@
 #include <memory>
 #include <optional>
 #include <vector>
+
+// Known by name only: kernels are compiled with this page, which takes minutes.
+namespace gcoord::netcore {
+class GpuProxy;
+}  // namespace gcoord::netcore
 
 namespace gcoord::server {
 
@@ -79,12 +84,16 @@ class ResidentNode {
 
   // The channel to a peer, attached. The one before, if any, is released: nothing runs.
   void connect(NodeId peer, std::unique_ptr<netcore::GpuChannel> channel);
+  // The same by way of the hosts. The caller pumps it while the node is there.
+  void connect(NodeId peer, std::unique_ptr<netcore::GpuProxy> proxy);
+  // nullptr: the peer has another channel, or none.
+  netcore::GpuProxy* proxy(NodeId peer) const;
   // A channel to a peer that is not there.
   Status stand_in(NodeId peer);
   bool connected() const;
 
-  // The epoch of the channel to a peer; 0: there is none, one that stands in, or one that was given
-  // up.
+  // The epoch of the channel to a peer; 0: there is none, one that stands in, one that was given
+  // up, or a proxy that has ended.
   std::uint32_t epoch(NodeId peer) const;
 
   // Greater than every epoch that was used with the peer.
@@ -125,7 +134,7 @@ class ResidentNode {
   // TurnControl::abort as it is, of a node that has stopped.
   Result<std::uint64_t> abort_word();
 
-  // Why a channel was given up by this node's kernels; None while it lives.
+  // Why a channel was given up by this node's kernels, or its proxy; None while it lives.
   netcore::DropReason fault(NodeId peer) const;
 
   std::size_t device_bytes() const;
@@ -142,8 +151,7 @@ class ResidentNode {
     std::uint32_t noops_given = 0;
   };
 
-  ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory)
-      : options_(options), registry_(std::move(memory)) {}
+  ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
 
   static void begin(Lane& lane, const TurnReply& reply);
   static void begin_noops(Lane& lane, const ToldNoops& noops);
@@ -152,6 +160,7 @@ class ResidentNode {
   Status carve_leaders();
   Status open_clients();
   Status grow_pool();
+  void enter(NodeId peer, const netcore::GpuChannel& channel);
 
   ResidentNodeOptions options_;
   netcore::MemoryRegistry registry_;
@@ -162,6 +171,7 @@ class ResidentNode {
   bool restored_ = false;
   std::uint64_t alive_ = 0;  // TurnControl::host.
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
+  std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeers];     // In place of a channel.
   std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
   std::uint32_t epoch_last_[kTurnPeers]{};
   bool fresh_[kTurnPeers]{};  // Connected since the node was made, or since go_on().

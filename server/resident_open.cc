@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace gcoord::server {
@@ -269,9 +270,16 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {
     join.peers.push_back({peer.id, peer.port});
-    peers_.push_back({peer.id});
+    peers_.push_back({.id = peer.id});
     ids.push_back(peer.id);
   }
+  place_.meeting = own_meeting();
+  const bool on_gpu = !product_.empty();
+  GCOORD_TRY(place_.facts,
+             netcore::own_gpu_node_facts(on_gpu ? std::optional<std::uint32_t>{options.device.index}
+                                                : std::nullopt));
+  proxies_ =
+      std::make_unique<ResidentProxies>(*node_, *network_, metrics, proxy_silence_ms(options));
   states_ = std::make_unique<ResidentStates>(
       ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
         send_peer_message(to, message);

@@ -29,12 +29,10 @@ struct ProxyNode final : netcore::Sink {
                 netcore::Band band,
                 std::span<const netcore::Slot> slots,
                 const netcore::PayloadView& payloads) override {
-    proxy->deliver(band, slots, payloads);
+    proxy->deliver(band, slots, payloads, 0);
   }
 
-  void on_heartbeat(NodeId /*from*/, const netcore::Heartbeat& heartbeat) override {
-    proxy->deliver(heartbeat);
-  }
+  void on_heartbeat(NodeId /*from*/, const netcore::Heartbeat& /*heartbeat*/) override {}
 
   void on_peer_up(NodeId /*peer*/, Incarnation /*incarnation*/, std::uint32_t /*epoch*/) override {
     up = true;
@@ -44,7 +42,7 @@ struct ProxyNode final : netcore::Sink {
 
   void turn() {
     network->progress(now_ms(), *this);
-    proxy->pump(*network);
+    proxy->pump(*network, 0);
     network->flush();
   }
 
@@ -120,6 +118,7 @@ class ProxyEnds final : public ChannelEnds {
     proxied.layout.band[1] = {1, setup.ring_slots, setup.ring_payload_bytes};
     proxied.epoch = epoch_;
     GCOORD_TRY(node.proxy, GpuProxy::create(registry_, proxied));
+    node.proxy->open();
     return {};
   }
 

@@ -1,9 +1,7 @@
 // gcoordd --turn resident as processes, by the twin of the device: three nodes in shared memory,
 // real clients, a node killed, a node stopped and resumed, and what is refused.
-#include "chaos/process/local_cluster.h"
-#include "common/comma_list.h"
 #include "gcoord/client.h"
-#include "tests/cli/programs.h"
+#include "tests/cli/resident_cluster.h"
 
 #include <gmock/gmock.h>
 
@@ -13,80 +11,6 @@ namespace gcoord::cli {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::uint32_t kShards = 48;
-
-class ResidentProcessTest : public testing::Test {
- protected:
-  explicit ResidentProcessTest(const std::string& durability = "memory",
-                               const std::string& election_ms = "500",
-                               const std::string& stripes = "0") {
-    chaos::LocalClusterOptions options;
-    options.program = chaos::program_beside("gcoordd");
-    options.directory = directory_.path();
-    options.shards = kShards;
-    options.node_arguments = {"--election-ms",
-                              election_ms,
-                              "--heartbeat-ms",
-                              "50",
-                              "--turn",
-                              "resident",
-                              "--turn-stripes",
-                              stripes,
-                              "--durability",
-                              durability};
-    auto planned = chaos::LocalCluster::plan(options);
-    EXPECT_TRUE(planned.ok()) << planned.status().to_string();
-    cluster_.emplace(std::move(planned).value());
-    const Status started = cluster_->start_all(kPatience);
-    EXPECT_TRUE(started.ok()) << started.to_string();
-    ctl_.emplace(comma_list(cluster_->endpoints()));
-  }
-
-  void restart(std::uint32_t node) {
-    ASSERT_TRUE(cluster_->spawn(node).ok());
-    const Status ready = cluster_->wait_ready(node, kPatience);
-    ASSERT_TRUE(ready.ok()) << ready.to_string();
-  }
-
-  // Asks again and again; the patience only bounds a failure.
-  template <typename Condition>
-  static void wait_for(const Condition& holds, std::chrono::milliseconds patience = kPatience) {
-    const auto until = std::chrono::steady_clock::now() + patience;
-    bool held = holds();
-    while (!held && std::chrono::steady_clock::now() < until) {
-      held = holds();
-    }
-    EXPECT_TRUE(held);
-  }
-
-  // Until every node votes in all shards, as an operator waits between two restarts.
-  void wait_until_whole() {
-    wait_for([this] {
-      const auto status = ctl_->json({"status"});
-      std::uint32_t voting = 0;
-      std::uint32_t unled = 0;
-      for (const auto& node : status["nodes"]) {
-        const auto memory = node.value("memory", nlohmann::json::object());
-        voting += memory.value("voting", 0u);
-        unled += memory.value("unled", kShards);
-      }
-      return voting == 3 * kShards && unled == 0;
-    });
-  }
-
-  nlohmann::json acquire(const std::string& name, const std::string& ttl = "60s") {
-    return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", ttl});
-  }
-
-  nlohmann::json verdict(const std::string& name, const nlohmann::json& grant, int code = 0) {
-    return ctl_->json({"--timeout", "30s", "lock", "check", name, "--token", grant["token"]}, code);
-  }
-
-  const ScratchFolder directory_;
-  std::optional<chaos::LocalCluster> cluster_;
-  std::optional<Ctl> ctl_;
-};
 
 TEST_F(ResidentProcessTest, ServesLocksAndSaysWhatItRunsOn) {
   const auto grant = acquire("a");
@@ -146,7 +70,7 @@ TEST_F(ResidentProcessTest, W2WhatWasHeldBeforeAnEventIsTold) {
 
 class ResidentStripesTest : public ResidentProcessTest {
  protected:
-  ResidentStripesTest() : ResidentProcessTest("memory", "500", "5") {}
+  ResidentStripesTest() : ResidentProcessTest({.stripes = "5"}) {}
 };
 
 TEST_F(ResidentStripesTest, ShardsAreDividedAmongAsManyAsWereAskedFor) {
@@ -166,23 +90,8 @@ TEST_F(ResidentProcessTest, ASessionThatIsNotKeptAliveLosesItsLocks) {
   EXPECT_EQ(verdict("a", first, 1)["verdict"], "STALE");
 }
 
-// Each in turn: the second time already, a majority without the node that came back is none.
 TEST_F(ResidentProcessTest, ANodeThatWasKilledIsTakenBackAndCounts) {
-  std::vector<nlohmann::json> grants;
-  for (std::uint32_t node = 1; node <= 3; ++node) {
-    for (int i = 0; i < 4; ++i) {
-      grants.push_back(acquire("lock" + std::to_string(grants.size())));
-    }
-    cluster_->kill(node);
-    for (std::size_t i = 0; i < grants.size(); ++i) {
-      EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID") << node;
-    }
-    acquire("without" + std::to_string(node));
-    restart(node);
-    wait_until_whole();
-  }
-  EXPECT_EQ((*ctl_)({"-o", "json", "lock", "acquire", "lock0", "--try", "--ttl", "60s"}).code, 6);
-  EXPECT_EQ(ctl_->json({"lock", "ls"})["locks"].size(), grants.size() + 3);
+  kill_each_in_turn();
 }
 
 // Who remembers is not enough, and who is enough does not remember.
@@ -198,28 +107,14 @@ TEST_F(ResidentProcessTest, AMajorityThatForgotIsSilentAndSaysSo) {
   wait_for([this] { return file_text(cluster_->log_file(3)).find("GC5008") != std::string::npos; });
 }
 
-// The others lead on without it; it hears of what it missed, and its own answers are true again.
 TEST_F(ResidentProcessTest, ANodeThatWasStoppedAndResumedServesAgain) {
-  acquire("before");
-  ::kill(cluster_->pid(3), SIGSTOP);
-  std::vector<nlohmann::json> grants;
-  for (int i = 0; i < 4; ++i) {
-    grants.push_back(acquire("lock" + std::to_string(i)));
-  }
-  ::kill(cluster_->pid(3), SIGCONT);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID");
-  }
-  acquire("after");
-  for (std::uint32_t node = 1; node <= 3; ++node) {
-    EXPECT_TRUE(cluster_->running(node)) << node;
-  }
+  stop_and_resume();
 }
 
 // Nobody could miss a node within the test's patience.
 class ResidentHandOverTest : public ResidentProcessTest {
  protected:
-  ResidentHandOverTest() : ResidentProcessTest("memory", "60000") {}
+  ResidentHandOverTest() : ResidentProcessTest({.election_ms = "60000"}) {}
 };
 
 TEST_F(ResidentHandOverTest, ANodeThatStopsHandsItsShardsOver) {
@@ -241,7 +136,7 @@ TEST_F(ResidentHandOverTest, ANodeThatStopsHandsItsShardsOver) {
 
 class ResidentDurableTest : public ResidentProcessTest {
  protected:
-  ResidentDurableTest() : ResidentProcessTest("durable") {}
+  ResidentDurableTest() : ResidentProcessTest({.durability = "durable"}) {}
 };
 
 // Each in turn, and each time the two that are left need what the last one brought back.

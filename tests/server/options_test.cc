@@ -239,6 +239,14 @@ TEST_F(OptionsTest, AResidentTurnMaySayThatItPublishesNothing) {
   EXPECT_EQ(options.listen_ledger.port, 7403);
 }
 
+TEST_F(OptionsTest, TheWayToResidentPeersIsChosenUnlessItIsForced) {
+  EXPECT_EQ(accepted(minimal_).resident_peers, ResidentPeers::Auto);
+  for (const ResidentPeers wish : {ResidentPeers::Mapped, ResidentPeers::Proxy}) {
+    const std::string name{resident_peers_name(wish)};
+    EXPECT_EQ(accepted(with(minimal_, {"--resident-peers", name})).resident_peers, wish);
+  }
+}
+
 TEST_F(OptionsTest, MetricsCanBeOff) {
   EXPECT_TRUE(accepted(with(minimal_, {"--listen-metrics", "off"})).listen_metrics.empty());
 }
@@ -295,6 +303,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--cluster-name", "a b"}, "1 to 64 letters"},
         BadValue{{"--cluster-id", "0"}, "from 1 to"},
         BadValue{{"--peer-transport", "rdma"}, "neither tcp nor ucx"},
+        BadValue{{"--resident-peers", "nvlink"}, "none of auto, mapped, proxy"},
         BadValue{{"--log-level", "loud"}, "none of off, error"},
         BadValue{{"--connections-max", "0"}, "from 1 to 100000"},
         BadValue{{"--session-ttl-max",

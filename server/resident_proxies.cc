@@ -32,7 +32,11 @@ Counter& dropped(MetricsRegistry& registry, const char* reason) {
 }  // namespace
 
 ResidentProxies::Metrics::Metrics(MetricsRegistry& registry)
-    : slots_out(registry.counter({"gcoord_server_resident_proxy_slots_out_total",
+    : made(registry.counter({"gcoord_server_resident_proxies_total",
+                             "Proxies to peers that were made, each in place of the one before.",
+                             "",
+                             ""})),
+      slots_out(registry.counter({"gcoord_server_resident_proxy_slots_out_total",
                                   "Slots that the host moved from the device to peers.",
                                   "",
                                   ""})),
@@ -69,6 +73,7 @@ Status ResidentProxies::connect(NodeId peer, std::uint32_t epoch, bool opened) {
   }
   tell(peer);
   told_[peer] = {};
+  metrics_.made.add();
   node_.connect(peer, std::move(proxy));
   return {};
 }

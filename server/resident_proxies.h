@@ -69,6 +69,7 @@ class ResidentProxies {
  private:
   struct Metrics {
     explicit Metrics(MetricsRegistry& registry);
+    Counter& made;
     Counter& slots_out;
     Counter& slots_in;
     Counter& slots_let_go;

@@ -114,6 +114,15 @@ Bytes encode_watch_message(const WatchMessage& message) {
   return bytes;
 }
 
+// What was held before an event may be said in more than one way: encoded again it is the same.
+void judge_watch_message(std::span<const std::byte> payload) {
+  const auto message = decode_watch_message(payload);
+  if (message.ok()) {
+    const auto again = decode_watch_message(encode_watch_message(message.value()));
+    GCOORD_ASSERT(again.value().blocks == message.value().blocks);
+  }
+}
+
 void judge_request_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_hello, [](const Hello& hello) { return encode(hello); });
   round_trip(payload, decode_keep_alive, encode_keep_alive);
@@ -136,7 +145,7 @@ void judge_reply_payload(std::span<const std::byte> payload) {
   round_trip(payload, decode_list_page, encode_list_page);
   round_trip(payload, decode_leader_map, encode_leader_map);
   round_trip(payload, decode_candidates, encode_candidates);
-  round_trip(payload, decode_watch_message, encode_watch_message);
+  judge_watch_message(payload);
 }
 
 // Feeds a stream in pieces of the given size and judges all that comes out.
@@ -219,6 +228,28 @@ std::vector<FuzzInput> claims_of_a_shard() {
   return claims;
 }
 
+// What is asked for, and events that say in each way what was held before them.
+std::vector<FuzzInput> watch_seeds() {
+  const WatchPrevious nothing{.before = WatchBefore::Nothing};
+  const WatchPrevious held{WatchBefore::Hold, FencingToken{1}, SessionId{5}, "note"};
+  const WatchBlock block{
+      ShardId{1},
+      LogIndex{9},
+      {{WatchEventKind::Granted, "a", FencingToken{1}, SessionId{5}, "note", nothing},
+       {WatchEventKind::Granted, "a", FencingToken{2}, SessionId{6}, {}, held},
+       {WatchEventKind::Granted, "a", FencingToken{3}, SessionId{7}, {}, held},
+       {WatchEventKind::Released, "a", FencingToken{1}, SessionId{5}, {}, held},
+       {WatchEventKind::ValueChanged, "b", FencingToken{1}, SessionId{5}, "other", held},
+       {WatchEventKind::Waiting, "b", {}, SessionId{8}, {}, nothing},
+       {WatchEventKind::Left, "b", {}, SessionId{8}, {}, {}}}};
+  const WatchMessage events{.kind = WatchMessageKind::Events, .blocks = {block, block}};
+  const WatchQuery query{.text = "a", .from = {{ShardId{1}, LogIndex{2}}}};
+  return {frame_of(slot_of(RequestKind::WatchOpen), encode_watch_query(query)),
+          frame_of(slot_of(RequestKind::WatchOpen), encode_watch_message(events)),
+          frame_of(slot_of(RequestKind::WatchOpen),
+                   encode_watch_progress({.last = true, .revisions = {{ShardId{1}, {}}}}))};
+}
+
 }  // namespace
 
 std::vector<FuzzInput> fuzz_seeds() {
@@ -251,6 +282,7 @@ std::vector<FuzzInput> fuzz_seeds() {
       frame_of(slot_of(RequestKind::LockList), encode_list_page({{row, row}, "next"})),
       frame_of(slot_of(RequestKind::LeaderMap), encode_leader_map({ShardId{0}, {NodeId{1}}}))};
   std::ranges::move(claims_of_a_shard(), std::back_inserter(seeds));
+  std::ranges::move(watch_seeds(), std::back_inserter(seeds));
   return seeds;
 }
 

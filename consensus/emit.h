@@ -103,15 +103,19 @@ GCOORD_HD inline Message readmit_message(const Row& r,
   return m;
 }
 
-// Whether a follower that is only told what is decided need not answer: it answered before, and the
-// row's timer runs since an earlier tick, so something was under way then and more is likely to
-// come, whose answer says the same. If nothing does, the timer asks (timers.h).
+// Whether a follower that is only told what is decided need not answer: it answered before, all
+// there is was sent, and the row's timer has run for a while, so something was under way then and
+// more is likely to come, whose answer says the same. If nothing does, the timer asks (timers.h).
+// Who is to be readmitted, or to lead, is waited for and answers always.
 template <typename Row>
 GCOORD_HD inline bool notice_will_do(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   const Progress& progress = r.progress(slot);
-  const bool timer_runs = r.hot().deadline < r.input.tick + r.input.timing.resend_ticks;
-  return timer_runs && progress.state == ProgressState::Replicate &&
-         (progress.flags & kProgressHeard) != 0 && acknowledged(r, slot, peer);
+  const std::uint32_t resend = r.input.timing.resend_ticks;
+  const std::uint32_t while_ticks = resend / 4 > 1 ? resend / 4 : 1;
+  const bool timer_runs = r.hot().deadline <= r.input.tick + (resend - while_ticks);
+  return timer_runs && progress.state == ProgressState::Replicate && progress.next > r.log().last &&
+         (progress.flags & kProgressHeard) != 0 && acknowledged(r, slot, peer) && counts(r, slot) &&
+         r.election().transfer_target != slot;
 }
 
 // What a leader has to say to one peer, if anything.

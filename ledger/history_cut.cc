@@ -1,5 +1,7 @@
 #include "ledger/history_cut.h"
 
+#include "common/assert.h"
+
 #include <optional>
 
 namespace gcoord::ledger {
@@ -33,6 +35,8 @@ void HistoryCut::remove_peaks(ShardId shard, HistoryBatch& batch) {
 }
 
 Status HistoryCut::remove_from(ShardId shard, std::uint64_t size, HistoryBatch& batch) {
+  GCOORD_ASSERT(!last_ || *last_ < shard);
+  last_ = shard;
   if (size == 0) {
     remove_peaks(shard, batch);
   }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace gcoord::ledger {
@@ -31,6 +32,7 @@ class HistoryCut {
 
   std::unique_ptr<HistoryCursor> tiles_;
   std::unique_ptr<HistoryCursor> peaks_;
+  std::optional<ShardId> last_;
 };
 
 }  // namespace gcoord::ledger

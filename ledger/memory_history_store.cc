@@ -8,7 +8,7 @@
 namespace gcoord::ledger {
 namespace {
 
-// Changes of the medium that come meanwhile are seen by it; callers change only what lies behind.
+// Unlike the contract, it sees what changes meanwhile: its callers go on beyond what they change.
 class MemoryHistoryCursor final : public HistoryCursor {
  public:
   explicit MemoryHistoryCursor(const HistoryMedium& medium) : medium_(medium) {}

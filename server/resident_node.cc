@@ -104,6 +104,8 @@ Status ResidentNode::carve_leaders() {
 
 Status ResidentNode::open_clients() {
   const std::uint32_t stripes = options_.shape.stripe_count;
+  // A ring that was read has half of its slots granted at least: more than a look's refusals.
+  GCOORD_ASSERT(options_.client_slots / 2 > kTurnRequests);
   GpuChannelOptions options;
   options.layout = layout_of(Band::Rpc, stripes, options_.client_slots);
   options.epoch = kEpoch;

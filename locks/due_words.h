@@ -20,6 +20,11 @@ struct DueSummary {
   std::uint64_t later = kTickNever.value;   // The earliest deadline that is not.
 };
 
+GCOORD_HD inline DueSummary both_of(const DueSummary& one, const DueSummary& other) {
+  return {one.nobody < other.nobody ? one.nobody : other.nobody,
+          one.later < other.later ? one.later : other.later};
+}
+
 // Bit k % 32 of word k / 32 says whether row k is due.
 struct DueScan {
   const Tick* deadline = nullptr;
@@ -34,8 +39,8 @@ GCOORD_HD constexpr std::uint32_t due_word_count(std::uint32_t row_end) {
   return (row_end + 31) / 32;
 }
 
-// The whole group calls it for one word.
-GCOORD_HD inline void scan_due_word(const DueScan& scan, std::uint32_t word) {
+// Looks at one word. The whole group calls it; what comes back, for all of it, is to be added.
+GCOORD_HD inline DueSummary scan_due_word(const DueScan& scan, std::uint32_t word) {
   std::uint32_t bits = 0;
   Tick later{kTickNever.value};
   for (std::uint32_t offset = 0; offset < 32; offset += warp_lanes()) {
@@ -47,15 +52,18 @@ GCOORD_HD inline void scan_due_word(const DueScan& scan, std::uint32_t word) {
       later = min_id(later, scan.deadline[row]);
     }
   }
-  const std::uint64_t earliest = warp_least(later.value);
-  if (warp_rank() != 0) {
-    return;
+  if (warp_rank() == 0) {
+    scan.due_words[word] = bits;
   }
-  scan.due_words[word] = bits;
-  if (bits != 0) {
+  return {bits != 0 ? 0 : kTickNever.value, warp_least(later.value)};
+}
+
+// Adds what one thread knows of several words. They share a line: one call for many words.
+GCOORD_HD inline void add_due(const DueScan& scan, const DueSummary& said) {
+  if (said.nobody == 0) {
     relaxed_store(scan.summary->nobody, 0);
   }
-  relaxed_minimum(scan.summary->later, earliest);
+  relaxed_minimum(scan.summary->later, said.later);
 }
 
 }  // namespace gcoord::locks

@@ -42,9 +42,11 @@ class HostSweepDevice final : public SweepDevice {
 
   Status scan_due(const DueScan& scan) override {
     *scan.summary = DueSummary{};
+    DueSummary said;
     for (std::uint32_t word = 0; word < due_word_count(scan.row_end); ++word) {
-      scan_due_word(scan, word);
+      said = both_of(said, scan_due_word(scan, word));
     }
+    add_due(scan, said);
     *scan.host_summary = *scan.summary;
     return {};
   }

@@ -58,12 +58,47 @@ GCOORD_HD inline DueSummary scan_due_word(const DueScan& scan, std::uint32_t wor
   return {bits != 0 ? 0 : kTickNever.value, warp_least(later.value)};
 }
 
-// Adds what one thread knows of several words. They share a line: one call for many words.
+// Adds what one thread knows of several words. One call for many words: the summary is one line of
+// memory, for which a million calls would wait.
 GCOORD_HD inline void add_due(const DueScan& scan, const DueSummary& said) {
   if (said.nobody == 0) {
     relaxed_store(scan.summary->nobody, 0);
   }
   relaxed_minimum(scan.summary->later, said.later);
+}
+
+// Words of a block of groups that add together.
+inline constexpr std::uint32_t kDueBlockWords = 32;
+
+// What the groups of a block found, in memory that they share.
+struct DueBlock {
+  std::uint64_t nobody[kDueBlockWords];
+  std::uint64_t later[kDueBlockWords];
+};
+
+// Looks at the words of block `block`, one by each of its kDueBlockWords groups of as many members,
+// and adds what they found. All of them call it; words behind the last are of no matter.
+GCOORD_HD inline void scan_due_block(const DueScan& scan,
+                                     std::uint32_t block,
+                                     std::uint32_t group,
+                                     DueBlock& found) {
+  const std::uint32_t first = block * kDueBlockWords;
+  const std::uint32_t count = due_word_count(scan.row_end);
+  DueSummary said;
+  if (first + group < count) {
+    said = scan_due_word(scan, first + group);
+  }
+  if (warp_rank() == 0) {
+    found.nobody[group] = said.nobody;
+    found.later[group] = said.later;
+  }
+  block_meet();
+  if (group == 0 && first < count) {
+    said = {warp_least(found.nobody[warp_rank()]), warp_least(found.later[warp_rank()])};
+    if (warp_rank() == 0) {
+      add_due(scan, said);
+    }
+  }
 }
 
 }  // namespace gcoord::locks

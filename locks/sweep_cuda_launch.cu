@@ -12,31 +12,9 @@ __global__ void renew_kernel(RenewBatch batch) {
   }
 }
 
-// A block adds what all of its warps found: each of them by itself would make one line of memory
-// what a look waits for.
-constexpr std::uint32_t kScanThreads = 1024;
-
 __global__ void scan_due_kernel(DueScan scan) {
-  __shared__ std::uint64_t nobody[kScanThreads / 32];
-  __shared__ std::uint64_t later[kScanThreads / 32];
-  const std::uint32_t warp = threadIdx.x / warp_lanes();
-  const std::uint32_t first = blockIdx.x * (kScanThreads / 32);
-  const std::uint32_t count = due_word_count(scan.row_end);
-  DueSummary said;
-  if (first + warp < count) {
-    said = scan_due_word(scan, first + warp);
-  }
-  if (warp_rank() == 0) {
-    nobody[warp] = said.nobody;
-    later[warp] = said.later;
-  }
-  __syncthreads();
-  if (warp == 0 && first < count) {
-    said = {warp_least(nobody[warp_rank()]), warp_least(later[warp_rank()])};
-    if (warp_rank() == 0) {
-      add_due(scan, said);
-    }
-  }
+  __shared__ DueBlock found;
+  scan_due_block(scan, blockIdx.x, threadIdx.x / warp_lanes(), found);
 }
 
 __global__ void take_due_kernel(DueTake take) {
@@ -103,6 +81,7 @@ void launch_renew(const RenewBatch& batch, cudaStream_t stream) {
 
 void launch_scan_due(const DueScan& scan, cudaStream_t stream) {
   cudaMemsetAsync(scan.summary, 0xff, sizeof *scan.summary, stream);
+  constexpr std::uint32_t kScanThreads = kDueBlockWords * 32;
   const std::uint32_t blocks = (scan.row_end + kScanThreads - 1) / kScanThreads;
   scan_due_kernel<<<blocks == 0 ? 1 : blocks, kScanThreads, 0, stream>>>(scan);
   cudaMemcpyAsync(
@@ -137,7 +116,7 @@ void launch_find_cycles(const WaitGraph& graph, cudaStream_t stream) {
 
 void launch_nothing(cudaStream_t stream) {
   launch_renew({}, stream);
-  scan_due_kernel<<<1, kScanThreads, 0, stream>>>({});
+  scan_due_kernel<<<1, kDueBlockWords * 32, 0, stream>>>({});
   launch_take_due({}, stream);
   launch_begin_graph({}, stream);
   prune_kernel<<<1, kThreads, 0, stream>>>({}, 0);

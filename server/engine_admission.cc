@@ -22,9 +22,10 @@ std::string text_of_setting(std::size_t place, std::uint32_t value) {
     return std::to_string(value);
   }
   const std::uint32_t kind = value & ((1u << kStripesShift) - 1);
-  if (kind == kResidentSetting || kind == kResidentDurableSetting) {
+  if (kind >= kResidentMappedSetting && kind <= kResidentDurableSetting) {
     const std::uint32_t stripes = value >> kStripesShift;
-    return std::string(kind == kResidentSetting ? "memory" : "durable") + " and --turn resident" +
+    return std::string(kind % 2 == 0 ? "memory" : "durable") + " and --turn resident" +
+           (kind < kResidentSetting ? " of an older release" : "") +
            (stripes != 0 ? " --turn-stripes " + std::to_string(stripes) : std::string{});
   }
   return value == 0 ? "durable" : "memory";

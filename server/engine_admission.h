@@ -28,12 +28,14 @@
 namespace gcoord::server {
 
 // In place of a durability among the agreed settings: memory mode, with the turn on the device,
-// whose messages no node with another turn understands.
-inline constexpr std::uint32_t kResidentSetting = 2;
+// whose messages no node with another turn understands. Never renumber: 2, and 3 for durable mode,
+// are nodes of before docs/adr/0066, which say nothing of the way that they would meet.
+inline constexpr std::uint32_t kResidentMappedSetting = 2;
+inline constexpr std::uint32_t kResidentSetting = 4;
 // The same in durable mode.
-inline constexpr std::uint32_t kResidentDurableSetting = 3;
+inline constexpr std::uint32_t kResidentDurableSetting = 5;
 
-// Either of them, and above it --turn-stripes: a lane between two nodes belongs to a stripe.
+// One of the latter, and above it --turn-stripes: a lane between two nodes belongs to a stripe.
 inline constexpr std::uint32_t kStripesShift = 8;
 
 constexpr std::uint32_t resident_setting(bool durable, std::uint32_t stripes) {

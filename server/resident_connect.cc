@@ -175,6 +175,11 @@ void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
     join_->seek(peer.id);
   }
   const bool follows = peer.id < options_.engine.node;
+  // One that follows and had this node's present epoch would ask for a greater one.
+  const std::uint32_t present = node_->epoch(peer.id);
+  if (!follows && present != 0 && said.epoch == 0 && said.epoch_next <= present) {
+    return;  // It is told again with what is said anyway.
+  }
   if (peer.link.kind == ResidentLinkKind::Proxy && (follows || settled)) {
     const bool proxied = said.way == ResidentLinkKind::Proxy;
     peer.proxy_epoch =
@@ -218,9 +223,13 @@ Result<std::size_t> ResidentEngine::connect_found() {
 }
 
 // As connect_found(), with those to whom a proxy is due. Whoever is not there yet says again that
-// it has none.
+// it has none. None is made while the disk stands still: a turn that goes on after a rest gives its
+// host new patience, and with a rest for each silence it would lead for ever (FAULTS.md 8).
 Result<std::size_t> ResidentEngine::connect_proxies() {
   std::size_t made = 0;
+  if (running_ && disk_stands_still(now_ms())) {
+    return made;
+  }
   for (Peer& peer : peers_) {
     const std::uint32_t epoch = std::exchange(peer.proxy_epoch, 0);
     if (epoch < node_->epoch_next(peer.id) || peer.heard_last == Tick{} ||

@@ -200,13 +200,16 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
   return done + told + (turned ? 1 : 0);
 }
 
+bool ResidentEngine::disk_stands_still(std::uint64_t now_ms) const {
+  const EngineOptions& options = options_.engine;
+  const Tick now{now_ms / options.tick_ms};
+  return is_durable() && storage_->waits_since(now) >= options.timing.election_ticks / 2;
+}
+
 // While the disk stands still, the device is not told: silence lets others lead (FAULTS.md 8).
 Status ResidentEngine::tell_alive(std::uint64_t now_ms) {
   const EngineOptions& options = options_.engine;
-  const Tick now{now_ms / options.tick_ms};
-  const bool stalled =
-      is_durable() && storage_->waits_since(now) >= options.timing.election_ticks / 2;
-  if (stalled || now_ms < next_alive_ms_) {
+  if (disk_stands_still(now_ms) || now_ms < next_alive_ms_) {
     return {};
   }
   next_alive_ms_ = now_ms + host_patience_ms(options) / 8;

@@ -202,6 +202,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Result<std::size_t> store(std::uint64_t now_ms);
   Result<std::size_t> listen();
   Result<std::uint32_t> hear(std::uint32_t lane, std::uint32_t most);
+  bool disk_stands_still(std::uint64_t now_ms) const;
   Status tell_alive(std::uint64_t now_ms);
   void talk(std::uint64_t now_ms);
   void tell_metrics();

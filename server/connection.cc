@@ -116,7 +116,13 @@ void Connection::push(const rpc::ReplySlot& slot, std::span<const std::byte> pay
     close(CloseReason::SlowReader);
     return;
   }
-  GCOORD_ASSERT(builder_.fits(payload.size()));
+  if (!builder_.fits(payload.size())) {
+    // More than any frame holds. What one entry tells a watch is bounded by what its sessions held
+    // when it was proposed (expiry_log.h), and they may have come to hold more until it was
+    // applied.
+    close(CloseReason::SlowReader);
+    return;
+  }
   builder_.add(slot, payload);
   note_dirty();
 }

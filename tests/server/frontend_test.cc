@@ -326,6 +326,28 @@ TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
   EXPECT_EQ(frontend_->connection_count(), 0u);
 }
 
+// It was an assertion, which a client could reach: what one entry tells a watch grows with what its
+// sessions hold when it is applied, and was weighed before.
+TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
+  answer_ = [this](ConnectionId connection, const rpc::RequestSlot& slot, auto) {
+    const std::size_t bytes = slot.request_id == 9 ? rpc::kPayloadBytesMax + 1 : 1;
+    frontend_->reply(connection, rpc::reply_to(slot), std::vector<std::byte>(bytes));
+  };
+  RawClient client = connect();
+  RawClient other = connect();
+  rpc::FrameBuilder builder(rpc::FrameDirection::Requests);
+  rpc::FrameBuilder other_builder(rpc::FrameDirection::Requests);
+  ASSERT_TRUE(welcome(client, builder));
+  ASSERT_TRUE(welcome(other, other_builder));
+  builder.add(request(9));
+  client.send(frame_of(builder));
+  EXPECT_TRUE(closed(client));
+  other.replies.clear();
+  other_builder.add(request(10));
+  other.send(frame_of(other_builder));
+  EXPECT_TRUE(pump_until([&] { return other.receive() && !other.replies.empty(); }));
+}
+
 TEST_F(FrontEndTest, ALargeFrameIsTakenInPartsAndAnsweredWhole) {
   std::vector<std::pair<ConnectionId, rpc::RequestSlot>> asked;
   answer_ = [&](ConnectionId connection, const rpc::RequestSlot& slot, auto) {

@@ -227,8 +227,8 @@ void SessionClock::renew_all(std::span<const SessionId> sessions,
 }
 
 // Blocks of rows that `passes` says yes to are not looked at: no deadline there is before
-// `passed_earliest`. From the block where the last pass
-// stopped, so that a small `out` starves nobody; a pass that comes round leaves it where it was.
+// `passed_earliest`. From the block where the last pass stopped, so that a small `out` starves
+// nobody; a pass that comes round leaves it where it was.
 template <typename Passes, typename Take>
 std::size_t SessionClock::scan(Tick now,
                                std::span<ExpiryProposal> out,
@@ -315,7 +315,7 @@ std::size_t SessionClock::collect_among(const DueLook& look,
 
 bool SessionClock::missed_by(const DueLook& look, Tick now) const {
   for (std::uint32_t row = 1; row < row_end_; ++row) {
-    if (deadline_[row] < max_id(look.later, now + 1) && !look.names_any(row, 1)) {
+    if (deadline_[row] < max_id(look.later, now + 1) && !look.names(row)) {
       return true;
     }
   }

@@ -46,13 +46,19 @@ struct DueLook {
   std::span<const std::uint32_t> words;
   Tick later = kTickNever;  // No deadline of a row that is not named is before it.
 
-  // Whether any of so many rows is named; `first` is a multiple of 32, or they are one.
+  std::uint32_t word(std::uint32_t number) const {
+    return number < words.size() ? words[number] : 0;
+  }
+
+  bool names(std::uint32_t row) const { return (word(row / 32) >> row % 32 & 1u) != 0; }
+
+  // Whether any of so many rows is named; `first` is a multiple of 32.
   bool names_any(std::uint32_t first, std::uint32_t row_count) const {
     std::uint32_t bits = 0;
     for (std::uint32_t row = first; row < first + row_count; row += 32) {
-      bits |= row / 32 < words.size() ? words[row / 32] : 0;
+      bits |= word(row / 32);
     }
-    return (row_count == 1 ? bits >> first % 32 & 1u : bits) != 0;
+    return bits != 0;
   }
 };
 

@@ -16,8 +16,6 @@
 namespace gcoord::locks {
 namespace {
 
-// As a batch of steps (consensus/stepper_cuda.h); the largest sweep takes some 50 ms.
-constexpr std::uint32_t kWaitLimitMs = 2000;
 // The first launch also loads the kernels, which a busy machine may take its time for.
 constexpr std::uint32_t kWarmUpLimitMs = 30'000;
 
@@ -52,7 +50,7 @@ class CudaSweepDevice final : public SweepDevice {
     auto arena = DeviceArena::make(device_, whole);
     GCOORD_TRY_STATUS(note(arena.status()));
     GCOORD_TRY_STATUS(call("zeroing memory", cudaEventRecord(done_, nullptr)));
-    GCOORD_TRY_STATUS(wait_for_done("zeroing memory", kWaitLimitMs));
+    GCOORD_TRY_STATUS(wait_for_done("zeroing memory", kDeviceWaitMs));
     void* start = arena.value()->column<std::byte>(whole);
     return SweepMemory(start, [failed = failed_, owned = arena.value().release()](void* /*start*/) {
       if (!*failed) {
@@ -132,13 +130,13 @@ class CudaSweepDevice final : public SweepDevice {
     return error == cudaSuccess ? Status{} : note(cuda_status(words(what), error));
   }
 
-  Status wait(const char* what, std::uint32_t limit_ms = kWaitLimitMs) {
+  Status wait(const char* what, std::uint32_t limit_ms = kDeviceWaitMs) {
     GCOORD_TRY_STATUS(call(what, cudaEventRecord(done_, stream_)));
     return wait_for_done(what, limit_ms);
   }
 
   Status wait_for_done(const char* what, std::uint32_t limit_ms) {
-    return note(wait_for_event(done_, {.what = words(what), .limit_ms = limit_ms}, {}));
+    return note(wait_for_event(done_, {.what = words(what), .limit_ms = limit_ms}));
   }
 
   // Of what was launched just now.

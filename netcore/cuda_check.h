@@ -10,7 +10,7 @@
 #pragma once
 
 #include "common/cuda_status.h"
-#include "netcore/device_wait.h"
+#include "common/cuda_wait.h"
 
 #include <cstdint>
 #include <string>
@@ -22,22 +22,12 @@ inline Status cuda_status(cudaError_t code, const char* call) {
   return gcoord::cuda_status(call, code);
 }
 
-// Waits until everything asked of the stream so far is done, and tells its failure. `what` names
-// the work for the operator. DeadlineExceeded (kDeviceOverrun): it did not end within the limit; it
-// may still end later, so nothing that it touches may be given back.
+// Waits until everything asked of the stream so far is done, and tells its failure, as
+// wait_for_cuda(). `what` names the work for the operator.
 inline Status wait_for_stream(cudaStream_t stream, std::uint32_t limit_ms, const char* what) {
-  cudaError_t state = cudaErrorNotReady;
-  const bool done = wait_for_device(limit_ms, [&] {
-    state = cudaStreamQuery(stream);
-    return state != cudaErrorNotReady;
+  return wait_for_cuda({.what = what, .limit_ms = limit_ms}, kCopyPace, steady_now_us, [stream] {
+    return cudaStreamQuery(stream);
   });
-  if (done) {
-    return cuda_status(state, what);
-  }
-  static_cast<void>(cudaGetLastError());  // "Not ready" is remembered as if it were an error.
-  return {StatusCode::DeadlineExceeded,
-          std::string(what) + " did not end within " + std::to_string(limit_ms) + " ms",
-          kDeviceOverrun};
 }
 
 }  // namespace gcoord::netcore

@@ -175,12 +175,10 @@ void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
     join_->seek(peer.id);
   }
   const bool follows = peer.id < options_.engine.node;
-  // One that follows and had this node's present epoch would ask for a greater one.
-  const std::uint32_t present = node_->epoch(peer.id);
-  if (!follows && present != 0 && said.epoch == 0 && said.epoch_next <= present) {
-    return;  // It is told again with what is said anyway.
-  }
-  if (peer.link.kind == ResidentLinkKind::Proxy && (follows || settled)) {
+  // One that follows and had this node's present epoch would ask for a greater one. One that had
+  // not is told of it again with what is said anyway.
+  const bool outdated = said.epoch == 0 && said.epoch_next <= node_->epoch(peer.id);
+  if (peer.link.kind == ResidentLinkKind::Proxy && (follows || (settled && !outdated))) {
     const bool proxied = said.way == ResidentLinkKind::Proxy;
     peer.proxy_epoch =
         proxy_epoch(options_.engine.node,

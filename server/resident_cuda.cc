@@ -1,7 +1,6 @@
 // The GPU's resident turn: one kernel on a stream of its own, from start() until it is told to
 // leave.
 #include "netcore/cuda_check.h"
-#include "netcore/device_wait.h"
 #include "server/resident_launch.h"
 #include "server/resident_turn.h"
 

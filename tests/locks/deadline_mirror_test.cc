@@ -18,14 +18,13 @@ constexpr std::uint32_t kRows = 5 * kSliceRows / 2;
 constexpr std::uint64_t kSessions = 4000;
 
 // Two clocks that live through the same; the deadlines of one are looked at on a device.
-class DeadlineMirrorTest : public testing::TestWithParam<const char*> {
+class DeadlineMirrorTest : public SweepDeviceTest {
  protected:
   void SetUp() override {
-    auto made = sweep_device_of(GetParam());
-    if (!made.ok()) {
-      GTEST_SKIP() << "skipped: " << made.status().message();
+    SweepDeviceTest::SetUp();
+    if (IsSkipped()) {
+      return;
     }
-    device_ = std::move(made).value();
     mirror_ = std::make_unique<DeadlineMirror>(*device_);
   }
 
@@ -124,7 +123,6 @@ class DeadlineMirrorTest : public testing::TestWithParam<const char*> {
     }
   }
 
-  std::unique_ptr<SweepDevice> device_;
   std::unique_ptr<DeadlineMirror> mirror_;
   SessionClock plain_{{.tick_ms = 10, .expired_remembered_max = 8, .index_seed = 3}};
   SessionClock mirrored_{{.tick_ms = 10, .expired_remembered_max = 8, .index_seed = 3}};

@@ -16,14 +16,13 @@ constexpr std::uint32_t kRows = 3000;
 constexpr std::uint64_t kSessions = 900;  // So that most have several registrations.
 
 // Two clocks that live through the same; one of them is renewed and swept wide.
-class SessionSweepTest : public testing::TestWithParam<const char*> {
+class SessionSweepTest : public SweepDeviceTest {
  protected:
   void SetUp() override {
-    auto made = sweep_device_of(GetParam());
-    if (!made.ok()) {
-      GTEST_SKIP() << "skipped: " << made.status().message();
+    SweepDeviceTest::SetUp();
+    if (IsSkipped()) {
+      return;
     }
-    device_ = std::move(made).value();
     sweep_ = std::make_unique<SessionSweep>(*device_);
     for (SessionClock* clock : {&plain_, &wide_}) {
       clock->reserve(kRows);
@@ -103,7 +102,6 @@ class SessionSweepTest : public testing::TestWithParam<const char*> {
     return count;
   }
 
-  std::unique_ptr<SweepDevice> device_;
   std::unique_ptr<SessionSweep> sweep_;
   SessionClock plain_{{.tick_ms = 10, .expired_remembered_max = 8, .index_seed = 3}};
   SessionClock wide_{{.tick_ms = 10, .expired_remembered_max = 8, .index_seed = 3}};

@@ -55,16 +55,8 @@ bool naively_on_cycle(const Waits& waits, const std::vector<bool>& stuck, std::u
   return false;
 }
 
-class WaitGraphTest : public testing::TestWithParam<const char*> {
+class WaitGraphTest : public SweepDeviceTest {
  protected:
-  void SetUp() override {
-    auto made = sweep_device_of(GetParam());
-    if (!made.ok()) {
-      GTEST_SKIP() << "skipped: " << made.status().message();
-    }
-    device_ = std::move(made).value();
-  }
-
   struct Found {
     std::vector<std::uint32_t> on_cycle;
     std::vector<std::uint32_t> choice;  // Empty when nobody is on a cycle.
@@ -90,8 +82,6 @@ class WaitGraphTest : public testing::TestWithParam<const char*> {
     }
     return found;
   }
-
-  std::unique_ptr<SweepDevice> device_;
 };
 
 TEST_P(WaitGraphTest, L18TwoWhoWaitForEachOtherAreACycle) {

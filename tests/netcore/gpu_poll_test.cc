@@ -2,9 +2,9 @@
 // garbage. Needs a GPU; where there is none, every case says so and is skipped.
 #include "netcore/gpu_poll.h"
 
+#include "gpu_test.h"
 #include "lane_samples.h"
 #include "netcore/channel_probe_job.h"
-#include "netcore/gpu_device.h"
 #include "netcore/gpu_events.h"
 #include "netcore/gpu_ticket_lock.h"
 #include "netcore/poll_probe_job.h"
@@ -35,20 +35,10 @@ struct PollSide {
   std::unique_ptr<GpuPoll> poll;
 };
 
-class GpuPollTest : public testing::Test {
+class GpuPollTest : public GpuTest {
  protected:
-  void SetUp() override {
-    const auto count = gpu_count();
-    if (!count.ok()) {
-      GTEST_SKIP() << count.status().to_string();
-    }
-    count_ = count.value();
-  }
-
   std::unique_ptr<PollSide> side(std::uint32_t device, std::uint32_t lanes) {
-    auto memory = make_gpu_memory(device);
-    EXPECT_TRUE(memory.ok()) << memory.status().to_string();
-    auto made = std::make_unique<PollSide>(device, std::move(memory).value());
+    auto made = std::make_unique<PollSide>(device, memory_of(device));
     GpuPollOptions options;
     options.entries = lanes;
     auto poll = GpuPoll::create(made->registry, options);
@@ -142,8 +132,6 @@ class GpuPollTest : public testing::Test {
     EXPECT_EQ(sent.wrong_words + echoed.wrong_words, 0u);
     EXPECT_EQ(echoed.empty, 0u);
   }
-
-  std::uint32_t count_ = 0;
 };
 
 TEST_F(GpuPollTest, Row213OneWarpReceivesFromManyLanesWithoutAWrongWord) {

@@ -1,6 +1,6 @@
 // The ticket lock on devices: one GPU, several mappings of one lock, two GPUs. Needs a GPU; where
 // there is none, every case says so and is skipped.
-#include "netcore/gpu_device.h"
+#include "gpu_test.h"
 #include "netcore/gpu_ticket_lock.h"
 #include "netcore/ticket_probe_job.h"
 
@@ -31,20 +31,10 @@ struct Side {
   MemoryRange guarded;
 };
 
-class GpuTicket : public testing::Test {
+class GpuTicket : public GpuTest {
  protected:
-  void SetUp() override {
-    const auto count = gpu_count();
-    if (!count.ok()) {
-      GTEST_SKIP() << count.status().to_string();
-    }
-    count_ = count.value();
-  }
-
   std::unique_ptr<Side> side(std::uint32_t device) {
-    auto memory = make_gpu_memory(device);
-    EXPECT_TRUE(memory.ok()) << memory.status().to_string();
-    return std::make_unique<Side>(device, std::move(memory).value());
+    return std::make_unique<Side>(device, memory_of(device));
   }
 
   // The home of a lock on cuda:0.
@@ -141,7 +131,6 @@ class GpuTicket : public testing::Test {
     }
   }
 
-  std::uint32_t count_ = 0;
   GpuTicketLockOptions options_;
 };
 

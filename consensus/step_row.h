@@ -215,34 +215,48 @@ GCOORD_HD inline bool trusts_leader(const Row& r) {
          heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
 }
 
-// A voter's place in the order of campaigns: rotated by shard, so that the first leaders are spread
-// evenly.
+// The order in which voters campaign: of their slots, rotated by shard, so that the first leaders
+// are spread evenly.
+struct CampaignOrder {
+  std::uint32_t voter_count = 0;
+  std::uint32_t first_slot = 0;
+};
+
 template <typename Row>
-GCOORD_HD inline std::uint32_t rank_of(const Row& r, std::uint32_t slot) {
+GCOORD_HD inline CampaignOrder campaign_order(const Row& r) {
   const std::uint32_t voters = count_slots(r.configuration().voters_either());
-  if (voters == 0 || slot == kSlotNone) {
+  return {voters, voters == 0 ? 0 : r.shard.shard().value % voters};
+}
+
+// A slot's place in it. Without a remainder, because a device divides slowly; slots are few.
+GCOORD_HD inline std::uint32_t rank_of(const CampaignOrder& order, std::uint32_t slot) {
+  if (order.voter_count == 0 || slot == kSlotNone) {
     return 0;
   }
-  return (slot + voters - r.shard.shard().value % voters) % voters;
+  std::uint32_t rank = slot + order.voter_count - order.first_slot;
+  GCOORD_UNROLL_BY(1)
+  while (rank >= order.voter_count) {
+    rank -= order.voter_count;
+  }
+  return rank;
 }
 
 // Whether slot a campaigns before slot b. Ranks collide where the configuration has holes.
-template <typename Row>
-GCOORD_HD inline bool ranks_before(const Row& r, std::uint32_t a, std::uint32_t b) {
-  const std::uint32_t rank_a = rank_of(r, a);
-  const std::uint32_t rank_b = rank_of(r, b);
+GCOORD_HD inline bool ranks_before(const CampaignOrder& order, std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t rank_a = rank_of(order, a);
+  const std::uint32_t rank_b = rank_of(order, b);
   return rank_a < rank_b || (rank_a == rank_b && a < b);
 }
 
 // This replica's place in that order among those whose nodes live, so that nobody waits for the
 // dead.
 template <typename Row>
-GCOORD_HD inline std::uint32_t live_rank(const Row& r) {
+GCOORD_HD inline std::uint32_t live_rank(const Row& r, const CampaignOrder& order) {
   const auto rivals =
       static_cast<SlotMask>(live_members(r) & r.configuration().voters_either() & ~self_mask(r));
   std::uint32_t before = 0;
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    before += has_slot(rivals, slot) && ranks_before(r, slot, r.hot().self_slot) ? 1u : 0u;
+    before += has_slot(rivals, slot) && ranks_before(order, slot, r.hot().self_slot) ? 1u : 0u;
   }
   return before;
 }
@@ -261,7 +275,8 @@ GCOORD_HD inline Tick first_campaign(const Row& r) {
   const Tick from = max_id(r.input.tick, r.input.vote_after);
   // The nodes of a new cluster come to life one by one; those that come last get their share, too.
   const bool first_ever = r.hot().term.value == 0;
-  const std::uint32_t rank = first_ever ? rank_of(r, r.hot().self_slot) : live_rank(r);
+  const CampaignOrder order = campaign_order(r);
+  const std::uint32_t rank = first_ever ? rank_of(order, r.hot().self_slot) : live_rank(r, order);
   return from + (1 + rank * stagger + random_ticks(r, stagger));
 }
 
@@ -277,8 +292,9 @@ GCOORD_HD inline Tick next_campaign(const Row& r) {
   const std::uint8_t count = r.election().campaign_count;
   const std::uint32_t doublings =
       count < 1 ? 0u : (count < kCampaignSpreadMax ? count : kCampaignSpreadMax) - 1u;
-  return r.input.tick + (half + rank_of(r, r.hot().self_slot) * r.input.timing.stagger_ticks +
-                         random_ticks(r, half << doublings));
+  const std::uint32_t rank = rank_of(campaign_order(r), r.hot().self_slot);
+  return r.input.tick +
+         (half + rank * r.input.timing.stagger_ticks + random_ticks(r, half << doublings));
 }
 
 // Whether term and vote on stable storage are the present ones.

@@ -100,7 +100,7 @@ GCOORD_HD inline bool goes_before(const Row& r, const Message& m) {
   const std::uint8_t slot = slot_of(r.configuration(), m.from);
   const bool equally_fit = m.log_term == last_term(r.log(), r.runs()) && m.index == r.log().last;
   return r.hot().role == Role::PreCandidate && equally_fit && slot != kSlotNone &&
-         ranks_before(r, r.hot().self_slot, slot);
+         ranks_before(campaign_order(r), r.hot().self_slot, slot);
 }
 
 // Gives up a pre-campaign for somebody else's; tries again when it would have anyway.

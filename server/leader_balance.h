@@ -1,13 +1,13 @@
 // Gives leaderships back to the nodes that should have them.
 //
 // Every shard prefers one of its voters, in turn by shard number, the same that campaigns first
-// (consensus/step_row.h, rank_of). After a start that was not simultaneous, or a node's death and
-// return, one node leads more than its share and another one, which clients and disks could use,
-// leads nothing. Once a second, a node that leads more than its share hands some of the shards that
-// prefer a living peer to that peer: only to peers that have lived for a while, only while its own
-// share does not rise (somebody else is moving shards, perhaps because it is leaving), and only so
-// many at once that clients hardly notice. Transfers are those of the Raft thesis, section 3.10. A
-// balanced node only compares two numbers. One thread.
+// (consensus/step_row.h, campaign_order). After a start that was not simultaneous, or a node's
+// death and return, one node leads more than its share and another one, which clients and disks
+// could use, leads nothing. Once a second, a node that leads more than its share hands some of the
+// shards that prefer a living peer to that peer: only to peers that have lived for a while, only
+// while its own share does not rise (somebody else is moving shards, perhaps because it is
+// leaving), and only so many at once that clients hardly notice. Transfers are those of the Raft
+// thesis, section 3.10. A balanced node only compares two numbers. One thread.
 #pragma once
 
 #include "common/ids.h"

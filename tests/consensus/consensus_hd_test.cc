@@ -5,6 +5,7 @@
 #include "consensus/quorum.h"
 #include "consensus/row_copy.h"
 #include "consensus/row_digest.h"
+#include "consensus/step_row.h"
 #include "tests/hd_test.h"
 
 #include <cstring>
@@ -263,6 +264,19 @@ HD_TEST(Quorum, ReachesWhatAMajorityReached) {
     expected = is_quorum(configuration, reached) ? value : expected;
   }
   HD_EXPECT(committed_index(configuration, match).value == expected);
+}
+
+// The slots in their order, rotated by the shard; with holes in the configuration, too.
+HD_TEST(CampaignOrder, RotatesTheSlotsByTheShard) {
+  Draw draw(seed);
+  const auto shard = static_cast<std::uint32_t>(draw.word());
+  const std::uint32_t voters = 1 + draw.below(kReplicaSlots);
+  const CampaignOrder order{voters, shard % voters};
+  for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+    HD_EXPECT(rank_of(order, slot) == (slot + voters - shard % voters) % voters);
+  }
+  HD_EXPECT(rank_of(order, kSlotNone) == 0);
+  HD_EXPECT(rank_of(CampaignOrder{}, 0) == 0);
 }
 
 }  // namespace gcoord::consensus

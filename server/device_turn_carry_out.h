@@ -8,6 +8,7 @@
 // the shape.
 #pragma once
 
+#include "common/aligned_copy.h"
 #include "common/assert.h"
 #include "common/hd.h"
 #include "consensus/message_tiles.h"
@@ -93,8 +94,8 @@ GCOORD_HD void store_arrived(const RowTurn<Service>& r) {
     const LogIndex before{consensus::load_chunk(slot->bytes + 16).word[1]};
     for (std::uint32_t at = 0; at < entries; ++at) {
       if (before + (at + 1) >= stored) {
-        Entry entry;
-        std::memcpy(&entry, slot[1].bytes + at * sizeof(Entry), sizeof entry);
+        // Entries lie side by side and fill slots.
+        const auto entry = load_aligned<Entry, sizeof(Entry)>(slot[1].bytes + at * sizeof(Entry));
         r.store(before + (at + 1), entry, 0);
       }
     }

@@ -7,6 +7,7 @@
 // itself, and meet (warp_sync) between writing and reading what another wrote.
 #pragma once
 
+#include "common/aligned_copy.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
 #include "common/warp_device.h"
@@ -14,7 +15,6 @@
 #include "server/device_turn_view.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::server {
 
@@ -210,7 +210,7 @@ GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uin
 GCOORD_HD inline void write_reply(StripeScratch& scratch,
                                   std::uint32_t at,
                                   const TurnReply& reply) {
-  std::memcpy(&scratch.reply[at], &reply, sizeof reply);
+  store_aligned<alignof(netcore::Slot)>(&scratch.reply[at], reply);
 }
 
 // Room for `count` more, side by side; kTurnReplies: none. One member. What is left of the room
@@ -251,13 +251,11 @@ GCOORD_HD void refuse(const Turn& t,
   reply.verdict = verdict;
   reply.tag = request.tag;
   reply.leader = leader;
-  std::memcpy(&t.scratch.refused[at], &reply, sizeof reply);
+  store_aligned<alignof(netcore::Slot)>(&t.scratch.refused[at], reply);
 }
 
 GCOORD_HD inline TurnRequest request_at(const StripeScratch& scratch, std::uint32_t at) {
-  TurnRequest request;
-  std::memcpy(static_cast<void*>(&request), &scratch.request[at], sizeof request);
-  return request;
+  return load_aligned<TurnRequest>(&scratch.request[at]);
 }
 
 }  // namespace gcoord::server

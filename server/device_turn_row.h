@@ -11,6 +11,7 @@
 #include "common/assert.h"
 #include "common/device_atomic.h"
 #include "common/hd.h"
+#include "common/shared_memory.h"
 #include "consensus/message_tiles.h"
 #include "consensus/packed_table.h"
 #include "consensus/row_copy.h"
@@ -319,7 +320,7 @@ template <typename Service>
 GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
                                 std::uint32_t credit,
                                 std::uint32_t offers) {
-  TurnRowArrays& arrays = r.desk.arrays[r.place];
+  TurnRowArrays& arrays = in_shared(r.desk.arrays[r.place]);
   consensus::Hot hot;
   consensus::Log log;
   consensus::Storage storage;
@@ -332,13 +333,14 @@ GCOORD_HD_APART void turn_whole(const RowTurn<Service> r,
   const LogIndex applied_before = log.applied;
   const std::uint64_t word_before = leader_word_of(shard);
   const std::uint32_t room = page_room(r.node, log);
+  const consensus::StepInput& input = in_shared(r.desk.input[credit]);
   consensus::InboxHead in;
   consensus::Configuration configuration;
   fill_inbox(r, shard, offers, in);
-  take_configuration(r, shard, r.desk.input[credit], room, in, configuration);
+  take_configuration(r, shard, input, room, in, configuration);
   const StagedMessages<Service> messages{r, log, log.last + room};
   consensus::OutboxHead out;
-  consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), r.desk.input[credit]);
+  consensus::step_with(shard, in, messages, out, arrays_of(r, configuration), input);
   GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
   if constexpr (Service::kTellsHost) {
     tell_leader(r, word_before, shard);

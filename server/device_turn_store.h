@@ -11,6 +11,7 @@
 // finds no room is taken back, and the row asks again in its next turn. Host and device.
 #pragma once
 
+#include "common/aligned_copy.h"
 #include "common/hd.h"
 #include "consensus/log_runs.h"
 #include "consensus/outbox.h"
@@ -18,7 +19,6 @@
 #include "server/device_turn_desk.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::server {
 
@@ -97,7 +97,7 @@ GCOORD_HD bool stage(const RowTurn& r,
   for (std::uint32_t k = 0; k < count; ++k) {
     const auto& entry = r.node.entry(r.row, request.first + k);
     static_assert(sizeof entry == netcore::kSlotBytes);
-    std::memcpy(&r.scratch.reply[at + 1 + k], &entry, sizeof entry);
+    store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1 + k], entry);
   }
   storage.pending_last = last;
   storage.persist_from = last + 1;

@@ -7,12 +7,12 @@
 // Who leads a row finds its way beside the ring (leader_table.h). Host and device.
 #pragma once
 
+#include "common/aligned_copy.h"
 #include "common/hd.h"
 #include "consensus/shard_table.h"
 #include "server/device_turn_desk.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::server {
 
@@ -103,7 +103,7 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   }
   write_reply(r.scratch, at, reply);
   if (done) {
-    std::memcpy(&r.scratch.reply[at + 1], &entry, sizeof entry);
+    store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1], entry);
     relaxed_add(r.desk.tally.applied, 1);
   } else {
     write_reply(r.scratch, at + 1, TurnReply{});

@@ -55,6 +55,15 @@ GCOORD_HD inline void block_meet() {
 #endif
 }
 
+// As block_meet(); whether any of those that meet says yes.
+GCOORD_HD inline bool block_any(bool answer) {
+#if defined(__CUDA_ARCH__)
+  return __syncthreads_or(answer ? 1 : 0) != 0;
+#else
+  return answer;
+#endif
+}
+
 // Bit i is member i's answer; every member gets the same word, so a branch on it stays converged.
 GCOORD_HD inline std::uint32_t warp_ballot(bool answer) {
 #if defined(__CUDA_ARCH__)

@@ -96,6 +96,18 @@ class LaneReceiver {
     return whole / kSlotPackets;
   }
 
+  // Whether take() would do nothing with a look: no slot in front is whole, and what lies there
+  // is nothing that is yet to be judged. Nothing was taken in between.
+  template <std::uint32_t kSlots = kTileSlots>
+  GCOORD_HD bool finds_nothing(const SlotTile& tile) const {
+    if (state_.broken != 0) {
+      return true;
+    }
+    const Odd odd = odd_in_front(tile);
+    const bool judged = state_.stale_cursor == tile.first + 1;
+    return warp_ballot(odd.foreign || (odd.stale && !judged)) == 0 && arrived<kSlots>(tile, 1) == 0;
+  }
+
   // What of a look arrived whole; nothing was taken in between.
   template <std::uint32_t kSlots = kTileSlots>
   GCOORD_HD void take(SlotTile& tile, std::uint32_t slots_max) {
@@ -172,14 +184,18 @@ class LaneReceiver {
     return &wires_.own_slots[slot_place(cursor, wires_.slot_shift)].packet[number % kSlotPackets];
   }
 
-  // Nothing whole at the front: is what lies there what a correct peer leaves?
-  GCOORD_HD void judge_absent(const SlotTile& tile) {
+  // What a member sees in front of a look that no correct peer leaves there.
+  struct Odd {
+    bool stale;    // Of another epoch.
+    bool foreign;  // Of another lap of this one.
+  };
+
+  GCOORD_HD Odd odd_in_front(const SlotTile& tile) const {
     const std::uint64_t ring_slots = std::uint64_t{1} << wires_.slot_shift;
     const std::uint32_t expected = stamp_at(wires_, tile.first);
     const std::uint32_t before =
         tile.first < ring_slots ? 0 : stamp_at(wires_, tile.first - ring_slots);
-    bool stale = false;
-    bool foreign = false;
+    Odd found{false, false};
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
       if (is_past(row, 1)) {
         break;
@@ -187,9 +203,16 @@ class LaneReceiver {
       const std::uint32_t stamp = tile.packet[row].stamp;
       const bool first_slot = row * warp_lanes() + warp_rank() < kSlotPackets;
       const bool odd = first_slot && stamp != expected && stamp != before && stamp != 0;
-      stale = stale || (odd && !same_epoch_tag(stamp, wires_.epoch));
-      foreign = foreign || (odd && same_epoch_tag(stamp, wires_.epoch));
+      const bool same_epoch = same_epoch_tag(stamp, wires_.epoch);
+      found.stale = found.stale || (odd && !same_epoch);
+      found.foreign = found.foreign || (odd && same_epoch);
     }
+    return found;
+  }
+
+  // Nothing whole at the front: is what lies there what a correct peer leaves?
+  GCOORD_HD void judge_absent(const SlotTile& tile) {
+    const auto [stale, foreign] = odd_in_front(tile);
     if (warp_ballot(stale || foreign) == 0) [[likely]] {
       return;
     }

@@ -46,7 +46,7 @@ class TurnStripe {
         to_{sender(node, 0, stripe), sender(node, 1, stripe)},
         requests_(client_receiver(node, stripe)),
         replies_(client_sender(node, stripe)),
-        looks_between_(kIdleLooks + node.shape.stripe_count / kEagerStripes) {
+        looks_between_(kIdleLooks + node.shape.stripe_count / kLookStripes) {
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       const auto& lanes =
@@ -61,16 +61,23 @@ class TurnStripe {
     warp_sync();
   }
 
-  // One turn. Whether any row was stepped. The groups of a block run its parts together.
+  // One turn. Whether any row was stepped. The groups of a block run its parts together; where all
+  // of them have looked in vain, that was all of it.
   GCOORD_HD_FLAT bool turn() {
     const std::uint64_t began_ns = device_now_ns();
-    clear_desk(t_);
-    if (t_.state.halted != 0) {
-      take_reading(t_);  // Which says when to leave.
-    } else {
-      take_in();
+    t_.place_count = 0;
+    Looks looks = look();
+    const bool quiet = is_quiet(looks);
+    rests_ = !block_any(!quiet);
+    if (rests_) {
+      return false;
     }
-    const bool busy = t_.place_count != 0 || t_.desk.refused_count != 0;
+    bool busy = false;
+    if (!quiet) {
+      clear_desk(t_);
+      take_in(looks);
+      busy = t_.place_count != 0 || t_.desk.refused_count != 0;
+    }
     const std::uint64_t taken_ns = device_now_ns();
     block_meet();
     if (busy) {
@@ -85,11 +92,15 @@ class TurnStripe {
       counts.intake_ns += taken_ns - began_ns;
       counts.step_ns += stepped_ns - taken_ns;
       counts.send_ns += device_now_ns() - stepped_ns;
-      looks_left_ = looks_between_ == kIdleLooks ? 1 : looks_left_;
+      looks_left_ = t_.node.shape.stripe_count < kEagerStripes ? 1 : looks_left_;
+      clock_left_ = 1;
     }
-    block_meet();
     return busy;
   }
+
+  // Whether all groups of the block looked in vain in the last turn. One that pauses while another
+  // works would be waited for.
+  GCOORD_HD bool rests() const { return rests_; }
 
   // The newest reading of the clock says that the node stops.
   GCOORD_HD bool leaves() const { return t_.state.version != 0 && t_.desk.reading.leave != 0; }
@@ -144,15 +155,77 @@ class TurnStripe {
                              : sender(node, 0, stripe);
   }
 
-  // Whether a look at the clients' ring is due. It takes a microsecond across PCIe: while nothing
-  // happens, the second look at the peers after it finds it done, and so does the turn after one
-  // with work. Many stripes would slow each other down: each of them asks only now and then.
-  GCOORD_HD bool asks_clients() {
+  // What the first looks of a turn at the peers' lanes found, once their loads are done.
+  struct Looks {
+    netcore::SlotTile seen[kTurnPeers];
+    std::uint32_t most[kTurnPeers];  // Slots asked for.
+    bool nothing[kTurnPeers];        // Came (is_quiet).
+  };
+
+  // Begins them. The last one at the clients' ring may still be under way.
+  GCOORD_HD Looks look() const {
+    Looks looks;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      looks.most[p] = few_from(p);
+      looks.seen[p] = from_[p].template look<kFewSlots>(looks.most[p]);
+    }
+    return looks;
+  }
+
+  // Whether nothing has come since the last turn and no row waits for another one: a group spends
+  // most of its life here, so this is short, and leaves the rest of a turn's code in the caches as
+  // it is. The clock is asked now and then: all groups of a device read the same word.
+  GCOORD_HD bool is_quiet(Looks& looks) {
+    requests_wait_ = clients_wait();
+    bool quiet = !clock_moved();
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      // Where much came the last time, the next look is a large one.
+      looks.nothing[p] =
+          came_[p] < kFewSlots &&
+          (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p]));
+      quiet = quiet && (looks.nothing[p] || t_.state.halted != 0);
+    }
+    const bool rows_wait =
+        t_.state.due_count != 0 || waking(t_) || t_.tick() >= t_.state.deadline_next;
+    return quiet && (t_.state.halted != 0 || (!requests_wait_ && !rows_wait));
+  }
+
+  GCOORD_HD bool clock_moved() {
+    if (--clock_left_ != 0) {
+      return false;
+    }
+    clock_left_ = 1 + t_.node.shape.stripe_count / kClockStripes;
+    std::uint64_t version = 0;
+    if (warp_rank() == 0) {
+      version = netcore::SystemOrder::peek(t_.node.clock->version);
+    }
+    return warp_broadcast(version, 0) != t_.state.version;
+  }
+
+  // Whether the last look at the clients' ring found requests, if it is time to know. A look takes
+  // a microsecond across PCIe: it is under way while the group looks at its peers, or has its turn,
+  // and the next one begins when it is done. Many stripes would slow each other down: each of them
+  // asks only now and then.
+  GCOORD_HD bool clients_wait() {
     if (!has_clients(t_.node) || --looks_left_ != 0) {
       return false;
     }
     looks_left_ = looks_between_;
-    return true;
+    if (!asked_) {
+      ask_clients();  // A group that turns once has no later look.
+    }
+    if (!requests_.template finds_nothing<kFewSlots>(asked_tile_)) {
+      return true;
+    }
+    ask_clients();
+    return false;
+  }
+
+  GCOORD_HD void ask_clients() {
+    asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
+    asked_ = true;
   }
 
   // Divides what the clients leave room for. Whether what they ask can be refused beside whatever
@@ -187,32 +260,29 @@ class TurnStripe {
     return came_[p] < kFewSlots ? few : 0;
   }
 
-  // Takes over the clock's reading, and what came in. All first looks are begun before one of them
-  // is waited for. Messages before rows that are due: an answer frees a sender, and a row that is
-  // due can wait. Some places are kept for rows that nobody speaks to, and where both peers have
-  // much to say, one of them leaves half of the others in every second turn.
-  GCOORD_HD void take_in() {
-    netcore::SlotTile seen[kTurnPeers];
-    std::uint32_t looked[kTurnPeers];
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      looked[p] = few_from(p);
-      seen[p] = from_[p].template look<kFewSlots>(looked[p]);
-    }
+  // Takes over the clock's reading, and what came in. Messages before rows that are due: an answer
+  // frees a sender, and a row that is due can wait. Some places are kept for rows that nobody
+  // speaks to, and where both peers have much to say, one of them leaves half of the others in
+  // every second turn.
+  GCOORD_HD void take_in(const Looks& looks) {
     take_reading(t_);
-    if (t_.state.version == 0) {
-      return;  // The clock has not been read.
+    if (t_.state.version == 0 || t_.state.halted != 0) {
+      return;  // The clock has not been read; or all that counts is when it says to leave.
     }
     scan_deadlines(t_);
     ++t_.state.looks;
-    if (divide_replies(asks_clients())) {
+    if (divide_replies(requests_wait_)) {
       take_requests();
     }
     const bool rows_wait = t_.state.due_count != 0 || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
     const bool halves = t_.state.looks % 2 == 0 && came_[1] >= kFewSlots;
-    take_messages<0>(seen[0], looked[0], halves ? places / 2 : places);
-    take_messages<1>(seen[1], looked[1], places);
+    if (!looks.nothing[0]) {
+      take_messages<0>(looks.seen[0], looks.most[0], halves ? places / 2 : places);
+    }
+    if (!looks.nothing[1]) {
+      take_messages<1>(looks.seen[1], looks.most[1], places);
+    }
     if (rows_wait) {
       take_due(t_, due_places());
       take_woken(t_, kTurnPlaces);
@@ -240,12 +310,8 @@ class TurnStripe {
   // What the last look at the clients' ring found. The next one is begun at once, and is under way
   // during the turn.
   GCOORD_HD void take_requests() {
-    if (!asked_) {
-      asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
-    }
     receive_requests(t_, requests_, asked_tile_);
-    asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
-    asked_ = true;
+    ask_clients();
   }
 
   // Rows ask for another turn because of credit, too: no more of them than find some, or they would
@@ -423,9 +489,12 @@ class TurnStripe {
   }
 
   // Looks at the peers' lanes for one at the clients' ring, while nothing happens; one more for
-  // every so many stripes.
-  static constexpr std::uint32_t kIdleLooks = 2;
+  // every so many stripes. Fewer than kEagerStripes look after each of their turns, too.
+  static constexpr std::uint32_t kIdleLooks = 4;
+  static constexpr std::uint32_t kLookStripes = 4;
   static constexpr std::uint32_t kEagerStripes = 16;
+  // Looks at the peers' lanes for one at the clock: one, and one more for every so many stripes.
+  static constexpr std::uint32_t kClockStripes = 64;
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
@@ -435,9 +504,12 @@ class TurnStripe {
   netcore::LaneReceiver requests_;
   netcore::LaneSender replies_;
   netcore::SlotTile asked_tile_;  // A look at the clients' ring, under way.
+  bool rests_ = false;
   bool asked_ = false;
+  bool requests_wait_ = false;   // What it found, as far as it is known.
   std::uint32_t looks_between_;  // At the clients' ring.
   std::uint32_t looks_left_ = 1;
+  std::uint32_t clock_left_ = 1;
   std::uint32_t came_[kTurnPeers]{};
 };
 

@@ -11,14 +11,14 @@
 
 namespace gcoord::server {
 
-// Looks without work before a group pauses: some tens of microseconds.
-inline constexpr std::uint32_t kQuietLooks = 64;
+// Looks in vain of all groups of a block before they pause: some hundred microseconds.
+inline constexpr std::uint32_t kQuietLooks = 256;
 // What a pause costs an answer that comes in it.
-inline constexpr std::uint32_t kQuietPauseNs = 500;
+inline constexpr std::uint32_t kQuietPauseNs = 1000;
 inline constexpr std::uint32_t kClockPauseNs = 500;
 // Looks between two looks at the clock of the device and the abort word, for the case that nobody
 // reads the node's clock.
-inline constexpr std::uint32_t kGuardLooks = 256;
+inline constexpr std::uint32_t kGuardLooks = 1024;
 inline constexpr std::uint64_t kTurnsMax = std::uint64_t{1} << 42;
 
 template <typename Service>
@@ -43,7 +43,8 @@ GCOORD_HD_FLAT void run_stripe(const TurnNode<Service>& node,
   TurnStripe<Service> worker(node, stripe, desk);
   std::uint32_t quiet = 0;
   for (std::uint64_t looks = 1; looks < kTurnsMax && !worker.leaves(); ++looks) {
-    quiet = worker.turn() ? 0 : quiet + 1;
+    static_cast<void>(worker.turn());
+    quiet = worker.rests() ? quiet + 1 : 0;
     if (quiet > kQuietLooks) {
       device_pause(kQuietPauseNs);
     }

@@ -133,6 +133,52 @@ TEST(LaneLook, Row213WantsThatNothingCanMeetAreKnown) {
   EXPECT_FALSE(can({2, 16}));
 }
 
+// Leaves something in the place in front: most of its packets as a sender leaves them.
+void disturb(LaneReceiver& receiver, SealedSlot* ring, std::uint64_t seed, std::uint32_t round) {
+  const std::uint64_t word = random64(seed, round, 3);
+  SealedSlot& front = ring[receiver.state().credit.received % 8];
+  if (word % 8 == 0) {
+    SystemOrder::put(front.packet[(word >> 8) % kSlotPackets], garbage_of(seed, round));
+  } else if (word % 8 == 1) {
+    const std::uint64_t lap = receiver.state().credit.received / 8;
+    for (Packet& packet : front.packet) {
+      packet.stamp = packet_stamp(kSampleEpoch, lap);
+    }
+  }
+}
+
+// Whoever looks without taking goes on as if he had taken, and the other way round.
+TEST(LaneLook, ALookFindsNothingIfAndOnlyIfTakingItWouldChangeNothing) {
+  std::uint32_t seen[2] = {};
+  for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
+    LoopbackSample world;
+    LaneSender sender = open_sender(world.first(), kBand, 0);
+    LaneReceiver receiver = open_receiver(world.second(), kBand, 0);
+    for (std::uint32_t round = 0; round < 24 && !receiver.broken(); ++round) {
+      const std::uint64_t word = random64(seed, round, 3);
+      if (word % 3 != 0) {
+        send_one(sender, round, word % 3 == 1 ? 4'096 : 0);
+      }
+      disturb(receiver, ring_of(world.second(), kBand, 0), seed, round);
+      SlotTile tile = receiver.look<5>(5);
+      const bool nothing = receiver.finds_nothing<5>(tile);
+      const LaneReceiverState before = receiver.state();
+      receiver.take<5>(tile, 5);
+      const LaneReceiverState& after = receiver.state();
+      const bool unchanged = tile.slot_count == 0 && !receiver.broken() &&
+                             after.credit.received == before.credit.received &&
+                             after.payload_received == before.payload_received &&
+                             after.stale_cursor == before.stale_cursor;
+      ASSERT_EQ(nothing, unchanged) << "seed " << seed << " round " << round;
+      receiver.release(tile);
+      ++seen[nothing ? 1 : 0];
+    }
+    ASSERT_TRUE(!receiver.broken() || receiver.finds_nothing<5>(receiver.look<5>(5)));
+  }
+  EXPECT_GT(seen[0], 1'000u);
+  EXPECT_GT(seen[1], 1'000u);
+}
+
 TEST(LaneLook, Row213AReceiversLookAgreesWithItOnGarbage) {
   std::uint32_t seen[3] = {};
   for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
@@ -145,16 +191,7 @@ TEST(LaneLook, Row213AReceiversLookAgreesWithItOnGarbage) {
       if (word % 3 != 0) {
         send_one(sender, round, word % 3 == 1 ? 4'096 : 0);
       }
-      // The place in front, most of its packets as a sender leaves them.
-      SealedSlot& front = ring[receiver.state().credit.received % 8];
-      if (word % 8 == 0) {
-        SystemOrder::put(front.packet[(word >> 8) % kSlotPackets], garbage_of(seed, round));
-      } else if (word % 8 == 1) {
-        const std::uint64_t lap = receiver.state().credit.received / 8;
-        for (Packet& packet : front.packet) {
-          packet.stamp = packet_stamp(kSampleEpoch, lap);
-        }
-      }
+      disturb(receiver, ring, seed, round);
       const LaneLook look = look_of(world.second(), receiver);
       ++seen[static_cast<std::size_t>(look)];
       ASSERT_EQ(look, done_by(receiver)) << "seed " << seed << " round " << round;

@@ -53,8 +53,8 @@ std::uint64_t DeviceSweeps::now_us() const {
 }
 
 // The first one, and then one in so many.
-bool DeviceSweeps::drawn() {
-  const bool is = options_.check_one_in != 0 && calls_++ % options_.check_one_in == 0;
+bool DeviceSweeps::drawn(std::uint64_t& calls) {
+  const bool is = options_.check_one_in != 0 && calls++ % options_.check_one_in == 0;
   checked_->add(is ? 1 : 0);
   return is;
 }
@@ -100,7 +100,7 @@ std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
     return clock.collect_due(now, out);
   }
   observe(*sessions_, begin_us);
-  if (drawn() && clock.missed_by(*look.value(), now)) {
+  if (drawn(looks_drawn_) && clock.missed_by(*look.value(), now)) {
     fail({StatusCode::Internal,
           "the device overlooked a session that ran out: its copy of the deadlines has changed by "
           "itself",
@@ -123,7 +123,7 @@ Result<locks::WaitFindings> DeviceSweeps::search(std::span<const locks::WaitEdge
                                     : Result<locks::WaitFindings>{failure_};
   }
   observe(*waits_, begin_us);
-  if (drawn()) {
+  if (drawn(searches_drawn_)) {
     GCOORD_TRY(const locks::WaitFindings again, host_search_.find_all(edges, any));
     if (!same(found.value(), again)) {
       fail({StatusCode::Internal,

@@ -4,8 +4,8 @@
 // On the host until start(), and after it for what is small: there a call of the device costs more
 // than the work. The answers are the same in both places. The host is the authority: it ends a
 // session by its own deadlines (locks/deadline_mirror.h), and no circle of waits is ended before
-// its leaders confirm it. One call in so many is done again on the host, and what differs is a
-// fault of the device.
+// its leaders confirm it. Of each kind of call one in so many is done again on the host, and what
+// differs is a fault of the device.
 //
 // A fault ends the node, as one of the stepper does: failure() has a number of
 // common/device_errors.h, nothing of the pass under way may leave, and no further call is made. A
@@ -75,7 +75,7 @@ class DeviceSweeps {
   Report report() const;
 
  private:
-  bool drawn();
+  bool drawn(std::uint64_t& calls);
   bool gives_up(const Status& status);
   void fail(const Status& status);
   void observe(Counter& counter, std::uint64_t begin_us);
@@ -89,7 +89,9 @@ class DeviceSweeps {
   std::unique_ptr<locks::DeadlineMirror> mirror_;
   std::unique_ptr<locks::WaitGraphSearch> device_search_;
   Status failure_;
-  std::uint64_t calls_ = 0;
+  // Each of its own, so that many calls of one kind leave no call of the other unchecked.
+  std::uint64_t looks_drawn_ = 0;
+  std::uint64_t searches_drawn_ = 0;
   Counter* sessions_ = nullptr;  // These from start() on.
   Counter* waits_ = nullptr;
   Counter* checked_ = nullptr;

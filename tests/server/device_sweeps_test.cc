@@ -234,10 +234,10 @@ TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cuda"));
 
-// A stand-in whose memory or answers are not what they should be.
+// A stand-in whose memory or answers may be other than they should be.
 class BentDevice final : public SweepDevice {
  public:
-  enum class Bend : std::uint8_t { Full, Forgets, Lies };
+  enum class Bend : std::uint8_t { None, Full, Forgets, Lies };
 
   explicit BentDevice(Bend bend) : bend_(bend) {}
 
@@ -332,6 +332,21 @@ TEST(DeviceSweeps, AnotherAnswerThanTheHostsIsAFault) {
   EXPECT_FALSE(bent.search().ok());
   EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
   EXPECT_FALSE(bent.search().ok());
+}
+
+// They have their turns to be checked apart.
+TEST(DeviceSweeps, ManyLooksLeaveNoSearchUnchecked) {
+  DeviceSweepsOptions sampled = all_of_them();
+  sampled.check_one_in = 64;
+  BentSweeps bent(BentDevice::Bend::None, sampled);
+  for (int k = 0; k < 63; ++k) {
+    const Tick due = bent.clock.next_deadline();
+    bent.clock.renew(SessionId{1}, due);
+    bent.collect(due.value);
+  }
+  ASSERT_EQ(bent.sweeps.report().sessions, 63u);
+  ASSERT_TRUE(bent.search().ok());
+  EXPECT_EQ(bent.sweeps.report().checked, 2u);  // The first of each.
 }
 
 TEST(DeviceSweeps, WithoutMemoryForItTheHostGoesOnAlone) {

@@ -3,6 +3,7 @@
 #include "common/device_errors.h"
 #include "server/device_choice.h"
 #include "server/device_metrics.h"
+#include "server/say.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,12 +26,29 @@ bool same(const locks::WaitFindings& one, const locks::WaitFindings& other) {
 DeviceSweeps::DeviceSweeps(MetricsRegistry& metrics)
     : metrics_(metrics), host_(locks::make_host_sweep_device()), host_search_(*host_) {}
 
-void DeviceSweeps::start(std::unique_ptr<locks::SweepDevice> device, DeviceSweepsOptions options) {
-  GCOORD_ASSERT(device != nullptr && device_ == nullptr);
+Status DeviceSweeps::start(Result<std::unique_ptr<locks::SweepDevice>> opened,
+                           DeviceSweepsOptions options) {
+  GCOORD_ASSERT(sessions_ == nullptr);
+  const bool full = opened.status().code() == StatusCode::ResourceExhausted;
+  if (!opened.ok() && !full) {
+    return explain_device(opened.status());
+  }
+  if (opened.ok() && opened.value() == nullptr) {
+    return {};
+  }
+  register_metrics();
+  if (full) {
+    go_alone(opened.status());
+    return {};
+  }
   options_ = std::move(options);
-  device_ = std::move(device);
+  device_ = std::move(opened).value();
   mirror_ = std::make_unique<locks::DeadlineMirror>(*device_);
   device_search_ = std::make_unique<locks::WaitGraphSearch>(*device_);
+  return {};
+}
+
+void DeviceSweeps::register_metrics() {
   const auto counter = [this](const char* of) {
     return &metrics_.counter({"gcoord_server_device_sweeps_total",
                               "Looks of the device at all sessions, and searches among waits",
@@ -44,6 +62,10 @@ void DeviceSweeps::start(std::unique_ptr<locks::SweepDevice> device, DeviceSweep
                                 "",
                                 ""});
   errors_ = &metrics_.counter(device_errors_name());
+  alone_ = &metrics_.gauge({"gcoord_server_device_sweeps_alone",
+                            "1: the device has no memory left for these, the host does them alone",
+                            "",
+                            ""});
   us_ = &metrics_.histogram(
       {"gcoord_server_device_sweeps_us", "Microseconds of one of these, with its copies", "", ""});
 }
@@ -75,10 +97,18 @@ bool DeviceSweeps::gives_up(const Status& status) {
     fail(status);
     return false;
   }
+  go_alone(status);
+  return true;
+}
+
+// Gives back what it has of the device, where the stepper may want it.
+void DeviceSweeps::go_alone(const Status& why) {
   mirror_.reset();
   device_search_.reset();
   device_.reset();
-  return true;
+  alone_->set(1);
+  say_warning("the host looks for sessions that ran out and for deadlocks alone from now on: {}",
+              why.message());
 }
 
 std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,

@@ -9,8 +9,8 @@
 //
 // A fault ends the node, as one of the stepper does: failure() has a number of
 // common/device_errors.h, nothing of the pass under way may leave, and no further call is made. A
-// device that has no memory left for this has no fault: the host goes on alone. One thread, the
-// node's loop.
+// device that has no memory left for this has no fault, at the start and later: the log and a
+// metric say so, and the host goes on alone. One thread, the node's loop.
 #pragma once
 
 #include "common/metrics.h"
@@ -50,8 +50,9 @@ class DeviceSweeps {
  public:
   explicit DeviceSweeps(MetricsRegistry& metrics);
 
-  // From now on, with a device that works.
-  void start(std::unique_ptr<locks::SweepDevice> device, DeviceSweepsOptions options);
+  // From now on, with a device that works, or without one (nullptr). One that has no memory for
+  // this (ResourceExhausted) is as none; other failures of opening it come back, explained.
+  Status start(Result<std::unique_ptr<locks::SweepDevice>> opened, DeviceSweepsOptions options);
 
   // As SessionClock::collect_due. Nothing after a failure.
   std::size_t collect_due(locks::SessionClock& clock,
@@ -76,7 +77,9 @@ class DeviceSweeps {
 
  private:
   bool drawn(std::uint64_t& calls);
+  void register_metrics();
   bool gives_up(const Status& status);
+  void go_alone(const Status& why);
   void fail(const Status& status);
   void observe(Counter& counter, std::uint64_t begin_us);
   std::uint64_t now_us() const;
@@ -96,6 +99,7 @@ class DeviceSweeps {
   Counter* waits_ = nullptr;
   Counter* checked_ = nullptr;
   Counter* errors_ = nullptr;
+  Gauge* alone_ = nullptr;
   Histogram* us_ = nullptr;
 };
 

@@ -113,9 +113,10 @@ class LockService final : public Service {
 
   bool behind() const override { return expiry_.behind(); }
 
-  // Gives what is large to a device (device_sweeps.h).
-  void start_sweeps(std::unique_ptr<locks::SweepDevice> device, DeviceSweepsOptions options) {
-    sweeps_.start(std::move(device), std::move(options));
+  // Gives what is large to a device, if there is one (device_sweeps.h).
+  Status start_sweeps(Result<std::unique_ptr<locks::SweepDevice>> opened,
+                      DeviceSweepsOptions options) {
+    return sweeps_.start(std::move(opened), std::move(options));
   }
 
   DeviceSweeps::Report sweeps() const { return sweeps_.report(); }

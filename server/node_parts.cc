@@ -113,12 +113,10 @@ Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockSe
     return {};
   }
   GCOORD_TRY(const DeviceChoice chosen, parse_device_choice(engine.view().stepper.name));
-  auto device = open_sweep_device(chosen);
-  if (!device.ok()) {
-    return explain_device(device.status());
-  }
-  if (device.value() == nullptr) {
-    return {};
+  auto opened = open_sweep_device(chosen);
+  if (opened.ok() && opened.value() != nullptr) {
+    opened = locks::guard_sweep_device(std::move(opened).value(),
+                                       options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
   }
   DeviceSweepsOptions sweeps;
   sweeps.check_one_in = options.device_check_one_in;
@@ -127,11 +125,7 @@ Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockSe
     sweeps.rows_min = 0;
     sweeps.edges_min = 0;
   }
-  service.start_sweeps(
-      locks::guard_sweep_device(std::move(device).value(),
-                                options.device_fault.of(DeviceFaultPlan::Part::Sweeps)),
-      std::move(sweeps));
-  return {};
+  return service.start_sweeps(std::move(opened), std::move(sweeps));
 }
 
 FrontEndOptions frontend_options(const NodeOptions& options) {

@@ -134,12 +134,12 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::
 
 // Whatever their size, and every time the host looks, too.
 Status WorldNode::start_sweeps(server::LockService& service) const {
-  GCOORD_TRY(auto device, server::open_sweep_device(options_.device));
-  if (device != nullptr) {
-    service.start_sweeps(locks::guard_sweep_device(std::move(device), {}),
-                         {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
+  auto opened = server::open_sweep_device(options_.device);
+  if (opened.ok() && opened.value() != nullptr) {
+    opened = locks::guard_sweep_device(std::move(opened).value(), {});
   }
-  return {};
+  return service.start_sweeps(std::move(opened),
+                              {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
 }
 
 void WorldNode::inject_device(DeviceFaultPlan plan) {

@@ -37,8 +37,9 @@ class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
   }
 
   void give_device(LockService& service, DeviceFaultPlan plan = {}) {
-    service.start_sweeps(
+    const Status started = service.start_sweeps(
         locks::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan), all_of_them());
+    ASSERT_TRUE(started.ok()) << started.to_string();
   }
 };
 
@@ -283,8 +284,14 @@ class BentDevice final : public SweepDevice {
 
 class BentSweeps {
  public:
-  explicit BentSweeps(BentDevice::Bend bend, DeviceSweepsOptions options = all_of_them()) {
-    sweeps.start(std::make_unique<BentDevice>(bend), std::move(options));
+  explicit BentSweeps(BentDevice::Bend bend, DeviceSweepsOptions options = all_of_them())
+      : BentSweeps(std::unique_ptr<SweepDevice>(std::make_unique<BentDevice>(bend)),
+                   std::move(options)) {}
+
+  // As a device was opened, or was not.
+  explicit BentSweeps(Result<std::unique_ptr<SweepDevice>> opened,
+                      DeviceSweepsOptions options = all_of_them())
+      : started(sweeps.start(std::move(opened), std::move(options))) {
     clock.reserve(100);
     clock.on_registered(
         {.row = locks::SessionRow{1}, .shard = ShardId{1}, .session = SessionId{1}, .ttl_ms = 100},
@@ -304,8 +311,22 @@ class BentSweeps {
     return sweeps.search(edges, any);
   }
 
+  // Two find each other and a session that ran out ends, whoever looks.
+  void expect_the_host_alone() {
+    EXPECT_EQ(collect(5), 0u);
+    EXPECT_EQ(collect(100), 1u);
+    EXPECT_FALSE(sweeps.report().on_device);
+    const auto found = search();
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found.value().cycles.on_cycle.size(), 2u);
+    EXPECT_EQ(found.value().choices, (std::vector<std::uint32_t>{1, 0}));
+    EXPECT_TRUE(sweeps.failure().ok());
+    EXPECT_EQ(metrics.gauge({"gcoord_server_device_sweeps_alone", "", "", ""}).value(), 1);
+  }
+
   MetricsRegistry metrics;
   DeviceSweeps sweeps{metrics};
+  Status started;
   locks::SessionClock clock{{.tick_ms = 10}};
 };
 
@@ -351,14 +372,20 @@ TEST(DeviceSweeps, ManyLooksLeaveNoSearchUnchecked) {
 
 TEST(DeviceSweeps, WithoutMemoryForItTheHostGoesOnAlone) {
   BentSweeps bent(BentDevice::Bend::Full);
-  EXPECT_EQ(bent.collect(5), 0u);
-  EXPECT_EQ(bent.collect(100), 1u);
-  EXPECT_FALSE(bent.sweeps.report().on_device);
-  const auto found = bent.search();
-  ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found.value().cycles.on_cycle.size(), 2u);
-  EXPECT_EQ(found.value().choices, (std::vector<std::uint32_t>{1, 0}));
-  EXPECT_TRUE(bent.sweeps.failure().ok());
+  EXPECT_TRUE(bent.sweeps.report().on_device);
+  bent.expect_the_host_alone();
+}
+
+// The node starts all the same.
+TEST(DeviceSweeps, WithoutMemoryForItAtTheStartTheHostGoesOnAlone) {
+  BentSweeps bent(Status{StatusCode::ResourceExhausted, "cuda:0 is full", kDeviceMemory});
+  EXPECT_TRUE(bent.started.ok()) << bent.started.to_string();
+  bent.expect_the_host_alone();
+}
+
+TEST(DeviceSweeps, ADeviceThatFailsWhileItIsOpenedIsNotReplaced) {
+  BentSweeps bent(Status{StatusCode::Internal, "cuda:0: lost", kDeviceFailed});
+  EXPECT_EQ(bent.started.detail(), kDeviceFailed);
 }
 
 TEST(DeviceSweeps, WhatIsSmallStaysOnTheHost) {

@@ -7,9 +7,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <map>
-#include <regex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -365,15 +366,28 @@ TEST_F(SnapshotProcessTest, ADiskWithoutSpaceFailsTheSaveAndKeepsTheOlderFile) {
   EXPECT_EQ(run("gcoordctl", {"snapshot", "inspect", file()}).code, 0);
 }
 
-// Whether the text names this very byte; or the bytes around it, when it is of the sum by which a
-// flipped bit is found.
-bool names_place(const std::string& text, std::uintmax_t place) {
-  std::smatch found;
-  if (std::regex_search(text, found, std::regex{"of byte ([0-9]+)"})) {
-    return std::stoull(found[1]) == place;
+// The number behind the phrase, if both are there.
+std::optional<std::uintmax_t> number_behind(const std::string& text, const std::string& phrase) {
+  const std::size_t at = text.find(phrase);
+  std::uintmax_t number = 0;
+  if (at == std::string::npos) {
+    return std::nullopt;
   }
-  return std::regex_search(text, found, std::regex{"bytes ([0-9]+) to ([0-9]+)"}) &&
-         std::stoull(found[1]) <= place && place <= std::stoull(found[2]);
+  const char* const first = text.data() + at + phrase.size();
+  const bool read = std::from_chars(first, text.data() + text.size(), number).ec == std::errc{};
+  return read ? std::optional{number} : std::nullopt;
+}
+
+// Whether the text names this very byte; or the bytes around it, when it is of the sum by which a
+// flipped bit is found: "bytes 17 to 25".
+bool names_place(const std::string& text, std::uintmax_t place) {
+  if (const auto byte = number_behind(text, "of byte ")) {
+    return *byte == place;
+  }
+  const auto first = number_behind(text, "bytes ");
+  const auto last =
+      first ? number_behind(text, "bytes " + std::to_string(*first) + " to ") : std::nullopt;
+  return last && *first <= place && place <= *last;
 }
 
 TEST_F(SnapshotProcessTest, ADamagedFileIsNeitherShownNorRestored) {

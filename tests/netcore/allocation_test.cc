@@ -26,27 +26,29 @@ void* count_and_allocate(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 // The replaceable allocation functions of this program; std::aligned_alloc pairs with std::free.
-void* operator new(std::size_t bytes) {
+// Not inlined: where GCC inlines one of a pair and not the other, as with a sanitizer, it warns
+// that they do not match.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   return count_and_allocate(bytes, alignof(std::max_align_t));
 }
 
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return count_and_allocate(bytes, static_cast<std::size_t>(alignment));
 }
 
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
-void operator delete(void* memory, std::align_val_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
   std::free(memory);
 }
 
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 

@@ -1,9 +1,11 @@
 #include "locks/wait_graph_search.h"
 
 #include "common/assert.h"
+#include "common/device_errors.h"
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 namespace gcoord::locks {
 namespace {
@@ -26,6 +28,11 @@ struct Parts {
     return part;
   }
 };
+
+// An answer that no device in order gives.
+Status impossible(const std::string& what) {
+  return {StatusCode::Internal, "the device " + what, kDeviceDiffers};
+}
 
 }  // namespace
 
@@ -96,7 +103,10 @@ Result<WaitCycles> WaitGraphSearch::search() {
   }
   GCOORD_TRY_STATUS(device_.find_cycles(graph_));
   GCOORD_TRY_STATUS(device_.copy_out(&state, graph_.state, sizeof(state)));
-  GCOORD_ASSERT(state.cycle_count > 0);
+  if (state.cycle_count == 0 || state.cycle_count > graph_.vertex_count) {
+    return impossible("says that " + std::to_string(state.cycle_count) + " of " +
+                      std::to_string(graph_.vertex_count) + " stand on circles");
+  }
   found.on_cycle.resize(state.cycle_count);
   GCOORD_TRY_STATUS(device_.copy_out(
       found.on_cycle.data(), graph_.cycles, found.on_cycle.size() * sizeof(WaitEdge)));
@@ -123,6 +133,9 @@ Result<WaitFindings> WaitGraphSearch::find_all(std::span<const WaitEdge> edges,
   GCOORD_TRY(found.cycles, find(edges, any));
   if (!found.cycles.on_cycle.empty()) {
     GCOORD_TRY(found.choices, choices());
+  }
+  if (!proves_itself(found, edges, any)) {
+    return impossible("names circles of waits that are none");
   }
   return found;
 }

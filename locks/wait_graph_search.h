@@ -6,11 +6,13 @@
 //
 // Bounded: kPruneRoundsMax rounds over the edges. A graph that has not come to rest by then (a
 // chain of that many waits in an unlucky order) is answered with nothing, and settled() says so.
-// Contract: one thread; errors as SweepDevice. Host only.
+// Contract: one thread; errors as SweepDevice, and kDeviceDiffers for an answer that cannot be: no
+// index of it is used before it was found to be one. Host only.
 #pragma once
 
 #include "common/status.h"
 #include "locks/sweep_device.h"
+#include "locks/wait_findings.h"
 #include "locks/wait_graph.h"
 
 #include <cstddef>
@@ -22,19 +24,6 @@ namespace gcoord::locks {
 
 inline constexpr std::uint32_t kPruneRoundsMax = 64 * kPruneRounds;
 
-struct WaitCycles {
-  // Who is on one, ascending, and the lowest stuck vertex that it waits for: the next of its cycle.
-  std::vector<WaitEdge> on_cycle;
-  bool settled = true;
-  std::uint32_t rounds = 0;
-};
-
-// What a search found, whole.
-struct WaitFindings {
-  WaitCycles cycles;
-  std::vector<std::uint32_t> choices;  // As WaitGraphSearch::choices; empty where nobody is stuck.
-};
-
 class WaitGraphSearch {
  public:
   // `device` works; it outlives this.
@@ -44,7 +33,8 @@ class WaitGraphSearch {
   // vertices below any.size().
   Result<WaitCycles> find(std::span<const WaitEdge> edges, std::span<const std::uint8_t> any);
 
-  // find(), and the pointers of all who are stuck if there are any.
+  // find(), and the pointers of all who are stuck if there are any. They prove themselves
+  // (wait_findings.h).
   Result<WaitFindings> find_all(std::span<const WaitEdge> edges, std::span<const std::uint8_t> any);
 
   // The two parts of find(), for a caller that wants them apart.

@@ -37,7 +37,7 @@ struct DeadlockSearch {
   bool settled = true;        // See locks::WaitCycles.
 };
 
-// Who searches a graph: as locks::WaitGraphSearch::find_all.
+// Who searches a graph: as locks::WaitGraphSearch::find_all, so that what is found proves itself.
 using WaitSearch = std::function<Result<locks::WaitFindings>(std::span<const locks::WaitEdge> edges,
                                                              std::span<const std::uint8_t> any)>;
 

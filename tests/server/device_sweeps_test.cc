@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -236,7 +237,7 @@ TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
 INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cuda"));
 
 // A stand-in whose memory or answers may be other than they should be.
-class BentDevice final : public SweepDevice {
+class BentDevice final : public locks::SweepDeviceOverHost {
  public:
   enum class Bend : std::uint8_t { None, Full, Forgets, Lies };
 
@@ -244,17 +245,15 @@ class BentDevice final : public SweepDevice {
 
   Result<locks::SweepMemory> reserve(std::size_t bytes) override {
     return bend_ == Bend::Full ? Status{StatusCode::ResourceExhausted, "no room"}
-                               : device_->reserve(bytes);
+                               : SweepDeviceOverHost::reserve(bytes);
   }
-
-  Result<locks::SweepMemory> reserve_shared(std::size_t bytes) override { return reserve(bytes); }
 
   Status copy_in(void* to, const void* from, std::size_t bytes) override {
     if (bend_ == Bend::Forgets) {
       std::memset(to, 0xff, bytes);
       return {};
     }
-    return device_->copy_in(to, from, bytes);
+    return SweepDeviceOverHost::copy_in(to, from, bytes);
   }
 
   Status copy_out(void* to, const void* from, std::size_t bytes) override {
@@ -262,24 +261,11 @@ class BentDevice final : public SweepDevice {
       std::memset(to, 0, bytes);
       return {};
     }
-    return device_->copy_out(to, from, bytes);
+    return SweepDeviceOverHost::copy_out(to, from, bytes);
   }
-
-  Status renew(const locks::RenewBatch& batch) override { return device_->renew(batch); }
-
-  Status scan_due(const locks::DueScan& scan) override { return device_->scan_due(scan); }
-
-  Status take_due(const locks::DueTake& take) override { return device_->take_due(take); }
-
-  Status begin_graph(const locks::WaitGraph& graph) override { return device_->begin_graph(graph); }
-
-  Status prune_graph(const locks::WaitGraph& graph) override { return device_->prune_graph(graph); }
-
-  Status find_cycles(const locks::WaitGraph& graph) override { return device_->find_cycles(graph); }
 
  private:
   Bend bend_;
-  std::unique_ptr<SweepDevice> device_ = locks::make_host_sweep_device();
 };
 
 class BentSweeps {
@@ -368,6 +354,80 @@ TEST(DeviceSweeps, ManyLooksLeaveNoSearchUnchecked) {
   ASSERT_EQ(bent.sweeps.report().sessions, 63u);
   ASSERT_TRUE(bent.search().ok());
   EXPECT_EQ(bent.sweeps.report().checked, 2u);  // The first of each.
+}
+
+DeadlockWait wait_of(std::uint64_t session, std::vector<std::uint64_t> holders, bool any = false) {
+  DeadlockWait wait{.shard = ShardId{1},
+                    .session = SessionId{session},
+                    .sequence = RequestSequence{1},
+                    .enqueued_at = LogIndex{100 + session},
+                    .waited_ms = static_cast<std::uint32_t>(session),
+                    .any = any,
+                    .name = {},
+                    .holders = {}};
+  for (const std::uint64_t holder : holders) {
+    wait.holders.push_back({SessionId{holder}, FencingToken{holder}});
+  }
+  return wait;
+}
+
+// Whoever waits in it waits for others in it alone, and each of the ring for the next.
+void expect_a_deadlock(const Deadlock& found) {
+  const auto holds = [](const DeadlockWait& wait, SessionId session) {
+    return std::ranges::any_of(wait.holders,
+                               [session](const auto& each) { return each.session == session; });
+  };
+  ASSERT_LT(found.victim, found.ring);
+  ASSERT_LE(found.ring, found.evidence.size());
+  for (std::size_t k = 0; k < found.ring; ++k) {
+    EXPECT_TRUE(holds(found.evidence[k], found.evidence[(k + 1) % found.ring].session));
+  }
+  for (const DeadlockWait& wait : found.evidence) {
+    for (const DeadlockHolder& holder : wait.holders) {
+      EXPECT_TRUE(std::ranges::any_of(found.evidence, [&holder](const DeadlockWait& other) {
+        return other.session == holder.session;
+      }));
+    }
+  }
+}
+
+// Nothing is done again on the host. A device that errs in any one bit is found out by what it
+// says, or what it says is a deadlock all the same, or it overlooks one.
+TEST(DeviceSweeps, L18NoBitOfAnAnswerMakesADeadlockOfWaitsThatAreNone) {
+  const std::vector<DeadlockWait> waits = {wait_of(1, {2}),
+                                           wait_of(2, {1}),
+                                           wait_of(3, {1, 4}, true),  // Waits behind them.
+                                           wait_of(4, {5, 6}, true),
+                                           wait_of(5, {4}),
+                                           wait_of(6, {5}),
+                                           wait_of(7, {8}),  // Goes on.
+                                           wait_of(9, {8, 1}, true)};
+  DeviceSweepsOptions unchecked = all_of_them();
+  unchecked.check_one_in = 0;
+  std::size_t found_out = 0;
+  std::size_t reported = 0;
+  bool flipped = true;
+  for (std::size_t bit = 0; flipped; ++bit) {
+    auto device = std::make_unique<locks::FlippingSweepDevice>(bit);
+    const locks::FlippingSweepDevice& flipping = *device;
+    BentSweeps bent(std::unique_ptr<SweepDevice>(std::move(device)), unchecked);
+    const auto found = find_deadlocks(
+        [&bent](auto edges, auto any) { return bent.sweeps.search(edges, any); }, waits);
+    flipped = flipping.flipped();
+    if (!found.ok()) {
+      EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers) << bit;
+      ++found_out;
+      continue;
+    }
+    EXPECT_TRUE(flipped || found.value().deadlocks.size() == 2);
+    for (const Deadlock& deadlock : found.value().deadlocks) {
+      expect_a_deadlock(deadlock);
+      ++reported;
+    }
+    ASSERT_FALSE(HasFailure()) << bit;
+  }
+  EXPECT_GT(found_out, 500u);
+  EXPECT_GT(reported, 500u);
 }
 
 TEST(DeviceSweeps, WithoutMemoryForItTheHostGoesOnAlone) {

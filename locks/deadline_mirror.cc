@@ -5,6 +5,21 @@
 
 namespace gcoord::locks {
 
+// Up to the column's end; a round that gets there goes on from the start at the next look.
+RowRange HostRound::next(std::uint32_t row_end, Tick now) {
+  const std::uint32_t slices = slice_count(row_end);
+  const std::uint64_t elapsed = now - last_.value_or(now);
+  last_ = now;
+  credit_ =
+      std::min(credit_ + std::min(elapsed, kHostRoundTicks) * slices, kHostRoundTicks * slices);
+  slice_ = slice_ < slices ? slice_ : 0;
+  const std::uint64_t count = std::min<std::uint64_t>(credit_ / kHostRoundTicks, slices - slice_);
+  credit_ -= count * kHostRoundTicks;
+  const std::uint32_t first = slice_;
+  slice_ += static_cast<std::uint32_t>(count);
+  return {.first = first * kSliceRows, .end = slice_ * kSliceRows};
+}
+
 // Grows by doubling. New memory holds nothing, so all slices are marked.
 Status DeadlineMirror::reserve(std::uint32_t row_end) {
   const std::uint32_t rows = std::bit_ceil(std::max(row_end, kSliceRows));
@@ -61,8 +76,9 @@ Result<std::optional<DueLook>> DeadlineMirror::look(SessionClock& clock, Tick no
     GCOORD_TRY_STATUS(
         device_.copy_out(words_.data(), due_words_.get(), words_.size() * sizeof(std::uint32_t)));
   }
-  return std::optional{
-      DueLook{.words = words_, .later = min_id(Tick{summary->later}, now + kLookTicksMax)}};
+  return std::optional{DueLook{.words = words_,
+                               .later = min_id(Tick{summary->later}, now + kLookTicksMax),
+                               .own = round_.next(row_end, now)}};
 }
 
 }  // namespace gcoord::locks

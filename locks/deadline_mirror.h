@@ -5,7 +5,10 @@
 // slices are brought over before a look. Then every deadline of the copy is at most the true one.
 // So a look names every row that is due, and some that were renewed since; the clock goes through
 // the named rows alone and takes those whose own deadline is past (SessionClock::collect_among).
-// What the device says can make an expiry late, if its memory forgets, and never early.
+// What the device says can make an expiry late, if its memory forgets, and never early. Late by
+// kForgottenTicksMax at most: a look is relied on for kLookTicksMax ticks, and each look has the
+// clock see itself of some slices whether it missed one (DueLook::own), so that it goes round all
+// of them in kHostRoundTicks. Where it did, the device is not in order.
 //
 // Bounded: a look brings slices_per_look() over at most. While more are marked, as after an
 // election, the answer is that the host looks itself, which is right at any time. A look names rows
@@ -33,9 +36,28 @@ constexpr std::uint32_t slices_per_look(std::uint32_t slices) {
   return slices / 16 > kSlicesPerLook ? slices / 16 : kSlicesPerLook;
 }
 
-// A look says for so many ticks at most that nobody else is due: what a device's memory forgets is
-// not relied on for longer.
+// A look says for so many ticks at most that nobody else is due: then the device is asked again.
 inline constexpr std::uint64_t kLookTicksMax = 128;
+
+// The clock sees every row itself within so many ticks, and those of two looks (twice that while
+// the column doubles). 10 s with ticks of 10 ms, as long as sessions mostly live on unheard; of 8
+// million rows it is two slices a tick, some 10 us.
+inline constexpr std::uint64_t kHostRoundTicks = 1024;
+
+// What a device forgot makes an end late by so many ticks at most: then the clock has found it out.
+inline constexpr std::uint64_t kForgottenTicksMax = kHostRoundTicks + 2 * kLookTicksMax;
+
+// Goes round a column slice by slice, as fast as time does.
+class HostRound {
+ public:
+  // The slices of a look at `now`, as rows; the round begins at the first look.
+  RowRange next(std::uint32_t row_end, Tick now);
+
+ private:
+  std::optional<Tick> last_;
+  std::uint32_t slice_ = 0;   // Where it goes on.
+  std::uint64_t credit_ = 0;  // In slices times kHostRoundTicks.
+};
 
 class DeadlineMirror {
  public:
@@ -50,6 +72,7 @@ class DeadlineMirror {
   Status follow(SessionClock& clock);
 
   SweepDevice& device_;
+  HostRound round_;
   std::uint32_t capacity_ = 0;  // Rows.
   SweepMemory deadline_;
   SweepMemory due_words_;

@@ -314,7 +314,12 @@ std::size_t SessionClock::collect_among(const DueLook& look,
 }
 
 bool SessionClock::missed_by(const DueLook& look, Tick now) const {
-  for (std::uint32_t row = 1; row < row_end_; ++row) {
+  return missed_by(look, now, {.first = 0, .end = row_end_});
+}
+
+// Row 0 is never due.
+bool SessionClock::missed_by(const DueLook& look, Tick now, const RowRange& rows) const {
+  for (std::uint32_t row = rows.first; row < std::min(rows.end, row_end_); ++row) {
     if (deadline_[row] < max_id(look.later, now + 1) && !look.names(row)) {
       return true;
     }

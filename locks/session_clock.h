@@ -39,12 +39,19 @@ struct Registration {
   std::uint32_t ttl_ms = 0;
 };
 
+// Rows from the first one to before the end.
+struct RowRange {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
 // What somebody saw who looked at a copy of the deadlines at some tick, each of them at most the
 // true one: so every row that is due is named, and maybe some that are not.
 struct DueLook {
   // Bit k % 32 of word k / 32: row k may be due. Words that are not there are 0.
   std::span<const std::uint32_t> words;
   Tick later = kTickNever;  // No deadline of a row that is not named is before it.
+  RowRange own;             // Rows of which the clock is to see itself whether that is so.
 
   std::uint32_t word(std::uint32_t number) const {
     return number < words.size() ? words[number] : 0;
@@ -121,8 +128,10 @@ class SessionClock {
   // the same rows in the same order. A row that the look names and that is not due marks its slice
   // as lowered, because the copy is behind there.
   std::size_t collect_among(const DueLook& look, Tick now, std::span<ExpiryProposal> out);
-  // Whether the look missed a row that is due, or a deadline before the earliest that it says.
+  // Whether the look missed a row that is due, or a deadline before the earliest that it says;
+  // among all rows, or among some.
   bool missed_by(const DueLook& look, Tick now) const;
+  bool missed_by(const DueLook& look, Tick now, const RowRange& rows) const;
   // Whether it was, and nothing has become of it since: neither another registration nor another
   // deadline, as a change of leadership gives.
   bool collected(const ExpiryProposal& due_row) const;

@@ -111,6 +111,12 @@ void DeviceSweeps::go_alone(const Status& why) {
               why.message());
 }
 
+bool DeviceSweeps::missed_by(const locks::DueLook& look,
+                             const locks::SessionClock& clock,
+                             Tick now) {
+  return drawn(looks_drawn_) ? clock.missed_by(look, now) : clock.missed_by(look, now, look.own);
+}
+
 std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
                                       Tick now,
                                       std::span<locks::ExpiryProposal> out) {
@@ -130,7 +136,7 @@ std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
     return clock.collect_due(now, out);
   }
   observe(*sessions_, begin_us);
-  if (drawn(looks_drawn_) && clock.missed_by(*look.value(), now)) {
+  if (missed_by(*look.value(), clock, now)) {
     fail({StatusCode::Internal,
           "the device overlooked a session that ran out: its copy of the deadlines has changed by "
           "itself",

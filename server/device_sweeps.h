@@ -77,6 +77,7 @@ class DeviceSweeps {
 
  private:
   bool drawn(std::uint64_t& calls);
+  bool missed_by(const locks::DueLook& look, const locks::SessionClock& clock, Tick now);
   void register_metrics();
   bool gives_up(const Status& status);
   void go_alone(const Status& why);

@@ -190,6 +190,27 @@ TEST_P(DeadlineMirrorTest, ARowThatWasRenewedIsNamedOnceAndNotTaken) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeadlineMirrorTest, testing::Values("host", "cuda"));
 
+// However far apart the looks are, and while the column grows.
+TEST(HostRound, SeesEveryRowWithinItsTicks) {
+  HostRound round;
+  std::vector<std::uint64_t> seen(64);
+  std::uint64_t now = 1000;
+  for (std::uint64_t look = 0; look < 3000; ++look) {
+    now += random64(5, look, 0) % (look % 500 < 250 ? 4 : kLookTicksMax + 1);
+    const std::uint32_t slices = look < 1500 ? 37 : 64;
+    const RowRange rows = round.next(slices * kSliceRows - 9, Tick{now});
+    ASSERT_LE(rows.end, slices * kSliceRows);
+    for (std::uint32_t slice = rows.first / kSliceRows; slice < rows.end / kSliceRows; ++slice) {
+      seen[slice] = now;
+    }
+    if (now > 1000 + kForgottenTicksMax && look != 1500) {
+      for (std::uint32_t slice = 0; slice < (look < 1500 + 300 ? 37 : slices); ++slice) {
+        ASSERT_LE(now - seen[slice], kForgottenTicksMax) << look << ' ' << slice;
+      }
+    }
+  }
+}
+
 TEST(LoweredSlices, NewOnesAreMarkedAndRunsAreTakenOnce) {
   LoweredSlices slices;
   slices.reserve(3 * kSliceRows);

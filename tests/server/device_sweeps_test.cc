@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cud
 // A stand-in whose memory or answers may be other than they should be.
 class BentDevice final : public locks::SweepDeviceOverHost {
  public:
-  enum class Bend : std::uint8_t { None, Full, Forgets, Lies };
+  enum class Bend : std::uint8_t { None, Full, Forgets, Stale, Lies };
 
   explicit BentDevice(Bend bend) : bend_(bend) {}
 
@@ -251,6 +251,9 @@ class BentDevice final : public locks::SweepDeviceOverHost {
   Status copy_in(void* to, const void* from, std::size_t bytes) override {
     if (bend_ == Bend::Forgets) {
       std::memset(to, 0xff, bytes);
+      return {};
+    }
+    if (bend_ == Bend::Stale && copies_++ > 0) {
       return {};
     }
     return SweepDeviceOverHost::copy_in(to, from, bytes);
@@ -266,6 +269,7 @@ class BentDevice final : public locks::SweepDeviceOverHost {
 
  private:
   Bend bend_;
+  std::uint64_t copies_ = 0;
 };
 
 class BentSweeps {
@@ -321,6 +325,33 @@ TEST(DeviceSweeps, ASessionThatTheDeviceForgotIsFoundByTheHost) {
   EXPECT_EQ(bent.collect(100), 0u);
   EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
   EXPECT_EQ(bent.collect(200), 0u);  // Not asked again.
+}
+
+// A slice was brought over, and is not there. Nothing is done again on the host, and looks do not
+// end the wait: each of them says that nobody is due.
+TEST(DeviceSweeps, S8ASliceThatTheDeviceForgotIsFoundWithinItsTicks) {
+  constexpr std::uint32_t kRows = 20 * locks::kSliceRows;
+  DeviceSweepsOptions unchecked = all_of_them();
+  unchecked.check_one_in = 0;
+  BentSweeps bent(BentDevice::Bend::Stale, unchecked);
+  bent.clock.reserve(kRows);
+  const auto live = [&bent](std::uint32_t row, std::uint32_t ttl_ms) {
+    bent.clock.on_registered({.row = locks::SessionRow{row},
+                              .shard = ShardId{1},
+                              .session = SessionId{row},
+                              .ttl_ms = ttl_ms},
+                             Tick{1},
+                             true);
+  };
+  live(kRows - 1, 3'600'000);
+  ASSERT_EQ(bent.collect(20), 1u);  // With all slices; the next ones do not arrive.
+  live(kRows / 2, 200);             // Until tick 22.
+  std::uint64_t tick = 21;
+  for (; bent.sweeps.failure().ok() && tick < 100 * locks::kForgottenTicksMax; ++tick) {
+    ASSERT_EQ(bent.collect(tick), 0u) << tick;
+  }
+  EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
+  EXPECT_LE(tick, 23 + locks::kForgottenTicksMax);
 }
 
 // Where nothing is checked, it may end late and not early: never before its own deadline.

@@ -3,7 +3,8 @@
 // cudaEventSynchronize has no limit, and a thread that waits in it for a kernel that does not end
 // can do nothing else any more. What a kernel wrote to mapped host memory is visible to the host
 // once the event behind it is complete (CUDA Programming Guide, section on mapped memory), which is
-// the observation that the loads after a wait pair with. Host only; for the few files that call the
+// the observation that the loads after a wait pair with. "Not ready" is remembered as if it were an
+// error, and taken back here (cuda_status.h). Host only; for the few files that call the
 // runtime.
 #pragma once
 
@@ -35,16 +36,20 @@ Status wait_for_cuda(const CudaWait& wait,
                      const Query& query) {
   cudaError_t state = cudaErrorNotReady;
   const bool done = wait_for_device(wait.limit_ms, pace, now_us, [&] {
-    state = query();
+    state = taken(query());
     return state != cudaErrorNotReady;
   });
   if (done) {
     return cuda_status(wait.what, state);
   }
-  static_cast<void>(cudaGetLastError());  // "Not ready" is remembered as if it were an error.
   return {StatusCode::DeadlineExceeded,
           wait.what + " did not end within " + std::to_string(wait.limit_ms) + " ms",
           kDeviceOverrun};
+}
+
+// Whether everything that was asked of the stream is done, or failed.
+inline bool has_ended(cudaStream_t stream) {
+  return taken(cudaStreamQuery(stream)) != cudaErrorNotReady;
 }
 
 // For what is as long as a batch. `clock_us` tells the time; without one the system does.

@@ -13,7 +13,7 @@ Status check(const std::string& what, cudaError_t error) {
 
 Status probe_device(int device) {
   int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
+  const cudaError_t error = taken(cudaGetDeviceCount(&count));
   if (error != cudaSuccess) {
     return Status{StatusCode::Unavailable,
                   std::string("no CUDA device can be used: ") + cuda_words(error)};
@@ -29,8 +29,9 @@ Status probe_device(int device) {
 std::string describe_device(int device) {
   cudaDeviceProp properties{};
   int driver = 0;
-  if (!probe_device(device).ok() || cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
-      cudaDriverGetVersion(&driver) != cudaSuccess) {
+  if (!probe_device(device).ok() ||
+      taken(cudaGetDeviceProperties(&properties, device)) != cudaSuccess ||
+      taken(cudaDriverGetVersion(&driver)) != cudaSuccess) {
     return {};
   }
   return std::string(properties.name) + ", " + std::to_string(properties.totalGlobalMem >> 20) +
@@ -44,12 +45,11 @@ Result<std::unique_ptr<DeviceArena>> DeviceArena::make(int device, std::size_t c
     return status;
   }
   void* base = nullptr;
-  const cudaError_t error = cudaMalloc(&base, capacity_bytes);
+  const cudaError_t error = taken(cudaMalloc(&base, capacity_bytes));
   if (error == cudaErrorMemoryAllocation) {
     std::size_t free_bytes = 0;
     std::size_t all_bytes = 0;
-    (void)cudaGetLastError();  // Not sticky: the device is fine, only full.
-    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    (void)taken(cudaMemGetInfo(&free_bytes, &all_bytes));  // The device is fine, only full.
     return Status{StatusCode::ResourceExhausted,
                   "cuda:" + std::to_string(device) + " has " + std::to_string(free_bytes >> 20) +
                       " MiB free, " + std::to_string(capacity_bytes >> 20) + " MiB are needed"};

@@ -79,11 +79,10 @@ class CudaStepDevice final : public StepDevice {
     pool_memory_ = nullptr;
     PoolRegion made{.bytes = sizes.wanted};
     const Status allocated = call("allocating a pool", [&] {
-      const cudaError_t code = cudaMalloc(&pool_memory_, sizes.wanted);
+      const cudaError_t code = taken(cudaMalloc(&pool_memory_, sizes.wanted));
       if (code != cudaErrorMemoryAllocation || sizes.needed == sizes.wanted) {
         return code;
       }
-      (void)cudaGetLastError();
       made.bytes = sizes.needed;
       return cudaMalloc(&pool_memory_, sizes.needed);
     });
@@ -194,8 +193,7 @@ class CudaStepDevice final : public StepDevice {
   Status without_room(std::size_t bytes) const {
     std::size_t free_bytes = 0;
     std::size_t all_bytes = 0;
-    (void)cudaGetLastError();
-    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    (void)taken(cudaMemGetInfo(&free_bytes, &all_bytes));
     return {StatusCode::ResourceExhausted,
             name() + " has " + std::to_string(free_bytes >> 20) + " MiB free, " +
                 std::to_string((bytes >> 20) + 1) + " MiB are needed",
@@ -270,8 +268,9 @@ Result<std::unique_ptr<Stepper>> make_cuda_stepper(const CudaStepperOptions& opt
 
 std::uint32_t cuda_device_count() {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? static_cast<std::uint32_t>(count)
-                                                                : 0;
+  return taken(cudaGetDeviceCount(&count)) == cudaSuccess && count > 0
+             ? static_cast<std::uint32_t>(count)
+             : 0;
 }
 
 }  // namespace gcoord::consensus

@@ -55,7 +55,7 @@ Result<std::unique_ptr<ProbeJob>> ProbeJob::start(const ProbeJobOptions& options
 }
 
 bool ProbeJob::done() const {
-  return cudaStreamQuery(running_->stream) != cudaErrorNotReady;
+  return has_ended(running_->stream);
 }
 
 Result<std::vector<ProbeResult>> ProbeJob::finish() {

@@ -10,7 +10,7 @@ namespace gcoord::netcore {
 
 Result<std::uint32_t> gpu_count() {
   int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
+  const cudaError_t code = taken(cudaGetDeviceCount(&count));
   if (code != cudaSuccess) {
     return Status{StatusCode::Unavailable,
                   std::string{"no GPU can be used here: "} + gcoord::cuda_words(code)};

@@ -28,7 +28,7 @@ ProbeRun::~ProbeRun() {
 }
 
 bool ProbeRun::done() const {
-  return cudaStreamQuery(stream_) != cudaErrorNotReady;
+  return has_ended(stream_);
 }
 
 Status ProbeRun::finish() {

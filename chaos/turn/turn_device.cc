@@ -93,7 +93,7 @@ PersistentNode::~PersistentNode() {
 }
 
 bool PersistentNode::done() const {
-  return cudaStreamQuery(running_->stream) != cudaErrorNotReady;
+  return has_ended(running_->stream);
 }
 
 Status PersistentNode::join() {

@@ -2,6 +2,7 @@
 
 #include "common/cuda_status.h"
 #include "common/cuda_wait.h"
+#include "common/staged_copy.h"
 #include "consensus/device_stepper.h"
 #include "consensus/stepper_cuda_launch.h"
 
@@ -70,6 +71,7 @@ class CudaStepDevice final : public StepDevice {
     memory.pushed_host = memory.stepped_host + sizes.stepped;
     memory.pushed_device = static_cast<std::byte*>(mapped) + sizes.staged + sizes.stepped;
     memory_ = memory;
+    staged_bytes_ = sizes.staged;
     GCOORD_TRY_STATUS(warm_up());
     return memory;
   }
@@ -94,11 +96,15 @@ class CudaStepDevice final : public StepDevice {
     return made;
   }
 
+  // Through the memory that batches are staged in: there is none under way.
   Status upload(void* to, const void* from, std::size_t bytes) override {
-    GCOORD_TRY_STATUS(call("uploading the columns", [&] {
-      return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_);
-    }));
-    return wait("uploading the columns", kWarmUpLimitMs);
+    const StagedCopy staged({memory_.staged_host, staged_bytes_});
+    return staged.write(to, from, bytes, [&](void* there, const void* staging, std::size_t piece) {
+      GCOORD_TRY_STATUS(call("uploading the columns", [&] {
+        return cudaMemcpyAsync(there, staging, piece, cudaMemcpyHostToDevice, stream_);
+      }));
+      return wait("uploading the columns", kWarmUpLimitMs);
+    });
   }
 
   Status step(const StepCall& batch) override {
@@ -243,6 +249,7 @@ class CudaStepDevice final : public StepDevice {
   DeviceCalls calls_;
   std::string product_;
   StepMemory memory_;
+  std::size_t staged_bytes_ = 0;
   void* device_memory_ = nullptr;
   void* pool_memory_ = nullptr;
   void* host_memory_ = nullptr;

@@ -1,11 +1,13 @@
 // The loops of sweep_device.h on a GPU: plain device memory and one kernel per stage.
 //
 // On a stream of its own, so that nothing waits for what else runs on the device, and with a limit
-// to every wait. After a failure nothing is given back: the device may still be at work there, and
-// freeing would wait for it; only the end of the process frees it.
+// to every wait; so copies go through page-locked memory, kCopyStagingBytes that are there from the
+// start (common/staged_copy.h). After a failure nothing is given back: the device may still be at
+// work there, and freeing would wait for it; only the end of the process frees it.
 #include "common/cuda_status.h"
 #include "common/cuda_wait.h"
 #include "common/device_arena.h"
+#include "common/staged_copy.h"
 #include "locks/sweep_cuda_launch.h"
 
 #include <cuda_runtime_api.h>
@@ -33,6 +35,9 @@ class CudaSweepDevice final : public SweepDevice {
     if (stream_ != nullptr) {
       (void)cudaStreamDestroy(stream_);
     }
+    if (staging_ != nullptr) {
+      (void)cudaFreeHost(staging_);
+    }
   }
 
   Status open() {
@@ -41,6 +46,8 @@ class CudaSweepDevice final : public SweepDevice {
         call("making a stream", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)));
     GCOORD_TRY_STATUS(
         call("making an event", cudaEventCreateWithFlags(&done_, cudaEventDisableTiming)));
+    GCOORD_TRY_STATUS(call("reserving memory for copies",
+                           cudaHostAlloc(&staging_, kCopyStagingBytes, cudaHostAllocDefault)));
     return warm_up();
   }
 
@@ -73,15 +80,17 @@ class CudaSweepDevice final : public SweepDevice {
   }
 
   Status copy_in(void* to, const void* from, std::size_t bytes) override {
-    GCOORD_TRY_STATUS(call("copying to the device",
-                           cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_)));
-    return wait("copying to the device");
+    return staged().write(
+        to, from, bytes, [this](void* there, const void* staging, std::size_t piece) {
+          return copy("copying to the device", there, staging, piece, cudaMemcpyHostToDevice);
+        });
   }
 
   Status copy_out(void* to, const void* from, std::size_t bytes) override {
-    GCOORD_TRY_STATUS(call("copying from the device",
-                           cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_)));
-    return wait("copying from the device");
+    return staged().read(
+        to, from, bytes, [this](void* staging, const void* there, std::size_t piece) {
+          return copy("copying from the device", staging, there, piece, cudaMemcpyDeviceToHost);
+        });
   }
 
   Status renew(const RenewBatch& batch) override {
@@ -99,7 +108,7 @@ class CudaSweepDevice final : public SweepDevice {
     return finish("taking sessions that ran out");
   }
 
-  // Waits, too: the copy that follows would, and without a limit.
+  // Waits, too, so that an overrun has the name of who is late.
   Status begin_graph(const WaitGraph& graph) override {
     launch_begin_graph(graph, stream_);
     return finish("counting who waits");
@@ -130,6 +139,17 @@ class CudaSweepDevice final : public SweepDevice {
     return error == cudaSuccess ? Status{} : note(cuda_status(words(what), error));
   }
 
+  StagedCopy staged() const {
+    return StagedCopy({static_cast<std::byte*>(staging_), kCopyStagingBytes});
+  }
+
+  // One of both is `staging_`.
+  Status copy(
+      const char* what, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    GCOORD_TRY_STATUS(call(what, cudaMemcpyAsync(to, from, bytes, kind, stream_)));
+    return wait(what);
+  }
+
   Status wait(const char* what, std::uint32_t limit_ms = kDeviceWaitMs) {
     GCOORD_TRY_STATUS(call(what, cudaEventRecord(done_, stream_)));
     return wait_for_done(what, limit_ms);
@@ -155,6 +175,7 @@ class CudaSweepDevice final : public SweepDevice {
   int device_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
+  void* staging_ = nullptr;  // Page-locked; of the copy under way.
   // Memory may outlive this.
   std::shared_ptr<bool> failed_ = std::make_shared<bool>(false);
 };

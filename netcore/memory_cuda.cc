@@ -2,16 +2,15 @@
 // freeing it does not wait for kernels that run, as cudaMalloc and cudaFree may, and Shared can be
 // exported as a POSIX file descriptor. Imported is a peer's Shared, mapped for this device.
 //
-// Copies travel through page-locked memory: from any other memory the runtime copies within its
-// call, and returns from that only when the device has done its part. After a copy that did not end
-// in time the device may still write there, so nothing is copied or given back any more.
+// Copies travel through page-locked memory (common/staged_copy.h). After a copy that did not end in
+// time the device may still write there, so nothing is copied or given back any more.
+#include "common/staged_copy.h"
 #include "netcore/cuda_check.h"
 #include "netcore/cuda_driver.h"
 #include "netcore/gpu_device.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -20,9 +19,6 @@
 
 namespace gcoord::netcore {
 namespace {
-
-// Of one piece of a copy: what goes over in some forty microseconds.
-constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
 
 class CudaMemory final : public MemorySource {
  public:
@@ -43,7 +39,7 @@ class CudaMemory final : public MemorySource {
     GCOORD_CUDA_TRY(cudaFree(nullptr));
     GCOORD_CUDA_TRY(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     void* staging = nullptr;
-    GCOORD_CUDA_TRY(cudaHostAlloc(&staging, kStagingBytes, cudaHostAllocPortable));
+    GCOORD_CUDA_TRY(cudaHostAlloc(&staging, kCopyStagingBytes, cudaHostAllocPortable));
     staging_ = static_cast<std::byte*>(staging);
     const CUmemAllocationProp shared = property(MemoryKind::Shared);
     return driver_status(
@@ -92,13 +88,11 @@ class CudaMemory final : public MemorySource {
   }
 
   Status write(std::byte* to, std::span<const std::byte> from) override {
-    for (std::size_t offset = 0; offset < from.size(); offset += kStagingBytes) {
-      const std::size_t bytes = std::min(kStagingBytes, from.size() - offset);
-      GCOORD_TRY_STATUS(overrun_);
-      std::memcpy(staging_, from.data() + offset, bytes);
-      GCOORD_TRY_STATUS(copy(to + offset, staging_, bytes));
-    }
-    return {};
+    GCOORD_TRY_STATUS(overrun_);
+    return staged().write(
+        to, from.data(), from.size(), [this](void* there, const void* piece, std::size_t bytes) {
+          return copy(there, piece, bytes);
+        });
   }
 
   Status store_word(std::uint64_t* to, std::uint64_t value) override {
@@ -106,13 +100,11 @@ class CudaMemory final : public MemorySource {
   }
 
   Status read(std::span<std::byte> to, const std::byte* from) override {
-    for (std::size_t offset = 0; offset < to.size(); offset += kStagingBytes) {
-      const std::size_t bytes = std::min(kStagingBytes, to.size() - offset);
-      GCOORD_TRY_STATUS(overrun_);
-      GCOORD_TRY_STATUS(copy(staging_, from + offset, bytes));
-      std::memcpy(to.data() + offset, staging_, bytes);
-    }
-    return {};
+    GCOORD_TRY_STATUS(overrun_);
+    return staged().read(
+        to.data(), from, to.size(), [this](void* there, const void* piece, std::size_t bytes) {
+          return copy(there, piece, bytes);
+        });
   }
 
   Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override {
@@ -135,6 +127,8 @@ class CudaMemory final : public MemorySource {
     }
     return wanted;
   }
+
+  StagedCopy staged() const { return StagedCopy({staging_, kCopyStagingBytes}); }
 
   Status copy(void* to, const void* from, std::size_t bytes) {
     GCOORD_CUDA_TRY(cudaSetDevice(device_));

@@ -144,7 +144,7 @@ struct WatchProgressPart {
 
 // The head of a payload of events; blocks are appended to it.
 void begin_watch_events(std::vector<std::byte>& payload);
-// The block's events must fit a frame, which those of one command do.
+// What no frame holds the caller leaves out: nearly every command's events fit one.
 void append_watch_block(std::vector<std::byte>& payload, const WatchBlock& block);
 std::vector<std::byte> encode_watch_progress(const WatchProgressPart& progress);
 

@@ -117,9 +117,7 @@ void Connection::push(const rpc::ReplySlot& slot, std::span<const std::byte> pay
     return;
   }
   if (!builder_.fits(payload.size())) {
-    // More than any frame holds. What one entry tells a watch is bounded by what its sessions held
-    // when it was proposed (expiry_log.h), and they may have come to hold more until it was
-    // applied.
+    // More than any frame holds: an answer that was not measured before.
     close(CloseReason::SlowReader);
     return;
   }

@@ -20,10 +20,29 @@ constexpr std::size_t kEventBytes = 18;
 constexpr std::size_t kEndBytesMax =
     2 * kEventBytes + (2 + rpc::kNameBytesMax) + 2 * (2 + rpc::kNoteBytesMax);
 
-// So one entry's events fit a frame, behind what was not enough for a message of its own.
-static_assert(kMessageBytes + kListedWeightMax * kEndBytesMax +
-                  locks::kLockEventsPerCommandMax * kEventBytes + 64 <=
+// So one entry's events fit a message, unless those whose ends it lists came to hold more between
+// its proposal and here.
+static_assert(kListedWeightMax * kEndBytesMax + locks::kLockEventsPerCommandMax * kEventBytes +
+                  64 <=
               rpc::kPayloadBytesMax);
+
+// Appends what one entry did, if a message has room for all of it.
+bool append_if_fits(std::vector<std::byte>& payload, const rpc::WatchBlock& block) {
+  const std::size_t before = payload.size();
+  rpc::append_watch_block(payload, block);
+  const bool fits = payload.size() <= rpc::kPayloadBytesMax;
+  payload.resize(fits ? payload.size() : before);
+  return fits;
+}
+
+bool is_begun(const std::vector<std::byte>& payload) {
+  static const std::size_t head_bytes = [] {
+    std::vector<std::byte> head;
+    rpc::begin_watch_events(head);
+    return head.size();
+  }();
+  return payload.size() > head_bytes;
+}
 
 // Records that those who lag are shown in one turn, all together: a few milliseconds.
 constexpr std::size_t kPumpRecords = 16'384;
@@ -72,17 +91,7 @@ void WatchDesk::deliver() {
         pause(*target);
         continue;
       }
-      if (target->payload.empty()) {
-        rpc::begin_watch_events(target->payload);
-        target->payload_begin = delivered_;
-        told_.push_back(target);
-      }
-      rpc::append_watch_block(target->payload, own);
-      if (target->payload.size() >= kMessageBytes) {
-        send_payload(*target);
-        target->payload_begin = delivered_ + 1;
-        rpc::begin_watch_events(target->payload);
-      }
+      add_told(*target, own);
     }
   }
   for (WatchTargetState* const target : told_) {
@@ -92,11 +101,33 @@ void WatchDesk::deliver() {
   undelivered_bytes_ = 0;
 }
 
+// What no message holds is found again by those who wanted it, each at its own cursor (gather()).
+void WatchDesk::add_told(WatchTargetState& target, const WatchTold& own) {
+  if (target.payload.empty()) {
+    rpc::begin_watch_events(target.payload);
+    target.payload_begin = delivered_;
+    told_.push_back(&target);
+  }
+  bool added = append_if_fits(target.payload, own);
+  if (!added) {
+    send_payload(target);
+    rpc::begin_watch_events(target.payload);
+    target.payload_begin = delivered_;
+    added = append_if_fits(target.payload, own);
+  }
+  while (!added && !target.live.empty()) {
+    make_behind(*target.live.back(), delivered_);
+  }
+  if (target.payload.size() >= kMessageBytes) {
+    send_payload(target);
+    target.payload_begin = delivered_ + 1;
+    rpc::begin_watch_events(target.payload);
+  }
+}
+
 // To all who are live; those whose connection is full read on from here when it is not.
 void WatchDesk::send_payload(WatchTargetState& target) {
-  std::vector<std::byte> head;
-  rpc::begin_watch_events(head);
-  for (std::size_t k = target.live.size(); k > 0 && target.payload.size() > head.size(); --k) {
+  for (std::size_t k = target.live.size(); k > 0 && is_begun(target.payload); --k) {
     Watch& watch = *target.live[k - 1];
     if (jammed(watch)) {
       make_behind(watch, target.payload_begin);
@@ -159,23 +190,34 @@ bool WatchDesk::pump(Watch& watch, std::size_t& budget) {
   }
   std::vector<std::byte> payload;
   rpc::begin_watch_events(payload);
-  const std::size_t head_bytes = payload.size();
-  const auto moved = gather(watch, budget, payload);
-  if (payload.size() > head_bytes) {
+  const auto stop = gather(watch, budget, payload);
+  if (is_begun(payload)) {
     send(watch, payload);
   }
-  if (!moved) {
+  if (!stop) {
     return catch_up(watch);
   }
-  if (const auto turn = turn_at(watch, *moved->move)) {
+  if (!stop->move) {
+    end_unsendable(watch, stop->shard, stop->revision);
+    return false;
+  }
+  if (const auto turn = turn_at(watch, *stop->move)) {
     return follow(watch, *turn);
   }
-  arrive(watch, *moved);
+  arrive(watch, *stop);
   return true;
 }
 
-// What a message has room for, up to a record with a move of what the watch follows, which is
-// returned. Its events are in the message, unless it is told later, by way of other shards.
+// Its client is told where events go on, as after what is pruned: to close its connection would
+// have it come back for the same.
+void WatchDesk::end_unsendable(Watch& watch, ShardId shard, LogIndex revision) {
+  metrics_.unsendable->add();
+  end(watch, ErrorCode::WatchCompacted, revision + 1, shard);
+}
+
+// What a message has room for, up to a record with a move of what the watch follows, or to one that
+// no message holds, which is returned. The move's events are in the message, unless it is told
+// later, by way of other shards.
 std::optional<WatchTold> WatchDesk::gather(Watch& watch,
                                            std::size_t& budget,
                                            std::vector<std::byte>& payload) {
@@ -183,8 +225,8 @@ std::optional<WatchTold> WatchDesk::gather(Watch& watch,
     const WatchRecord& record = ring_.at(watch.cursor);
     WatchTold own = wants(watch, record) ? watch.target->filter.filtered(record) : WatchTold{};
     const bool later = own.move && was_away(watch, *own.move);
-    if (!own.events.empty() && !later) {
-      rpc::append_watch_block(payload, own);
+    if (!own.events.empty() && !later && !append_if_fits(payload, own)) {
+      return is_begun(payload) ? std::nullopt : std::optional{std::move(own)};
     }
     ++watch.cursor;
     if (own.move) {
@@ -252,13 +294,17 @@ bool WatchDesk::advance_replay(Watch& watch) {
     end(watch, ErrorCode::WatchCompacted, job.to + 1, job.shard);
     return false;
   }
-  const auto turn = send_batch(watch, job);
+  const auto stop = send_batch(watch, job);
+  if (stop && stop->unsendable.value != 0) {
+    end_unsendable(watch, job.shard, stop->unsendable);
+    return false;
+  }
   job.resting = false;
-  if (turn) {
+  if (stop) {
     --replaying_;
     watch.replays.clear();
     watch.stage = WatchStage::Behind;
-    return follow(watch, *turn);
+    return follow(watch, stop->turn);
   }
   if (!job.done) {
     replay_->submit(watch.replays.front());
@@ -270,30 +316,35 @@ bool WatchDesk::advance_replay(Watch& watch) {
   return true;
 }
 
-// Up to where the lock that the watch follows is somewhere else, if it is.
-std::optional<WatchDesk::FollowTurn> WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
+// Up to where the lock that the watch follows is somewhere else, if it is, or to what no message
+// holds.
+std::optional<WatchDesk::ReplayStop> WatchDesk::send_batch(Watch& watch, WatchReplayJob& job) {
   std::vector<std::byte> payload;
+  rpc::begin_watch_events(payload);
   const auto flush = [&] {
-    if (!payload.empty()) {
+    if (is_begun(payload)) {
       send(watch, payload);
       payload.clear();
+      rpc::begin_watch_events(payload);
     }
   };
   for (const WatchTold& told : job.batch) {
     if (told.move) {
       flush();
       if (const auto turn = turn_at(watch, *told.move)) {
-        return turn;
+        return ReplayStop{.turn = *turn, .unsendable = {}};
       }
       arrive(watch, told);
     }
     if (told.events.empty()) {
       continue;
     }
-    if (payload.empty()) {
-      rpc::begin_watch_events(payload);
+    if (!append_if_fits(payload, told)) {
+      flush();
+      if (!append_if_fits(payload, told)) {
+        return ReplayStop{.turn = {}, .unsendable = told.revision};
+      }
     }
-    rpc::append_watch_block(payload, told);
     if (payload.size() >= kMessageBytes) {
       flush();
     }

@@ -40,6 +40,9 @@ WatchDesk::WatchDesk(const WatchDeskOptions& options, Parts parts)
       plain("gcoord_server_watch_bytes_total", "Bytes of messages that were sent to watches."));
   metrics_.lagging = &metrics.counter(
       plain("gcoord_server_watches_lagging_total", "Watches that were ended because they lagged."));
+  metrics_.unsendable = &metrics.counter(
+      plain("gcoord_server_watches_unsendable_total",
+            "Watches that were ended because no message holds what one entry did."));
   metrics_.replays = &metrics.counter(
       plain("gcoord_server_watch_replays_total", "Shards replayed from history for a watch."));
 }

@@ -147,6 +147,13 @@ class WatchDesk final : public ApplyTap {
     std::uint32_t number = 0;
   };
 
+  // Why a batch of a replay was not sent to its end: a turn, or a revision whose events no message
+  // holds.
+  struct ReplayStop {
+    FollowTurn turn;
+    LogIndex unsendable;  // 0: it is the turn.
+  };
+
   // A name, and the number of a move.
   struct ArrivalKey {
     NameHash name;
@@ -171,6 +178,7 @@ class WatchDesk final : public ApplyTap {
     Counter* messages = nullptr;
     Counter* bytes = nullptr;
     Counter* lagging = nullptr;
+    Counter* unsendable = nullptr;
     Counter* replays = nullptr;
   };
 
@@ -196,12 +204,14 @@ class WatchDesk final : public ApplyTap {
   void send_progress(Watch& watch);
   bool advance_replays();
   bool advance_replay(Watch& watch);
-  std::optional<FollowTurn> send_batch(Watch& watch, WatchReplayJob& job);
+  std::optional<ReplayStop> send_batch(Watch& watch, WatchReplayJob& job);
   bool pump(Watch& watch, std::size_t& budget);
   std::optional<WatchTold> gather(Watch& watch,
                                   std::size_t& budget,
                                   std::vector<std::byte>& payload);
   bool catch_up(Watch& watch);
+  void add_told(WatchTargetState& target, const WatchTold& own);
+  void end_unsendable(Watch& watch, ShardId shard, LogIndex revision);
   bool wants(const Watch& watch, const WatchRecord& record) const;
   void forget_past(Watch& watch);
   bool jammed(const Watch& watch) const;

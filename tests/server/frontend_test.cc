@@ -326,8 +326,8 @@ TEST_F(FrontEndTest, AClientThatNeverReadsIsSlowedAndThenClosed) {
   EXPECT_EQ(frontend_->connection_count(), 0u);
 }
 
-// It was an assertion, which a client could reach: what one entry tells a watch grows with what its
-// sessions hold when it is applied, and was weighed before.
+// It was an assertion, which a client could reach by what an entry tells a watch. That is measured
+// by now (watch_long_entry_test.cc); who answers without measuring loses one connection.
 TEST_F(FrontEndTest, WhatNoFrameHoldsClosesItsConnectionAndNoOther) {
   answer_ = [this](ConnectionId connection, const rpc::RequestSlot& slot, auto) {
     const std::size_t bytes = slot.request_id == 9 ? rpc::kPayloadBytesMax + 1 : 1;

@@ -8,7 +8,7 @@
 // What it says agrees with what the end would do at that moment, peers that write garbage included
 // (tests/netcore/lane_look_test.cc compares them on whatever bytes a peer may leave):
 //
-//   Ready    poll(1) takes the next place, or reserve(slots_min) finds room for all of them. One
+//   Ready    poll(1) takes the next place, or there is room for slots_min slots (has_room_for). One
 //            kind of slot is taken and not delivered: one of an epoch that differs beyond its
 //            stamp, which is dropped and counted.
 //   Broken   the end has stopped, or would reset the channel: what lies there no correct peer left.
@@ -120,6 +120,13 @@ GCOORD_HD inline bool can_be_ready(const SenderView& view) {
       view.payload_bytes == 0 ||
       (view.slots_min == 1 && is_lane_payload(view.payload_bytes, view.payload_capacity));
   return slots_fit && payload_fits;
+}
+
+// A wish that can be met, as one word; no two of them share it, and none is 0.
+GCOORD_HD inline std::uint32_t wish_word(const SenderView& view) {
+  static_assert(kTileSlots < 1u << 7 && kLanePayloadBytesMax < 1u << 24);
+  const std::uint32_t of_kind = view.kind == CreditClass::Control ? 1u << 7 : 0;
+  return view.slots_min | of_kind | view.payload_bytes << 8;
 }
 
 // What the packets of the next slot say: all new, or one of them impossible.

@@ -186,6 +186,18 @@ class LaneSender {
     return state_.broken != 0 ? 0 : credit();
   }
 
+  // Whether `slot_count` slots without payload have room, after a look at the peer's grant if what
+  // is known does not suffice: more of them than a group reserves at once, too. No counts as a
+  // reservation that found no credit.
+  GCOORD_HD bool has_room_for(std::uint32_t slot_count, CreditClass kind) {
+    if (state_.broken == 0 && state_.credit.available(kind) < slot_count) {
+      refresh();
+    }
+    const bool fits = state_.broken == 0 && state_.credit.available(kind) >= slot_count;
+    stalls_ += fits ? 0 : 1;
+    return fits;
+  }
+
  private:
   // Where slot `index` of the run has its payload in the peer's ring: found by walking the run,
   // which is short, because a payload that does not fit before the ring's end moves all after it.

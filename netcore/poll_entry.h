@@ -72,6 +72,7 @@ struct alignas(32) PollEntry {
   PollKind kind = PollKind::None;
   std::uint32_t interest = 0;         // kPollIn, kPollOut or both; 0: only what is always told.
   std::uint32_t epoch = 0;            // Under which the handle was made.
+  std::uint32_t promised = 0;         // Of a sender: the wish_word() that was reported ready.
   ChannelControl* control = nullptr;  // Null: nothing ends it (words).
   std::uint64_t reported = 0;         // 1 + the cursor at which it was last reported ready.
   PollTarget target;
@@ -129,6 +130,20 @@ GCOORD_HD inline PollEntry word_entry(const std::uint64_t* word, std::uint64_t s
   entry.interest = kPollIn;
   entry.target.word = PollWord{word, seen};
   return entry;
+}
+
+// Was the entry reported ready at this cursor, with what it asks for now? The owner of an entry may
+// ask for something else at any time, and of that nothing was said.
+GCOORD_HD inline bool was_reported(const PollEntry& entry, std::uint64_t cursor) {
+  const bool same_wish =
+      entry.kind != PollKind::Sender || entry.promised == wish_word(entry.target.sender);
+  return entry.reported == cursor + 1 && same_wish;
+}
+
+// Notes that the entry was reported ready at this cursor.
+GCOORD_HD inline void note_reported(PollEntry& entry, std::uint64_t cursor) {
+  entry.reported = cursor + 1;
+  entry.promised = entry.kind == PollKind::Sender ? wish_word(entry.target.sender) : 0;
 }
 
 // Could it be waited for? What is not is kept as Bad, and reported so.
@@ -202,6 +217,9 @@ GCOORD_HD inline PollFound look_at_all(const PollEntry& entry) {
     }
     case PollKind::Sender: {
       const SenderView& view = entry.target.sender;
+      if (!can_be_ready(view)) {
+        return {kPollBad, view.sent};  // Its wish was changed to that.
+      }
       return {lane_events(look_at(view), kPollOut), view.sent};
     }
     case PollKind::Ticket: {

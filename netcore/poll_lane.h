@@ -10,8 +10,9 @@
 // They also settle the one lie that a level allows. The peer owns nothing but may write into the
 // memory that was looked at: it can take back a slot or a grant between the look and the use. What
 // was reported at a cursor, and is not there at that same cursor, is counted (bad_field) and resets
-// the channel, so nobody wakes up for nothing again and again. The same calls are right where Err
-// was reported: a look only looks, and the end that is asked judges, counts and resets.
+// the channel, so nobody wakes up for nothing again and again. Who asks for other room than what
+// was reported accuses nobody. The same calls are right where Err was reported: a look only looks,
+// and the end that is asked judges, counts and resets.
 //
 // Contract: as the lane ends, called by all members of the group. Host and device.
 #pragma once
@@ -52,11 +53,11 @@ GCOORD_HD std::uint32_t receive_polled(PollEntry& entry,
                                        Function&& f) {
   GCOORD_ASSERT(slots_max != 0);
   const std::uint64_t cursor = receiver.state().credit.received;
-  const bool was_reported = entry.reported == cursor + 1;
+  const bool reported = was_reported(entry, cursor);
   const SlotTile tile = receiver.poll<kSlots>(slots_max);
   if (tile.slot_count != 0) {
     f(tile);
-  } else if (was_reported && receiver.state().credit.received == cursor) {
+  } else if (reported && receiver.state().credit.received == cursor) {
     receiver.on_vanished();
   }
   receiver.release(tile);
@@ -64,18 +65,22 @@ GCOORD_HD std::uint32_t receive_polled(PollEntry& entry,
   return tile.slot_count;
 }
 
-// The room that the entry asks for, or none. To be published; cancel() wants a keep_up().
+// The room that the entry asks for, or none: as much of it as a group moves at once, which is all
+// of it on a device and one slot on a host; the end has the rest for the reserves that follow. A
+// wish that cannot be met finds none. To be published; cancel() wants a keep_up().
 GCOORD_HD inline Reservation reserve_polled(PollEntry& entry, LaneSender& sender) {
   const SenderView& wants = entry.target.sender;
-  const bool was_reported = entry.reported == sender.state().credit.sent + 1;
-  const std::uint32_t slots_min = wants.slots_min;
-  Reservation place = sender.reserve(slots_min, wants.payload_bytes, wants.kind);
-  if (place.slot_count < slots_min) {
-    sender.cancel(place);
-    place.slot_count = 0;
-    if (was_reported) {
-      sender.on_vanished();
-    }
+  const bool reported = was_reported(entry, sender.state().credit.sent);
+  Reservation place{sender.state().credit.sent, 0, 0, sender.state().payload_sent};
+  if (!can_be_ready(wants)) {
+    return place;
+  }
+  if (sender.has_room_for(wants.slots_min, wants.kind)) {
+    const std::uint32_t at_once = wants.slots_min < warp_lanes() ? wants.slots_min : warp_lanes();
+    place = sender.reserve(at_once, wants.payload_bytes, wants.kind);
+  }
+  if (place.slot_count == 0 && reported) {
+    sender.on_vanished();
   }
   keep_up(entry, sender);
   return place;

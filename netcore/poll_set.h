@@ -121,6 +121,7 @@ class PollSet {
     if (Members::rank() == 0) {
       device_.entries[index] = entry;
       device_.entries[index].reported = 0;
+      device_.entries[index].promised = 0;
       if (!is_poll_entry(entry)) {
         device_.entries[index].kind = PollKind::Bad;
       }
@@ -192,7 +193,7 @@ class PollSet {
       return false;
     }
     if ((look.events & (kPollIn | kPollOut)) != 0) {
-      device_.entries[index].reported = look.value + 1;
+      note_reported(device_.entries[index], look.value);
     }
     batch.own = PollEvent{index, look.events, look.value};
     next_ = behind(next_, highest_bit(batch.found) + 1);

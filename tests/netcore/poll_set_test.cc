@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -301,6 +302,106 @@ TEST_F(PollLaneTest, Row213AGrantThatIsTakenBackIsCountedAndEndsItsChannel) {
   EXPECT_TRUE(sender_.broken());
   EXPECT_EQ(world_.pair.first->counts().sent.bad_field, 1u);
   EXPECT_EQ(events_of(set_, 0), kPollErr);
+}
+
+// Takes all room, and has the peer give back so much of it.
+void give_room(LoopbackSample& world, LaneSender& sender, LaneReceiver& receiver, int slots) {
+  while (send_one(sender, 1)) {
+  }
+  for (int slot = 0; slot < slots; ++slot) {
+    receiver.release(receiver.poll(1));
+  }
+  receiver.grant();
+  EXPECT_EQ(world.pair.first->fault(), DropReason::None);
+}
+
+// Who was told of room for one and then wants more has not been lied to.
+TEST_F(PollLaneTest, Row213AWishForMoreSlotsAfterTheReportAccusesNobody) {
+  give_room(world_, sender_, receiver_, 3);
+  set_.put(0, sender_of(world_));
+  keep_up(set_.entry(0), sender_);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  set_.entry(0).target.sender.slots_min = 4;
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+  EXPECT_FALSE(sender_.broken());
+  EXPECT_EQ(world_.pair.first->fault(), DropReason::None);
+  EXPECT_EQ(events_of(set_, 0), 0u);
+}
+
+TEST_F(PollLaneTest, Row213AWishForMorePayloadAfterTheReportAccusesNobody) {
+  for (const std::uint32_t payload : {0u, 0u, 1u, 1u, 1u, 1u}) {
+    ASSERT_TRUE(send_one(sender_, 1, payload * kLanePayloadBytesMax));
+  }
+  receiver_.release(receiver_.poll(1));
+  receiver_.grant();
+  set_.put(0, sender_of(world_));
+  keep_up(set_.entry(0), sender_);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  set_.entry(0).target.sender.payload_bytes = 16;
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+  EXPECT_FALSE(sender_.broken());
+  EXPECT_EQ(events_of(set_, 0), 0u);
+  set_.entry(0).target.sender.payload_bytes = 0;
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 1u);
+}
+
+TEST_F(PollLaneTest, Row213AWishThatIsChangedIsReportedWhenItIsMet) {
+  give_room(world_, sender_, receiver_, 3);
+  set_.put(0, sender_of(world_));
+  keep_up(set_.entry(0), sender_);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  set_.entry(0).target.sender.slots_min = 4;
+  EXPECT_EQ(events_of(set_, 0), 0u);
+  receiver_.release(receiver_.poll(1));
+  receiver_.grant();
+  EXPECT_EQ(events_of(set_, 0), kPollOut);
+  EXPECT_NE(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+}
+
+TEST_F(PollLaneTest, Row213AWishThatIsChangedToTheImpossibleIsBadAndFindsNothing) {
+  wait_for_room();
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  for (const SenderWants& wants :
+       {SenderWants{0}, SenderWants{7}, SenderWants{~0u}, SenderWants{1, ~0u}}) {
+    set_.entry(0).target.sender.slots_min = wants.slots_min;
+    set_.entry(0).target.sender.payload_bytes = wants.payload_bytes;
+    EXPECT_EQ(events_of(set_, 0), kPollBad);
+    EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+    EXPECT_FALSE(sender_.broken());
+  }
+}
+
+// A host moves a slot at a time, and waits for room for several all the same.
+TEST_F(PollLaneTest, Row213RoomForSeveralSlotsIsReservedAsTheGroupMovesThem) {
+  give_room(world_, sender_, receiver_, 3);
+  set_.put(0, sender_of(world_, {3}));
+  keep_up(set_.entry(0), sender_);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  Reservation place = reserve_polled(set_.entry(0), sender_);
+  for (std::uint32_t left = 3; left != 0; left -= place.slot_count) {
+    ASSERT_EQ(place.slot_count, std::min(left, warp_lanes())) << left;
+    sender_.publish(place, [](std::uint32_t, std::uint32_t word) { return word; });
+    if (left > place.slot_count) {
+      place = sender_.reserve(std::min(left - place.slot_count, warp_lanes()));
+    }
+  }
+  keep_up(set_.entry(0), sender_);
+  EXPECT_EQ(events_of(set_, 0), 0u);
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+  EXPECT_FALSE(sender_.broken());
+}
+
+// Less room than for several is none: nothing of it is taken.
+TEST_F(PollLaneTest, Row213AGrantForSeveralThatIsTakenBackEndsItsChannel) {
+  give_room(world_, sender_, receiver_, 3);
+  set_.put(0, sender_of(world_, {3}));
+  keep_up(set_.entry(0), sender_);
+  ASSERT_EQ(events_of(set_, 0), kPollOut);
+  Packet& grant = *wires_of(world_.first(), kBand, 0).own_credit;
+  grant.word[0] = 2;
+  EXPECT_EQ(reserve_polled(set_.entry(0), sender_).slot_count, 0u);
+  EXPECT_TRUE(sender_.broken());
+  EXPECT_EQ(world_.pair.first->counts().sent.bad_field, 1u);
 }
 
 TEST_F(PollLaneTest, Row213ASlotOfAnEpochThatLooksAlikeIsReportedDroppedAndCounted) {

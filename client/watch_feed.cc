@@ -189,6 +189,7 @@ void WatchFeed::on_closed(const std::string& reason) {
   evidence_ = addresses_[at_] + ": " + reason;
   const bool was_ready = phase_ == Phase::Ready;
   reconnects_ += was_ready ? 1 : 0;
+  ++ended_since_;
   phase_ = Phase::Resting;
   connection_.reset();
   streams_.clear();

@@ -127,7 +127,9 @@ class WatchFeed : public std::enable_shared_from_this<WatchFeed> {
   bool follows_ = false;           // The node's watches of names follow moved locks.
   bool filters_ = false;           // The node leaves out what is not of the wanted kinds.
   bool tells_previous_ = false;    // The node says what was held before an event.
-  std::size_t lacking_nodes_ = 0;  // In a row, that cannot do what a watch needs.
+  // Nodes that cannot do what a watch needs, by address; and attempts that ended since one was new.
+  std::set<std::string> lacking_;
+  std::size_t ended_since_ = 0;
   ClusterId cluster_;
   std::map<std::uint64_t, Entry> entries_;                                  // By number.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> streams_;  // By request id.

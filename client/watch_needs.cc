@@ -32,10 +32,18 @@ bool WatchFeed::lacks() const {
          }));
 }
 
-// Whether to look for a node that can: for one round over all of them.
+// Whether to look for a node that can: until all were asked, each once, however often one of them
+// says welcome; or, where some do not answer, for a few rounds.
 bool WatchFeed::seeks_another() {
-  lacking_nodes_ = lacks() ? lacking_nodes_ + 1 : 0;
-  return lacking_nodes_ != 0 && lacking_nodes_ <= addresses_.size();
+  constexpr std::size_t kRounds = 3;
+  if (!lacks()) {
+    lacking_.clear();
+    return false;
+  }
+  if (lacking_.insert(addresses_[at_]).second) {
+    ended_since_ = 0;
+  }
+  return lacking_.size() < addresses_.size() && ended_since_ < kRounds * addresses_.size();
 }
 
 }  // namespace gcoord::client

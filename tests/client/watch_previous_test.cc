@@ -1,5 +1,6 @@
 // Watches that ask what was held before each event (W2): what nodes are asked for, what comes of
 // the answer, and where nodes are of a release that cannot say it.
+#include "client/watch_feed.h"
 #include "client/watch_state.h"
 #include "client_fixture.h"
 #include "fake_watches.h"
@@ -120,6 +121,33 @@ TEST_F(WatchPreviousTest, W2AllWatchesGoWhereOneOfThemIsTold) {
   EXPECT_TRUE(asks(all[3]));
   EXPECT_NE(all[2].node, first_node);
   EXPECT_EQ(all[3].node, all[2].node);
+}
+
+// However many watches ask for it while one node is left: it was asked once.
+TEST_F(WatchPreviousTest, W2ANodeThatSeveralWatchesLeaveCountsOnce) {
+  cluster_.deny(NodeId{2}, rpc::Feature::WatchPrevious);  // Where seed 1 begins.
+  cluster_.deny(NodeId{3}, rpc::Feature::WatchPrevious);
+  const auto feed = std::make_shared<WatchFeed>(options(), cluster_.endpoints());
+  const auto state = [](bool previous, Watch::Callback callback) {
+    return std::make_shared<WatchState>(WatchOptions{.name = "a", .previous = previous},
+                                        std::move(callback));
+  };
+  std::vector<std::shared_ptr<WatchState>> states;
+  // On the thread that serves them, so that nothing comes between.
+  const auto plain = state(false, [&](const Result<WatchBatch>&) {
+    while (states.size() < 4) {
+      states.push_back(state(true, [](const Result<WatchBatch>&) {}));
+      feed->add(states.back());
+    }
+  });
+  feed->add(plain);
+  feed->start();
+  const auto all = opened(6);  // The plain one, and all five where four of them are told.
+  EXPECT_EQ(all[0].node, NodeId{2});
+  for (std::size_t k = 1; k < all.size(); ++k) {
+    EXPECT_EQ(all[k].node, NodeId{1}) << k;
+  }
+  feed->stop();
 }
 
 TEST_F(WatchPreviousTest, W2WhereNoNodeCanSayItIsNotKnown) {

@@ -13,6 +13,7 @@
 #include "ledger/checkpoint_store.h"
 #include "ledger/disk.h"
 #include "ledger/storage_driver.h"
+#include "netcore/memory_registry.h"
 #include "netcore/peer_network.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
@@ -103,6 +104,8 @@ struct EngineOptions {
   std::function<Result<std::unique_ptr<consensus::Stepper>>(std::uint32_t row_count,
                                                             std::uint32_t slot_count)>
       make_stepper;
+  // For tests: the memory of a resident node that has no GPU, when set.
+  std::function<std::unique_ptr<netcore::MemorySource>()> make_memory;
 
   // Names the random numbers of this life of the node, and of its data directory when that is
   // created; another one at every start. 0: drawn from the system.

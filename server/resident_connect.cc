@@ -6,12 +6,18 @@
 // (resident_join.h), or by proxy, where the lower node makes its end under a new epoch and says so,
 // and the other one follows. So a process that came back is found by those that never ended, and a
 // join that only one side believes in is made again. The turn rests while a channel is replaced.
+//
+// Nothing that a peer says or fails at ends this node, and what it says again and again is acted on
+// and logged within bounds (resident_patience.h): a pair that cannot join now tries again. Only a
+// device that failed is the node's end.
+#include "common/device_errors.h"
 #include "netcore/gpu_nvlink.h"
 #include "server/engine_errors.h"
 #include "server/resident_engine.h"
 #include "server/say.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace gcoord::server {
@@ -35,6 +41,28 @@ constexpr std::uint64_t kLookMs = 1000;
 constexpr std::uint32_t kRestMs = 2000;
 
 }  // namespace
+
+ResidentEngine::JoinMetrics::JoinMetrics(MetricsRegistry& registry)
+    : changes(registry.counter({"gcoord_server_resident_link_changes_total",
+                                "Times that the way of the turn to a peer changed, said or not.",
+                                "",
+                                ""})),
+      unmapped(registry.counter({"gcoord_server_resident_mapping_failures_total",
+                                 "Times that a peer's memory could not be mapped, or it not met.",
+                                 "",
+                                 ""})),
+      unproxied(registry.counter({"gcoord_server_resident_proxy_failures_total",
+                                  "Times that a proxy to a peer could not be made.",
+                                  "",
+                                  ""})),
+      far(registry.counter({"gcoord_server_resident_ready_dropped_total",
+                            "Messages on joining that no peer should have sent, by reason.",
+                            "reason",
+                            "far_epoch"})),
+      form(registry.counter({"gcoord_server_resident_ready_dropped_total",
+                             "Messages on joining that no peer should have sent, by reason.",
+                             "reason",
+                             "bad_field"})) {}
 
 // The turn is prepared before anybody is looked for: it takes time, and who was found waits.
 Result<std::size_t> ResidentEngine::prepare() {
@@ -100,12 +128,44 @@ void ResidentEngine::say_ready(NodeId to) {
                 : node_->connected() ? ResidentState::Connected
                                      : ResidentState::Seeks;
   ready.wish = options_.engine.resident_peers;
-  ready.mapping = peer->mapping;
+  ready.mapping = mapping_of(*peer);
   ready.way = way_to(to);
   ready.epoch = node_->epoch(to);
   ready.epoch_next = node_->epoch_next(to);
   ready.place = place_;
   send_peer_message(to, write_resident_ready(ready));
+}
+
+void ResidentEngine::on_ready_bytes(NodeId from, std::span<const std::byte> message) {
+  const auto said = read_resident_ready(message);
+  if (!said.has_value()) {
+    joins_.form.add();
+  } else if (is_far(from, *said)) {
+    joins_.far.add();
+  } else {
+    on_ready(from, *said);
+  }
+}
+
+bool ResidentEngine::is_far(NodeId peer, const ResidentReady& said) const {
+  const std::uint32_t next = find_peer(peer) != nullptr ? node_->epoch_next(peer) : 1;
+  return is_far_epoch(next, said.epoch) || is_far_epoch(next, said.epoch_next);
+}
+
+// What is known of a peer, and the epochs of the pair, are of its life. A channel that it had
+// before is none, however alike their epochs.
+void ResidentEngine::begin_life(NodeId id, Incarnation life) {
+  Peer* const peer = find_peer(id);
+  if (peer == nullptr || peer->life == life) {
+    return;
+  }
+  if (peer->life != Incarnation{}) {
+    node_->forget_epochs(id);
+  }
+  peer->life = life;
+  peer->patience = {};
+  peer->unmapped.clear();
+  peer->unproxied.clear();
 }
 
 // A node that still waits may not have heard this one. Two that contradict each other do not begin;
@@ -149,21 +209,38 @@ void ResidentEngine::learn(Peer& peer, const ResidentReady& said) {
     peer.mapping = Mapping::Unknown;
   }
   const EngineOptions& options = options_.engine;
-  const ResidentLink link = choose_resident_link(
-      {options.node, options.resident_peers, peer.mapping}, {peer.id, said.wish, said.mapping});
+  take_link(peer,
+            choose_resident_link({options.node, options.resident_peers, mapping_of(peer)},
+                                 {peer.id, said.wish, said.mapping}));
+}
+
+// What this node says of the mapping, and goes by itself.
+Mapping ResidentEngine::mapping_of(const Peer& peer) const {
+  const bool failed = peer.mapping == Mapping::Possible && peer.patience.gave_up_mapping();
+  return failed ? Mapping::Failed : peer.mapping;
+}
+
+// A peer may change its mind as often as it likes; not every time is said.
+void ResidentEngine::take_link(Peer& peer, const ResidentLink& link) {
   if (link.kind == peer.link.kind && link.why == peer.link.why) {
     return;
   }
+  joins_.changes.add();
   if (peer.link.kind != ResidentLinkKind::Undecided) {
     tell_link(peer.id, peer.link, false);
   }
   peer.link = link;
-  if (link.kind != ResidentLinkKind::Undecided) {
-    tell_link(peer.id, link, true);
-    say("the turn reaches node {} {}: {}",
+  if (link.kind == ResidentLinkKind::Undecided) {
+    return;
+  }
+  tell_link(peer.id, link, true);
+  if (peer.said.may_say(now_ms())) {
+    const std::uint64_t unsaid = peer.said.take_unsaid();
+    say("the turn reaches node {} {}: {}{}",
         peer.id.value,
         link.kind == ResidentLinkKind::Refused ? "by no way" : resident_link_kind_name(link.kind),
-        link.why);
+        link.why,
+        unsaid == 0 ? "" : ", after " + std::to_string(unsaid) + " lines that were left out");
   }
 }
 
@@ -171,7 +248,12 @@ void ResidentEngine::learn(Peer& peer, const ResidentReady& said) {
 // of a greater epoch is news at any time.
 void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
   const bool settled = now_ms() >= peer.joined_ms + kSettleMs;
-  if (peer.link.kind == ResidentLinkKind::Mapped && settled) {
+  const bool able = !running_ || !disk_stands_still(now_ms());
+  if (peer.link.kind == ResidentLinkKind::Mapped && settled && able &&
+      peer.patience.may_join(now_ms())) {
+    if (peer.patience.should_have_met(now_ms())) {
+      on_mapping_failed(peer, {StatusCode::DeadlineExceeded, "the nodes did not meet by sockets"});
+    }
     join_->seek(peer.id);
   }
   const bool follows = peer.id < options_.engine.node;
@@ -187,16 +269,34 @@ void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
   }
 }
 
+// Tried again, or given up for a proxy: the peer is told with what is said anyway.
+void ResidentEngine::on_mapping_failed(Peer& peer, const Status& status) {
+  joins_.unmapped.add();
+  peer.patience.on_mapping_failed(now_ms());
+  peer.joined_ms = now_ms();
+  peer.unmapped = status.to_string();
+  if (peer.said.may_say(now_ms())) {
+    say_warning("node {} was not mapped: {}", peer.id.value, peer.unmapped);
+  }
+}
+
 // Once a heartbeat came from a peer in this life, each has admitted the other. A channel carries
-// votes past whoever judges directories, so nobody joins one with a peer before that.
+// votes past whoever judges directories, so nobody joins one with a peer before that. Not while the
+// disk stands still, as with proxies.
 Result<std::size_t> ResidentEngine::connect_found() {
-  GCOORD_TRY_STATUS(join_->failure());
+  if (running_ && disk_stands_still(now_ms())) {
+    return std::size_t{0};
+  }
   const auto found = join_->take();
   if (!found.has_value()) {
     return std::size_t{0};
   }
   Peer* const peer = find_peer(found->peer);
   if (peer == nullptr || peer->link.kind != ResidentLinkKind::Mapped) {
+    return std::size_t{0};
+  }
+  if (!found->looked.ok()) {
+    on_mapping_failed(*peer, found->looked);
     return std::size_t{0};
   }
   if (peer->heard_last == Tick{}) {
@@ -207,12 +307,11 @@ Result<std::size_t> ResidentEngine::connect_found() {
     GCOORD_TRY_STATUS(rest());
   }
   const Status connected = connect(*found);
+  if (is_device_fault(connected.detail())) {
+    return connected;
+  }
   if (!connected.ok()) {
-    const bool contradicts = connected.code() == StatusCode::FailedPrecondition;
-    if (contradicts && !running_) {
-      return connected;
-    }
-    peer->joined_ms = now_ms();  // Sought again when it says that it is there (on_ready).
+    on_mapping_failed(*peer, connected);  // Sought again when it says that it is there (on_ready).
   }
   if (running_) {
     GCOORD_TRY_STATUS(go_on());
@@ -229,20 +328,15 @@ Result<std::size_t> ResidentEngine::connect_proxies() {
     return made;
   }
   for (Peer& peer : peers_) {
+    if (!peer.patience.may_join(now_ms())) {
+      continue;
+    }
     const std::uint32_t epoch = std::exchange(peer.proxy_epoch, 0);
     if (epoch < node_->epoch_next(peer.id) || peer.heard_last == Tick{} ||
         !network_->is_up(peer.id)) {
       continue;
     }
-    if (running_) {
-      GCOORD_TRY_STATUS(rest());
-    }
-    const bool follows = peer.id < options_.engine.node;
-    GCOORD_TRY_STATUS(proxies_->connect(peer.id, epoch, follows));
-    peer.joined_ms = now_ms();
-    if (running_) {
-      GCOORD_TRY_STATUS(go_on());
-    }
+    GCOORD_TRY_STATUS(join_by_proxy(peer, epoch));
     say_ready(peer.id);
     ++made;
   }
@@ -250,6 +344,38 @@ Result<std::size_t> ResidentEngine::connect_proxies() {
     network_->flush();
   }
   return made;
+}
+
+// One that cannot be made is tried again when the peer speaks, after a while.
+Status ResidentEngine::join_by_proxy(Peer& peer, std::uint32_t epoch) {
+  if (running_) {
+    GCOORD_TRY_STATUS(rest());
+  }
+  const bool follows = peer.id < options_.engine.node;
+  const Status made = proxies_->connect(peer.id, epoch, follows);
+  if (is_device_fault(made.detail())) {
+    return made;
+  }
+  peer.joined_ms = now_ms();
+  if (made.ok()) {
+    peer.patience.on_joined(now_ms());
+    peer.unproxied.clear();
+  } else {
+    joins_.unproxied.add();
+    peer.patience.on_join_failed(now_ms());
+    peer.unproxied = made.to_string();
+    if (peer.said.may_say(now_ms())) {
+      say_warning("no proxy to node {} could be made: {}", peer.id.value, peer.unproxied);
+    }
+  }
+  return running_ ? go_on() : Status{};
+}
+
+// For the operator, behind what is said of a peer without a channel.
+std::string ResidentEngine::reason_of_none(const Peer& peer) {
+  const std::string& mapped = peer.unmapped;
+  const std::string& why = peer.link.kind == ResidentLinkKind::Mapped ? mapped : peer.unproxied;
+  return why.empty() ? "" : ", or to be joined again after: " + why;
 }
 
 Status ResidentEngine::rest() {
@@ -276,6 +402,10 @@ Status ResidentEngine::connect(const ResidentJoin::Found& found) {
   node_->connect(found.peer, std::move(channel));
   if (Peer* const peer = find_peer(found.peer)) {
     peer->joined_ms = now_ms();
+    peer->patience.on_mapped();
+    peer->patience.on_joined(now_ms());
+    peer->unmapped.clear();
+    peer->unproxied.clear();
   }
   return {};
 }

@@ -73,6 +73,7 @@ ResidentEngine::ResidentEngine(ResidentEngineOptions options,
       service_(service),
       registry_(metrics),
       metrics_(metrics),
+      joins_(metrics),
       calls_(options_.engine.device_fault) {}
 
 // A kernel that does not leave keeps the memory that it works in: the driver would wait for it.
@@ -359,8 +360,8 @@ void ResidentEngine::on_frame(NodeId from,
   auto payload = payloads.begin();
   for (std::uint32_t k = 0; band == netcore::Band::Rpc && k < payloads.size(); ++k, ++payload) {
     const std::span<const std::byte> message = (*payload).bytes;
-    if (const auto ready = read_resident_ready(message)) {
-      on_ready(from, *ready);
+    if (is_resident_ready(message)) {
+      on_ready_bytes(from, message);
     } else if (!ResidentStates::is_message(message)) {
       service_.on_peer_message(from, message);
     } else if (const Status taken = states_->on_message(from, message); !taken.ok()) {
@@ -385,8 +386,9 @@ void ResidentEngine::on_heartbeat(NodeId from, const netcore::Heartbeat& heartbe
 
 // A new channel between the hosts: what a proxy had under way in the last one is lost, and what the
 // peer says from here on is new.
-void ResidentEngine::on_peer_up(NodeId from, Incarnation, std::uint32_t) {
+void ResidentEngine::on_peer_up(NodeId from, Incarnation incarnation, std::uint32_t) {
   proxies_->end(from);
+  begin_life(from, incarnation);
   if (Peer* const peer = find_peer(from)) {
     peer->joined_ms = 0;
     peer->proxy_epoch = 0;
@@ -480,13 +482,14 @@ std::string ResidentEngine::shard_channel(NodeId peer) const {
   }
   switch (way_to(peer)) {
     case ResidentLinkKind::Proxy:
-      return "proxy: the hosts move messages over the peer transport; " + link.why;
+      return "proxy: the hosts move messages over the peer transport; " + link.why +
+             (known->unmapped.empty() ? "" : ": " + known->unmapped);
     case ResidentLinkKind::Mapped:
       return (product_.empty() ? "shared memory of this host, in use by the twin; "
                                : "nvlink: mapped device memory, in use by the turn; ") +
              link.why;
     default:
-      return "none: waits for the node to start";
+      return "none: waits for the node to start" + reason_of_none(*known);
   }
 }
 

@@ -39,6 +39,7 @@
 #include "server/resident_join.h"
 #include "server/resident_links.h"
 #include "server/resident_node.h"
+#include "server/resident_patience.h"
 #include "server/resident_probe.h"
 #include "server/resident_proxies.h"
 #include "server/resident_ready.h"
@@ -140,6 +141,21 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Mapping mapping = Mapping::Unknown;
     ResidentLink link;
     std::uint32_t proxy_epoch = 0;  // A proxy is to be made under it; 0: none.
+    Incarnation life;               // 0: its network was never up.
+    ResidentPatience patience;      // Of that life.
+    SayLimit said;                  // Of the way to it.
+    std::string unmapped;           // Why its memory could not be mapped, the last time.
+    std::string unproxied;          // Likewise a proxy; empty: it could, or was not tried.
+  };
+
+  // Of joining peers.
+  struct JoinMetrics {
+    explicit JoinMetrics(MetricsRegistry& registry);
+    Counter& changes;
+    Counter& unmapped;
+    Counter& unproxied;
+    Counter& far;
+    Counter& form;
   };
 
   struct Metrics {
@@ -172,6 +188,12 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
   Result<std::size_t> connect_proxies();
+  Status join_by_proxy(Peer& peer, std::uint32_t epoch);
+  void on_mapping_failed(Peer& peer, const Status& status);
+  bool is_far(NodeId peer, const ResidentReady& said) const;
+  Mapping mapping_of(const Peer& peer) const;
+  void take_link(Peer& peer, const ResidentLink& link);
+  static std::string reason_of_none(const Peer& peer);
   ResidentLinkKind way_to(NodeId peer) const;
   void learn(Peer& peer, const ResidentReady& said);
   void join_anew(Peer& peer, const ResidentReady& said);
@@ -182,7 +204,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   // nullptr: no peer has this id.
   const Peer* find_peer(NodeId id) const;
   Peer* find_peer(NodeId id);
+  void on_ready_bytes(NodeId from, std::span<const std::byte> message);
   void on_ready(NodeId from, const ResidentReady& said);
+  void begin_life(NodeId peer, Incarnation life);
 
   bool is_durable() const { return storage_ != nullptr; }
 
@@ -225,6 +249,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Service& service_;
   MetricsRegistry& registry_;
   Metrics metrics_;
+  JoinMetrics joins_;
   DeviceCalls calls_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
   ledger::IdentityFile* identity_ = nullptr;

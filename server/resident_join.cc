@@ -83,11 +83,6 @@ std::optional<ResidentJoin::Found> ResidentJoin::take() {
   return found;
 }
 
-Status ResidentJoin::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
-}
-
 void ResidentJoin::run() {
   while (wait_for_wish()) {
     const auto next = std::chrono::steady_clock::now() + std::chrono::milliseconds{kLookMs};
@@ -95,7 +90,7 @@ void ResidentJoin::run() {
       bool wanted = false;
       {
         const std::lock_guard lock(mutex_);
-        wanted = sought.wanted && failure_.ok();
+        wanted = sought.wanted;
       }
       if (wanted) {
         end_look(sought, look(sought));
@@ -114,9 +109,9 @@ void ResidentJoin::rest_until(std::chrono::steady_clock::time_point next) {
 bool ResidentJoin::wait_for_wish() {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] {
-    const bool wanted =
-        std::any_of(sought_.begin(), sought_.end(), [](const Sought& each) { return each.wanted; });
-    return stop_ || (wanted && failure_.ok());
+    return stop_ || std::any_of(sought_.begin(), sought_.end(), [](const Sought& each) {
+             return each.wanted;
+           });
   });
   return !stop_;
 }
@@ -126,16 +121,16 @@ void ResidentJoin::end_look(Sought& sought, Result<netcore::OwnedFd> looked) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (!looked.ok()) {
-    failure_ = looked.status();
-    return;
-  }
   if (sought.listener.valid()) {
     sought.listener = netcore::OwnedFd{};
     remove_file(path_of(sought));
   }
   sought.wanted = false;
-  found_.push_back({sought.peer.id, std::move(looked).value()});
+  if (looked.ok()) {
+    found_.push_back({sought.peer.id, std::move(looked).value(), {}});
+  } else {
+    found_.push_back({sought.peer.id, {}, looked.status()});
+  }
 }
 
 // Calls go up and answers down, so that no two nodes wait for each other.

@@ -54,13 +54,11 @@ class ResidentJoin {
   struct Found {
     NodeId peer;
     netcore::OwnedFd socket;
+    Status looked;  // Not ok: why the peer cannot be looked for; it is not sought any more.
   };
 
-  // The next peer that was found, once.
+  // The next peer that was found, or cannot be, once.
   std::optional<Found> take();
-
-  // Why nobody can be found any more; ok while all is well.
-  Status failure() const;
 
  private:
   // What one peer is to the thread.
@@ -81,11 +79,10 @@ class ResidentJoin {
 
   ResidentJoinOptions options_;
   std::vector<Sought> sought_;  // Not resized.
-  mutable std::mutex mutex_;    // Guards `wanted`, found_, stop_ and failure_.
+  mutable std::mutex mutex_;    // Guards `wanted`, found_ and stop_.
   std::condition_variable wake_;
   std::vector<Found> found_;
   bool stop_ = false;
-  Status failure_;
   std::thread thread_;
 };
 

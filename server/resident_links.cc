@@ -27,6 +27,8 @@ std::string_view obstacle_text(Mapping mapping) {
       return "the devices have no peer access";
     case Mapping::NoDescriptors:
       return "a device cannot export memory as a file descriptor";
+    case Mapping::Failed:
+      return "one of the nodes tried to map the other's memory again and again, and failed";
     case Mapping::Unknown:
     case Mapping::Possible:
       break;
@@ -45,6 +47,11 @@ std::string said_by(const ResidentLinkEnd& end) {
 
 bool either_wishes(const ResidentLinkEnd& a, const ResidentLinkEnd& b, ResidentPeers wish) {
   return a.wish == wish || b.wish == wish;
+}
+
+// Whether nothing but failures speaks against it.
+bool may_map(const ResidentLinkEnd& end) {
+  return end.mapping == Mapping::Possible || end.mapping == Mapping::Failed;
 }
 
 }  // namespace
@@ -133,19 +140,26 @@ ResidentLink choose_resident_link(const ResidentLinkEnd& own, const ResidentLink
   const std::string why{
       obstacle_text(own.mapping == Mapping::Possible ? peer.mapping : own.mapping)};
   if (either_wishes(own, peer, ResidentPeers::Mapped)) {
-    return {ResidentLinkKind::Refused,
+    const bool goes_on = may_map(own) && may_map(peer);
+    return {goes_on ? ResidentLinkKind::Mapped : ResidentLinkKind::Refused,
             said_by(own.wish == ResidentPeers::Mapped ? own : peer) + ", but " + why};
   }
   return {ResidentLinkKind::Proxy, why};
 }
 
 std::uint32_t proxy_epoch(NodeId own, NodeId peer, const ProxyEpochs& epochs) {
-  if (peer < own) {
-    return epochs.peer_epoch >= epochs.own_next ? epochs.peer_epoch : 0;
+  const bool follows = peer < own;
+  if (follows && epochs.peer_epoch < epochs.own_next) {
+    return 0;
   }
-  const std::uint32_t epoch = std::max(epochs.own_next, epochs.peer_next);
-  const bool far = epoch - epochs.own_next > netcore::kGpuEpochLead;
-  return far || epoch > netcore::kGpuEpochMax ? 0 : epoch;
+  const std::uint32_t epoch =
+      follows ? epochs.peer_epoch : std::max(epochs.own_next, epochs.peer_next);
+  return is_far_epoch(epochs.own_next, epoch) ? 0 : epoch;
+}
+
+bool is_far_epoch(std::uint32_t own_next, std::uint32_t told) {
+  return told > netcore::kGpuEpochMax ||
+         (told > own_next && told - own_next > netcore::kGpuEpochLead);
 }
 
 }  // namespace gcoord::server

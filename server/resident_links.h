@@ -6,8 +6,9 @@
 // network that they have anyway (netcore/gpu_proxy.h). Each node says in its ready message what it
 // was told to do and whether it could map the receiver's memory, so both know the same four facts,
 // and choose_resident_link() is a function of them. What a peer says is judged in form
-// (resident_ready.h) and believed otherwise: a mapping that cannot be made fails where it is made.
-// Pure, but for own_meeting() and look_at_peer().
+// (resident_ready.h) and believed otherwise: a mapping that cannot be made fails where it is made,
+// and whoever gave it up says so, so that both take the proxy, or go on trying where nothing else
+// is allowed. Pure, but for own_meeting() and look_at_peer().
 #pragma once
 
 #include "common/ids.h"
@@ -38,9 +39,10 @@ enum class Mapping : std::uint8_t {
   NotVisible = 5,
   NoAccess = 6,
   NoDescriptors = 7,
+  Failed = 8,  // It should be possible, was tried for a while, and failed (resident_patience.h).
 };
 
-inline constexpr std::uint8_t kMappingLast = static_cast<std::uint8_t>(Mapping::NoDescriptors);
+inline constexpr std::uint8_t kMappingLast = static_cast<std::uint8_t>(Mapping::Failed);
 
 // Names the folder in which this process meets others by sockets, with the user who may: equal in
 // two processes only if both see the same one. 0: there is none.
@@ -91,5 +93,9 @@ struct ProxyEpochs {
 };
 
 std::uint32_t proxy_epoch(NodeId own, NodeId peer, const ProxyEpochs& epochs);
+
+// Whether a peer tells of an epoch that no pair reaches by joining, which rises by one each time:
+// what it says then is not taken, or it would use up the numbers of the pair.
+bool is_far_epoch(std::uint32_t own_next, std::uint32_t told);
 
 }  // namespace gcoord::server

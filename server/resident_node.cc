@@ -140,6 +140,7 @@ void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
   view_.channel[place] = channel.device();
   epoch_last_[place] = std::max(epoch_last_[place], channel.options().epoch);
   absent_[place].reset();
+  outlived_[place] = false;
   fresh_[place] = true;
 }
 
@@ -177,9 +178,16 @@ Status ResidentNode::stand_in(NodeId peer) {
 std::uint32_t ResidentNode::epoch(NodeId peer) const {
   const std::uint32_t place = peer_place(options_.self, peer);
   const bool ended = proxy_[place] != nullptr && proxy_[place]->ended();
-  const bool there = view_.channel[place].epoch != 0 && absent_[place] == nullptr;
+  const bool there =
+      view_.channel[place].epoch != 0 && absent_[place] == nullptr && !outlived_[place];
   return there && !ended && fault(peer) == netcore::DropReason::None ? view_.channel[place].epoch
                                                                      : 0;
+}
+
+void ResidentNode::forget_epochs(NodeId peer) {
+  const std::uint32_t place = peer_place(options_.self, peer);
+  epoch_last_[place] = 0;
+  outlived_[place] = true;
 }
 
 // Of what came over a channel that was replaced nothing is held back, and liveness words are

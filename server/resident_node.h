@@ -93,10 +93,14 @@ class ResidentNode {
   bool connected() const;
 
   // The epoch of the channel to a peer; 0: there is none, one that stands in, one that was given
-  // up, or a proxy that has ended.
+  // up, one of another life of the peer, or a proxy that has ended.
   std::uint32_t epoch(NodeId peer) const;
 
-  // Greater than every epoch that was used with the peer.
+  // The peer began another life, in which it knows of no channel: the one that is here counts as
+  // none until it is replaced, and epochs begin anew.
+  void forget_epochs(NodeId peer);
+
+  // Greater than every epoch that was used with the peer in its present life.
   std::uint32_t epoch_next(NodeId peer) const {
     return epoch_last_[peer_place(options_.self, peer)] + 1;
   }
@@ -174,7 +178,8 @@ class ResidentNode {
   std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeers];     // In place of a channel.
   std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
   std::uint32_t epoch_last_[kTurnPeers]{};
-  bool fresh_[kTurnPeers]{};  // Connected since the node was made, or since go_on().
+  bool outlived_[kTurnPeers]{};  // The channel is of another life of the peer.
+  bool fresh_[kTurnPeers]{};     // Connected since the node was made, or since go_on().
   std::unique_ptr<netcore::GpuChannel> client_device_;
   std::unique_ptr<netcore::GpuChannel> client_host_;
   std::vector<Lane> lanes_;

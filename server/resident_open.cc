@@ -191,7 +191,8 @@ Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
 Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
   const DeviceChoice& device = options_.engine.device;
   if (device.kind == DeviceChoice::Kind::Cpu) {
-    return netcore::make_host_memory();
+    const auto& make_memory = options_.engine.make_memory;
+    return make_memory ? make_memory() : netcore::make_host_memory();
   }
   std::unique_ptr<netcore::MemorySource> memory;
   GCOORD_TRY_STATUS(calls_.make("opening the device", [&]() -> Status {
@@ -263,6 +264,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.listen_port = options.listen_port;
   network.peers = options.peers;
   network.transport_kind = options.transport_kind;
+  network.transport = std::move(options.transport);
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));

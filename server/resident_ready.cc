@@ -40,6 +40,10 @@ ResidentReadyBytes write_resident_ready(const ResidentReady& ready) {
   return bytes;
 }
 
+bool is_resident_ready(std::span<const std::byte> message) {
+  return !message.empty() && message.front() == kReadyKind;
+}
+
 std::optional<ResidentReady> read_resident_ready(std::span<const std::byte> message) {
   if (message.size() != kReadyBytes || message.front() != kReadyKind) {
     return std::nullopt;

@@ -43,7 +43,10 @@ using ResidentReadyBytes = std::array<std::byte, kReadyBytes>;
 
 ResidentReadyBytes write_resident_ready(const ResidentReady& ready);
 
-// Nothing: it is no such message.
+// Whether it means to be one.
+bool is_resident_ready(std::span<const std::byte> message);
+
+// Nothing: it is no such message, or says what no node says.
 std::optional<ResidentReady> read_resident_ready(std::span<const std::byte> message);
 
 }  // namespace gcoord::server

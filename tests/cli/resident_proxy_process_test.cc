@@ -104,6 +104,40 @@ TEST_F(ResidentMixedTest, ANodeComesBackByAnotherWay) {
   EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
 }
 
+// 1 and 2 could map each other's memory, but do not find each other's socket: nodes of which one
+// has another folder there, for all that they can tell.
+class ResidentUnmetTest : public ResidentProcessTest {
+ protected:
+  ResidentUnmetTest() : ResidentProcessTest({.starts = false}) {
+    std::filesystem::create_directories(in_the_way_ / "no socket");
+  }
+
+  ~ResidentUnmetTest() override { std::filesystem::remove_all(in_the_way_); }
+
+  const std::filesystem::path in_the_way_ =
+      std::filesystem::temp_directory_path() /
+      ("gcoord-turn-" + std::to_string(cluster_->peer_port(1)) + "-2");
+};
+
+TEST_F(ResidentUnmetTest, NodesThatDoNotMeetTakeTheProxyAndSayWhy) {
+  start();
+  const auto grant = acquire("a");
+  EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
+  for (const auto& [node, peer] : {std::pair{1u, 2u}, std::pair{2u, 1u}}) {
+    EXPECT_THAT(link(node, peer), StartsWith("proxy: "));
+    EXPECT_THAT(link(node, peer), HasSubstr("tried to map the other's memory"));
+    EXPECT_THAT(link(node, 3), StartsWith("shared memory"));
+  }
+  // What one life could not, another one may.
+  std::filesystem::remove_all(in_the_way_);
+  cluster_->kill(1);
+  restart(1);
+  wait_until_whole();
+  wait_for([this] { return link(1, 2).find("shared memory") == 0; });
+  wait_for([this] { return link(2, 1).find("shared memory") == 0; });
+  EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
+}
+
 class ResidentContradictionTest : public ResidentProcessTest {
  protected:
   ResidentContradictionTest()

@@ -2,6 +2,7 @@
 // why, which epoch a proxy gets, and the bytes that say so.
 #include "server/resident_links.h"
 
+#include "netcore/gpu_nvlink.h"
 #include "server/resident_ready.h"
 
 #include <gtest/gtest.h>
@@ -61,6 +62,36 @@ TEST(ResidentLinks, AutoMapsWhereBothCanAndElseTakesTheProxy) {
             "one device is not visible to the other's process");
 }
 
+// Whichever end it is that could not, and both say the same of it.
+TEST(ResidentLinks, AMappingThatWasGivenUpMakesBothEndsTakeTheProxy) {
+  const auto wish = ResidentPeers::Auto;
+  for (const Mapping here : {Mapping::Possible, Mapping::Failed}) {
+    const ResidentLink link = choose(wish, wish, here, Mapping::Failed);
+    EXPECT_EQ(link.kind, ResidentLinkKind::Proxy);
+    EXPECT_EQ(link.why,
+              "one of the nodes tried to map the other's memory again and again, and failed");
+    EXPECT_EQ(choose(wish, wish, Mapping::Failed, here).kind, ResidentLinkKind::Proxy);
+  }
+  // What is impossible says more.
+  EXPECT_EQ(choose(wish, wish, Mapping::NoAccess, Mapping::Failed).why,
+            "the devices have no peer access");
+}
+
+// One that may do nothing else goes on trying: what failed may be over.
+TEST(ResidentLinks, AMappingThatWasGivenUpIsTriedAllTheSameWhereNothingElseIsAllowed) {
+  for (const auto peer : {ResidentPeers::Auto, ResidentPeers::Mapped}) {
+    const ResidentLink link =
+        choose(ResidentPeers::Mapped, peer, Mapping::Failed, Mapping::Possible);
+    EXPECT_EQ(link.kind, ResidentLinkKind::Mapped);
+    EXPECT_EQ(link.why,
+              "node 1 was started with --resident-peers mapped, but one of the nodes tried to map "
+              "the other's memory again and again, and failed");
+  }
+  EXPECT_EQ(
+      choose(ResidentPeers::Mapped, ResidentPeers::Auto, Mapping::Failed, Mapping::NoAccess).kind,
+      ResidentLinkKind::Refused);
+}
+
 TEST(ResidentLinks, AnOperatorForcesEitherWay) {
   EXPECT_EQ(choose(ResidentPeers::Proxy, ResidentPeers::Auto).kind, ResidentLinkKind::Proxy);
   EXPECT_EQ(choose(ResidentPeers::Auto, ResidentPeers::Proxy, Mapping::Unknown).why,
@@ -112,6 +143,20 @@ TEST(ResidentLinks, TwoEndsAgreeOnTheEpochOfAProxyInOneRound) {
 TEST(ResidentLinks, AnEpochThatCannotBeMeantIsNotTaken) {
   EXPECT_EQ(proxy_epoch(kOne, kTwo, {1, ~0u, 0}), 0u);
   EXPECT_EQ(proxy_epoch(kOne, kTwo, {1, 1u << 30, 0}), 0u);
+  // Nor by the one that follows, to which the lower node only says what it has.
+  EXPECT_EQ(proxy_epoch(kTwo, kOne, {1, 1, netcore::kGpuEpochMax}), 0u);
+  EXPECT_EQ(proxy_epoch(kTwo, kOne, {1, 1, netcore::kGpuEpochLead + 2}), 0u);
+  EXPECT_EQ(proxy_epoch(kTwo, kOne, {1, 1, netcore::kGpuEpochLead + 1}),
+            netcore::kGpuEpochLead + 1);
+}
+
+TEST(ResidentLinks, AnEpochIsFarAheadAndNeverFarBehind) {
+  EXPECT_FALSE(is_far_epoch(1, 0));
+  EXPECT_FALSE(is_far_epoch(1, netcore::kGpuEpochLead + 1));
+  EXPECT_TRUE(is_far_epoch(1, netcore::kGpuEpochLead + 2));
+  EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, 1));
+  EXPECT_FALSE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochMax));
+  EXPECT_TRUE(is_far_epoch(netcore::kGpuEpochMax, netcore::kGpuEpochMax + 1));
 }
 
 TEST(ResidentReady, SaysWhatItWasGiven) {

@@ -73,6 +73,15 @@ TEST_F(ResidentProxiesTest, AProxyIsTheNodesChannelUntilItEnds) {
   EXPECT_EQ(node_->epoch(kPeer), 0u);
 }
 
+TEST_F(ResidentProxiesTest, AChannelOfAnotherLifeOfThePeerCountsAsNone) {
+  ASSERT_TRUE(proxies_->connect(kPeer, 4, true).ok());
+  node_->forget_epochs(kPeer);
+  EXPECT_EQ(node_->epoch(kPeer), 0u);
+  EXPECT_EQ(node_->epoch_next(kPeer), 1u);
+  ASSERT_TRUE(proxies_->connect(kPeer, 4, true).ok());
+  EXPECT_EQ(node_->epoch(kPeer), 4u);
+}
+
 TEST_F(ResidentProxiesTest, OneThatThePeerDoesNotHaveYetMovesNothing) {
   ASSERT_TRUE(proxies_->connect(kPeer, 4, false).ok());
   EXPECT_FALSE(proxies_->live());

@@ -88,8 +88,11 @@ void GpuProxy::open_lanes() {
 // --- From the device to the network
 
 std::size_t GpuProxy::pump(PeerNetwork& network, std::uint64_t now_ms) {
-  if (!open_ || !goes_on(now_ms)) {
+  if (!goes_on(now_ms)) {
     return 0;
+  }
+  if (!open_) {
+    return let_all_go();
   }
   std::size_t moved = pump_liveness(network);
   for (Lane& lane : lanes_) {
@@ -97,10 +100,7 @@ std::size_t GpuProxy::pump(PeerNetwork& network, std::uint64_t now_ms) {
   }
   moved += pump_grants(network);
   if (!heard_) {
-    for (std::uint32_t number = 0; number < lanes_.size() && !ended_; ++number) {
-      moved += let_go(number);
-    }
-    return moved;
+    return moved + let_all_go();
   }
   for (std::size_t band = 0; band < kBandCount; ++band) {
     moved += pump_band(network, static_cast<Band>(band));
@@ -286,9 +286,7 @@ void GpuProxy::on_word(Band band,
 }
 
 void GpuProxy::on_liveness(const ProxyLiveness& word, std::uint64_t now_ms) {
-  for (std::uint32_t number = 0; number < lanes_.size() && !heard_; ++number) {
-    static_cast<void>(let_go(number));
-  }
+  static_cast<void>(let_all_go());
   if (ended_) {
     return;
   }
@@ -296,6 +294,15 @@ void GpuProxy::on_liveness(const ProxyLiveness& word, std::uint64_t now_ms) {
   heard_ms_ = now_ms;
   open_ = true;
   push_heartbeat(host_end_->device(), heartbeat_of(word), ++heartbeats_pushed_);
+}
+
+// Before the peer's device was heard, whether the peer has its end or not: it may take its time.
+std::size_t GpuProxy::let_all_go() {
+  std::size_t gone = 0;
+  for (std::uint32_t number = 0; number < lanes_.size() && !heard_ && !ended_; ++number) {
+    gone += let_go(number);
+  }
+  return gone;
 }
 
 // Whole messages that the device says to a peer that it takes for silent, one of which may come in

@@ -21,7 +21,8 @@
 //
 // The owner makes a new proxy, under a greater epoch that both sides agree on, when this one has
 // ended, as it has to when the network reports a new channel to the peer, and when fault() says so.
-// Until open() nothing leaves: the peer may not have its end yet. What names another epoch is
+// Until open() nothing leaves: the peer may not have its end yet, and what devices say that wait
+// for liveness words is let go. What names another epoch is
 // dropped and counted, like everything that a correct peer does not send; what would leave a gap in
 // a lane is a fault besides. One host thread calls everything; kernels run beside it.
 #pragma once
@@ -143,6 +144,7 @@ class GpuProxy {
   void open_lanes();
   bool goes_on(std::uint64_t now_ms);
   bool is_half_full(std::uint32_t number) const;
+  std::size_t let_all_go();
   std::size_t let_go(std::uint32_t number);
   std::size_t pump_liveness(PeerNetwork& network);
   std::size_t pump_grants(PeerNetwork& network);

@@ -243,6 +243,23 @@ TEST_F(SilentPeerTest, WhatIsSaidToItBeforeItsFirstWordIsLetGo) {
   EXPECT_EQ(proxy_->counts().slots_out, 2u);
 }
 
+// It may be far away, or not able to make its end now.
+TEST_F(SilentPeerTest, WhatIsSaidToItBeforeItHasItsEndIsLetGoToo) {
+  GpuProxyOptions options = options_of(9, 1);
+  options.silence_ms_max = 100;
+  proxy_ = must_make(registry_, options);
+  for (int round = 0; round < 40; ++round) {
+    ASSERT_TRUE(device_sends({0, 0, 0, 0})) << round;
+    EXPECT_EQ(pump(10), 4u);
+  }
+  EXPECT_FALSE(proxy_->ended());
+  say_word(10);
+  EXPECT_FALSE(proxy_->ended());
+  ASSERT_TRUE(device_sends({0}));
+  EXPECT_EQ(pump(10), 1u);
+  EXPECT_EQ(proxy_->counts().slots_out, 1u);
+}
+
 TEST_F(SilentPeerTest, NoMessageIsLetGoInPart) {
   ASSERT_TRUE(device_sends({3, 0}));
   pump(10);
@@ -357,6 +374,32 @@ TEST_F(HostileProxyTest, AGapInALaneIsAFaultAndNothingFollowsIt) {
   say(run_, 64);
   EXPECT_EQ(proxy_->counts().slots_in, 0u);
   EXPECT_EQ(proxy_->counts().dropped_epoch, 1u);
+}
+
+TEST_F(HostileProxyTest, SlotsThatComeTwiceOrOutOfOrderAreAFaultAndAreNotDelivered) {
+  say(run_, 64);
+  say(run_, 64);
+  EXPECT_EQ(proxy_->counts().slots_in, 1u);
+  EXPECT_EQ(proxy_->counts().dropped_gap, 1u);
+  EXPECT_EQ(proxy_->fault(), DropReason::BadField);
+  proxy_ = must_make(registry_, options_of(5, 2));
+  run_.first = ~0u;  // One lap of the wire's cursors behind.
+  say(run_, 64);
+  EXPECT_EQ(proxy_->counts().slots_in, 0u);
+  EXPECT_EQ(proxy_->counts().dropped_gap, 1u);
+}
+
+// It stops its own lane and no other, and can say nothing that lets more out.
+TEST_F(HostileProxyTest, GrantsThatFallOrRepeatLetNothingOut) {
+  ProxyGrants grants;
+  grants.epoch = 5;
+  grants.count = 1;
+  for (const std::uint32_t consumed : {0u, ~0u, 1u << 31, (1u << 31) - 1}) {
+    grants.grant[0] = {2, consumed};
+    say(grants, 0, Band::Control);
+  }
+  EXPECT_EQ(proxy_->fault(), DropReason::None);
+  EXPECT_EQ(proxy_->counts().dropped_overrun, 3u);
 }
 
 TEST_F(HostileProxyTest, SlotsWithoutCreditAreAFault) {

@@ -13,10 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string loopback(std::uint16_t port) {
-  return "127.0.0.1:" + std::to_string(port);
-}
-
 std::chrono::milliseconds left_until(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   return std::max(left, std::chrono::milliseconds{0});
@@ -47,6 +43,7 @@ Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
                 options.arguments_of_node.size() == options.node_count);
   GCOORD_ASSERT(options.environment_of_node.empty() ||
                 options.environment_of_node.size() == options.node_count);
+  GCOORD_ASSERT(options.host_of_node.empty() || options.host_of_node.size() == options.node_count);
   if (!std::filesystem::exists(options.program)) {
     return Status{StatusCode::NotFound,
                   options.program.string() + " is not built; ./gcoord build gcoordd makes it"};
@@ -69,6 +66,11 @@ LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) {
 
 const LocalCluster::Node& LocalCluster::node(std::uint32_t node_id) const {
   return const_cast<LocalCluster*>(this)->node(node_id);
+}
+
+std::string LocalCluster::address(std::uint32_t node_id, std::uint16_t port) const {
+  const auto& hosts = options_.host_of_node;
+  return (hosts.empty() ? "127.0.0.1" : hosts[node_id - 1]) + ":" + std::to_string(port);
 }
 
 std::filesystem::path LocalCluster::data_directory(std::uint32_t node_id) const {
@@ -109,11 +111,11 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
                                    "--cluster-name",
                                    "local",
                                    "--listen-client",
-                                   loopback(self.client_port),
+                                   address(node_id, self.client_port),
                                    "--listen-peer",
-                                   loopback(self.peer_port),
+                                   address(node_id, self.peer_port),
                                    "--listen-metrics",
-                                   loopback(self.metrics_port),
+                                   address(node_id, self.metrics_port),
                                    "--data-dir",
                                    data_directory(node_id).string(),
                                    "--shards",
@@ -123,8 +125,8 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
     const bool routed = route_ && other != node_id;
     const std::uint16_t peer_port = routed ? route_(node_id, other) : peer.peer_port;
     list.push_back("--peer");
-    list.push_back(std::to_string(other) + "=" + loopback(peer_port) + "," +
-                   loopback(peer.client_port));
+    list.push_back(std::to_string(other) + "=" + address(other, peer_port) + "," +
+                   address(other, peer.client_port));
   }
   if (options_.trace) {
     list.insert(list.end(), {"--trace", trace_file(node_id, self.lives()).string()});
@@ -259,8 +261,8 @@ std::uint16_t LocalCluster::peer_port(std::uint32_t node_id) const {
 
 std::vector<std::string> LocalCluster::endpoints() const {
   std::vector<std::string> list;
-  for (const Node& each : nodes_) {
-    list.push_back(loopback(each.client_port));
+  for (std::uint32_t id = 1; id <= options_.node_count; ++id) {
+    list.push_back(address(id, node(id).client_port));
   }
   return list;
 }

@@ -1,4 +1,5 @@
-// A cluster of gcoordd processes on loopback, for the demo and the benches.
+// A cluster of gcoordd processes on loopback, for the demo and the benches, or on hosts that a test
+// has made.
 //
 // The nodes are children of the calling thread: they die with it, and each is signalled by its own
 // process id only. Node ids are 1 to node_count. Their data directories and logs lie in one
@@ -25,6 +26,8 @@ struct LocalClusterOptions {
   std::uint32_t node_count = 3;
   std::uint32_t shards = 65'536;
   std::vector<std::string> node_arguments;  // Further flags for every node.
+  // The addresses that node 1, 2 and so on listen at; empty: all on loopback.
+  std::vector<std::string> host_of_node;
   // Further flags of node 1, 2 and so on; empty, or one list for each.
   std::vector<std::vector<std::string>> arguments_of_node;
   bool trace = false;  // Each life of a node writes a trace of its own.
@@ -92,7 +95,7 @@ class LocalCluster {
   // The command line of the node's next life.
   std::vector<std::string> arguments(std::uint32_t node_id) const;
 
-  // "127.0.0.1:port" of the client ports, by rising node id.
+  // "host:port" of the client ports, by rising node id.
   std::vector<std::string> endpoints() const;
 
   // Of all lives so far, where they exist; those of a killed node end where its last write did. A
@@ -123,6 +126,7 @@ class LocalCluster {
 
   Node& node(std::uint32_t node_id);
   const Node& node(std::uint32_t node_id) const;
+  std::string address(std::uint32_t node_id, std::uint16_t port) const;
   std::filesystem::path trace_file(std::uint32_t node_id, std::uint32_t life) const;
 
   LocalClusterOptions options_;

@@ -22,6 +22,7 @@ struct ResidentClusterOptions {
   std::string stripes = "0";
   std::vector<std::string> more;                  // Flags of every node.
   std::vector<std::vector<std::string>> of_node;  // Of node 1, 2, 3; or empty.
+  std::vector<std::string> hosts;                 // Likewise their addresses.
   bool starts = true;                             // Else the test calls start().
 };
 
@@ -47,6 +48,7 @@ class ResidentProcessTest : public testing::Test {
     options.node_arguments.insert(
         options.node_arguments.end(), wanted.more.begin(), wanted.more.end());
     options.arguments_of_node = wanted.of_node;
+    options.host_of_node = wanted.hosts;
     auto planned = chaos::LocalCluster::plan(options);
     EXPECT_TRUE(planned.ok()) << planned.status().to_string();
     cluster_.emplace(std::move(planned).value());

@@ -257,9 +257,11 @@ void ResidentEngine::join_anew(Peer& peer, const ResidentReady& said) {
     join_->seek(peer.id);
   }
   const bool follows = peer.id < options_.engine.node;
-  // One that follows and had this node's present epoch would ask for a greater one. One that had
-  // not is told of it again with what is said anyway.
-  const bool outdated = said.epoch == 0 && said.epoch_next <= node_->epoch(peer.id);
+  // One that follows and had the epoch of this node's proxy would ask for a greater one. One that
+  // had not is told of it again with what is said anyway. A mapping that the peer gave up waits for
+  // nobody.
+  const bool outdated = said.epoch == 0 && said.epoch_next <= node_->epoch(peer.id) &&
+                        way_to(peer.id) == ResidentLinkKind::Proxy;
   if (peer.link.kind == ResidentLinkKind::Proxy && (follows || (settled && !outdated))) {
     const bool proxied = said.way == ResidentLinkKind::Proxy;
     peer.proxy_epoch =

@@ -5,12 +5,15 @@
 #include "engine_toy_service.h"
 #include "netcore/gpu_nvlink.h"
 #include "netcore/transport_loopback.h"
+#include "server/device_turn_view.h"
 #include "server/engine_admission.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace gcoord::server {
 namespace {
@@ -18,8 +21,10 @@ namespace {
 using netcore::Band;
 
 constexpr std::uint32_t kShardCount = 32;
-constexpr NodeId kPeer{1};  // The lower node: it says under which epoch a proxy is made.
-constexpr NodeId kSelf{2};
+
+constexpr std::uint16_t port_of(NodeId node) {
+  return static_cast<std::uint16_t>(7000 + node.value);
+}
 
 // Memory of the host that is there or not, as a test likes.
 class ScarceMemory final : public netcore::MemorySource {
@@ -65,23 +70,24 @@ class ScarceMemory final : public netcore::MemorySource {
 // One life of the peer.
 class Talker final : public netcore::Sink {
  public:
-  Talker(netcore::LoopbackFabric& fabric, std::uint32_t incarnation) : life_{incarnation} {
+  Talker(netcore::LoopbackFabric& fabric, NodeId self, NodeId to, std::uint32_t incarnation)
+      : to_(to), life_{incarnation} {
     netcore::PeerNetworkOptions options;
     options.cluster = ClusterId{77};
-    options.node = kPeer;
+    options.node = self;
     options.incarnation = life_;
     options.directory = netcore::DirectoryId{9};
     options.life = incarnation;
     options.settings = {kShardCount, 10, 1000, 3, resident_setting(false, 0)};
     options.listen_host = "loop";
-    options.listen_port = 7001;
-    options.peers = {{kSelf, "loop", 7002}};
+    options.listen_port = port_of(self);
+    options.peers = {{to, "loop", port_of(to)}};
     options.transport = fabric.endpoint();
     network_ = netcore::PeerNetwork::create(std::move(options)).value();
   }
 
   void progress(std::uint64_t now_ms) {
-    network_->heartbeat(kSelf, {.incarnation = life_, .send_tick = Tick{now_ms}});
+    network_->heartbeat(to_, {.incarnation = life_, .send_tick = Tick{now_ms}});
     network_->progress(now_ms, *this);
     network_->flush();
   }
@@ -91,10 +97,8 @@ class Talker final : public netcore::Sink {
   bool send(std::span<const std::byte> message) {
     const netcore::Slot slot{};
     const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
-    return network_->send(kSelf, Band::Rpc, {&slot, 1}, {&extent, 1});
+    return network_->send(to_, Band::Rpc, {&slot, 1}, {&extent, 1});
   }
-
-  bool up() const { return network_->is_up(kSelf); }
 
   // What the node last said of itself.
   const std::optional<ResidentReady>& heard() const { return heard_; }
@@ -116,6 +120,7 @@ class Talker final : public netcore::Sink {
   void on_peer_down(NodeId, std::string_view) override {}
 
  private:
+  NodeId to_;
   Incarnation life_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::optional<ResidentReady> heard_;
@@ -123,17 +128,18 @@ class Talker final : public netcore::Sink {
 
 class ResidentEngineTest : public testing::Test {
  protected:
-  ResidentEngineTest() {
+  // Whose peer is the lower node, which says under which epoch a proxy is made.
+  explicit ResidentEngineTest(NodeId self = NodeId{2}) : self_(self) {
     setenv("TMPDIR", folder_.path().c_str(), 1);
     testing::internal::CaptureStdout();
     ResidentEngineOptions options;
     EngineOptions& engine = options.engine;
     engine.cluster = ClusterId{77};
-    engine.node = kSelf;
+    engine.node = self_;
     engine.shard_count = kShardCount;
-    engine.peers = {{kPeer, "loop", 7001}, {NodeId{3}, "loop", 7003}};
+    engine.peers = {{other_, "loop", port_of(other_)}, {NodeId{3}, "loop", 7003}};
     engine.listen_host = "loop";
-    engine.listen_port = 7002;
+    engine.listen_port = port_of(self_);
     engine.transport = fabric_.endpoint();
     engine.data_directory = (std::filesystem::path{folder_.path()} / "node").string();
     engine.durability = consensus::Durability::Memory;
@@ -154,7 +160,7 @@ class ResidentEngineTest : public testing::Test {
 
   void begin_life(std::uint32_t incarnation) {
     peer_.reset();
-    peer_ = std::make_unique<Talker>(fabric_, incarnation);
+    peer_ = std::make_unique<Talker>(fabric_, other_, self_, incarnation);
     pass(5000, [this] { return peer_->heard().has_value(); });
     ASSERT_TRUE(peer_->heard().has_value());
     ready_ = {};
@@ -162,8 +168,8 @@ class ResidentEngineTest : public testing::Test {
     ready_.wish = ResidentPeers::Proxy;
   }
 
-  void turn() {
-    ++now_ms_;
+  void turn(std::uint64_t ms = 1) {
+    now_ms_ += ms;
     peer_->progress(now_ms_);
     engine_->turn();
   }
@@ -205,6 +211,8 @@ class ResidentEngineTest : public testing::Test {
     return text;
   }
 
+  const NodeId self_;
+  const NodeId other_{3 - self_.value};
   const ScratchFolder folder_;
   netcore::LoopbackFabric fabric_;
   MetricsRegistry registry_;
@@ -327,6 +335,52 @@ TEST_F(ResidentEngineTest, APeerThatGaveMappingUpGetsAProxyAtOnce) {
   ready_.mapping = Mapping::Failed;
   say_proxy(1);
   EXPECT_TRUE(pass(500, [this] { return has_proxy(1); }));
+}
+
+class LowerResidentEngineTest : public ResidentEngineTest {
+ protected:
+  LowerResidentEngineTest() : ResidentEngineTest(NodeId{1}) {}
+
+  // The peer's half of a handshake; whatever comes of it, the node has mapped the peer's memory.
+  void shake_hands() {
+    ResidentJoin join({other_, {{self_, port_of(self_)}}, port_of(other_)});
+    join.seek(self_);
+    auto found = join.take();
+    while (!found.has_value()) {
+      std::this_thread::yield();
+      found = join.take();
+    }
+    netcore::MemoryRegistry registry{netcore::make_host_memory()};
+    netcore::GpuNvlinkOptions options;
+    options.cluster = ClusterId{77};
+    options.self = other_;
+    options.peer = self_;
+    options.layout.band[static_cast<std::size_t>(Band::Consensus)] = {
+        (kShardCount + kScanRows - 1) / kScanRows, 1024, 0};
+    static_cast<void>(netcore::join_gpu_nvlink(registry, found->socket, options));
+  }
+};
+
+// It believes in its mapping until it hears that the peer gave up, and goes by proxy then.
+TEST_F(LowerResidentEngineTest, APeerThatCouldNotMapWhatThisNodeMappedGetsAProxy) {
+  ready_.wish = ResidentPeers::Auto;
+  ready_.mapping = Mapping::Possible;
+  ready_.epoch_next = 1;
+  const auto has_mapped = [this] { return peer_->heard()->way == ResidentLinkKind::Mapped; };
+  std::thread peer([this] { shake_hands(); });
+  // Looking for each other takes real time, and so it is that which passes.
+  const auto began = std::chrono::steady_clock::now() - std::chrono::milliseconds{now_ms_};
+  while (!has_mapped()) {
+    const auto passed = std::chrono::steady_clock::now() - began;
+    peer_->say(ready_);
+    turn(static_cast<std::uint64_t>(passed / std::chrono::milliseconds{1}) - now_ms_);
+  }
+  peer.join();
+  ready_.mapping = Mapping::Failed;
+  EXPECT_TRUE(pass(2000, [this] {
+    peer_->say(ready_);
+    return has_proxy(2);
+  }));
 }
 
 }  // namespace

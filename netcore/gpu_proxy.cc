@@ -13,6 +13,10 @@ namespace {
 // enough that bands take turns.
 constexpr std::uint32_t kBatchSlots = 256;
 
+// A lane without credit ends the proxy after so many of the longest silences: a device that lives
+// takes something from each of its lanes in far less.
+constexpr std::uint64_t kStarvedSilences = 4;
+
 std::uint32_t word_of(const Slot& slot, std::uint32_t word) {
   std::uint32_t value = 0;
   std::memcpy(&value, slot.bytes + word * sizeof(value), sizeof(value));
@@ -77,6 +81,7 @@ void GpuProxy::open_lanes() {
                   {},
                   {},
                   {},
+                  0,
                   0};
       opened.sending.capacity = lanes.ring_slots;
       opened.receiving.capacity = lanes.ring_slots;
@@ -88,6 +93,7 @@ void GpuProxy::open_lanes() {
 // --- From the device to the network
 
 std::size_t GpuProxy::pump(PeerNetwork& network, std::uint64_t now_ms) {
+  pumped_ms_ = now_ms;
   if (!goes_on(now_ms)) {
     return 0;
   }
@@ -186,6 +192,9 @@ void GpuProxy::collect(Band band, std::uint32_t runs_max) {
 // ends what comes before it.
 void GpuProxy::collect_lane(std::uint32_t number, Batch& batch) {
   Lane& lane = lanes_[number];
+  if (is_starved(lane)) {
+    return;
+  }
   ProxyRun run;
   run.epoch = options_.epoch;
   run.lane = number;
@@ -224,6 +233,21 @@ void GpuProxy::collect_lane(std::uint32_t number, Batch& batch) {
     ++run.slot_count;
   }
   finish(run);
+}
+
+// Has the lane no credit? Its peer owes some as soon as it has passed on a slot.
+bool GpuProxy::is_starved(Lane& lane) {
+  if (lane.sending.available(CreditClass::Control) != 0) {
+    lane.starved_ms = 0;
+    return false;
+  }
+  lane.starved_ms = lane.starved_ms == 0 ? pumped_ms_ : lane.starved_ms;
+  const std::uint64_t most = kStarvedSilences * options_.silence_ms_max;
+  if (most != 0 && pumped_ms_ > lane.starved_ms + most && !ended_) {
+    ended_ = true;
+    counts_.starved = 1;
+  }
+  return true;
 }
 
 // False: the network has no room now; the batch stays for the next pump.

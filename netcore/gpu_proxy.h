@@ -16,8 +16,9 @@
 // Silence: a device whose peer is silent goes on speaking to it, and what its lane does not hold is
 // lost, perhaps from the middle of a message (server/device_turn.h). So nothing is taken out of the
 // lanes before the peer's first liveness word; and a proxy on which the peer then falls silent
-// ends, in good time before the device calls it lost. What was under way is lost, as when a link
-// ends.
+// ends, in good time before the device calls it lost. So does one whose peer lives and grants a
+// lane nothing for several times as long: credit that was lost does not come back by waiting
+// (FAULTS.md 21). What was under way is lost, as when a link ends.
 //
 // The owner makes a new proxy, under a greater epoch that both sides agree on, when this one has
 // ended, as it has to when the network reports a new channel to the peer, and when fault() says so.
@@ -58,6 +59,7 @@ struct GpuProxyCounts {
   std::uint64_t slots_out = 0;        // From the device to the network.
   std::uint64_t slots_in = 0;         // From the network to the device.
   std::uint64_t slots_let_go = 0;     // From the device, before the peer was heard.
+  std::uint64_t starved = 0;          // 1: it ended because a lane was granted nothing for long.
   std::uint64_t dropped_epoch = 0;    // Of another epoch, or after a fault.
   std::uint64_t dropped_form = 0;     // No such word, lane, length or number of extents.
   std::uint64_t dropped_overrun = 0;  // Slots without credit, or a grant of what was never sent.
@@ -124,7 +126,8 @@ class GpuProxy {
     CreditSender sending;      // Of what may go to the peer's proxy.
     CreditReceiver receiving;  // Consumed: passed on to the device.
     std::deque<Staged> staged;
-    std::uint32_t behind = 0;  // Slots that are still to be let go.
+    std::uint32_t behind = 0;      // Slots that are still to be let go.
+    std::uint64_t starved_ms = 0;  // Since when it has no credit; 0: it has some.
   };
 
   // Runs on their way to the network.
@@ -143,6 +146,7 @@ class GpuProxy {
 
   void open_lanes();
   bool goes_on(std::uint64_t now_ms);
+  bool is_starved(Lane& lane);
   bool is_half_full(std::uint32_t number) const;
   std::size_t let_all_go();
   std::size_t let_go(std::uint32_t number);
@@ -176,6 +180,7 @@ class GpuProxy {
   bool heartbeat_waits_ = false;
   bool heard_ = false;  // A liveness word came, or none is waited for.
   std::uint64_t heard_ms_ = 0;
+  std::uint64_t pumped_ms_ = 0;  // When pump() was last called.
   bool open_ = false;
   bool ended_ = false;
   DropReason fault_ = DropReason::None;

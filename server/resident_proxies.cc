@@ -48,6 +48,10 @@ ResidentProxies::Metrics::Metrics(MetricsRegistry& registry)
                                      "Slots for peers whose devices had not been heard yet.",
                                      "",
                                      ""})),
+      starved(registry.counter({"gcoord_server_resident_proxies_starved_total",
+                                "Proxies that ended because a peer granted a lane nothing.",
+                                "",
+                                ""})),
       epoch(dropped(registry, "stale_epoch")),
       form(dropped(registry, "bad_field")),
       overrun(dropped(registry, "credit_overrun")),
@@ -139,6 +143,7 @@ void ResidentProxies::tell(NodeId peer) {
   metrics_.slots_out.add(now.slots_out - told.slots_out);
   metrics_.slots_in.add(now.slots_in - told.slots_in);
   metrics_.slots_let_go.add(now.slots_let_go - told.slots_let_go);
+  metrics_.starved.add(now.starved - told.starved);
   metrics_.epoch.add(now.dropped_epoch - told.dropped_epoch);
   metrics_.form.add(now.dropped_form - told.dropped_form);
   metrics_.overrun.add(now.dropped_overrun - told.dropped_overrun);

@@ -73,6 +73,7 @@ class ResidentProxies {
     Counter& slots_out;
     Counter& slots_in;
     Counter& slots_let_go;
+    Counter& starved;
     Counter& epoch;
     Counter& form;
     Counter& overrun;

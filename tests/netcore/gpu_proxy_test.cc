@@ -299,6 +299,45 @@ TEST_F(SilentPeerTest, ASilenceIsNoticedWithoutAWord) {
   EXPECT_TRUE(proxy_->ended());
 }
 
+// It lives, and says nothing of what it has passed on, or too little for ever.
+TEST_F(SilentPeerTest, ALaneThatIsGrantedNothingForLongEndsTheProxy) {
+  say_word(10);
+  ASSERT_TRUE(device_sends(std::vector<std::uint32_t>(14)));
+  EXPECT_EQ(pump(10), 14u);
+  ASSERT_TRUE(device_sends({0, 0, 0, 0}));
+  EXPECT_EQ(pump(10), 2u);
+  std::uint64_t now_ms = 10;
+  for (; now_ms <= 410; now_ms += 50) {
+    say_word(now_ms);
+    pump(now_ms);
+    EXPECT_FALSE(proxy_->ended()) << now_ms;
+  }
+  say_word(now_ms);
+  EXPECT_EQ(pump(now_ms), 0u);
+  EXPECT_TRUE(proxy_->ended());
+  EXPECT_EQ(proxy_->counts().starved, 1u);
+}
+
+TEST_F(SilentPeerTest, ALaneThatIsGrantedLittleGoesOn) {
+  say_word(10);
+  ProxyGrants grants;
+  grants.epoch = 9;
+  grants.count = 1;
+  grants.grant[0].lane = 2;  // Behind the two control lanes.
+  ASSERT_TRUE(device_sends(std::vector<std::uint32_t>(14)));
+  pump(10);
+  for (std::uint64_t now_ms = 10; now_ms < 5000; now_ms += 90) {
+    say_word(now_ms);
+    device_sends({0, 0, 0, 0});
+    pump(now_ms);
+    grants.grant[0].consumed += (now_ms / 90) % 4 == 0 ? 1 : 0;
+    const Slot word = proxy_slot(grants);
+    proxy_->deliver(Band::Control, {&word, 1}, {}, now_ms);
+    ASSERT_FALSE(proxy_->ended()) << now_ms;
+  }
+  EXPECT_GT(proxy_->counts().slots_out, 20u);
+}
+
 // One proxy, and what a peer could say to it.
 class HostileProxyTest : public testing::Test {
  protected:

@@ -49,19 +49,14 @@ std::string name_with_product(const consensus::Stepper& stepper) {
   return report.name + " (" + report.product + ")";
 }
 
-// The first device that opens; the reason of the first one that does not, else.
 ChosenStepper first_usable(const StepperOptions& options) {
-  const std::uint32_t count = consensus::cuda_device_count();
-  std::string obstacle;
-  for (std::uint32_t index = 0; index < std::max(count, 1u); ++index) {
-    auto stepper = open_cuda(index, options);
-    if (stepper.ok()) {
-      std::string why = "auto: " + name_with_product(*stepper.value()) + " can be used";
-      return {std::move(stepper).value(), std::move(why)};
-    }
-    obstacle = obstacle.empty() ? stepper.status().message() : obstacle;
+  auto stepper = open_first(consensus::cuda_device_count(),
+                            [&](std::uint32_t index) { return open_cuda(index, options); });
+  if (!stepper.ok()) {
+    return cpu(options, "auto: the CPU, because " + stepper.status().message());
   }
-  return cpu(options, "auto: the CPU, because " + obstacle);
+  std::string why = "auto: " + name_with_product(*stepper.value()) + " can be used";
+  return {std::move(stepper).value(), std::move(why)};
 }
 
 }  // namespace

@@ -51,6 +51,19 @@ struct ChosenStepper {
   std::string why;
 };
 
+// What `open(index)` gives, a Result, of the first of `count` devices that opens; if none does, why
+// device 0 does not.
+template <typename Open>
+auto open_first(std::uint32_t count, const Open& open) -> decltype(open(0u)) {
+  auto first = open(0u);
+  for (std::uint32_t index = 1; !first.ok() && index < count; ++index) {
+    if (auto next = open(index); next.ok()) {
+      return next;
+    }
+  }
+  return first;
+}
+
 // Failures carry a number of rpc/error_codes.h: DeviceBuild, DeviceAbsent and their neighbours.
 Result<ChosenStepper> choose_stepper(const StepperOptions& options);
 

@@ -365,8 +365,9 @@ constexpr std::array kTable = {
     OptionRow{"device",
               OptionShape::Value,
               "cpu|auto|cuda:N|twin",
-              "where the shards are stepped; auto: the first GPU that can be used, else the CPU; "
-              "twin: the way of a GPU over memory of the host, for tests (default cpu)",
+              "where the shards are stepped, or the turn stays; auto: the first GPU that can be "
+              "used, else the CPU; twin: the way of a GPU over memory of the host, for tests "
+              "(default cpu)",
               &device},
     OptionRow{"device-check",
               OptionShape::Value,
@@ -379,8 +380,8 @@ constexpr std::array kTable = {
         OptionShape::Value,
         "host|resident",
         "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
-        "itself, which takes three nodes with the ids 1 to 3; with --device cpu a twin on the "
-        "host (default host)",
+        "itself, which takes three nodes with the ids 1 to 3; without a GPU a twin on the host "
+        "(default host)",
         &turn},
     OptionRow{
         "turn-stripes",

@@ -113,6 +113,10 @@ Status take_device_fault(const Environment& environment, NodeOptions& options) {
   if (plan.value().kind == DeviceFaultPlan::Kind::Flip && options.turn == TurnOption::Resident) {
     return refuse("GCOORD_DEVICE_FAULT: flip is a fault of --turn host");
   }
+  if (plan.value().kind == DeviceFaultPlan::Kind::Hang && options.turn == TurnOption::Resident &&
+      options.device.kind == DeviceChoice::Kind::Twin) {
+    return refuse("GCOORD_DEVICE_FAULT: the twin of --turn resident launches nothing that hangs");
+  }
   if (plan.value().part == DeviceFaultPlan::Part::Sweeps && options.turn == TurnOption::Resident) {
     return refuse("GCOORD_DEVICE_FAULT: with --turn resident sweeps are the host's");
   }

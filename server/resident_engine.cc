@@ -73,8 +73,7 @@ ResidentEngine::ResidentEngine(ResidentEngineOptions options,
       service_(service),
       registry_(metrics),
       metrics_(metrics),
-      joins_(metrics),
-      calls_(options_.engine.device_fault) {}
+      joins_(metrics) {}
 
 // A kernel that does not leave keeps the memory that it works in: the driver would wait for it.
 ResidentEngine::~ResidentEngine() {
@@ -444,16 +443,13 @@ NodeView ResidentEngine::view() const {
   node.led_anew = rows_->leaders().led_anew();
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
-  if (product_.empty()) {
-    node.stepper = {"cpu", "", 0, 0};
-    node.stepper_why =
-        "the twin of the resident turn: --device cpu was asked for, or is the default";
-  } else {
+  node.stepper = {"cpu", "", 0, 0};
+  if (device_.on_gpu()) {
     node.stepper = {
-        "cuda:" + std::to_string(options_.engine.device.index), product_, bytes, calls_.launches()};
-    node.stepper_why = "the turn stays on the device, as was asked for by name";
+        "cuda:" + std::to_string(device_.index), device_.product, bytes, calls_->launches()};
   }
-  metrics_.memory_bytes.set(static_cast<std::int64_t>(product_.empty() ? 0 : bytes));
+  node.stepper_why = device_.why;
+  metrics_.memory_bytes.set(static_cast<std::int64_t>(device_.on_gpu() ? bytes : 0));
   std::vector<netcore::PeerStatus> links = network_->status();
   for (netcore::PeerStatus& link : links) {
     const Peer* const peer = find_peer(link.id);
@@ -485,8 +481,8 @@ std::string ResidentEngine::shard_channel(NodeId peer) const {
       return "proxy: the hosts move messages over the peer transport; " + link.why +
              (known->unmapped.empty() ? "" : ": " + known->unmapped);
     case ResidentLinkKind::Mapped:
-      return (product_.empty() ? "shared memory of this host, in use by the twin; "
-                               : "nvlink: mapped device memory, in use by the turn; ") +
+      return (device_.on_gpu() ? "nvlink: mapped device memory, in use by the turn; "
+                               : "shared memory of this host, in use by the twin; ") +
              link.why;
     default:
       return "none: waits for the node to start" + reason_of_none(*known);

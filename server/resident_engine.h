@@ -158,6 +158,15 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Counter& form;
   };
 
+  // Where the node lives (resident_device.h).
+  struct Device {
+    bool on_gpu() const { return !product.empty(); }
+
+    std::uint32_t index = 0;
+    std::string product;
+    std::string why;
+  };
+
   struct Metrics {
     explicit Metrics(MetricsRegistry& registry);
     Counter& entries;
@@ -178,8 +187,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status stand_in_for_peers();
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
-  Result<std::unique_ptr<netcore::MemorySource>> open_memory();
-  Result<std::unique_ptr<netcore::MemorySource>> open_gpu_memory();
   // resident_connect.cc
   Status begin();
   Result<std::size_t> prepare();
@@ -250,7 +257,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   MetricsRegistry& registry_;
   Metrics metrics_;
   JoinMetrics joins_;
-  DeviceCalls calls_;
+  std::unique_ptr<DeviceCalls> calls_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
   ledger::IdentityFile* identity_ = nullptr;
   std::unique_ptr<ResidentNode> node_;
@@ -267,7 +274,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   ResidentPlace place_;
   std::vector<Peer> peers_;
   std::vector<Refusal> refusals_;
-  std::string product_;  // The GPU's name; empty for the twin.
+  Device device_;
   Status failure_;
   bool has_promised_ = false;  // Rows of this directory may have, before this start.
   bool prepared_ = false;

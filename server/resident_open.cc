@@ -1,12 +1,8 @@
 // How a resident engine comes to life: options, directory, memory, network, and then its peers.
-#include "common/device_errors.h"
-#include "netcore/gpu_device.h"
 #include "server/boot_time.h"
-#include "server/counted_memory.h"
-#include "server/device_choice.h"
-#include "server/device_patience.h"
 #include "server/device_turn_row.h"
 #include "server/engine_errors.h"
+#include "server/resident_device.h"
 #include "server/resident_engine.h"
 #include "server/system_random.h"
 
@@ -58,10 +54,6 @@ Status check(const EngineOptions& options) {
   if (options.trace) {
     return not_served("writes no trace yet: leave out --trace");
   }
-  if (options.device.kind == DeviceChoice::Kind::Auto ||
-      options.device.kind == DeviceChoice::Kind::Twin) {
-    return not_served("needs a device by name: --device cuda:N, or cpu for its twin");
-  }
   return {};
 }
 
@@ -105,13 +97,6 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
   timing.durability = options.durability;
   timing.host_patience_ns = host_patience_ms(options) * 1'000'000;
   return timing;
-}
-
-// A device that cannot give the node its memory has too little of it, unless a call failed.
-Status explain_start(const Status& status) {
-  return is_device_fault(status.detail())
-             ? explain_device(status)
-             : rpc::make_error(rpc::ErrorCode::DeviceMemory, status.message());
 }
 
 }  // namespace
@@ -188,57 +173,23 @@ Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
   return filled;
 }
 
-Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_memory() {
-  const DeviceChoice& device = options_.engine.device;
-  if (device.kind == DeviceChoice::Kind::Cpu) {
-    const auto& make_memory = options_.engine.make_memory;
-    return make_memory ? make_memory() : netcore::make_host_memory();
-  }
-  std::unique_ptr<netcore::MemorySource> memory;
-  GCOORD_TRY_STATUS(calls_.make("opening the device", [&]() -> Status {
-    GCOORD_TRY(memory, open_patiently(device_patience(), [this] { return open_gpu_memory(); }));
-    return {};
-  }));
-  return std::unique_ptr<netcore::MemorySource>{
-      std::make_unique<CountedMemory>(std::move(memory), calls_)};
-}
-
-Result<std::unique_ptr<netcore::MemorySource>> ResidentEngine::open_gpu_memory() {
-  const std::uint32_t index = options_.engine.device.index;
-  auto facts = netcore::gpu_facts(index);
-  if (!facts.ok() && facts.status().detail() == kDeviceBusy) {
-    return explain_device(facts.status());
-  }
-  if (!facts.ok()) {
-    const auto code =
-        has_device_turn() ? rpc::ErrorCode::DeviceAbsent : rpc::ErrorCode::DeviceBuild;
-    return rpc::make_error(code, facts.status().message());
-  }
-  product_ = facts.value().name;
-  auto memory = netcore::make_gpu_memory(index);
-  return memory.ok() ? std::move(memory) : explain_device(memory.status());
-}
-
 Status ResidentEngine::open_node() {
-  ResidentNodeOptions options;
-  options.self = options_.engine.node;
-  options.shape = shape_of(options_.engine);
-  options.sizes = sizes_of(options_.locks_max, options.shape);
-  options.index_seed = options_.index_seed;
-  GCOORD_TRY(auto memory, open_memory());
-  auto made = ResidentNode::make(options, std::move(memory));
-  if (!made.ok()) {
-    return product_.empty() ? made.status() : explain_start(made.status());
-  }
-  node_ = std::move(made).value();
+  ResidentDeviceOptions options;
+  options.device = options_.engine.device;
+  options.fault = options_.engine.device_fault;
+  options.make_memory = options_.engine.make_memory;
+  options.node.self = options_.engine.node;
+  options.node.shape = shape_of(options_.engine);
+  options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
+  options.node.index_seed = options_.index_seed;
+  GCOORD_TRY(ResidentDevice device, open_resident_device(options));
+  device_ = {device.index, std::move(device.product), std::move(device.why)};
+  calls_ = std::move(device.calls);
+  node_ = std::move(device.node);
+  turn_ = std::move(device.turn);
   requests_ = std::make_unique<ResidentRequests>(*node_);
   rows_ = std::make_unique<ResidentRows>(*node_, service_, *requests_);
-  probe_ = std::make_unique<ResidentProbe>(options.shape.stripe_count, *requests_);
-  if (product_.empty()) {
-    turn_ = make_host_turn(*node_);
-    return {};
-  }
-  GCOORD_TRY(turn_, make_device_turn(*node_, options_.engine.device.index, calls_));
+  probe_ = std::make_unique<ResidentProbe>(options.node.shape.stripe_count, *requests_);
   return {};
 }
 
@@ -276,10 +227,9 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
     ids.push_back(peer.id);
   }
   place_.meeting = own_meeting();
-  const bool on_gpu = !product_.empty();
-  GCOORD_TRY(place_.facts,
-             netcore::own_gpu_node_facts(on_gpu ? std::optional<std::uint32_t>{options.device.index}
-                                                : std::nullopt));
+  GCOORD_TRY(
+      place_.facts,
+      netcore::own_gpu_node_facts(device_.on_gpu() ? std::optional{device_.index} : std::nullopt));
   proxies_ =
       std::make_unique<ResidentProxies>(*node_, *network_, metrics, proxy_silence_ms(options));
   states_ = std::make_unique<ResidentStates>(

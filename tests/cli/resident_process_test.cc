@@ -1,5 +1,6 @@
 // gcoordd --turn resident as processes, by the twin of the device: three nodes in shared memory,
 // real clients, a node killed, a node stopped and resumed, and what is refused.
+#include "consensus/stepper_cuda.h"
 #include "gcoord/client.h"
 #include "tests/cli/resident_cluster.h"
 
@@ -66,6 +67,29 @@ TEST_F(ResidentProcessTest, W2WhatWasHeldBeforeAnEventIsTold) {
   auto again = client.value().watch({.name = "a", .previous = true, .from_revision = begun + 1});
   ASSERT_TRUE(again.ok()) << again.status().to_string();
   expect_told(again.value());
+}
+
+class ResidentAutoTest : public ResidentProcessTest {
+ protected:
+  ResidentAutoTest()
+      : ResidentProcessTest(
+            {.of_node = {{"--device", "auto"}, {"--device", "auto"}, {"--device", "twin"}}}) {}
+};
+
+TEST_F(ResidentAutoTest, TakesWhatThereIsAndSaysWhichAndWhy) {
+  EXPECT_EQ(verdict("a", acquire("a"))["verdict"], "VALID");
+  const bool gpu = consensus::cuda_device_count() != 0;
+  const auto status = ctl_->json({"status"});
+  for (const auto& node : status["nodes"]) {
+    const bool chose = node["node"] != 3;
+    EXPECT_EQ(node["stepper"], gpu && chose ? "cuda:0" : "cpu");
+    EXPECT_THAT(std::string(node["stepper_reason"]),
+                HasSubstr(!chose ? "--device twin was asked for"
+                          : gpu  ? "auto: the turn stays on cuda:0"
+                                 : "auto: the twin of the resident turn, because "));
+  }
+  EXPECT_THAT(file_text(cluster_->log_file(1)), HasSubstr("the turn is resident on "));
+  EXPECT_THAT(file_text(cluster_->log_file(1)), HasSubstr("auto: the t"));
 }
 
 class ResidentStripesTest : public ResidentProcessTest {
@@ -208,9 +232,6 @@ TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
       refused(
           {"--durability", "memory", "--peer", "2=127.0.0.1:17998", "--peer", "7=127.0.0.1:17997"}),
       HasSubstr("1, 2 and 3"));
-  auto with = three;
-  with.insert(with.end(), {"--durability", "memory", "--device", "auto"});
-  EXPECT_THAT(refused(with), HasSubstr("by name"));
   EXPECT_THAT(run("gcoordd", {"dev", "--turn", "graph"}).err,
               HasSubstr("neither host nor resident"));
 }

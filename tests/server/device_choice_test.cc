@@ -69,6 +69,28 @@ TEST(DeviceChoice, AFaultIsInjectedOnlyIntoADeviceNamed) {
       HasSubstr("of --turn host"));
 }
 
+TEST(DeviceChoice, TheResidentTwinIsCalledAndNotLaunched) {
+  const std::vector<std::string> twin = {"--device", "twin", "--turn", "resident"};
+  EXPECT_EQ(parse(twin, {{"GCOORD_DEVICE_FAULT", "call:9"}}).value().options.device_fault.number,
+            9u);
+  EXPECT_THAT(parse(twin, {{"GCOORD_DEVICE_FAULT", "hang:1"}}).status().message(),
+              HasSubstr("launches nothing"));
+}
+
+TEST(DeviceChoice, TheFirstThatOpensIsTakenElseTheFirstReasonIsSaid) {
+  const auto opens_from = [](std::uint32_t usable) {
+    return [usable](std::uint32_t index) -> Result<std::uint32_t> {
+      return index >= usable
+                 ? Result<std::uint32_t>{index}
+                 : Status{StatusCode::Unavailable, "device " + std::to_string(index) + " is taken"};
+    };
+  };
+  EXPECT_EQ(open_first(4, opens_from(0)).value(), 0u);
+  EXPECT_EQ(open_first(4, opens_from(3)).value(), 3u);
+  EXPECT_EQ(open_first(3, opens_from(3)).status().message(), "device 0 is taken");
+  EXPECT_EQ(open_first(0, opens_from(1)).status().message(), "device 0 is taken");
+}
+
 TEST(DeviceChoice, TheTwinOfADeviceIsCheckedAsOneIsUnlessSaidOtherwise) {
   const auto chosen = choose("twin");
   ASSERT_TRUE(chosen.ok());

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "common/hd.h"
+#include "common/incarnation.h"
 #include "common/warp_device.h"
 #include "netcore/gpu_channel_device.h"
 #include "netcore/memory_order.h"
@@ -176,9 +177,12 @@ class NodeClock {
     reading.input.durability = timing_.durability;
     reading.input.peer = nullptr;
     reading.input.peer_count = kTurnPeers;
+    bool replaced = generation_of(timing_.incarnation) != 0;
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       reading.peer[p] = s.peer[p];
+      replaced = replaced || generation_of(s.peer[p].incarnation) != 0;
     }
+    reading.input.lives_end = replaced ? 1 : 0;
     reading.wakes = s.wakes;
     reading.leave = s.leave;
     reading.order = netcore::SystemOrder::peek(node_.control->order);

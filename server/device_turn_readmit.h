@@ -36,7 +36,6 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
 template <typename Service>
 GCOORD_HD void take_applied(const RowTurn<Service>& r,
                             consensus::ShardRef shard,
-                            const consensus::StepInput& input,
                             consensus::InboxHead& head,
                             consensus::Configuration& configuration) {
   std::uint8_t& flags = r.node.flags[r.row];
@@ -45,8 +44,7 @@ GCOORD_HD void take_applied(const RowTurn<Service>& r,
   }
   flags = static_cast<std::uint8_t>(flags & ~kTurnConfigured);
   const LogIndex index = r.node.applied[r.row];
-  if (lives_can_end(input) && index > shard.log().floor &&
-      index <= shard.log().configuration_pending) {
+  if (index > shard.log().floor && index <= shard.log().configuration_pending) {
     head.configuration_input = consensus::ConfigurationInput::Applied;
     head.configuration_index = index;
     configuration = Service::configuration_of(r.node.entry(r.row, index));
@@ -82,7 +80,7 @@ GCOORD_HD void take_configuration(const RowTurn<Service>& r,
                                   consensus::InboxHead& head,
                                   consensus::Configuration& configuration) {
   if constexpr (Service::kReadmits) {
-    take_applied(r, shard, input, head, configuration);
+    take_applied(r, shard, head, configuration);
   }
   if (head.configuration_input == consensus::ConfigurationInput::None) {
     take_snapshot(r, head, configuration);

@@ -6,9 +6,10 @@
 // ring of requests. A row has one request under way, and emits votes and acknowledgements only when
 // the answer has come: that is state of the row, which nothing here can break.
 //
-// A request says one term of entries and at most kStageMax of them, and a snapshot goes alone: the
-// row is told what was taken, as if it had asked for that, and asks for the rest next. One that
-// finds no room is taken back, and the row asks again in its next turn. Host and device.
+// A request says one term of entries and at most kStageMax of them, and a snapshot goes alone, with
+// its configuration as an entry would have it: the row is told what was taken, as if it had asked
+// for that, and asks for the rest next. One that finds no room is taken back, and the row asks
+// again in its next turn. Host and device.
 #pragma once
 
 #include "common/aligned_copy.h"
@@ -25,15 +26,16 @@ namespace gcoord::server {
 // Entries of one request: with its header a quarter of what one turn of a stripe may tell.
 inline constexpr std::uint32_t kStageMax = kTurnReplies / 4 - 1;
 
-// TurnReply::detail of a Store: the number of entries that follow, and this bit for a snapshot.
+// TurnReply::detail of a Store: the number of entries that follow, and this bit for a snapshot,
+// which one follows, too: its configuration.
 inline constexpr std::uint32_t kStoreSnapshot = 1u << 31;
 
 // --- Requests
 
-// The last entry that is staged for a request: those of the first one's term.
+// The last entry that is staged for a request without a snapshot: those of the first one's term.
 GCOORD_HD inline LogIndex staged_last(consensus::ShardRef shard,
                                       const consensus::StorageRequest& request) {
-  if (request.snapshot != 0 || request.first > request.last) {
+  if (request.first > request.last) {
     return request.first - 1;
   }
   const Term term = consensus::term_at(shard.log(), shard.runs(), request.first);
@@ -52,20 +54,16 @@ GCOORD_HD inline LogIndex staged_last(consensus::ShardRef shard,
 GCOORD_HD inline TurnReply store_head(consensus::ShardRef shard,
                                       const consensus::StorageRequest& request,
                                       std::uint32_t count) {
-  const consensus::Log& log = shard.log();
-  const bool snapshot = request.snapshot != 0;
   TurnReply head;
   head.shard = shard.shard();
   head.verdict = TurnVerdict::Store;
-  head.detail = count | (snapshot ? kStoreSnapshot : 0);
-  head.index = snapshot ? log.floor : request.first;
+  head.detail = count;
+  head.index = request.first;
   head.leader = request.vote;
   head.term = request.term;
   head.result.word[1] = request.commit.value;
-  if (snapshot) {
-    head.result.word[0] = log.floor_term.value;
-  } else if (count != 0) {
-    head.result.word[0] = consensus::term_at(log, shard.runs(), request.first).value;
+  if (count != 0) {
+    head.result.word[0] = consensus::term_at(shard.log(), shard.runs(), request.first).value;
   }
   return head;
 }
@@ -79,11 +77,38 @@ GCOORD_HD inline void take_back(consensus::Storage& storage,
   storage.pending_last = min_id(storage.pending_last, request.first - 1);
 }
 
+// A snapshot that took the row's place. False: no room, and the row has not asked.
+template <typename RowTurn>
+GCOORD_HD bool stage_snapshot(const RowTurn& r,
+                              consensus::ShardRef shard,
+                              const consensus::StorageRequest& request) {
+  consensus::Storage& storage = shard.storage();
+  const std::uint32_t at = reserve_replies(r.desk, r.scratch, 2);
+  if (at == kTurnReplies) {
+    take_back(storage, request);
+    return false;
+  }
+  TurnReply head = store_head(shard, request, 0);
+  head.detail = kStoreSnapshot | 1u;
+  head.index = shard.log().floor;
+  head.result.word[0] = shard.log().floor_term.value;
+  write_reply(r.scratch, at, head);
+  const auto entry = r.node.service.configuration_entry(shard.configuration());
+  static_assert(sizeof entry == netcore::kSlotBytes);
+  std::memcpy(&r.scratch.reply[at + 1], &entry, sizeof entry);
+  storage.pending_last = request.first - 1;
+  storage.persist_from = request.first;
+  return true;
+}
+
 // False: no room, and the row has not asked.
 template <typename RowTurn>
 GCOORD_HD bool stage(const RowTurn& r,
                      consensus::ShardRef shard,
                      const consensus::StorageRequest& request) {
+  if (request.snapshot != 0) {
+    return stage_snapshot(r, shard, request);
+  }
   consensus::Storage& storage = shard.storage();
   const LogIndex last = staged_last(shard, request);
   const auto count = static_cast<std::uint32_t>(last - request.first + 1);

@@ -1,8 +1,10 @@
 #include "server/resident_engine.h"
 
+#include "common/incarnation.h"
 #include "server/device_choice.h"
 #include "server/engine_errors.h"
 #include "server/log_record.h"
+#include "server/system_random.h"
 
 #include <algorithm>
 #include <string>
@@ -145,6 +147,9 @@ std::size_t ResidentEngine::turn() {
   if (!running_ || proxies_->live() || now_us >= next_network_us_) {
     next_network_us_ = now_us + kNetworkUs;
     network_->progress(now_us / 1000, *this);
+    if (!failure_.ok()) {
+      return 0;  // The directory may be another life's already.
+    }
     talk(now_us / 1000);
   }
   std::size_t done = give_refusals();
@@ -189,6 +194,7 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
     GCOORD_TRY_STATUS(go_on());
   }
   GCOORD_TRY(const std::size_t told, listen());
+  GCOORD_TRY_STATUS(rejoin_when_due());
   if (!turns_here()) {
     GCOORD_TRY_STATUS(probe_->refresh(now_ms()));  // Who spoke while this host slept, lives.
   }
@@ -274,7 +280,7 @@ Result<std::uint32_t> ResidentEngine::hear(std::uint32_t lane, std::uint32_t mos
     probe_->take(lane, slot->reply);
     GCOORD_TRY_STATUS(rows_->take(lane, *slot));
     if (is_durable() && (verdict == TurnVerdict::Committed || verdict == TurnVerdict::Told)) {
-      GCOORD_TRY_STATUS(storage_->on_told(slot->reply));
+      GCOORD_TRY_STATUS(storage_->on_told(*slot));
     }
   }
   if (told != 0) {
@@ -406,11 +412,41 @@ void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
   const netcore::RefusalCode code = refusal.code;
   const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
                       code == netcore::RefusalCode::ReplacedDirectory;
-  if (forgot || code == netcore::RefusalCode::DifferentSettings) {
-    fail(Status{StatusCode::FailedPrecondition,
-                "a peer refuses this node: " + refusal.text,
-                forgot ? kDirectoryRefused : kSettingsDiffer});
+  if (!failure_.ok() || (!forgot && code != netcore::RefusalCode::DifferentSettings)) {
+    return;
   }
+  const bool known =
+      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
+  if (forgot && known && options_.engine.rejoin) {
+    fail(take_over(refusal));
+    return;
+  }
+  fail(Status{StatusCode::FailedPrecondition,
+              "a peer refuses this node: " + refusal.text,
+              forgot ? kDirectoryRefused : kSettingsDiffer});
+}
+
+// As ReplicaEngine's: whatever this engine knows belongs to a life that was not admitted.
+Status ResidentEngine::take_over(const netcore::Refusal& refusal) {
+  GCOORD_TRY_STATUS(identity_->take_over(refusal.known, draw_random()));
+  return Status{StatusCode::Aborted,
+                "comes back as another life of this node, because a peer says: " + refusal.text,
+                kDirectoryTakenOver};
+}
+
+// The data directory of some node is not its first one.
+bool ResidentEngine::any_replaced() const {
+  const auto& peers = identity_->peers();
+  return generation_of(incarnation()) != 0 ||
+         std::any_of(peers.begin(), peers.end(), [](const ledger::PeerIdentity& peer) {
+           return generation_of(peer.incarnation) != 0;
+         });
+}
+
+// A row says that it remembers when the configuration behind which it votes again is durable here.
+Status ResidentEngine::rejoin_when_due() {
+  const bool through = rows_->leaders().forgotten_count() == 0;
+  return through && identity_->rejoining() ? identity_->mark_rejoined() : Status{};
 }
 
 const ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) const {
@@ -436,7 +472,8 @@ NodeView ResidentEngine::view() const {
   node.tick = Tick{now_ms() / options_.engine.tick_ms};
   node.durability = options_.engine.durability;
   node.established = identity_->established();
-  node.readmits = !is_durable();
+  node.rejoining = identity_->rejoining();
+  node.readmits = !is_durable() || any_replaced();
   node.voting_count = running_ ? rows_->leaders().voting_count() : 0;
   node.forgotten_count = rows_->leaders().forgotten_count();
   node.unled_count = rows_->leaders().unled_count();

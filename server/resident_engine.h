@@ -15,6 +15,9 @@
 // peer network (resident_proxies.h), as both ends choose alike (resident_links.h); host services
 // speak over the peer network as ever. Nothing is decided before all three have met once.
 //
+// A node whose data directory is lost comes back as another life of it, as with the host's turn
+// (--rejoin, docs/adr/0025, 0069): its rows begin as ones that have forgotten.
+//
 // In durable mode what rows promise is in the log of record first (resident_storage.h). A node that
 // ended begins again with what it stored, at once and with nobody, and channels are joined as it
 // and the others find each other (docs/adr/0029, resident_connect.cc). In memory mode it begins
@@ -239,6 +242,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   void tell_metrics();
   void tell_link(NodeId peer, const ResidentLink& link, bool in_use);
   void fail(const Status& status);
+  Status take_over(const netcore::Refusal& refusal);
+  bool any_replaced() const;
+  Status rejoin_when_due();
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
 

@@ -33,9 +33,6 @@ Status not_served(const std::string& what) {
 }
 
 Status check(const EngineOptions& options) {
-  if (options.rejoin) {
-    return not_served("takes no node back whose data directory is lost: leave out --rejoin");
-  }
   std::vector<std::uint32_t> ids{options.node.value};
   for (const netcore::PeerAddress& peer : options.peers) {
     ids.push_back(peer.id.value);
@@ -130,7 +127,7 @@ Status ResidentEngine::open_directory() {
   GCOORD_TRY(directory_,
              ledger::DataDirectory::open({options.data_directory, identity, options.seed}));
   identity_ = &directory_->identity();
-  has_promised_ = identity_->in_use();
+  has_promised_ = identity_->in_use() || identity_->rejoining();
   return options.on_directory ? options.on_directory() : Status{};
 }
 
@@ -163,9 +160,6 @@ Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
   GCOORD_TRY(storage_,
              ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
   identity_ = &storage_->identity();
-  if (identity_->rejoining()) {
-    return not_served("takes no node back whose data directory was lost");
-  }
   Status filled;
   GCOORD_TRY_STATUS(
       node_->restore([this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));

@@ -48,6 +48,9 @@ class ResidentRows {
   // The rows begin as ones that have forgotten what this node promised. Before anything was told.
   void begin_forgotten() { leaders_.begin_forgotten(); }
 
+  // The row begins as the word says. Before anything was told, and once.
+  void begin(ShardId shard, const LeaderWord& word) { leaders_.set({shard, word}); }
+
   // --- Who leads, in two halves: look() finds what the table says anew, then the caller takes from
   // the ring what was told before, at least where requests are about to end, and follow() lets it
   // take effect: requests of a shard that is not led here any more end, and the service is told

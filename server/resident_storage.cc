@@ -25,14 +25,14 @@ Status impossible(const TurnReply& head) {
           kDeviceFailed};
 }
 
-// A no-op has no bytes; an entry is stored as it lies in the log page.
-std::span<const std::byte> payload_of(const locks::LockEntry& entry) {
-  return LockTurnService::is_noop(entry) ? std::span<const std::byte>{}
-                                         : std::as_bytes(std::span{&entry, 1});
-}
-
-locks::LockEntry entry_of(std::span<const std::byte> payload) {
+// A no-op has no bytes, and a configuration those of its kind; else an entry is stored as it lies
+// in the log page.
+locks::LockEntry entry_of(consensus::EntryKind kind, std::span<const std::byte> payload) {
   locks::LockEntry entry;
+  if (kind == consensus::EntryKind::Configuration) {
+    const auto configuration = decode_configuration(payload);
+    return configuration ? LockTurnService::configuration_entry(*configuration) : entry;
+  }
   if (payload.size() == sizeof entry) {
     std::memcpy(static_cast<void*>(&entry), payload.data(), sizeof entry);
   }
@@ -42,7 +42,7 @@ locks::LockEntry entry_of(std::span<const std::byte> payload) {
 }  // namespace
 
 void StoredService::apply(const AppliedEntry& entry) {
-  rows_.replay(entry.shard, entry.index, entry_of(entry.payload));
+  rows_.replay(entry.shard, entry.index, entry_of(entry.kind, entry.payload));
 }
 
 ResidentStorage::ResidentStorage(const EngineOptions& options,
@@ -100,8 +100,11 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   consensus::RowCopy copy = consensus::copy_of(ref(shard));
   const consensus::ShardRef row = consensus::ref_of(copy, shard, kTurnNodes);
   consensus::Log& log = row.log();
-  // A directory that never was part of a cluster has nothing to forget (recovery.h doubts it).
-  row.hot().flags = 0;
+  if (!has_promised_) {
+    // A directory that never was part of a cluster has nothing to forget (recovery.h doubts it).
+    row.hot().flags = 0;
+  }
+  rows_.begin(shard, decode_leader(leader_word_of(row)));
   constexpr std::uint64_t kKept = LockTurnService::kEntriesKept;
   if (log.applied.value > log.floor.value + kKept) {
     consensus::compact(log, row.runs(), log.applied - kKept);
@@ -116,7 +119,7 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   for (LogIndex index = log.floor + 1; index <= log.last; ++index) {
     const EntryBlock* block = log_.find(shard, index);
     view.entry(shard.value, index) =
-        block == nullptr ? LockTurnService::noop() : entry_of(block->payload());
+        block == nullptr ? LockTurnService::noop() : entry_of(block->kind, block->payload());
   }
   const ToldCommands::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
@@ -174,10 +177,13 @@ Status ResidentStorage::take(const ToldSlot& told) {
   if ((head.detail & kStoreSnapshot) == 0) {
     return store_entries(told);
   }
+  if (told.stores.size() != 1 || !LockTurnService::is_configuration(told.stores.front())) {
+    return impossible(head);
+  }
   if (awaits_state(head)) {
-    waiting_[head.shard.value] = head;
+    waiting_[head.shard.value] = told;
   } else {
-    store_snapshot(head);
+    store_snapshot(told);
   }
   return {};
 }
@@ -194,8 +200,10 @@ void ResidentStorage::store_names(const TurnReply& head) {
   checkpointing_->mark(head.shard);
 }
 
-void ResidentStorage::store_snapshot(const TurnReply& head) {
+void ResidentStorage::store_snapshot(const ToldSlot& told) {
+  const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
+  row.configuration() = LockTurnService::configuration_of(told.stores.front());
   bytes_.clear();
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);
@@ -238,10 +246,7 @@ Status ResidentStorage::store_entries(const ToldSlot& told) {
     batch.begin_entries(head.shard, head.index, count);
   }
   for (std::uint32_t k = 0; k < count; ++k) {
-    const std::span<const std::byte> payload = payload_of(told.stores[k]);
-    const auto kind = payload.empty() ? consensus::EntryKind::Noop : consensus::EntryKind::Command;
-    batch.entry(term, static_cast<std::uint8_t>(kind), payload);
-    log_.put(head.shard, head.index + k, payload.empty() ? nullptr : pool_.make(kind, payload));
+    store_entry(head.shard, head.index + k, term, told.stores[k]);
   }
   if (head.result.word[1] != 0) {
     batch.commit(head.shard, LogIndex{head.result.word[1]});
@@ -250,14 +255,37 @@ Status ResidentStorage::store_entries(const ToldSlot& told) {
   return {};
 }
 
-Status ResidentStorage::on_told(const TurnReply& told) {
-  consensus::Log& log = ref(told.shard).log();
-  if (told.index != log.applied + 1 || told.index > log.last) {
-    return impossible(told);
+void ResidentStorage::store_entry(ShardId shard,
+                                  LogIndex index,
+                                  Term term,
+                                  const locks::LockEntry& entry) {
+  auto kind = consensus::EntryKind::Command;
+  std::span<const std::byte> payload = std::as_bytes(std::span{&entry, 1});
+  consensus::Configuration configuration;
+  if (LockTurnService::is_noop(entry)) {
+    kind = consensus::EntryKind::Noop;
+    payload = {};
+  } else if (LockTurnService::is_configuration(entry)) {
+    kind = consensus::EntryKind::Configuration;
+    configuration = LockTurnService::configuration_of(entry);
+    payload = encode_configuration(configuration);
   }
-  log.commit = told.index;
-  log.applied = told.index;
-  forget_applied(told.shard);
+  disk_->batch().entry(term, static_cast<std::uint8_t>(kind), payload);
+  log_.put(shard, index, payload.empty() ? nullptr : pool_.make(kind, payload));
+}
+
+Status ResidentStorage::on_told(const ToldSlot& told) {
+  const consensus::ShardRef row = ref(told.reply.shard);
+  const LogIndex index = told.reply.index;
+  if (index != row.log().applied + 1 || index > row.log().last) {
+    return impossible(told.reply);
+  }
+  if (LockTurnService::is_configuration(told.entry)) {
+    row.configuration() = LockTurnService::configuration_of(told.entry);
+  }
+  row.log().commit = index;
+  row.log().applied = index;
+  forget_applied(told.reply.shard);
   return {};
 }
 
@@ -275,7 +303,7 @@ Result<std::size_t> ResidentStorage::take_acks() {
 // whoever is to be told of one is told when that record is durable.
 void ResidentStorage::submit() {
   for (auto each = waiting_.begin(); each != waiting_.end();) {
-    const bool waits = awaits_state(each->second);
+    const bool waits = awaits_state(each->second.reply);
     if (!waits) {
       store_snapshot(each->second);
     }

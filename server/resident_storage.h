@@ -7,6 +7,8 @@
 // recovery.h), under the same rules of recovery. A value may hold what the record under way says:
 // replaying that record over it changes nothing, and losing it loses what nobody was told.
 //
+// Configurations are stored as the host's turn stores them, so that recovery knows them.
+//
 // A snapshot is stored once the host has the shard's state, which comes from another host
 // (resident_states.h), as of its index or later; what is behind it waits with it.
 //
@@ -96,7 +98,7 @@ class ResidentStorage {
   // A Store that the node told. Internal: it cannot be.
   Status take(const ToldSlot& told);
   // The host was told this decided entry, after all that was stored before.
-  Status on_told(const TurnReply& told);
+  Status on_told(const ToldSlot& told);
 
   // Rows whose requests are durable are told so; a failure of the disk.
   Result<std::size_t> take_acks();
@@ -126,7 +128,8 @@ class ResidentStorage {
   consensus::ShardRef ref(ShardId shard) const { return {columns_, shard.value}; }
 
   bool awaits_state(const TurnReply& head) const;
-  void store_snapshot(const TurnReply& head);
+  void store_snapshot(const ToldSlot& told);
+  void store_entry(ShardId shard, LogIndex index, Term term, const locks::LockEntry& entry);
   Status store_entries(const ToldSlot& told);
   void store_names(const TurnReply& head);
   Status fill_row(const ResidentView& view, ShardId shard);
@@ -145,7 +148,7 @@ class ResidentStorage {
   EngineMetrics metrics_;
   std::unique_ptr<EngineDisk> disk_;
   std::unique_ptr<Checkpointing> checkpointing_;
-  std::unordered_map<std::uint32_t, TurnReply> waiting_;  // Snapshots without a state, by shard.
+  std::unordered_map<std::uint32_t, ToldSlot> waiting_;  // Snapshots without a state, by shard.
   bool has_promised_ = false;
   Tick now_;
   std::vector<std::byte> bytes_;  // Kept warm.

@@ -95,6 +95,20 @@ class ResidentProcessTest : public testing::Test {
     });
   }
 
+  // Until the node that lost its directory votes in all shards and its mark is gone.
+  void wait_until_rejoined(std::uint32_t node) {
+    wait_for([this, node] {
+      const auto status = (*ctl_)({"-o", "json", "status"}).json();
+      for (const auto& each : status.value("nodes", nlohmann::json::array())) {
+        if (each.value("node", 0u) == node) {
+          const auto memory = each.value("memory", nlohmann::json::object());
+          return memory.value("voting", 0u) == kShards && !memory.value("rejoining", true);
+        }
+      }
+      return false;
+    });
+  }
+
   nlohmann::json acquire(const std::string& name, const std::string& ttl = "60s") {
     return ctl_->json({"--timeout", "30s", "lock", "acquire", name, "--ttl", ttl});
   }

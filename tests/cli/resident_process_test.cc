@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 
 namespace gcoord::cli {
 namespace {
@@ -161,6 +162,22 @@ TEST_F(ResidentHandOverTest, ANodeThatStopsHandsItsShardsOver) {
 class ResidentDurableTest : public ResidentProcessTest {
  protected:
   ResidentDurableTest() : ResidentProcessTest({.durability = "durable"}) {}
+
+  // More entries of one shard than a log page keeps: whoever lost them needs a snapshot.
+  void keep_busy(const std::string& name) {
+    client::ClientOptions options;
+    options.endpoints = cluster_->endpoints();
+    options.request_timeout = kPatience;
+    auto client = client::Client::connect(std::move(options));
+    ASSERT_TRUE(client.ok()) << client.status().to_string();
+    auto session = client.value().open_session({.ttl = std::chrono::minutes{1}, .on_event = {}});
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    for (int k = 0; k < 100; ++k) {
+      auto lock = session.value().acquire(name);
+      ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+      ASSERT_TRUE(lock.value().release().ok());
+    }
+  }
 };
 
 // Each in turn, and each time the two that are left need what the last one brought back.
@@ -203,6 +220,72 @@ TEST_F(ResidentDurableTest, AllNodesAreKilledAtOnceAndNothingAcknowledgedIsLost)
   EXPECT_FALSE(std::string(next["token"]).empty());
 }
 
+// Whoever has lost its directory is no vote until it was taken back; then it is one of two that
+// decide. A node is never let in again without the operator's word.
+TEST_F(ResidentDurableTest, ANodeThatLostItsDirectoryIsRefusedAndRejoinsAndCounts) {
+  std::vector<nlohmann::json> grants;
+  for (std::uint32_t node = 3; node >= 2; --node) {
+    for (int i = 0; i < 8; ++i) {
+      grants.push_back(acquire("lock" + std::to_string(grants.size())));
+    }
+    keep_busy("busy" + std::to_string(node));
+    cluster_->kill(node);
+    std::filesystem::remove_all(cluster_->data_directory(node));
+    acquire("without" + std::to_string(node));
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+    EXPECT_NE(cluster_->wait_exit(node, kPatience).value_or(0), 0);
+    EXPECT_THAT(file_text(cluster_->log_file(node)), HasSubstr("GC3008"));
+    cluster_->lose_memory(node);
+    restart(node);
+    wait_until_rejoined(node);
+    cluster_->end_rejoin(node);
+    const std::uint32_t other = node % 3 + 1;
+    cluster_->kill(other);
+    for (std::size_t i = 0; i < grants.size(); ++i) {
+      EXPECT_EQ(verdict("lock" + std::to_string(i), grants[i])["verdict"], "VALID") << node;
+    }
+    acquire("after" + std::to_string(node));
+    restart(other);
+    wait_until_whole();
+  }
+  const auto status = ctl_->json({"status"});
+  for (const auto& node : status["nodes"]) {
+    EXPECT_EQ(node["memory"]["rejoining"], false);
+  }
+}
+
+// An old copy of a directory is taken for what it is, and keeps its log.
+TEST_F(ResidentDurableTest, AnOldCopyOfADirectoryRejoins) {
+  const auto before = acquire("before");
+  cluster_->kill(2);
+  const auto copy = directory_.path() / "copy";
+  std::filesystem::copy(
+      cluster_->data_directory(2), copy, std::filesystem::copy_options::recursive);
+  restart(2);
+  const auto since = acquire("since");
+  cluster_->kill(2);
+  std::filesystem::remove_all(cluster_->data_directory(2));
+  std::filesystem::rename(copy, cluster_->data_directory(2));
+  cluster_->lose_memory(2);
+  restart(2);
+  wait_until_rejoined(2);
+  cluster_->kill(1);
+  EXPECT_EQ(verdict("before", before)["verdict"], "VALID");
+  EXPECT_EQ(verdict("since", since)["verdict"], "VALID");
+}
+
+TEST_F(ResidentProcessTest, InMemoryModeALostDirectoryRejoinsToo) {
+  const auto grant = acquire("a");
+  cluster_->kill(3);
+  std::filesystem::remove_all(cluster_->data_directory(3));
+  cluster_->lose_memory(3);
+  restart(3);
+  wait_until_rejoined(3);
+  wait_until_whole();
+  cluster_->kill(1);
+  EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
+}
+
 TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
   const ScratchFolder directory;
   const std::string data_dir = (directory.path() / "data").string();
@@ -224,9 +307,9 @@ TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {
   };
   const std::vector<std::string> three = {
       "--peer", "2=127.0.0.1:17998", "--peer", "3=127.0.0.1:17997"};
-  auto again = three;
-  again.push_back("--rejoin");
-  EXPECT_THAT(refused(again), HasSubstr("--rejoin"));
+  auto traced = three;
+  traced.insert(traced.end(), {"--trace", (directory.path() / "trace").string()});
+  EXPECT_THAT(refused(traced), HasSubstr("--trace"));
   EXPECT_THAT(refused({"--durability", "memory"}), HasSubstr("three nodes"));
   EXPECT_THAT(
       refused(

@@ -11,7 +11,7 @@ namespace gcoord::server {
 namespace {
 
 constexpr std::uint32_t kShards = ResidentWorld::kShards;
-constexpr std::uint64_t kAllVote = (1u << kTurnNodes) - 1;
+constexpr std::uint64_t kAllVote = ResidentWorld::kAllVote;
 
 struct ForgetfulWorld : ResidentWorld {
   explicit ForgetfulWorld(std::uint64_t seed) : ResidentWorld(seed) { turns(4000); }
@@ -35,68 +35,6 @@ struct ForgetfulWorld : ResidentWorld {
     });
     nodes[n].leaders->begin_forgotten();
   }
-
-  // Rows of which the node knows that all vote and that nothing is forgotten.
-  std::uint32_t whole_rows(std::uint32_t n) const {
-    std::uint32_t whole = 0;
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      whole += standing(nodes[n], ShardId{shard}) == kAllVote ? 1 : 0;
-    }
-    return whole;
-  }
-
-  static std::uint64_t standing(const Node& node, ShardId shard) {
-    return node.leaders->known(shard).standing;
-  }
-
-  // Turns until every node says that all rows are whole again.
-  void heal() {
-    const auto whole = [this] {
-      return whole_rows(0) == kShards && whole_rows(1) == kShards && whole_rows(2) == kShards;
-    };
-    for (std::uint32_t k = 0; k < 200 && !whole(); ++k) {
-      turns(300);
-    }
-    ASSERT_TRUE(whole()) << whole_rows(0) << " " << whole_rows(1) << " " << whole_rows(2);
-  }
-
-  void work(std::uint32_t count) {
-    for (std::uint32_t k = 0; k < count; ++k) {
-      const std::string name = "n" + std::to_string(k % 12);
-      decide(shard_of_name(name), acquire(name, 5, ++sequence_));
-    }
-  }
-
-  // Asks whoever leads until it is decided, as a client does.
-  void decide(ShardId shard, const locks::LockCommand& command) {
-    for (std::uint32_t attempt = 0; attempt < 100; ++attempt) {
-      const std::uint32_t n = leader_of(shard);
-      const std::uint64_t tag = n < kTurnNodes ? push(n, shard, command) : 0;
-      turns(300);
-      if (tag != 0 && nodes[n].answers[tag].reply.verdict == TurnVerdict::Committed) {
-        return;
-      }
-    }
-    ADD_FAILURE() << "shard " << shard.value << " is led by nobody";
-  }
-
-  // Asks whoever leads a shard, if anybody does, to hand it over.
-  void hand_over(ShardId shard, NodeId to) {
-    if (const std::uint32_t n = leader_of(shard); n < kTurnNodes) {
-      push_transfer(n, shard, to);
-    }
-  }
-
-  std::uint32_t led_by(std::uint32_t n) const {
-    std::uint32_t led = 0;
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      led += leads(nodes[n], ShardId{shard}) ? 1 : 0;
-    }
-    return led;
-  }
-
- private:
-  std::uint64_t sequence_ = 0;
 };
 
 TEST(ResidentReadmit, ANodeThatForgotBecomesAVoterAgainAndCounts) {

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -123,10 +124,25 @@ struct Life {
   // The host was told of a decided entry, as by a device without the shard's state.
   void tell(LogIndex index, const locks::LockEntry& entry) {
     rows->replay(kShard, index, entry);
-    TurnReply told;
-    told.shard = kShard;
-    told.index = index;
+    ToldSlot told;
+    told.reply.shard = kShard;
+    told.reply.index = index;
+    told.entry = entry;
     ASSERT_TRUE(storage->on_told(told).ok());
+  }
+
+  // What the node begins with, and of it the shard's row.
+  void fill(const std::function<void(const ResidentView&, consensus::ShardRef)>& look) {
+    ASSERT_TRUE(host.memory
+                    ->restore([&](const ResidentView& view) {
+                      const Status filled = storage->fill(view);
+                      EXPECT_TRUE(filled.ok()) << filled.to_string();
+                      consensus::RowCopy copy;
+                      const auto row = consensus::ref_of(copy, kShard, kTurnNodes);
+                      consensus::load_row(view.table, kShard.value, row);
+                      look(view, row);
+                    })
+                    .ok());
   }
 
   ResidentWorld::Node host;
@@ -137,6 +153,17 @@ struct Life {
   std::unique_ptr<ResidentStorage> storage;
   Status status;
 };
+
+consensus::Configuration without(NodeId learner) {
+  consensus::Configuration configuration;
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    configuration.node[slot] = NodeId{slot + 1};
+    configuration.weight[slot] = 1;
+  }
+  configuration.learners = consensus::slot_bit(learner.value - 1);
+  configuration.voters = static_cast<consensus::SlotMask>(7u & ~configuration.learners);
+  return configuration;
+}
 
 locks::LockEntry acquire(std::uint64_t sequence) {
   const std::string name = "s" + std::to_string(sequence);
@@ -201,7 +228,8 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
     ToldSlot told;
     told.reply.shard = kShard;
     told.reply.verdict = TurnVerdict::Store;
-    told.reply.detail = kStoreSnapshot;
+    told.reply.detail = kStoreSnapshot | 1u;
+    told.stores = {LockTurnService::configuration_entry(without(NodeId{2}))};
     told.reply.index = LogIndex{2};
     told.reply.term = Term{7};
     told.reply.leader = NodeId{3};
@@ -222,6 +250,63 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
   Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   EXPECT_EQ(life.rows->applied(kShard), LogIndex{2});
+  life.fill([](const ResidentView&, consensus::ShardRef row) {
+    EXPECT_EQ(row.configuration().learners, without(NodeId{2}).learners);
+  });
+}
+
+// What a leader decided of who votes must be there after any restart: a node that takes a learner
+// for a voter would count what its lost directory promised (I17, docs/adr/0069).
+TEST(ResidentStorage, WhoVotesIsKnownAfterPowerIsLostFromTheLogAndFromACheckpoint) {
+  for (const bool checkpoints : {false, true}) {
+    Disks disks;
+    {
+      Life life(disks);
+      ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+      ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
+      const auto demoted = LockTurnService::configuration_entry(without(NodeId{2}));
+      ASSERT_TRUE(life.ask(LogIndex{2}, demoted, LogIndex{1}).ok());
+      ASSERT_TRUE(life.ask(LogIndex{3}, acquire(3), LogIndex{2}).ok());
+      while (life.storage->advance()) {
+      }
+      life.tell(LogIndex{1}, acquire(1));
+      life.tell(LogIndex{2}, demoted);
+      for (std::uint64_t ms = 1; checkpoints && ms < 100; ++ms) {
+        life.storage->checkpoint(ms);
+        life.storage->advance();
+      }
+      disks.lose_power();
+    }
+    Life life(disks);
+    ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+    life.fill([checkpoints](const ResidentView&, consensus::ShardRef row) {
+      EXPECT_EQ(row.configuration().voters, without(NodeId{2}).voters) << checkpoints;
+      EXPECT_EQ(row.configuration().learners, without(NodeId{2}).learners) << checkpoints;
+      EXPECT_EQ(row.configuration().weight[1], 1u) << "to be a voter again";
+      EXPECT_LE(row.log().configuration_pending, row.log().applied);
+    });
+    EXPECT_EQ(life.rows->leaders().known(kShard).learners(), without(NodeId{2}).learners);
+  }
+}
+
+// The newest entry of a log may be a configuration that nobody has decided yet.
+TEST(ResidentStorage, AConfigurationThatIsNotDecidedIsPendingAfterARestart) {
+  Disks disks;
+  const auto demoted = LockTurnService::configuration_entry(without(NodeId{2}));
+  {
+    Life life(disks);
+    ASSERT_TRUE(life.ask(LogIndex{1}, demoted, LogIndex{}).ok());
+    while (life.storage->advance()) {
+    }
+  }
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  life.fill([&demoted](const ResidentView& view, consensus::ShardRef row) {
+    EXPECT_EQ(row.configuration().voters, 7u);
+    EXPECT_EQ(row.log().configuration_pending, LogIndex{1});
+    const locks::LockEntry& entry = view.entry(kShard.value, LogIndex{1});
+    EXPECT_EQ(std::memcmp(&entry, &demoted, sizeof demoted), 0) << "as it lay in the log page";
+  });
 }
 
 // By this the node falls silent while its disk stands still: it was counted from tick 0.

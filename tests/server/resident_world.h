@@ -22,6 +22,37 @@ namespace gcoord::server {
 
 inline constexpr std::uint64_t kWorldTickNs = 1000;
 
+inline constexpr std::uint32_t kWorldShards = 24;
+
+// --- What tests ask of locks
+
+inline ShardId shard_of_name(const std::string& name) {
+  return shard_of(hash_name(name), kWorldShards);
+}
+
+inline locks::LockCommand acquire(const std::string& name,
+                                  std::uint64_t session,
+                                  std::uint64_t sequence,
+                                  bool wait = false) {
+  return locks::make_acquire({.session = SessionId{session},
+                              .sequence = RequestSequence{sequence},
+                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
+                              .name = name,
+                              .wait = wait,
+                              .ttl_ms = 10'000});
+}
+
+inline locks::LockCommand release(const std::string& name,
+                                  std::uint64_t session,
+                                  std::uint64_t sequence,
+                                  FencingToken token) {
+  return locks::make_release({.session = SessionId{session},
+                              .sequence = RequestSequence{sequence},
+                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
+                              .name_hash = hash_name(name),
+                              .token = token});
+}
+
 // What one node told of one request.
 struct Answer {
   TurnReply reply;
@@ -101,8 +132,14 @@ struct ResidentWorld {
 
   // The process of node n ends, and another one begins, alone, with what `fill` puts into it.
   void restart(std::uint32_t n, const std::function<void(const ResidentView&)>& fill) {
+    restart(n, fill, nodes[n].memory->options().timing.incarnation + 1);
+  }
+
+  void restart(std::uint32_t n,
+               const std::function<void(const ResidentView&)>& fill,
+               Incarnation incarnation) {
     ResidentNodeOptions options = nodes[n].memory->options();
-    options.timing.incarnation = options.timing.incarnation + 1;
+    options.timing.incarnation = incarnation;
     options.timing.vote_after = Tick{1 + consensus::Timing{}.election_ticks};
     nodes[n].turn.reset();
     dead[n] = std::move(nodes[n].memory);  // A peer's mapping outlives the process.
@@ -302,7 +339,69 @@ struct ResidentWorld {
     return nodes[n].answers[tag];
   }
 
-  static constexpr std::uint32_t kShards = 24;
+  // --- Rows that are taken back
+
+  // Rows of which the node knows that all vote and that nothing is forgotten.
+  std::uint32_t whole_rows(std::uint32_t n) const {
+    std::uint32_t whole = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      whole += standing(nodes[n], ShardId{shard}) == kAllVote ? 1 : 0;
+    }
+    return whole;
+  }
+
+  static std::uint64_t standing(const Node& node, ShardId shard) {
+    return node.leaders->known(shard).standing;
+  }
+
+  // Turns until every node says that all rows are whole again.
+  void heal() {
+    const auto whole = [this] {
+      return whole_rows(0) == kShards && whole_rows(1) == kShards && whole_rows(2) == kShards;
+    };
+    for (std::uint32_t k = 0; k < 200 && !whole(); ++k) {
+      turns(300);
+    }
+    ASSERT_TRUE(whole()) << whole_rows(0) << " " << whole_rows(1) << " " << whole_rows(2);
+  }
+
+  void work(std::uint32_t count) {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::string name = "n" + std::to_string(k % 12);
+      decide(shard_of_name(name), acquire(name, 5, ++sequence_));
+    }
+  }
+
+  // Asks whoever leads until it is decided, as a client does.
+  void decide(ShardId shard, const locks::LockCommand& command) {
+    for (std::uint32_t attempt = 0; attempt < 100; ++attempt) {
+      const std::uint32_t n = leader_of(shard);
+      const std::uint64_t tag = n < kTurnNodes ? push(n, shard, command) : 0;
+      turns(300);
+      if (tag != 0 && nodes[n].answers[tag].reply.verdict == TurnVerdict::Committed) {
+        return;
+      }
+    }
+    ADD_FAILURE() << "shard " << shard.value << " is led by nobody";
+  }
+
+  // Asks whoever leads a shard, if anybody does, to hand it over.
+  void hand_over(ShardId shard, NodeId to) {
+    if (const std::uint32_t n = leader_of(shard); n < kTurnNodes) {
+      push_transfer(n, shard, to);
+    }
+  }
+
+  std::uint32_t led_by(std::uint32_t n) const {
+    std::uint32_t led = 0;
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      led += leads(nodes[n], ShardId{shard}) ? 1 : 0;
+    }
+    return led;
+  }
+
+  static constexpr std::uint32_t kShards = kWorldShards;
+  static constexpr std::uint64_t kAllVote = (1u << kTurnNodes) - 1;
 
   Node nodes[kTurnNodes];
   std::unique_ptr<ResidentNode> dead[kTurnNodes];
@@ -318,35 +417,7 @@ struct ResidentWorld {
   bool reads_;
   std::uint64_t turned_ = 0;
   std::uint64_t tag_last_ = 0;
+  std::uint64_t sequence_ = 0;
 };
-
-// --- What tests ask of locks
-
-inline ShardId shard_of_name(const std::string& name) {
-  return shard_of(hash_name(name), ResidentWorld::kShards);
-}
-
-inline locks::LockCommand acquire(const std::string& name,
-                                  std::uint64_t session,
-                                  std::uint64_t sequence,
-                                  bool wait = false) {
-  return locks::make_acquire({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name = name,
-                              .wait = wait,
-                              .ttl_ms = 10'000});
-}
-
-inline locks::LockCommand release(const std::string& name,
-                                  std::uint64_t session,
-                                  std::uint64_t sequence,
-                                  FencingToken token) {
-  return locks::make_release({.session = SessionId{session},
-                              .sequence = RequestSequence{sequence},
-                              .acked_below = RequestSequence{sequence > 8 ? sequence - 8 : 1},
-                              .name_hash = hash_name(name),
-                              .token = token});
-}
 
 }  // namespace gcoord::server

@@ -1,0 +1,172 @@
+// Nodes of the resident turn in durable mode whose data directory was lost: what they promised is
+// forgotten, so they neither vote nor count until the turns of the others have taken them back, row
+// by row (docs/adr/0025, 0069). By the host twin of three nodes. In every test no entry is decided
+// twice (ResidentWorld::history).
+#include "resident_durable_world.h"
+
+#include <string>
+
+namespace gcoord::server {
+namespace {
+
+constexpr std::uint32_t kShards = ResidentWorld::kShards;
+
+struct ReplacedWorld : DurableWorld {
+  explicit ReplacedWorld(std::uint64_t seed) : DurableWorld(seed) { turns(6000); }
+};
+
+TEST(ResidentRejoin, ANodeWithoutItsDirectoryBecomesAVoterAgainAndCounts) {
+  ReplacedWorld world(61);
+  world.work(12);
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    const std::uint32_t victim = round % kTurnNodes;
+    world.lose(victim);
+    world.turns(9000);  // The others miss it and lead on.
+    EXPECT_EQ(world.led_by(victim), 0u);
+    world.work(12);
+    world.find(victim);
+    world.heal();
+    EXPECT_FALSE(world.rejoining[victim]);
+    // Without one of the others every decision is the returned node's, too.
+    world.paused = (victim + 1) % kTurnNodes;
+    world.turns(9000);
+    world.work(12);
+    world.paused = kTurnNodes;
+    world.turns(6000);
+  }
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    EXPECT_EQ(world.nodes[0].told[shard], world.nodes[1].told[shard]) << shard;
+    EXPECT_EQ(world.nodes[0].told[shard], world.nodes[2].told[shard]) << shard;
+  }
+  world.expect_one_history();
+}
+
+// An entry is decided by the leader and the victim alone; then the victim's disk is lost, and the
+// leader is away. Who is left, a witness that never heard of the entry and an empty directory, must
+// elect nobody: whoever they elected would decide something else in its place (FAULTS.md 24, I5).
+TEST(ResidentRejoin, WhatItAcknowledgedBeforeIsNotVotedAway) {
+  ReplacedWorld world(62);
+  world.work(12);
+  const ShardId shard = shard_of_name("a");
+  const std::uint32_t leader = world.leader_of(shard);
+  ASSERT_LT(leader, kTurnNodes);
+  const std::uint32_t witness = (leader + 1) % kTurnNodes;
+  const std::uint32_t victim = (leader + 2) % kTurnNodes;
+  world.paused = witness;
+  const Answer decided = world.ask(shard, acquire("a", 7, 1));
+  ASSERT_EQ(decided.reply.verdict, TurnVerdict::Committed);
+  EXPECT_LT(world.stable[witness][shard.value].last(), decided.reply.index);
+  world.lose(victim);
+  world.paused = leader;
+  world.find(victim);
+  world.turns(30000);
+  for (std::uint32_t each = 0; each < kShards; ++each) {
+    EXPECT_EQ(world.leader_of(ShardId{each}), kTurnNodes) << each;
+    EXPECT_EQ(world.stable[victim][each].vote, NodeId{}) << "a vote of who has forgotten";
+  }
+  world.paused = kTurnNodes;
+  world.heal();
+  world.work(12);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_GT(world.nodes[n].told[shard.value], decided.reply.index) << n;
+  }
+  world.expect_one_history();
+}
+
+// The leader remembers, and who is back does not: it must not take the other for a majority.
+TEST(ResidentRejoin, UntilItIsTakenBackItDoesNotCount) {
+  ReplacedWorld world(63);
+  world.work(12);
+  const ShardId shard = shard_of_name("a");
+  const std::uint32_t leader = world.leader_of(shard);
+  ASSERT_LT(leader, kTurnNodes);
+  world.paused = (leader + 1) % kTurnNodes;
+  const std::uint32_t victim = (leader + 2) % kTurnNodes;
+  world.lose(victim);
+  world.find(victim);
+  const std::uint64_t tag = world.push(leader, shard, acquire("a", 7, 1));
+  world.turns(12000);
+  EXPECT_NE(world.nodes[leader].answers[tag].reply.verdict, TurnVerdict::Committed);
+  EXPECT_TRUE(world.rejoining[victim]);
+  world.paused = kTurnNodes;
+  world.heal();
+  world.work(12);
+}
+
+// Rows whose log was compacted come by a snapshot, and what is stored of it says who votes.
+TEST(ResidentRejoin, WhoVotesComesWithASnapshotAndIsThereAfterARestart) {
+  for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
+    ReplacedWorld world(64 + victim);
+    for (std::uint32_t k = 0; k < 150; ++k) {
+      world.work(1);
+    }
+    world.lose(victim);
+    world.find(victim);
+    world.heal();
+    EXPECT_GT(world.stable[victim][shard_of_name("n0").value].floor, LogIndex{});
+    world.kill(victim);
+    world.find(victim);
+    world.turns(6000);
+    world.heal();
+    world.work(12);
+    world.expect_one_history();
+  }
+}
+
+// One that knows nothing of the return takes the entries of a leader that does, and is not stuck
+// behind them: it may be cut off from the one that is back, and is needed for every decision.
+TEST(ResidentRejoin, APeerThatNeverHeardOfTheReturnFollowsAndRestarts) {
+  ReplacedWorld world(70);
+  world.work(12);
+  const std::uint32_t victim = 2;
+  world.lose(victim);
+  world.rejoin(victim, 0);
+  world.turns(9000);
+  const auto wholly = [&world](std::uint32_t n) { return world.whole_rows(n); };
+  EXPECT_GT(wholly(0), 0u);
+  EXPECT_FALSE(world.rejoining[victim] && world.whole_rows(victim) == kShards);
+  world.work(24);
+  world.kill(1);
+  world.rejoin(1, 0);
+  world.turns(9000);
+  world.work(24);
+  world.rejoin(1, victim);
+  world.heal();
+  EXPECT_FALSE(world.rejoining[victim]);
+  world.work(12);
+  world.expect_one_history();
+}
+
+// Directories are lost one at a time, and any process is killed at any moment of a return.
+TEST(ResidentRejoin, KillsAtRandomMomentsOfAReturnLoseNothingThatWasDecided) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    ReplacedWorld world(400 + seed);
+    std::uint64_t draws = 0;
+    const auto draw = [&draws, seed](std::uint64_t bound) {
+      return static_cast<std::uint32_t>(mix64(seed << 32 | ++draws) % bound);
+    };
+    for (std::uint32_t round = 0; round < 4; ++round) {
+      world.work(1 + draw(6));
+      const std::uint32_t victim = draw(kTurnNodes);
+      world.lose(victim);
+      world.turns(draw(4000));
+      world.find(victim);
+      for (std::uint32_t k = 0; k < 6; ++k) {
+        world.turns(draw(1500));
+        const std::uint32_t other = draw(kTurnNodes);
+        world.kill(other);
+        world.turns(draw(900));
+        world.find(other);
+        world.hand_over(ShardId{draw(kShards)}, NodeId{1 + draw(kTurnNodes)});
+      }
+      world.heal();
+      EXPECT_FALSE(world.rejoining[victim]);
+    }
+    world.work(12);
+    world.expect_one_history();
+  }
+}
+
+}  // namespace
+}  // namespace gcoord::server

@@ -27,7 +27,7 @@ void NodeLog::on_serving(const NodeOptions& options,
       open_ms);
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
-    say("the turn is resident on {}: {}; it begins when all three nodes have met",
+    say("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
         stepper.product.empty() ? "the host's twin of a device" : stepper.name,
         view.stepper_why);
     say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",

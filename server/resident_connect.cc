@@ -71,24 +71,27 @@ Result<std::size_t> ResidentEngine::prepare() {
   return std::size_t{1};
 }
 
-// A node that has promised something goes on with it; one that begins waits for both others, so
-// that none leads everything because it was first, and so that they know its directory.
-bool ResidentEngine::may_begin() const {
-  if (has_promised_) {
-    return true;
+ResidentMeeting ResidentEngine::meeting(std::uint64_t now_ms) {
+  const bool established = admission_->established();
+  if (established && established_ms_ == 0) {
+    established_ms_ = now_ms;
   }
   const bool all =
       std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.ready; });
-  return all && node_->connected() && admission_->established();
+  return {.promised = has_promised_,
+          .established = established,
+          .all_ready = all && node_->connected(),
+          .waited_ms = established ? now_ms - established_ms_ : 0};
 }
 
 Result<std::size_t> ResidentEngine::meet(std::uint64_t now_ms) {
   GCOORD_TRY(const std::size_t joined, connect_found());
   GCOORD_TRY(const std::size_t proxied, connect_proxies());
   say_ready_when_due(now_ms);
-  if (!may_begin()) {
+  if (!may_begin(meeting(now_ms))) {
     return joined + proxied;
   }
+  GCOORD_TRY_STATUS(stand_in_for_peers());
   GCOORD_TRY_STATUS(begin());
   running_ = true;
   return joined + proxied + 1;

@@ -7,13 +7,14 @@
 //
 // Without a GPU the same turn is run by this thread, as its twin: slower, and the same to the bit.
 //
-// Its life: it joins its peers' memory, prepares its turn, says so to them, and begins when both
-// have said so, too; so no node leads everything because it was first.
+// Its life: it prepares its turn, joins its peers' memory, says so to them, and begins when both
+// have said so, too (resident_begin.h); so no node leads everything because it was first.
 //
 // What it serves: three nodes with the ids 1 to 3, all with this turn, on GPUs or as their twins.
 // Two of them reach each other through memory that they map (resident_join.h), or by proxy over the
 // peer network (resident_proxies.h), as both ends choose alike (resident_links.h); host services
-// speak over the peer network as ever. Nothing is decided before all three have met once.
+// speak over the peer network as ever. Nothing is decided before all three have admitted each other
+// once, as with any turn.
 //
 // A node whose data directory is lost comes back as another life of it, as with the host's turn
 // (--rejoin, docs/adr/0025, 0069): its rows begin as ones that have forgotten.
@@ -39,6 +40,7 @@
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
 #include "server/node_engine.h"
+#include "server/resident_begin.h"
 #include "server/resident_join.h"
 #include "server/resident_links.h"
 #include "server/resident_node.h"
@@ -194,7 +196,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Status begin();
   Result<std::size_t> prepare();
   Result<std::size_t> meet(std::uint64_t now_ms);
-  bool may_begin() const;
+  ResidentMeeting meeting(std::uint64_t now_ms);
   Result<std::size_t> connect_found();
   Status connect(const ResidentJoin::Found& found);
   Result<std::size_t> connect_proxies();
@@ -285,6 +287,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   bool has_promised_ = false;  // Rows of this directory may have, before this start.
   bool prepared_ = false;
   bool running_ = false;
+  std::uint64_t established_ms_ = 0;  // Since when it is known; 0: it is not.
   std::uint64_t next_ready_ms_ = 0;
   std::uint64_t next_network_us_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.

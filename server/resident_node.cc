@@ -249,6 +249,10 @@ Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fil
                                   std::as_bytes(std::span{stripes_}));
 }
 
+bool ResidentNode::has_channel(NodeId peer) const {
+  return view_.channel[peer_place(options_.self, peer)].epoch != 0;
+}
+
 bool ResidentNode::connected() const {
   return std::all_of(std::begin(view_.channel), std::end(view_.channel), [](const auto& each) {
     return each.epoch != 0;

@@ -90,6 +90,9 @@ class ResidentNode {
   netcore::GpuProxy* proxy(NodeId peer) const;
   // A channel to a peer that is not there.
   Status stand_in(NodeId peer);
+  // Whether there is any channel to a peer, were it one that stands in.
+  bool has_channel(NodeId peer) const;
+  // To all peers.
   bool connected() const;
 
   // The epoch of the channel to a peer; 0: there is none, one that stands in, one that was given

@@ -114,7 +114,9 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptio
   }
   GCOORD_TRY_STATUS(engine->open_node());
   GCOORD_TRY_STATUS(durable ? engine->open_storage(metrics) : engine->open_memory_rows());
-  GCOORD_TRY_STATUS(engine->stand_in_for_peers());
+  if (engine->has_promised_) {
+    GCOORD_TRY_STATUS(engine->stand_in_for_peers());
+  }
   engine->node_->set_timing(
       timing_of(engine->options_.engine, engine->incarnation(), engine->has_promised_));
   GCOORD_TRY_STATUS(engine->open_network(metrics));
@@ -144,11 +146,10 @@ Status ResidentEngine::open_memory_rows() {
   });
 }
 
-// Whoever has promised something does not wait for the others: channels stand in for them until
-// they are found.
+// Channels stand in for peers until they are found.
 Status ResidentEngine::stand_in_for_peers() {
   for (const netcore::PeerAddress& peer : options_.engine.peers) {
-    if (has_promised_) {
+    if (!node_->has_channel(peer.id)) {
       GCOORD_TRY_STATUS(node_->stand_in(peer.id));
     }
   }

@@ -254,6 +254,27 @@ TEST_F(ResidentDurableTest, ANodeThatLostItsDirectoryIsRefusedAndRejoinsAndCount
   }
 }
 
+// Two directories that know nothing are a majority of three, and the third, which is down,
+// remembers what they had: so a new cluster waits for all of its nodes once (docs/adr/0012).
+TEST_F(ResidentDurableTest, TwoEmptyDirectoriesDoNotBeginBesideANodeThatRemembers) {
+  const auto grant = acquire("a");
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_->kill(node);
+  }
+  for (std::uint32_t node = 2; node <= 3; ++node) {
+    std::filesystem::remove_all(cluster_->data_directory(node));
+    ASSERT_TRUE(cluster_->spawn(node).ok());
+    ASSERT_TRUE(cluster_->wait_ready(node, kPatience).ok());
+  }
+  EXPECT_NE((*ctl_)({"--timeout", "2s", "lock", "acquire", "a", "--try", "--ttl", "60s"}).code, 0);
+  ASSERT_TRUE(cluster_->spawn(1).ok());
+  for (std::uint32_t node = 2; node <= 3; ++node) {
+    EXPECT_NE(cluster_->wait_exit(node, kPatience).value_or(0), 0);
+    EXPECT_THAT(file_text(cluster_->log_file(node)), HasSubstr("GC3008"));
+  }
+  EXPECT_TRUE(cluster_->running(1));
+}
+
 // An old copy of a directory is taken for what it is, and keeps its log.
 TEST_F(ResidentDurableTest, AnOldCopyOfADirectoryRejoins) {
   const auto before = acquire("before");

@@ -1,7 +1,8 @@
-// How resident nodes of one host find each other by sockets, and that whoever hangs up at once does
-// not keep the looking thread busy.
+// When resident nodes begin; how those of one host find each other by sockets, and that whoever
+// hangs up at once does not keep the looking thread busy.
 #include "server/resident_join.h"
 
+#include "server/resident_begin.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,28 @@
 
 namespace gcoord::server {
 namespace {
+
+constexpr ResidentMeeting kAllMet{.established = true};
+
+// FAULTS.md 24: two empty directories, and a third node that is down and remembers.
+TEST(ResidentBegin, NobodyBeginsBesideANodeThatMayRememberAnotherDirectory) {
+  EXPECT_FALSE(may_begin({.all_ready = true, .waited_ms = 100 * kMeetPatienceMs}));
+  EXPECT_FALSE(may_begin({}));
+}
+
+TEST(ResidentBegin, WhoHasPromisedGoesOnAlone) {
+  EXPECT_TRUE(may_begin({.promised = true}));
+}
+
+TEST(ResidentBegin, ThoseWhoHaveMetWaitForEachOtherButNotForEver) {
+  ResidentMeeting meeting = kAllMet;
+  EXPECT_FALSE(may_begin(meeting));
+  meeting.waited_ms = kMeetPatienceMs;
+  EXPECT_TRUE(may_begin(meeting));
+  meeting = kAllMet;
+  meeting.all_ready = true;
+  EXPECT_TRUE(may_begin(meeting));
+}
 
 constexpr auto kPatience = std::chrono::seconds{60};  // Only bounds a failure.
 

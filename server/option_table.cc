@@ -375,14 +375,12 @@ constexpr std::array kTable = {
               "do one of N steps of a device again on the host and watch its memory, 0 to 1000000; "
               "0: check nothing (default 64)",
               &number<&NodeOptions::device_check_one_in, 0, kCheckOneInMax>},
-    OptionRow{
-        "turn",
-        OptionShape::Value,
-        "host|resident",
-        "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
-        "itself, which takes three nodes with the ids 1 to 3; without a GPU a twin on the host "
-        "(default host)",
-        &turn},
+    OptionRow{"turn",
+              OptionShape::Value,
+              "host|resident",
+              "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
+              "itself, which takes three nodes; without a GPU a twin on the host (default host)",
+              &turn},
     OptionRow{
         "turn-stripes",
         OptionShape::Value,

@@ -10,7 +10,7 @@ ResidentImage::ResidentImage(const ResidentNodeOptions& options, std::size_t byt
     : node_(bytes), pool_(consensus::wide_pool_bytes(kTurnNodes, options.shape.shard_count)) {
   RangeArena arena(node_.range());
   view_ = carve_turn_rows<LockTurnService>(arena, options.shape);
-  view_.self = options.self;
+  view_.self = options.names.number(options.self);
   CarvedLocks carved = carve_lock_turn(
       arena, options.shape, options.sizes, options.index_seed, &view_.control->abort);
   view_.service = carved.service;

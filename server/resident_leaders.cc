@@ -12,8 +12,12 @@ constexpr std::uint64_t kFirstStanding = kStandingMembers;
 
 }  // namespace
 
-ResidentLeaders::ResidentLeaders(NodeId self, const TurnShape& shape, const LeaderTable& table)
-    : self_(self),
+ResidentLeaders::ResidentLeaders(NodeId self,
+                                 const TurnShape& shape,
+                                 const LeaderTable& table,
+                                 const ResidentNames& names)
+    : names_(names),
+      self_number_(names.number(self)),
       shape_(shape),
       table_(table),
       known_(shape.shard_count),
@@ -35,7 +39,7 @@ void ResidentLeaders::begin_as(std::uint64_t standing) {
 
 bool ResidentLeaders::votes(const LeaderWord& word) const {
   const auto voters = static_cast<consensus::SlotMask>(word.voters() | word.voters_outgoing());
-  return !word.forgetful() && consensus::has_slot(voters, self_.value - 1);
+  return !word.forgetful() && consensus::has_slot(voters, self_number_.value - 1);
 }
 
 // Adds `rows` rows like this one; ~0u takes one away.
@@ -73,7 +77,7 @@ void ResidentLeaders::look_at(std::uint32_t page) {
   for (std::uint32_t row = first; row < end; ++row) {
     const std::uint64_t word = table_.read(row);
     if (word != known_[row] && word != 0) {
-      changes_.push_back({ShardId{row}, decode_leader(word)});
+      changes_.push_back({ShardId{row}, with_id(word)});
     }
   }
 }
@@ -83,7 +87,9 @@ void ResidentLeaders::set(const Change& change) {
   count(before, ~0u);
   count(change.word, 1);
   led_anew_ += before.leader.value == 0 && change.word.leader.value != 0 ? 1 : 0;
-  known_[change.shard.value] = encode(change.word);
+  LeaderWord word = change.word;
+  word.leader = names_.number(word.leader);
+  known_[change.shard.value] = encode(word);
 }
 
 }  // namespace gcoord::server

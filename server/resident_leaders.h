@@ -9,6 +9,7 @@
 #include "common/ids.h"
 #include "server/device_turn_view.h"
 #include "server/leader_table.h"
+#include "server/resident_names.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,10 @@ class ResidentLeaders {
   };
 
   // `table` outlives it. Until a row's word says something, it is an idle replica of all nodes.
-  ResidentLeaders(NodeId self, const TurnShape& shape, const LeaderTable& table);
+  ResidentLeaders(NodeId self,
+                  const TurnShape& shape,
+                  const LeaderTable& table,
+                  const ResidentNames& names = {});
 
   // The rows begin as ones that have forgotten what this node promised. Before any look.
   void begin_forgotten();
@@ -42,7 +46,7 @@ class ResidentLeaders {
   // What one of these says is known from now on.
   void set(const Change& change);
 
-  LeaderWord known(ShardId shard) const { return decode_leader(known_[shard.value]); }
+  LeaderWord known(ShardId shard) const { return with_id(known_[shard.value]); }
 
   std::uint32_t leader_count() const { return leader_count_; }
 
@@ -57,12 +61,19 @@ class ResidentLeaders {
   std::uint32_t forgotten_count() const { return forgotten_count_; }
 
  private:
+  LeaderWord with_id(std::uint64_t word) const {
+    LeaderWord decoded = decode_leader(word);
+    decoded.leader = names_.id(decoded.leader);
+    return decoded;
+  }
+
   void begin_as(std::uint64_t standing);
   void count(const LeaderWord& word, std::uint32_t rows);
   bool votes(const LeaderWord& word) const;
   void look_at(std::uint32_t page);
 
-  NodeId self_;
+  ResidentNames names_;
+  NodeId self_number_;
   TurnShape shape_;
   const LeaderTable& table_;
   std::vector<std::uint64_t> known_;  // By row: as in the table.

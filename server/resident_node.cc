@@ -76,7 +76,7 @@ Status ResidentNode::carve() {
   GCOORD_TRY(const netcore::MemoryRange range, registry_.allocate(MemoryKind::Private, bytes));
   RangeArena arena(range);
   view_ = carve_turn_rows<LockTurnService>(arena, shape);
-  view_.self = options_.self;
+  view_.self = options_.names.number(options_.self);
   CarvedLocks carved =
       carve_lock_turn(arena, shape, options_.sizes, options_.index_seed, &view_.control->abort);
   view_.service = carved.service;
@@ -134,9 +134,9 @@ netcore::LaneLayoutOptions ResidentNode::channel_layout() const {
 }
 
 void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
-  GCOORD_ASSERT(peer != options_.self && peer.value >= 1 && peer.value <= kTurnNodes);
-  const std::uint32_t place = peer_place(options_.self, peer);
-  view_.peer[place] = peer;
+  GCOORD_ASSERT(peer != options_.self && options_.names.number(peer) != NodeId{});
+  const std::uint32_t place = place_of(peer);
+  view_.peer[place] = options_.names.number(peer);
   view_.channel[place] = channel.device();
   epoch_last_[place] = std::max(epoch_last_[place], channel.options().epoch);
   absent_[place].reset();
@@ -146,20 +146,20 @@ void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
 
 void ResidentNode::connect(NodeId peer, std::unique_ptr<GpuChannel> channel) {
   enter(peer, *channel);
-  const std::uint32_t place = peer_place(options_.self, peer);
+  const std::uint32_t place = place_of(peer);
   channel_[place] = std::move(channel);
   proxy_[place].reset();
 }
 
 void ResidentNode::connect(NodeId peer, std::unique_ptr<netcore::GpuProxy> proxy) {
   enter(peer, proxy->device_end());
-  const std::uint32_t place = peer_place(options_.self, peer);
+  const std::uint32_t place = place_of(peer);
   proxy_[place] = std::move(proxy);
   channel_[place].reset();
 }
 
 netcore::GpuProxy* ResidentNode::proxy(NodeId peer) const {
-  return proxy_[peer_place(options_.self, peer)].get();
+  return proxy_[place_of(peer)].get();
 }
 
 Status ResidentNode::stand_in(NodeId peer) {
@@ -171,12 +171,12 @@ Status ResidentNode::stand_in(NodeId peer) {
   here->attach(there->region(), false);
   there->attach(here->region(), false);
   connect(peer, std::move(here));
-  absent_[peer_place(options_.self, peer)] = std::move(there);
+  absent_[place_of(peer)] = std::move(there);
   return {};
 }
 
 std::uint32_t ResidentNode::epoch(NodeId peer) const {
-  const std::uint32_t place = peer_place(options_.self, peer);
+  const std::uint32_t place = place_of(peer);
   const bool ended = proxy_[place] != nullptr && proxy_[place]->ended();
   const bool there =
       view_.channel[place].epoch != 0 && absent_[place] == nullptr && !outlived_[place];
@@ -185,7 +185,7 @@ std::uint32_t ResidentNode::epoch(NodeId peer) const {
 }
 
 void ResidentNode::forget_epochs(NodeId peer) {
-  const std::uint32_t place = peer_place(options_.self, peer);
+  const std::uint32_t place = place_of(peer);
   epoch_last_[place] = 0;
   outlived_[place] = true;
 }
@@ -250,7 +250,7 @@ Status ResidentNode::restore(const std::function<void(const ResidentView&)>& fil
 }
 
 bool ResidentNode::has_channel(NodeId peer) const {
-  return view_.channel[peer_place(options_.self, peer)].epoch != 0;
+  return view_.channel[place_of(peer)].epoch != 0;
 }
 
 bool ResidentNode::connected() const {
@@ -294,7 +294,9 @@ std::optional<ToldSlot> ResidentNode::pull(std::uint32_t number) {
       continue;
     }
     if (lane.missing == 0) {
-      begin(lane, from_words<TurnReply>(words));
+      TurnReply reply = from_words<TurnReply>(words);
+      reply.leader = options_.names.id(reply.leader);
+      begin(lane, reply);
     } else if (lane.told.reply.verdict == TurnVerdict::Store) {
       lane.told.stores.push_back(from_words<locks::LockEntry>(words));
       --lane.missing;
@@ -353,7 +355,7 @@ Result<std::uint64_t> ResidentNode::abort_word() {
 }
 
 netcore::DropReason ResidentNode::fault(NodeId peer) const {
-  const std::uint32_t place = peer_place(options_.self, peer);
+  const std::uint32_t place = place_of(peer);
   if (proxy_[place] != nullptr) {
     return proxy_[place]->fault();
   }

@@ -7,6 +7,8 @@
 // tells its host travel in lanes of pinned memory, one per stripe, whose host ends are here. Who
 // leads its rows stands in pinned memory, too, which the host reads when it likes (view().leaders).
 //
+// Here nodes have their ids; view() has their numbers (resident_names.h).
+//
 // A peer that is not there (yet, or any more) can be stood in for: a channel whose other end is
 // memory of this node that nobody reads. A channel is replaced by one of a greater epoch while
 // nothing runs on the node: connect(), then go_on(), and the rows go on where they were. Contract:
@@ -21,6 +23,7 @@
 #include "server/device_turn_view.h"
 #include "server/lock_turn_memory.h"
 #include "server/lock_turn_service.h"
+#include "server/resident_names.h"
 #include "server/resident_pool.h"
 
 #include <algorithm>
@@ -40,13 +43,14 @@ namespace gcoord::server {
 
 using ResidentView = TurnNode<LockTurnService>;
 
-// The place of a node among the peers of another.
+// The place of a node among the peers of another, by their numbers.
 constexpr std::uint32_t peer_place(NodeId self, NodeId peer) {
   return peer.value < self.value ? peer.value - 1 : peer.value - 2;
 }
 
 struct ResidentNodeOptions {
-  NodeId self{1};  // 1, 2 or 3: rows name their voters so.
+  NodeId self{1};
+  ResidentNames names;  // All nodes; to a device each is a number.
   TurnShape shape;
   LockTurnSizes sizes;
   TurnTiming timing;
@@ -104,9 +108,7 @@ class ResidentNode {
   void forget_epochs(NodeId peer);
 
   // Greater than every epoch that was used with the peer in its present life.
-  std::uint32_t epoch_next(NodeId peer) const {
-    return epoch_last_[peer_place(options_.self, peer)] + 1;
-  }
+  std::uint32_t epoch_next(NodeId peer) const { return epoch_last_[place_of(peer)] + 1; }
 
   // The turn is started with the channels as they are.
   void note_started() { std::fill(std::begin(fresh_), std::end(fresh_), false); }
@@ -159,6 +161,10 @@ class ResidentNode {
   };
 
   ResidentNode(const ResidentNodeOptions& options, std::unique_ptr<netcore::MemorySource> memory);
+
+  std::uint32_t place_of(NodeId peer) const {
+    return peer_place(options_.names.number(options_.self), options_.names.number(peer));
+  }
 
   static void begin(Lane& lane, const TurnReply& reply);
   static void begin_noops(Lane& lane, const ToldNoops& noops);

@@ -33,14 +33,10 @@ Status not_served(const std::string& what) {
 }
 
 Status check(const EngineOptions& options) {
-  std::vector<std::uint32_t> ids{options.node.value};
-  for (const netcore::PeerAddress& peer : options.peers) {
-    ids.push_back(peer.id.value);
+  if (options.peers.size() + 1 != kTurnNodes) {
+    return not_served("serves clusters of exactly three nodes");
   }
-  std::sort(ids.begin(), ids.end());
-  if (ids != std::vector<std::uint32_t>{1, 2, 3}) {
-    return not_served("serves clusters of exactly three nodes, with the ids 1, 2 and 3");
-  }
+  GCOORD_TRY_STATUS(initial_configuration(options).status());
   const bool fixed = options.listen_port != 0 &&
                      std::all_of(options.peers.begin(), options.peers.end(), [](const auto& peer) {
                        return peer.port != 0;
@@ -52,6 +48,10 @@ Status check(const EngineOptions& options) {
     return not_served("writes no trace yet: leave out --trace");
   }
   return {};
+}
+
+ResidentNames names_of(const EngineOptions& options) {
+  return ResidentNames{{options.node, options.peers[0].id, options.peers[1].id}};
 }
 
 TurnShape shape_of(const EngineOptions& options) {
@@ -174,6 +174,7 @@ Status ResidentEngine::open_node() {
   options.fault = options_.engine.device_fault;
   options.make_memory = options_.engine.make_memory;
   options.node.self = options_.engine.node;
+  options.node.names = names_of(options_.engine);
   options.node.shape = shape_of(options_.engine);
   options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
   options.node.index_seed = options_.index_seed;

@@ -94,12 +94,14 @@ void ResidentRequests::transfer(ShardId shard, NodeId to) {
   TurnRequest request;
   request.shard = shard;
   request.tag = kTransferTag;
-  request.word[0] = to.value;
+  request.word[0] = node_.options().names.number(to).value;
   lanes_[lane_of(shard)].queue.push_back({request});
 }
 
 void ResidentRequests::stored(ShardId shard, const consensus::StorageAck& ack) {
-  lanes_[lane_of(shard)].stored.emplace_back(shard, ack);
+  const NodeId vote = node_.options().names.number(ack.vote);
+  lanes_[lane_of(shard)].stored.emplace_back(shard,
+                                             consensus::StorageAck{ack.term, vote, ack.present});
 }
 
 // Before requests, which only make more of them.

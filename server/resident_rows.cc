@@ -32,7 +32,8 @@ bool ends(const LeaderWord& before, const LeaderWord& now) {
 ResidentRows::ResidentRows(const ResidentNode& node, Service& service, ResidentRequests& requests)
     : service_(service),
       requests_(requests),
-      leaders_(node.options().self, node.options().shape, node.view().leaders),
+      names_(node.options().names),
+      leaders_(node.options().self, node.options().shape, node.view().leaders, names_),
       ending_(requests.lane_count()),
       use_(requests.lane_count(), service),
       rows_(node.options().shape.shard_count) {}
@@ -285,7 +286,7 @@ ShardView ResidentRows::view(ShardId shard) const {
   // The word may be ahead of the ring, and so of the copy.
   view.lease = word.leads() && row.own_term == low_term(word.term) && row.applied >= row.own_index;
   for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
-    view.configuration.node[slot] = NodeId{slot + 1};
+    view.configuration.node[slot] = names_.id(NodeId{slot + 1});
     view.configuration.weight[slot] = 1;
   }
   view.configuration.voters = word.voters();

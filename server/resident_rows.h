@@ -88,6 +88,8 @@ class ResidentRows {
 
   bool is_wanted(ShardId shard) const { return waiting_.contains(shard.value); }
 
+  const ResidentNames& names() const { return names_; }
+
   std::uint32_t shard_count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
   // The index as of which the shard's state may be given away now; 0: it is not whole.
@@ -149,6 +151,7 @@ class ResidentRows {
 
   Service& service_;
   ResidentRequests& requests_;
+  ResidentNames names_;
   ResidentLeaders leaders_;
   const std::vector<ResidentLeaders::Change>* changes_ = nullptr;  // Of the last look, to follow.
   std::vector<bool> ending_;                                       // By lane.

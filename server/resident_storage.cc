@@ -25,13 +25,15 @@ Status impossible(const TurnReply& head) {
           kDeviceFailed};
 }
 
-// A no-op has no bytes, and a configuration those of its kind; else an entry is stored as it lies
-// in the log page.
-locks::LockEntry entry_of(consensus::EntryKind kind, std::span<const std::byte> payload) {
+// A no-op has no bytes, and a configuration those of its kind, with ids; else an entry is stored as
+// it lies in the log page.
+locks::LockEntry entry_of(const ResidentNames& names,
+                          consensus::EntryKind kind,
+                          std::span<const std::byte> payload) {
   locks::LockEntry entry;
   if (kind == consensus::EntryKind::Configuration) {
-    const auto configuration = decode_configuration(payload);
-    return configuration ? LockTurnService::configuration_entry(*configuration) : entry;
+    const auto stored = decode_configuration(payload);
+    return stored ? LockTurnService::configuration_entry(names.with_numbers(*stored)) : entry;
   }
   if (payload.size() == sizeof entry) {
     std::memcpy(static_cast<void*>(&entry), payload.data(), sizeof entry);
@@ -42,7 +44,8 @@ locks::LockEntry entry_of(consensus::EntryKind kind, std::span<const std::byte> 
 }  // namespace
 
 void StoredService::apply(const AppliedEntry& entry) {
-  rows_.replay(entry.shard, entry.index, entry_of(entry.kind, entry.payload));
+  const locks::LockEntry replayed = entry_of(rows_.names(), entry.kind, entry.payload);
+  rows_.replay(entry.shard, entry.index, replayed);
 }
 
 ResidentStorage::ResidentStorage(const EngineOptions& options,
@@ -96,6 +99,20 @@ Status ResidentStorage::fill(const ResidentView& view) {
   return {};
 }
 
+consensus::Configuration ResidentStorage::configuration_in(const locks::LockEntry& entry) const {
+  return rows_.names().with_ids(LockTurnService::configuration_of(entry));
+}
+
+// A recovered row as the device has it. False: it voted for a node that there is not.
+bool ResidentStorage::name_by_numbers(consensus::ShardRef row) const {
+  const ResidentNames& names = rows_.names();
+  const NodeId vote = row.hot().vote;
+  row.hot().vote = names.number(vote);
+  row.storage().durable_vote = row.hot().vote;
+  row.configuration() = names.with_numbers(row.configuration());
+  return names.id(row.hot().vote) == vote;
+}
+
 Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   consensus::RowCopy copy = consensus::copy_of(ref(shard));
   const consensus::ShardRef row = consensus::ref_of(copy, shard, kTurnNodes);
@@ -103,6 +120,12 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   if (!has_promised_) {
     // A directory that never was part of a cluster has nothing to forget (recovery.h doubts it).
     row.hot().flags = 0;
+  }
+  if (!name_by_numbers(row)) {
+    return {StatusCode::DataLoss,
+            "shard " + std::to_string(shard.value) + " voted for no node of the cluster" +
+                ledger::kRotAdvice,
+            kReplayImpossible};
   }
   rows_.begin(shard, decode_leader(leader_word_of(row)));
   constexpr std::uint64_t kKept = LockTurnService::kEntriesKept;
@@ -118,8 +141,9 @@ Status ResidentStorage::fill_row(const ResidentView& view, ShardId shard) {
   view.applied[shard.value] = log.applied;
   for (LogIndex index = log.floor + 1; index <= log.last; ++index) {
     const EntryBlock* block = log_.find(shard, index);
-    view.entry(shard.value, index) =
-        block == nullptr ? LockTurnService::noop() : entry_of(block->kind, block->payload());
+    view.entry(shard.value, index) = block == nullptr
+                                         ? LockTurnService::noop()
+                                         : entry_of(rows_.names(), block->kind, block->payload());
   }
   const ToldCommands::Pieces pieces = rows_.pieces(shard);
   for (std::size_t k = 0; k < pieces.entries.size(); ++k) {
@@ -203,7 +227,7 @@ void ResidentStorage::store_names(const TurnReply& head) {
 void ResidentStorage::store_snapshot(const ToldSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
-  row.configuration() = LockTurnService::configuration_of(told.stores.front());
+  row.configuration() = configuration_in(told.stores.front());
   bytes_.clear();
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);
@@ -267,7 +291,7 @@ void ResidentStorage::store_entry(ShardId shard,
     payload = {};
   } else if (LockTurnService::is_configuration(entry)) {
     kind = consensus::EntryKind::Configuration;
-    configuration = LockTurnService::configuration_of(entry);
+    configuration = configuration_in(entry);
     payload = encode_configuration(configuration);
   }
   disk_->batch().entry(term, static_cast<std::uint8_t>(kind), payload);
@@ -281,7 +305,7 @@ Status ResidentStorage::on_told(const ToldSlot& told) {
     return impossible(told.reply);
   }
   if (LockTurnService::is_configuration(told.entry)) {
-    row.configuration() = LockTurnService::configuration_of(told.entry);
+    row.configuration() = configuration_in(told.entry);
   }
   row.log().commit = index;
   row.log().applied = index;

@@ -41,6 +41,7 @@ Result<LocalCluster> LocalCluster::plan(LocalClusterOptions options) {
   GCOORD_ASSERT(options.node_count > 0);
   GCOORD_ASSERT(options.arguments_of_node.empty() ||
                 options.arguments_of_node.size() == options.node_count);
+  GCOORD_ASSERT(options.node_ids.empty() || options.node_ids.size() == options.node_count);
   GCOORD_ASSERT(options.environment_of_node.empty() ||
                 options.environment_of_node.size() == options.node_count);
   GCOORD_ASSERT(options.host_of_node.empty() || options.host_of_node.size() == options.node_count);
@@ -105,9 +106,12 @@ std::vector<NodeTrace> LocalCluster::trace_files() const {
 
 std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
   const Node& self = node(node_id);
+  const auto name_of = [this](std::uint32_t number) {
+    return std::to_string(options_.node_ids.empty() ? number : options_.node_ids[number - 1]);
+  };
   std::vector<std::string> list = {options_.program.string(),
                                    "--node-id",
-                                   std::to_string(node_id),
+                                   name_of(node_id),
                                    "--cluster-name",
                                    "local",
                                    "--listen-client",
@@ -125,7 +129,7 @@ std::vector<std::string> LocalCluster::arguments(std::uint32_t node_id) const {
     const bool routed = route_ && other != node_id;
     const std::uint16_t peer_port = routed ? route_(node_id, other) : peer.peer_port;
     list.push_back("--peer");
-    list.push_back(std::to_string(other) + "=" + address(other, peer_port) + "," +
+    list.push_back(name_of(other) + "=" + address(other, peer_port) + "," +
                    address(other, peer.client_port));
   }
   if (options_.trace) {

@@ -24,6 +24,9 @@ struct LocalClusterOptions {
   std::filesystem::path program;    // gcoordd.
   std::filesystem::path directory;  // Exists; gets node-1/, node-1.log and so on.
   std::uint32_t node_count = 3;
+  // What nodes 1, 2 and so on call themselves and each other; empty: 1, 2 and so on. Here they keep
+  // their numbers.
+  std::vector<std::uint32_t> node_ids;
   std::uint32_t shards = 65'536;
   std::vector<std::string> node_arguments;  // Further flags for every node.
   // The addresses that node 1, 2 and so on listen at; empty: all on loopback.

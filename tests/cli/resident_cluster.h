@@ -24,6 +24,7 @@ struct ResidentClusterOptions {
   std::vector<std::vector<std::string>> of_node;  // Of node 1, 2, 3; or empty.
   std::vector<std::string> hosts;                 // Likewise their addresses.
   bool starts = true;                             // Else the test calls start().
+  std::vector<std::uint32_t> ids;                 // Of nodes 1, 2 and 3; empty: so.
 };
 
 class ResidentProcessTest : public testing::Test {
@@ -49,6 +50,7 @@ class ResidentProcessTest : public testing::Test {
         options.node_arguments.end(), wanted.more.begin(), wanted.more.end());
     options.arguments_of_node = wanted.of_node;
     options.host_of_node = wanted.hosts;
+    options.node_ids = wanted.ids;
     auto planned = chaos::LocalCluster::plan(options);
     EXPECT_TRUE(planned.ok()) << planned.status().to_string();
     cluster_.emplace(std::move(planned).value());

@@ -7,6 +7,7 @@
 #include "ledger/memory_disk.h"
 #include "resident_world.h"
 #include "server/device_turn_store.h"
+#include "server/engine_errors.h"
 #include "server/log_record.h"
 
 #include <gtest/gtest.h>
@@ -69,8 +70,11 @@ struct Disks {
 
 // One life of a node's storage over disks that outlive it.
 struct Life {
-  explicit Life(Disks& disks) {
+  // The node has the first of the ids.
+  explicit Life(Disks& disks, ResidentNames::Ids ids = {NodeId{1}, NodeId{2}, NodeId{3}}) {
     ResidentNodeOptions node;
+    node.self = ids[0];
+    node.names = ResidentNames(ids);
     node.shape = {.shard_count = ResidentWorld::kShards,
                   .stripe_count = 3,
                   .log_slots = 128,
@@ -82,9 +86,9 @@ struct Life {
     rows = std::make_unique<ResidentRows>(*host.memory, service, *requests);
     EngineOptions options;
     options.cluster = ClusterId{9};
-    options.node = NodeId{1};
+    options.node = ids[0];
     options.shard_count = ResidentWorld::kShards;
-    options.peers = {{NodeId{2}, "simulated", 2}, {NodeId{3}, "simulated", 3}};
+    options.peers = {{ids[1], "simulated", 2}, {ids[2], "simulated", 3}};
     options.identity_disk = &disks.identity;
     options.wal_disk = &disks.wal;
     options.open_checkpoint_store = [&disks] {
@@ -105,14 +109,17 @@ struct Life {
   }
 
   // Asks to store one entry, in term 1.
-  Status ask(LogIndex index, const locks::LockEntry& entry, LogIndex commit) {
+  Status ask(LogIndex index,
+             const locks::LockEntry& entry,
+             LogIndex commit,
+             NodeId vote = NodeId{1}) {
     ToldSlot told;
     told.reply.shard = kShard;
     told.reply.verdict = TurnVerdict::Store;
     told.reply.detail = 1;
     told.reply.index = index;
     told.reply.term = Term{1};
-    told.reply.leader = NodeId{1};
+    told.reply.leader = vote;
     told.reply.result.word[0] = 1;
     told.reply.result.word[1] = commit.value;
     told.stores = {entry};
@@ -287,6 +294,54 @@ TEST(ResidentStorage, WhoVotesIsKnownAfterPowerIsLostFromTheLogAndFromACheckpoin
     });
     EXPECT_EQ(life.rows->leaders().known(kShard).learners(), without(NodeId{2}).learners);
   }
+}
+
+// Storage knows ids, and the device the numbers of nodes in their order.
+TEST(ResidentStorage, NodesOfAnyIdsAreNumbersToTheDeviceAndIdsOnDisk) {
+  Disks disks;
+  const ResidentNames::Ids ids = {NodeId{40}, NodeId{7}, NodeId{1000}};
+  const auto demoted = LockTurnService::configuration_entry(without(NodeId{2}));
+  {
+    Life life(disks, ids);
+    ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+    ASSERT_TRUE(life.ask(LogIndex{1}, demoted, LogIndex{1}, NodeId{1000}).ok());
+    while (life.storage->advance()) {
+    }
+    life.tell(LogIndex{1}, demoted);
+    disks.lose_power();
+  }
+  Life life(disks, ids);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  life.fill([&](const ResidentView& view, consensus::ShardRef row) {
+    EXPECT_EQ(view.self, NodeId{2});
+    EXPECT_EQ(row.hot().vote, NodeId{3});
+    EXPECT_EQ(row.hot().self_slot, 1);
+    EXPECT_EQ(std::memcmp(&row.configuration(),
+                          &view.entry(kShard.value, LogIndex{1}).word,
+                          sizeof(consensus::Configuration)),
+              0);
+    EXPECT_EQ(row.configuration().node[2], NodeId{3});
+  });
+  const ShardView view = life.rows->view(kShard);
+  EXPECT_EQ(view.configuration.node[0], NodeId{7});
+  EXPECT_EQ(view.configuration.node[2], NodeId{1000});
+}
+
+TEST(ResidentStorage, AVoteForNoNodeOfTheClusterIsRot) {
+  Disks disks;
+  {
+    Life life(disks);
+    ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}, NodeId{5}).ok());
+    while (life.storage->advance()) {
+    }
+  }
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  ASSERT_TRUE(life.host.memory
+                  ->restore([&](const ResidentView& view) {
+                    EXPECT_EQ(life.storage->fill(view).detail(), kReplayImpossible);
+                  })
+                  .ok());
 }
 
 // The newest entry of a log may be a configuration that nobody has decided yet.

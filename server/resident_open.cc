@@ -45,7 +45,9 @@ Status check(const EngineOptions& options) {
     return not_served("needs peer ports that are fixed, since nodes find each other by them");
   }
   if (options.trace) {
-    return not_served("writes no trace yet: leave out --trace");
+    return not_served(
+        "writes no trace, because a host does not see each step of its device: leave out --trace, "
+        "or start the nodes with --turn host");
   }
   return {};
 }

@@ -41,6 +41,11 @@ LockEntry piece_of(const LockCommand& command, std::uint32_t k) {
 std::vector<LockEntry> entries_of(const LockCommand& command) {
   GCOORD_ASSERT(is_entry_command(command));
   std::vector<LockEntry> entries;
+  if (is_text_kind(command.kind, command.flags)) {
+    entries = text_pieces_of(command);
+    entries.push_back(text_entry_of(command));
+    return entries;
+  }
   LockEntry head = head_of(command);
   if (command.kind == LockCommandKind::Acquire) {
     head.head |= static_cast<std::uint32_t>(command.name_bytes) << 16;

@@ -13,15 +13,19 @@
 //             high, token or the name's first bytes
 //   piece     words: the command's mark, then 40 bytes of the name
 //
+// Commands that say more than these words, or are seldom, are in lock_entry_text.h.
+//
 // What does not come from a command of ours may say anything: command_of() gives Unknown for what
 // cannot be. Plain functions, host and device, but for entries_of() and
 // barrier_entry(), which are the host's.
 #pragma once
 
 #include "common/hd.h"
-#include "common/random.h"
 #include "locks/lock_break_wait.h"
 #include "locks/lock_command.h"
+#include "locks/lock_entry_layout.h"
+#include "locks/lock_entry_text.h"
+#include "locks/lock_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,51 +35,8 @@
 
 namespace gcoord::locks {
 
-// Kinds of entries beside LockCommandKind's. Never renumber: they are in logs.
-inline constexpr std::uint8_t kEntryPiece = 240;    // Bytes of a name.
-inline constexpr std::uint8_t kEntryBarrier = 241;  // Nothing happens; its turn is what is wanted.
-// Nothing to locks: whoever keeps the log says by it who keeps it. The words are its own.
-inline constexpr std::uint8_t kEntryConfiguration = 242;
-
-struct alignas(64) LockEntry {
-  std::uint32_t head = 0;
-  std::uint32_t reserved = 0;
-  std::uint64_t word[6]{};
-  std::uint64_t padding = 0;
-
-  GCOORD_HD std::uint8_t kind() const { return static_cast<std::uint8_t>(head & 0xffu); }
-
-  // Of a piece: which it is, from 0. Of an acquire: the bytes of its name.
-  GCOORD_HD std::uint32_t number() const { return head >> 16; }
-};
-
-static_assert(sizeof(LockEntry) == 64);
-
-inline constexpr std::uint32_t kEntryNameBytes = 8;   // Of a name, in its command's entry.
-inline constexpr std::uint32_t kPieceNameBytes = 40;  // In a piece.
-
-GCOORD_HD constexpr std::uint32_t piece_count(std::uint32_t name_bytes) {
-  return name_bytes <= kEntryNameBytes
-             ? 0
-             : (name_bytes - kEntryNameBytes + kPieceNameBytes - 1) / kPieceNameBytes;
-}
-
-// Pieces of the longest name.
-inline constexpr std::uint32_t kPiecesMax =
-    (kNameBytesMax - kEntryNameBytes + kPieceNameBytes - 1) / kPieceNameBytes;
-
-// Which command a piece belongs to. Another attempt at the same command has the same name.
-GCOORD_HD constexpr std::uint64_t piece_mark(SessionId session, RequestSequence sequence) {
-  return mix64(session.value ^ mix64(sequence.value + 1));
-}
-
-// The name of one acquire, put together.
-struct EntryName {
-  char bytes[kEntryNameBytes + kPiecesMax * kPieceNameBytes];
-};
-
-// What decode() refuses, but for the name's bytes (lock_command.h).
-GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
+// What decode() refuses, but for the name's bytes (lock_command.h); of commands without a text.
+GCOORD_HD inline bool is_plain_command(const LockCommand& command) {
   const bool acquires = command.kind == LockCommandKind::Acquire;
   const bool releases = command.kind == LockCommandKind::Release;
   const bool has_ttl = command.kind == LockCommandKind::RegisterSession ||
@@ -89,8 +50,9 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakWait) {
     return break_wait_sound(command);
   }
-  bool sane = !changes_office(command.kind) && (command.flags & ~flags) == 0 &&
-              command.session.value != 0 && (!sequenced || command.sequence.value != 0);
+  bool sane = (command.flags & ~flags) == 0 && command.session.value != 0 &&
+              command.session != kKeeperSession && !is_imported(command.sequence) &&
+              (!sequenced || command.sequence.value != 0);
   if (acquires || releases) {
     sane = sane && command.acked_below.value > 0 && command.acked_below <= command.sequence;
   }
@@ -104,8 +66,18 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
   return sane && (command.kind != LockCommandKind::ExpireSession || command.serial != 0);
 }
 
+// Whether it is sound, and a log on a device has room for it.
+GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
+  return is_text_kind(command.kind, command.flags) ? is_text_command(command)
+                                                   : is_plain_command(command);
+}
+
 // The command of an entry that is neither piece, barrier nor no-op. Its name is not set.
 GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
+  if (is_text_kind(static_cast<LockCommandKind>(entry.kind()),
+                   static_cast<std::uint8_t>(entry.head >> 8))) {
+    return text_command_of(words_of(entry));
+  }
   LockCommand command;
   command.kind = static_cast<LockCommandKind>(entry.kind());
   command.flags = static_cast<std::uint8_t>(entry.head >> 8);
@@ -135,9 +107,7 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
       break;
     case LockCommandKind::Noop:
     case LockCommandKind::Unknown:
-    case LockCommandKind::Proclaim:  // Their notes and sessions have no room in an entry.
-    case LockCommandKind::Transfer:
-    case LockCommandKind::ExpireSessions:
+    case LockCommandKind::ExpireSessions:  // Its list has no room in pieces, nor have moves.
     default:
       command.kind = LockCommandKind::Unknown;
       break;
@@ -152,7 +122,7 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
              command.kind == LockCommandKind::CloseSession) {
     command.sequence = RequestSequence{entry.word[1]};
   }
-  if (command.kind != LockCommandKind::Unknown && is_entry_command(command)) {
+  if (command.kind != LockCommandKind::Unknown && is_plain_command(command)) {
     return command;
   }
   LockCommand unknown;
@@ -182,7 +152,22 @@ GCOORD_HD bool gather_name(const Log& log, Index index, const LockEntry& entry, 
   return true;
 }
 
-// The entries of a command, pieces first. Asserts what decode() would reject.
+// Gives the command of the entry at `index` what stands before it. False: that is not all there, or
+// cannot be, and the command is applied as nothing. `bytes` outlives the command.
+template <typename Index, typename Log>
+GCOORD_HD bool gather(
+    const Log& log, Index index, const LockEntry& entry, EntryName& bytes, LockCommand& command) {
+  if (has_text(command)) {
+    return gather_text(log, index, bytes, command);
+  }
+  if (command.kind == LockCommandKind::Acquire) {
+    command.name = bytes.bytes;
+    return gather_name(log, index, entry, bytes);
+  }
+  return true;
+}
+
+// The entries of a command, pieces first. Asserts what decode() would reject and what does not fit.
 std::vector<LockEntry> entries_of(const LockCommand& command);
 
 LockEntry barrier_entry();

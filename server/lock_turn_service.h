@@ -216,12 +216,9 @@ struct LockTurnService {
                                       const Entry& entry,
                                       TurnResult& result) {
     locks::LockCommand command = locks::command_of(entry);
-    locks::EntryName name;
-    if (command.kind == locks::LockCommandKind::Acquire) {
-      if (!locks::gather_name(log, index, entry, name)) {
-        return true;
-      }
-      command.name = name.bytes;
+    locks::EntryName bytes;
+    if (!locks::gather(log, index, entry, bytes, command)) {
+      return true;
     }
     locks::LockWriter writer;
     const locks::LockTables tables = locks::tables_of(stripe.batch, writer);

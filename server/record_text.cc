@@ -104,12 +104,14 @@ void add_number(RecordFacts& facts, const char* name, Number number) {
   }
 }
 
-// What nobody's session asked for.
+// What nobody's session asked for. The text of an entry of a device stands in pieces before it.
 void add_force(RecordFacts& facts, const LockCommand& command) {
   if (command.kind == LockCommandKind::BreakLock) {
-    facts.emplace_back("name", std::string{command.name, command.name_bytes});
-    facts.emplace_back("by", std::string{locks::break_who(command)});
-    facts.emplace_back("reason", std::string{locks::break_reason(command)});
+    if (command.name != nullptr) {
+      facts.emplace_back("name", std::string{command.name, command.name_bytes});
+      facts.emplace_back("by", std::string{locks::break_who(command)});
+      facts.emplace_back("reason", std::string{locks::break_reason(command)});
+    }
     facts.emplace_back("holders", (command.flags & locks::kBreakAll) != 0 ? "all" : "one");
   }
   facts.emplace_back("name_hash", hex(command.name_hash));
@@ -256,7 +258,11 @@ RecordFacts device_facts(std::span<const std::byte> bytes) {
   locks::LockEntry entry;
   std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
   if (entry.kind() == locks::kEntryPiece) {
-    return {{"kind", "name_piece"}, {"piece", std::to_string(entry.number())}};
+    const std::span<const std::byte> said =
+        std::as_bytes(std::span{entry.word}).subspan(sizeof entry.word[0]);
+    return {{"kind", "name_piece"},
+            {"piece", std::to_string(entry.number())},
+            {"bytes", to_base64(said)}};
   }
   if (entry.kind() == locks::kEntryBarrier || entry.kind() == 0) {
     return {{"kind", entry.kind() == 0 ? "noop" : "barrier"}};

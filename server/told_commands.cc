@@ -1,22 +1,26 @@
 #include "server/told_commands.h"
 
-#include "common/assert.h"
+#include "common/utf8.h"
 
 #include <utility>
 
 namespace gcoord::server {
 namespace {
 
-void encode_whole(const locks::LockEntry& entry,
-                  const locks::EntryName& name,
-                  std::vector<std::byte>& bytes) {
+// What a host that made the entries has looked at already, and encode() insists on.
+bool has_sound_text(const locks::LockCommand& command) {
+  return command.kind != locks::LockCommandKind::BreakLock ||
+         (utf8_well_formed(locks::break_who(command)) &&
+          utf8_well_formed(locks::break_reason(command)) &&
+          locks::check_name({command.name, command.name_bytes}).ok());
+}
+
+void encode_whole(const locks::LockCommand& command, std::vector<std::byte>& bytes) {
   bytes.clear();
-  locks::LockCommand command = locks::command_of(entry);
-  if (command.kind == locks::LockCommandKind::Unknown) {
-    bytes.push_back(std::byte{static_cast<std::uint8_t>(command.kind)});
+  if (command.kind == locks::LockCommandKind::Unknown || !has_sound_text(command)) {
+    bytes.push_back(std::byte{static_cast<std::uint8_t>(locks::LockCommandKind::Unknown)});
     return;
   }
-  command.name = name.bytes;
   locks::encode(command, bytes);
 }
 
@@ -46,21 +50,20 @@ ToldKind ToldCommands::take(ShardId shard,
   if (entry.kind() == locks::kEntryBarrier) {
     return ToldKind::Barrier;
   }
+  if (pieces.next != index) {
+    pieces = {.next = index, .entries = {}};
+  }
   const auto log = [&pieces](LogIndex earlier) {
     const std::uint64_t back = pieces.next.value - earlier.value;
     return back >= 1 && back <= pieces.entries.size() ? pieces.entries[pieces.entries.size() - back]
                                                       : locks::LockEntry{};
   };
-  locks::EntryName name{};
-  if (locks::command_of(entry).kind == locks::LockCommandKind::Acquire) {
-    pieces.next = pieces.entries.empty() ? index : pieces.next;
-    const bool adjacent = pieces.next == index;
-    if ((!adjacent && locks::piece_count(entry.number()) != 0) ||
-        !locks::gather_name(log, index, entry, name)) {
-      return ToldKind::Nothing;
-    }
+  locks::LockCommand command = locks::command_of(entry);
+  locks::EntryName gathered{};
+  if (!locks::gather(log, index, entry, gathered, command)) {
+    return ToldKind::Nothing;
   }
-  encode_whole(entry, name, bytes);
+  encode_whole(command, bytes);
   return ToldKind::Command;
 }
 

@@ -1,9 +1,9 @@
-// What a resident node told its host, as commands of the log again: names put together from their
-// pieces, the same bytes as an engine on the host would have.
+// What a resident node told its host, as commands of the log again: names and texts put together
+// from their pieces, the same bytes as an engine on the host would have.
 //
 // Follows the entries of each shard in log order and keeps the pieces since the last entry that was
 // none; so it decides as the node did (locks/lock_entry.h) which commands are whole. Bounded:
-// kPiecesMax pieces per shard that has a name on its way. One thread.
+// kPiecesMax pieces per shard that has a command on its way. One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -70,6 +70,24 @@ TEST(RecordText, ReadsEntriesOfATurnOnADevice) {
   EXPECT_EQ(facts[1].second, "7");
 }
 
+// Who broke a lock and why stands in the pieces before the entry.
+TEST(RecordText, L15ShowsABreakOfATurnOnADeviceAndWhatItsPiecesSay) {
+  const std::string text = "nannit hangs";
+  const auto entries = locks::entries_of(locks::make_break_lock(
+      {.token = FencingToken{7}, .name_bytes = 1, .who_bytes = 3, .text = text}));
+  ASSERT_EQ(entries.size(), 2u);
+  const auto facts_of = [](const locks::LockEntry& entry) {
+    return record_facts(std::as_bytes(std::span{&entry, 1}));
+  };
+  const RecordFacts piece = facts_of(entries.front());
+  EXPECT_EQ(piece.front().second, "name_piece");
+  EXPECT_EQ(piece.back().first, "bytes");
+  EXPECT_EQ(piece.back().second.substr(0, 24), "AAAAAAAAAABuYW5uaXQgaGFu");
+  const RecordFacts facts = facts_of(entries.back());
+  EXPECT_EQ(facts.front().second, "break_lock");
+  EXPECT_EQ(facts.back(), (std::pair<std::string, std::string>{"token", "7"}));
+}
+
 TEST(RecordText, ReadsWhatAnEngineWritesByItself) {
   const auto noop = encode_record_header({});
   EXPECT_EQ(record_facts(noop), (RecordFacts{{"kind", "noop"}, {"origin", "system"}}));

@@ -29,11 +29,16 @@ namespace gcoord::server {
 
 // In place of a durability among the agreed settings: memory mode, with the turn on the device,
 // whose messages no node with another turn understands. Never renumber: 2, and 3 for durable mode,
-// are nodes of before docs/adr/0066, which say nothing of the way that they would meet.
+// are nodes of before docs/adr/0066, which say nothing of the way that they would meet; 4 and 5 are
+// nodes of before docs/adr/0068, whose entries hold plain commands only, and which would take the
+// others for unknown ones.
 inline constexpr std::uint32_t kResidentMappedSetting = 2;
-inline constexpr std::uint32_t kResidentSetting = 4;
+inline constexpr std::uint32_t kResidentMappedDurableSetting = 3;
+inline constexpr std::uint32_t kResidentPlainSetting = 4;
+inline constexpr std::uint32_t kResidentPlainDurableSetting = 5;
+inline constexpr std::uint32_t kResidentSetting = 6;
 // The same in durable mode.
-inline constexpr std::uint32_t kResidentDurableSetting = 5;
+inline constexpr std::uint32_t kResidentDurableSetting = 7;
 
 // One of the latter, and above it --turn-stripes: a lane between two nodes belongs to a stripe.
 inline constexpr std::uint32_t kStripesShift = 8;

@@ -298,9 +298,6 @@ void LockService::on_acquire(ConnectionId connection,
 void LockService::on_acquire_hold(ConnectionId connection,
                                   const rpc::RequestSlot& request,
                                   std::span<const std::byte> payload) {
-  if (!engine_->takes_holds()) {
-    return send_error(connection, request, ErrorCode::HoldsUnsupported);
-  }
   const auto decoded = rpc::decode_hold(payload);
   GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
   const rpc::LockHold& hold = decoded.value();
@@ -317,6 +314,9 @@ void LockService::on_acquire_hold(ConnectionId connection,
                                         .limit = hold.limit,
                                         .delay_ms = hold.delay_ms},
                                 .text = {hold.name.data(), hold.name.size() + hold.note.size()}});
+  if (!engine_->takes(command)) {
+    return send_error(connection, request, ErrorCode::HoldsUnsupported);
+  }
   submit(connection, request, place_of(request, command.name_hash), command);
 }
 

@@ -191,6 +191,9 @@ class LockService final : public Service {
   void on_transfer(ConnectionId connection,
                    const rpc::RequestSlot& request,
                    std::span<const std::byte> payload);
+  void submit_office(ConnectionId connection,
+                     const rpc::RequestSlot& request,
+                     const locks::LockCommand& command);
   void on_election_ask(ConnectionId connection,
                        const rpc::RequestSlot& request,
                        std::span<const std::byte> payload);

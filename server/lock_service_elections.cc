@@ -23,30 +23,33 @@ locks::ReleaseFields holder_of(const rpc::RequestSlot& request, std::string_view
 
 }  // namespace
 
+void LockService::submit_office(ConnectionId connection,
+                                const rpc::RequestSlot& request,
+                                const locks::LockCommand& command) {
+  if (!engine_->takes(command)) {
+    return send_error(connection, request, ErrorCode::ElectionsUnsupported);
+  }
+  submit(connection, request, place_of(request, command.name_hash), command);
+}
+
 void LockService::on_proclaim(ConnectionId connection,
                               const rpc::RequestSlot& request,
                               std::span<const std::byte> payload) {
-  if (!engine_->takes_holds()) {
-    return send_error(connection, request, ErrorCode::ElectionsUnsupported);
-  }
   const auto said = rpc::decode_proclamation(payload);
   GCOORD_ASSERT(said.ok());  // check_request() did the same.
   const locks::LockCommand command =
       locks::make_proclaim(holder_of(request, said.value().name), said.value().value);
-  submit(connection, request, place_of(request, command.name_hash), command);
+  submit_office(connection, request, command);
 }
 
 void LockService::on_transfer(ConnectionId connection,
                               const rpc::RequestSlot& request,
                               std::span<const std::byte> payload) {
-  if (!engine_->takes_holds()) {
-    return send_error(connection, request, ErrorCode::ElectionsUnsupported);
-  }
   const auto named = rpc::decode_nomination(payload);
   GCOORD_ASSERT(named.ok());
   const locks::LockCommand command =
       locks::make_transfer(holder_of(request, named.value().name), named.value().target);
-  submit(connection, request, place_of(request, command.name_hash), command);
+  submit_office(connection, request, command);
 }
 
 // From the applied state, which may be of the past: the ask decides nothing, and names its term.

@@ -20,9 +20,6 @@ constexpr std::size_t kDelaysPerTickMax = 1024;
 void LockService::on_break(ConnectionId connection,
                            const rpc::RequestSlot& request,
                            std::span<const std::byte> payload) {
-  if (!engine_->takes_holds()) {
-    return send_error(connection, request, ErrorCode::BreakUnsupported);
-  }
   const auto decoded = rpc::decode_break(payload);
   GCOORD_ASSERT(decoded.ok());  // check_request() did the same.
   const rpc::LockBreak& wanted = decoded.value();
@@ -34,6 +31,9 @@ void LockService::on_break(ConnectionId connection,
                               .name_bytes = static_cast<std::uint16_t>(wanted.name.size()),
                               .who_bytes = static_cast<std::uint8_t>(wanted.who.size()),
                               .text = text});
+  if (!engine_->takes(command)) {
+    return send_error(connection, request, ErrorCode::BreakUnsupported);
+  }
   submit(connection, request, place_of(request, command.name_hash), command);
 }
 

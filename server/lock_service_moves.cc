@@ -26,7 +26,7 @@ bool LockService::not_come_yet(const rpc::RequestSlot& request,
 void LockService::on_move(ConnectionId connection,
                           const rpc::RequestSlot& request,
                           std::span<const std::byte> payload) {
-  if (!engine_->takes_holds()) {
+  if (!engine_->takes_lists()) {
     return send_error(connection, request, ErrorCode::MoveUnsupported);
   }
   const auto move = rpc::decode_move(payload);
@@ -55,7 +55,7 @@ LockMoves::Doors LockService::move_doors() {
               },
           .answer = [this](ConnectionId connection,
                            const rpc::ReplySlot& reply) { send(connection, reply); },
-          .takes_moves = [this] { return engine_->takes_holds(); },
+          .takes_moves = [this] { return engine_->takes_lists(); },
           .all_have = [this](rpc::Feature feature) { return node_features_.all_have(feature); }};
 }
 

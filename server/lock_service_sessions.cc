@@ -57,7 +57,7 @@ SessionExpiry::Doors LockService::expiry_doors() {
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
                   .takes_lists =
                       [this] {
-                        return engine_->takes_holds() &&
+                        return engine_->takes_lists() &&
                                node_features_.all_have(rpc::Feature::SessionEnds);
                       }}};
 }

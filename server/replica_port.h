@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "locks/lock_command.h"
 #include "server/engine_view.h"
 
 #include <cstddef>
@@ -23,9 +24,13 @@ class ReplicaPort {
   // lease does so for every read.
   virtual void read_by_round(ShardId shard, std::uint64_t cookie) { read(shard, cookie); }
 
-  // Whether its replicas apply what goes beyond plain holds of locks (locks/lock_hold.h). An engine
-  // whose log lives on a device has no room for that in its entries.
-  virtual bool takes_holds() const { return true; }
+  // Whether its log has room for the command. An engine whose log lives on a device has little for
+  // what a command says beside its name (locks/lock_entry_text.h).
+  virtual bool takes(const locks::LockCommand&) const { return true; }
+
+  // Whether its replicas apply moves of locks and lists of sessions that end. An engine whose log
+  // lives on a device has no room for them.
+  virtual bool takes_lists() const { return true; }
 
   // Whether ShardView::lease is judged by the clock at each look. An engine whose rows live on a
   // device only hears who led, and a host that stood still hears it late.

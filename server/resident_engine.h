@@ -95,7 +95,11 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
                                                       MetricsRegistry& metrics);
   ~ResidentEngine() override;
 
-  bool takes_holds() const override { return false; }
+  bool takes(const locks::LockCommand& command) const override {
+    return ResidentRequests::has_place(command);
+  }
+
+  bool takes_lists() const override { return false; }
 
   bool times_leases() const override { return false; }
 

@@ -35,11 +35,15 @@ std::uint32_t ResidentRequests::lane_of(ShardId shard) const {
   return stripe_of(node_.options().shape, shard);
 }
 
+bool ResidentRequests::has_place(const locks::LockCommand& command) {
+  return locks::is_entry_command(command) && weight_of(command) <= kLaneWeightMax;
+}
+
 bool ResidentRequests::may_take(ShardId shard, const locks::LockCommand& command) const {
   const Lane& lane = lanes_[lane_of(shard)];
   const locks::LockDemand demand = locks::demand_of(command);
   const std::uint32_t weight = weight_of(command);
-  const bool takes = demand.locks + demand.sessions != 0;
+  const bool takes = demand.locks + demand.sessions + demand.name_blocks != 0;
   // What ends something takes at most a request row: half of what is kept is for that.
   const std::uint32_t kept = takes ? 2 * kRoomKept : kRoomKept;
   const bool needs_nothing = !takes && demand.requests == 0;

@@ -39,7 +39,11 @@ class ResidentRequests {
  public:
   explicit ResidentRequests(ResidentNode& node);
 
-  // Whether a command fits: its lane is not too busy, and the pools of the stripe have room for it.
+  // Whether the log has room for what a command says, and a lane for what it may take, ever.
+  static bool has_place(const locks::LockCommand& command);
+
+  // Whether a command that has a place fits now: its lane is not too busy, and the pools of the
+  // stripe have room for it.
   bool may_take(ShardId shard, const locks::LockCommand& command) const;
 
   // Queues a command. The caller has asked may_take().

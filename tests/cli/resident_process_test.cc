@@ -39,7 +39,89 @@ TEST_F(ResidentProcessTest, ServesLocksAndSaysWhatItRunsOn) {
   EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
 }
 
-// Live and once more, from what the node keeps of it. Such nodes take no notes.
+TEST_F(ResidentProcessTest, L6L7L8L20HoldsBeyondThePlainAreServed) {
+  const std::vector<std::string> read = {
+      "--timeout", "30s", "lock", "acquire", "a", "--shared", "--try", "--ttl", "60s"};
+  const auto one = ctl_->json(read);
+  const auto two = ctl_->json(read);
+  EXPECT_NE(one["token"], two["token"]);
+  EXPECT_EQ(ctl_->json({"lock", "get", "a"})["holders"].size(), 2u);
+  EXPECT_EQ(ctl_->json({"lock", "acquire", "a", "--try"}, 6)["error"]["code"], "GC6001");
+
+  std::vector<std::string> permit = {
+      "--timeout", "30s", "lock", "acquire", "gpu", "--permits-max", "2", "--try", "--ttl", "60s"};
+  ctl_->json(permit);
+  ctl_->json(permit);
+  EXPECT_EQ(ctl_->json(permit, 6)["error"]["code"], "GC6001");
+
+  const auto grant = acquire("again");
+  const auto held = ctl_->json(
+      {"lock", "acquire", "again", "--session", grant["session"], "--holds", "2", "--ttl", "60s"});
+  EXPECT_EQ(held["token"], grant["token"]);
+  EXPECT_EQ(held["held_again"], true);
+
+  const std::string note(512, 'o');
+  ctl_->json({"--timeout", "30s", "lock", "acquire", "noted", "--note", note, "--ttl", "60s"});
+  EXPECT_EQ(ctl_->json({"lock", "get", "noted"})["note"], note);
+  const std::string name(521, 'n');
+  EXPECT_EQ(ctl_->json({"lock", "acquire", name, "--note", note}, 2)["error"]["code"], "GC6023");
+  EXPECT_EQ(cluster_->stop_all(kPatience), 3u);
+}
+
+TEST_F(ResidentProcessTest, E2E6ALeaderProclaimsAndHandsOver) {
+  const auto office =
+      ctl_->json({"--timeout", "30s", "elect", "campaign", "chief", "--once", "--ttl", "60s"});
+  const auto said = ctl_->json({"elect",
+                                "proclaim",
+                                "chief",
+                                "10.0.0.7:80",
+                                "--epoch",
+                                office["epoch"],
+                                "--session",
+                                office["session"]});
+  EXPECT_EQ(said["value"], "10.0.0.7:80");
+  EXPECT_EQ(ctl_->json({"elect", "leader", "chief"})["value"], "10.0.0.7:80");
+  ChildProcess next = ctl_->start(
+      {"-o", "json", "elect", "campaign", "chief", "--value", "eu-2", "--priority", "7"});
+  wait_for([this] {
+    return ctl_->json({"elect", "candidates", "chief"})["candidates"].size() == 1;
+  });
+  const auto line = ctl_->json({"elect", "candidates", "chief"});
+  EXPECT_EQ(line["candidates"][0]["priority"], 7);
+  const auto given = ctl_->json({"elect",
+                                 "transfer",
+                                 "chief",
+                                 "--to",
+                                 "eu-2",
+                                 "--epoch",
+                                 office["epoch"],
+                                 "--session",
+                                 office["session"]});
+  EXPECT_EQ(given["value"], "eu-2");
+  EXPECT_EQ(ctl_->json({"elect", "leader", "chief"})["epoch"], given["epoch"]);
+}
+
+TEST_F(ResidentProcessTest, L14L15ALockIsBrokenAndAnotherStaysForItsDelay) {
+  const auto held = acquire("a");
+  const auto broken = ctl_->json({"lock", "break", "a", "--reason", "it hangs", "--as", "ann@ops"});
+  EXPECT_EQ(broken["token"], held["token"]);
+  EXPECT_EQ(broken["by"], "ann@ops");
+  const auto check = ctl_->json({"lock", "check", "a", "--token", held["token"]}, 1)["error"];
+  EXPECT_EQ(check["code"], "GC6030");
+  ctl_->json({"--timeout", "30s", "lock", "acquire", "b", "--ttl", "1s", "--lock-delay", "60s"});
+  std::string code;
+  wait_for([&] {  // Busy while the session lives.
+    code = (*ctl_)({"-o", "json", "lock", "acquire", "b", "--try"}).error_code();
+    return code != "GC6001";
+  });
+  EXPECT_EQ(code, "GC6031");
+  ctl_->json({"lock", "break", "b", "--reason", "it is well"});
+  ctl_->json({"lock", "acquire", "b", "--try"});
+  ctl_->json({"--timeout", "30s", "lock", "acquire", "c", "--ttl", "1s", "--lock-delay", "1s"});
+  ctl_->json({"--timeout", "60s", "lock", "acquire", "c", "--wait", "50s"});
+}
+
+// Live and once more, from what the node keeps of it.
 TEST_F(ResidentProcessTest, W2WhatWasHeldBeforeAnEventIsTold) {
   client::ClientOptions options;
   options.endpoints = cluster_->endpoints();
@@ -352,6 +434,23 @@ TEST_F(ResidentProcessTest, InMemoryModeALostDirectoryRejoinsToo) {
   wait_until_whole();
   cluster_->kill(1);
   EXPECT_EQ(verdict("a", grant)["verdict"], "VALID");
+}
+
+TEST_F(ResidentDurableTest, L7L20SharesAndNotesOutliveAllNodes) {
+  const std::vector<std::string> read = {
+      "--timeout", "30s", "lock", "acquire", "a", "--shared", "--try", "--ttl", "60s"};
+  const auto one = ctl_->json(read);
+  const std::string note(512, 'o');
+  ctl_->json({"--timeout", "30s", "lock", "acquire", "noted", "--note", note, "--ttl", "60s"});
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    cluster_->kill(node);
+  }
+  for (std::uint32_t node = 1; node <= 3; ++node) {
+    restart(node);
+  }
+  EXPECT_EQ(verdict("a", one)["verdict"], "VALID");
+  EXPECT_NE(ctl_->json(read)["token"], one["token"]);
+  EXPECT_EQ(ctl_->json({"--timeout", "30s", "lock", "get", "noted"})["note"], note);
 }
 
 TEST(ResidentRefusals, WhatTheResidentTurnDoesNotServeIsSaid) {

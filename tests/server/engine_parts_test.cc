@@ -7,6 +7,7 @@
 #include "server/engine_reads.h"
 #include "server/shard_bits.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace gcoord::server {
@@ -261,6 +262,29 @@ TEST_F(AdmissionTest, ANodeWithOtherSettingsIsRefused) {
   const auto stripes = ask({}).text;
   EXPECT_NE(stripes.find("durable and --turn resident --turn-stripes 512"), std::string::npos)
       << stripes;
+}
+
+// Each tells the other to start a newer release, and none waits for a way that will never be there.
+TEST_F(AdmissionTest, ANodeWithAResidentTurnOfAnOlderReleaseIsRefusedByName) {
+  const auto refused = [this](std::uint32_t kind) {
+    settings_[4] = kind | 512u << kStripesShift;
+    const auto refusal = ask({});
+    EXPECT_EQ(refusal.code, netcore::RefusalCode::DifferentSettings);
+    return refusal.text;
+  };
+  EXPECT_NE(kResidentSetting, kResidentPlainSetting);
+  const std::string older = "--turn resident of an older release --turn-stripes 512";
+  for (const std::uint32_t memory : {kResidentMappedSetting, kResidentPlainSetting}) {
+    EXPECT_THAT(refused(memory), testing::HasSubstr("memory and " + older));
+  }
+  for (const std::uint32_t durable :
+       {kResidentMappedDurableSetting, kResidentPlainDurableSetting}) {
+    EXPECT_THAT(refused(durable), testing::HasSubstr("durable and " + older));
+  }
+  for (const bool durable : {false, true}) {
+    const std::string now = refused(durable ? kResidentDurableSetting : kResidentSetting);
+    EXPECT_THAT(now, testing::HasSubstr("--turn resident --turn-stripes 512"));
+  }
 }
 
 TEST_F(AdmissionTest, ADirectoryIsEstablishedOnceEveryNodeHasAdmittedIt) {

@@ -1,6 +1,7 @@
 // A replica engine of one node that decides when the test says so, and a sink that keeps replies.
 #pragma once
 
+#include "locks/lock_entry_text.h"
 #include "server/lock_service.h"
 #include "server/replica_port.h"
 
@@ -84,7 +85,11 @@ class FakeEngine final : public ReplicaPort {
 
   NodeView view() const override { return node; }
 
-  bool takes_holds() const override { return holds; }
+  bool takes(const locks::LockCommand& command) const override {
+    return holds || !locks::is_text_kind(command.kind, command.flags);
+  }
+
+  bool takes_lists() const override { return holds; }
 
   bool times_leases() const override { return timed; }
 

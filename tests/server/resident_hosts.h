@@ -85,7 +85,7 @@ struct Hosts {
   };
 
   // Lives do not end here, so that acknowledgements count from the first one on.
-  Hosts() : world(21, {}, false, 256, false, false) {
+  explicit Hosts(LockTurnSizes sizes = {}) : world(21, sizes, false, 256, false, false) {
     for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
       Host& host = each[n];
       host.requests = std::make_unique<ResidentRequests>(*world.nodes[n].memory);

@@ -192,6 +192,81 @@ TEST(ResidentRows, WhatShardsTakeElsewhereIsCountedBehindALedgerToo) {
   expect_use_counted(history.service());
 }
 
+// Asks until nothing more is admitted, many under way at once; how many were.
+std::uint32_t fill_pools(Hosts& hosts) {
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  auto& requests = *hosts.each[leader].requests;
+  std::uint32_t admitted = 0;
+  std::uint32_t refused = 0;
+  for (std::uint64_t k = 1; k < 4000 && refused < 200; ++k) {
+    const std::string name = "lock" + std::to_string(k / 4);
+    const std::string text = name + std::string(k % 4 == 1 ? 300 : 0, 'o');
+    const locks::HoldAsk ask =
+        k % 4 == 1 ? locks::HoldAsk{} : locks::HoldAsk{.flags = locks::kHoldShared, .permits = 1};
+    const locks::LockCommand command =
+        locks::make_acquire_hold({.acquire = {.session = SessionId{1 + k % 50},
+                                              .sequence = RequestSequence{k},
+                                              .acked_below = RequestSequence{k},
+                                              .name = std::string_view{text}.substr(0, name.size()),
+                                              .wait = true,
+                                              .ttl_ms = 10'000},
+                                  .ask = ask,
+                                  .text = text});
+    if (requests.may_take(hosts.shard(), command)) {
+      requests.command(hosts.shard(), command, ++hosts.cookie);
+      ++admitted;
+      refused = 0;
+    } else {
+      ++refused;
+      hosts.turns(3);
+    }
+  }
+  return admitted;
+}
+
+TEST(ResidentRows, PoolsDoNotRunDryByNotesSharesAndMarksThatAreAdmitted) {
+  Hosts hosts({.locks = 1024, .sessions = 1024, .requests = 2048, .name_blocks = 4096});
+  EXPECT_GT(fill_pools(hosts), 60u);
+  hosts.turns(2000);
+  const std::uint32_t leader = hosts.leader_of(hosts.shard());
+  auto& requests = *hosts.each[leader].requests;
+  EXPECT_EQ(requests.under_way(), 0u);
+  EXPECT_FALSE(requests.may_take(hosts.shard(), acquire("one more", 60, 1)));
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_TRUE(hosts.each[n].failure.ok()) << hosts.each[n].failure.to_string();
+    EXPECT_EQ(hosts.world.nodes[n].memory->view().control->abort, 0u);
+    EXPECT_TRUE(hosts.each[n].service.failed.empty());
+  }
+  // What ends something finds room, and brings all of it back.
+  for (std::uint64_t session = 1; session <= 50; ++session) {
+    while (hosts.ask(hosts.shard(),
+                     locks::make_close_session(SessionId{session}, RequestSequence{9000})) ==
+               locks::LockCode::SessionClosed &&
+           hosts.each[leader].service.locks.registered(hosts.shard(), SessionId{session})) {
+    }
+  }
+  hosts.turns(300);
+  EXPECT_TRUE(requests.may_take(hosts.shard(), acquire("one more", 60, 1)));
+  EXPECT_EQ(hosts.each[leader].service.locks.usage().name_blocks, 0u);
+}
+
+TEST(ResidentRows, WhatALaneOrALogNeverHasRoomForHasNoPlace) {
+  const auto breaks = [](std::size_t name_bytes, bool all, std::size_t reason_bytes = 5) {
+    static std::string text;
+    text = std::string(name_bytes, 'n') + "ann" + std::string(reason_bytes, 'r');
+    return locks::make_break_lock({.token = FencingToken{1},
+                                   .all = all,
+                                   .name_bytes = static_cast<std::uint16_t>(name_bytes),
+                                   .who_bytes = 3,
+                                   .text = text});
+  };
+  EXPECT_TRUE(ResidentRequests::has_place(breaks(224, true)));
+  EXPECT_FALSE(ResidentRequests::has_place(breaks(225, true)));
+  EXPECT_TRUE(ResidentRequests::has_place(breaks(1024, false)));
+  EXPECT_FALSE(ResidentRequests::has_place(breaks(1024, false, 6)));
+  EXPECT_TRUE(ResidentRequests::has_place(acquire(std::string(1024, 'n'), 1, 1)));
+}
+
 TEST(ResidentRows, ADeviceThatDiffersFromItsHostIsFoundOutAtOnce) {
   Hosts hosts;
   hosts.lock_and_unlock(1);

@@ -32,8 +32,11 @@ ToldKind ToldCommands::take(ShardId shard,
                             std::vector<std::byte>& bytes) {
   if (entry.kind() == locks::kEntryPiece) {
     Pieces& pieces = pieces_[shard.value];
-    if (pieces.next != index || pieces.entries.size() >= locks::kPiecesMax) {
+    if (pieces.next != index) {
       pieces.entries.clear();
+    }
+    if (pieces.entries.size() == locks::kPiecesMax) {
+      pieces.entries.erase(pieces.entries.begin());  // No command reaches back so far.
     }
     pieces.entries.push_back(entry);
     pieces.next = index + 1;

@@ -2,8 +2,8 @@
 // from their pieces, the same bytes as an engine on the host would have.
 //
 // Follows the entries of each shard in log order and keeps the pieces since the last entry that was
-// none; so it decides as the node did (locks/lock_entry.h) which commands are whole. Bounded:
-// kPiecesMax pieces per shard that has a command on its way. One thread.
+// none; so it decides as the node did (locks/lock_entry.h) which commands are whole. Bounded: the
+// last kPiecesMax pieces per shard that has a command on its way. One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -72,12 +72,13 @@ GCOORD_HD inline bool is_entry_command(const LockCommand& command) {
                                                    : is_plain_command(command);
 }
 
-// The command of an entry that is neither piece, barrier nor no-op. Its name is not set.
-GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
-  if (is_text_kind(static_cast<LockCommandKind>(entry.kind()),
-                   static_cast<std::uint8_t>(entry.head >> 8))) {
-    return text_command_of(words_of(entry));
-  }
+GCOORD_HD inline bool is_text_entry(const LockEntry& entry) {
+  return is_text_kind(static_cast<LockCommandKind>(entry.kind()),
+                      static_cast<std::uint8_t>(entry.head >> 8));
+}
+
+// The command of an entry without a text. Its name is not set.
+GCOORD_HD inline LockCommand plain_command_of(const LockEntry& entry) {
   LockCommand command;
   command.kind = static_cast<LockCommandKind>(entry.kind());
   command.flags = static_cast<std::uint8_t>(entry.head >> 8);
@@ -130,36 +131,35 @@ GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
   return unknown;
 }
 
+// The fields that stand in an entry which is neither piece, barrier nor no-op.
+GCOORD_HD inline LockCommand command_of(const LockEntry& entry) {
+  return is_text_entry(entry) ? text_command_of(entry) : plain_command_of(entry);
+}
+
 // Puts the name of the acquire in `entry`, which is at `index`, together from the entries before
 // it: log(k) is the entry at an earlier index. False: they are not all there.
 template <typename Index, typename Log>
 GCOORD_HD bool gather_name(const Log& log, Index index, const LockEntry& entry, EntryName& name) {
-  const std::uint32_t name_bytes = entry.number();
-  const std::uint32_t pieces = piece_count(name_bytes);
-  const std::uint64_t mark = piece_mark(SessionId{entry.word[0]}, RequestSequence{entry.word[1]});
+  const PiecesBefore<Index> pieces{
+      index,
+      entry.request,
+      piece_count(entry.number()),
+      piece_mark(SessionId{entry.word[0]}, RequestSequence{entry.word[1]})};
   std::memcpy(name.bytes, &entry.word[5], kEntryNameBytes);
-  if (name_bytes > kNameBytesMax || index.value <= pieces) {
-    return false;
-  }
-  for (std::uint32_t k = 0; k < pieces; ++k) {
-    const LockEntry piece = log(Index{index.value - pieces + k});
-    if (piece.kind() != kEntryPiece || piece.number() != k || piece.word[0] != mark) {
-      return false;
-    }
-    std::memcpy(
-        name.bytes + kEntryNameBytes + k * kPieceNameBytes, &piece.word[1], kPieceNameBytes);
-  }
-  return true;
+  return entry.number() <= kNameBytesMax &&
+         gather_pieces(log, pieces, name.bytes + kEntryNameBytes);
 }
 
-// Gives the command of the entry at `index` what stands before it. False: that is not all there, or
-// cannot be, and the command is applied as nothing. `bytes` outlives the command.
+// The command of `entry`, which is log(index), with all that it says; it is neither piece, barrier
+// nor no-op. False: what stands before it is not all there, or cannot be, and it is applied as
+// nothing. `bytes` outlives the command. On a device `log` is copied where a text is read.
 template <typename Index, typename Log>
-GCOORD_HD bool gather(
+GCOORD_HD bool read_command(
     const Log& log, Index index, const LockEntry& entry, EntryName& bytes, LockCommand& command) {
-  if (has_text(command)) {
-    return gather_text(log, index, bytes, command);
+  if (is_text_entry(entry)) {
+    return read_text(log, index, bytes, command);
   }
+  command = plain_command_of(entry);
   if (command.kind == LockCommandKind::Acquire) {
     command.name = bytes.bytes;
     return gather_name(log, index, entry, bytes);

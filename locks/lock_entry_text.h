@@ -12,12 +12,11 @@
 //              number: bytes of the name      text: 0, name, who, why
 //   EndDelay   0, 0, 0, hash low, hash high, token               no text
 //
-// The pieces' mark follows from the command and the text's first word, so that pieces of two
-// attempts that differ are never taken for one text. What cannot be is Unknown, or nothing where
-// only the pieces show it; that the hashes belong to the bytes, and that these are UTF-8, is the
-// business of the host that made the entries, as it is for names.
+// The pieces' mark follows from the command and the text's first word. What cannot be is Unknown,
+// or nothing where only the pieces show it; that the hashes belong to the bytes, and that these are
+// UTF-8, is the business of the host that made the entries, as it is for names.
 //
-// A device calls what is here apart from its own code (GCOORD_HD_APART): plain commands pay for one
+// A device calls read_text() apart from its own code (GCOORD_HD_APART): plain commands pay for one
 // question. Plain functions, host and device, but for the two at the end, which are the host's.
 #pragma once
 
@@ -123,25 +122,9 @@ GCOORD_HD constexpr bool is_text_command(const LockCommand& command) {
 
 // --- From the log
 
-// An entry without its alignment, to be given by value.
-struct EntryWords {
-  std::uint32_t head = 0;
-  std::uint64_t word[6]{};
-};
-
-GCOORD_HD inline EntryWords words_of(const LockEntry& entry) {
-  EntryWords words;
-  words.head = entry.head;
-  for (std::uint32_t k = 0; k < 6; ++k) {
-    words.word[k] = entry.word[k];
-  }
-  return words;
-}
-
 // The fields that stand in the entry itself, of a kind that is_text_kind() knows; Unknown for what
 // cannot be.
-template <typename Words>
-GCOORD_HD_APART LockCommand text_command_of(Words entry) {
+GCOORD_HD inline LockCommand text_command_of(const LockEntry& entry) {
   LockCommand command;
   command.kind = static_cast<LockCommandKind>(entry.head & 0xffu);
   command.flags = static_cast<std::uint8_t>(entry.head >> 8);
@@ -198,25 +181,24 @@ GCOORD_HD inline bool take_text(const EntryName& text, LockCommand& command) {
 // Puts the text of the command at `index` together from the entries before it: log(k) is the entry
 // at an earlier index. False: they are not all there, or say what cannot be.
 template <typename Index, typename Log>
-GCOORD_HD_APART bool gather_text(const Log& log,
-                                 Index index,
-                                 EntryName& text,
-                                 LockCommand& command) {
-  const std::uint32_t pieces = text_piece_count(command);
-  if (index.value <= pieces) {
+GCOORD_HD bool gather_text(
+    const Log& log, Index index, std::uint64_t request, EntryName& text, LockCommand& command) {
+  PiecesBefore<Index> pieces{index, request, text_piece_count(command)};
+  if (index.value <= pieces.count) {
     return false;
   }
-  std::uint64_t mark = 0;
-  GCOORD_UNROLL_BY(1)
-  for (std::uint32_t k = 0; k < pieces; ++k) {
-    const LockEntry piece = log(Index{index.value - pieces + k});
-    mark = k == 0 ? text_mark(command, piece.word[1]) : mark;
-    if (piece.kind() != kEntryPiece || piece.number() != k || piece.word[0] != mark) {
-      return false;
-    }
-    std::memcpy(text.bytes + k * kPieceNameBytes, &piece.word[1], kPieceNameBytes);
-  }
-  return take_text(text, command);
+  const LockEntry first = log(Index{index.value - pieces.count});
+  pieces.mark = text_mark(command, first.word[1]);
+  return gather_pieces(log, pieces, text.bytes) && take_text(text, command);
+}
+
+// The command of the entry log(index), of a kind that is_text_kind() knows, with all that it says.
+// False: see gather_text().
+template <typename Index, typename Log>
+GCOORD_HD_APART bool read_text(Log log, Index index, EntryName& text, LockCommand& command) {
+  const LockEntry entry = log(index);
+  command = text_command_of(entry);
+  return !has_text(command) || gather_text(log, index, entry.request, text, command);
 }
 
 // --- Into the log

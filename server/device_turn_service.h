@@ -28,11 +28,12 @@
 //   bool apply_told(log, row, index, entry, TurnResult&)   false: not now; asked again next turn
 //
 // In durable mode it is also told what to make durable (Store, device_turn_store.h), and says when
-// it is. There log(index) is the row's entry of an earlier index (kEntriesKept). Its node pushes to
-// the host, per shard in log order and never dropping any: each decided entry as a reply followed
-// by the entry itself (Committed with its tag where the request was proposed here, Told elsewhere);
-// and that a snapshot took a row's place (Installed). What the host leaves no room for is not
-// applied until it does. Who leads its rows stands in a table beside the ring (leader_table.h).
+// it is. There log(k) is the row's entry of `index` or an earlier one (kEntriesKept). Its node
+// pushes to the host, per shard in log order and never dropping any: each decided entry as a reply
+// followed by the entry itself (Committed with its tag where the request was proposed here, Told
+// elsewhere); and that a snapshot took a row's place (Installed). What the host leaves no room for
+// is not applied until it does. Who leads its rows stands in a table beside the ring
+// (leader_table.h).
 //
 // A service that takes rows back (kReadmits; device_turn_readmit.h) has room for a configuration in
 // an entry of its log, to which apply does nothing:

@@ -96,7 +96,8 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   TurnReply reply = told_of(r, hot, asked ? TurnVerdict::Committed : TurnVerdict::Told);
   reply.tag = tag;
   reply.index = index;
-  const auto log = [&r](LogIndex earlier) { return r.node.entry(r.row, earlier); };
+  // By value: it goes where a reference would pull the row's variables out of their registers.
+  const auto log = [page = r.node.page(r.row)](LogIndex earlier) { return page.entry(earlier); };
   const bool done = r.node.service.apply_told(log, r.row, index, entry, reply.result);
   if (!done) {
     reply = TurnReply{};

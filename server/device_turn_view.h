@@ -204,6 +204,15 @@ struct StripeScratch {
 
 // --- The node
 
+// The log of one row. Entry i lies in slot i & slot_mask.
+template <typename Entry>
+struct LogPage {
+  Entry* slots = nullptr;
+  std::uint64_t slot_mask = 0;
+
+  GCOORD_HD const Entry& entry(LogIndex index) const { return slots[index.value & slot_mask]; }
+};
+
 // Service: see device_turn_service.h.
 template <typename Service>
 struct TurnNode {
@@ -233,6 +242,10 @@ struct TurnNode {
 
   GCOORD_HD Entry& entry(std::uint32_t row, LogIndex index) const {
     return log[slot_of(row, index)];
+  }
+
+  GCOORD_HD LogPage<Entry> page(std::uint32_t row) const {
+    return {log + static_cast<std::size_t>(row) * shape.log_slots, shape.log_slots - 1};
   }
 
   GCOORD_HD std::uint64_t& origin_of(std::uint32_t row, LogIndex index) const {

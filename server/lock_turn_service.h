@@ -112,6 +112,7 @@ struct LockTurnService {
     for (std::uint32_t k = 0; k < 6; ++k) {
       entry.word[k] = request.word[k];
     }
+    entry.request = request.tag;
     return entry;
   }
 
@@ -215,9 +216,9 @@ struct LockTurnService {
                                       LogIndex index,
                                       const Entry& entry,
                                       TurnResult& result) {
-    locks::LockCommand command = locks::command_of(entry);
+    locks::LockCommand command;
     locks::EntryName bytes;
-    if (!locks::gather(log, index, entry, bytes, command)) {
+    if (!locks::read_command(log, index, entry, bytes, command)) {
       return true;
     }
     locks::LockWriter writer;

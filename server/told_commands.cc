@@ -56,14 +56,15 @@ ToldKind ToldCommands::take(ShardId shard,
   if (pieces.next != index) {
     pieces = {.next = index, .entries = {}};
   }
-  const auto log = [&pieces](LogIndex earlier) {
-    const std::uint64_t back = pieces.next.value - earlier.value;
-    return back >= 1 && back <= pieces.entries.size() ? pieces.entries[pieces.entries.size() - back]
-                                                      : locks::LockEntry{};
+  const auto log = [&pieces, &entry](LogIndex at) {
+    const std::uint64_t back = pieces.next.value - at.value;
+    return back == 0                       ? entry
+           : back <= pieces.entries.size() ? pieces.entries[pieces.entries.size() - back]
+                                           : locks::LockEntry{};
   };
-  locks::LockCommand command = locks::command_of(entry);
+  locks::LockCommand command;
   locks::EntryName gathered{};
-  if (!locks::gather(log, index, entry, gathered, command)) {
+  if (!locks::read_command(log, index, entry, gathered, command)) {
     return ToldKind::Nothing;
   }
   encode_whole(command, bytes);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,9 +27,9 @@ std::vector<std::byte> applied(const std::vector<LockEntry>& entries) {
     const std::uint64_t back = index.value - earlier.value;
     return back < entries.size() ? entries[entries.size() - 1 - back] : LockEntry{};
   };
-  LockCommand command = command_of(entries.back());
+  LockCommand command;
   EntryName text{};
-  if (!gather(log, index, entries.back(), text, command)) {
+  if (!read_command(log, index, entries.back(), text, command)) {
     return {};
   }
   return command.kind == LockCommandKind::Unknown ? std::vector{std::byte{255}} : bytes_of(command);
@@ -129,6 +130,39 @@ TEST_F(LockEntryText, PiecesOfAnotherAttemptAreNotTaken) {
   EXPECT_TRUE(applied(mixed).empty());
 }
 
+// A log that was full took the pieces of one attempt and refused its end.
+TEST_F(LockEntryText, PiecesOfAnotherAttemptAtTheSameAreNotTaken) {
+  text_ = std::string(100, 'n');
+  const LockCommand plain = make_acquire({.session = SessionId{5},
+                                          .sequence = RequestSequence{40},
+                                          .acked_below = RequestSequence{38},
+                                          .name = text_,
+                                          .ttl_ms = 9000});
+  const auto numbered = [](const LockCommand& command, std::uint64_t first) {
+    auto entries = entries_of(command);
+    for (LockEntry& entry : entries) {
+      entry.request = first++;
+    }
+    return entries;
+  };
+  for (const LockCommand& command : {plain, hold(20, 100)}) {
+    const auto one = numbered(command, 7);
+    const auto next = numbered(command, 7 + one.size());
+    EXPECT_EQ(applied(one), bytes_of(command));
+    EXPECT_EQ(applied(next), bytes_of(command));
+    for (std::size_t k = 0; k + 1 < one.size(); ++k) {
+      auto mixed = next;
+      std::copy_n(one.begin(), k + 1, mixed.begin());
+      EXPECT_TRUE(applied(mixed).empty()) << k;
+    }
+    // A release of before says no numbers, of a whole command or of none.
+    EXPECT_EQ(applied(entries_of(command)), bytes_of(command));
+    auto older = entries_of(command);
+    older.back().request = 9;
+    EXPECT_TRUE(applied(older).empty());
+  }
+}
+
 TEST_F(LockEntryText, WhatCannotBeIsUnknownOrNothingAndNeverAsserts) {
   std::uint32_t unknown = 0;
   std::uint32_t nothing = 0;
@@ -157,7 +191,7 @@ TEST_F(LockEntryText, WhatCannotBeIsUnknownOrNothingAndNeverAsserts) {
 }
 
 TEST_F(LockEntryText, NumbersBeyondTheirBoundsAreUnknown) {
-  const auto expect_unknown = [](LockEntry head) {
+  const auto expect_unknown = [](const LockEntry& head) {
     EXPECT_EQ(command_of(head).kind, LockCommandKind::Unknown);
   };
   LockEntry asks = entries_of(hold(20, 100)).back();

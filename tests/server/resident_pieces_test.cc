@@ -89,10 +89,36 @@ class ResidentAttempts : public testing::Test {
     }
   }
 
+  // As if the log had taken the pieces of one attempt, and of the next one what is behind them.
+  bool taken(const LockCommand& first, const LockCommand& second) {
+    auto pieces = locks::entries_of(first);
+    pieces.pop_back();
+    world_.push(world_.leader_of(shard()), shard(), pieces);
+    world_.skip_requests(1 + pieces.size());
+    return world_.ask(shard(), {locks::entries_of(second).back()}).whole;
+  }
+
   static ShardId shard() { return shard_of_name("a"); }
 
   ResidentWorld world_{41};
 };
+
+// A client that uses a sequence twice, for two names: a name that is neither of them has a hash
+// that is not its own, on which host and device differ.
+TEST_F(ResidentAttempts, PiecesOfOneNeverStandBeforeAnother) {
+  const std::string one = "n" + std::string(60, 'x');
+  const std::string other = "n" + std::string(60, 'y');
+  const auto with = [](const std::string& name) {
+    return locks::make_acquire(
+        {.session = SessionId{5}, .sequence = RequestSequence{1}, .name = name, .ttl_ms = 10'000});
+  };
+  EXPECT_FALSE(taken(with(one), with(other)));
+  EXPECT_FALSE(taken(with(one), with(one)));
+  const LockCommand hold = noted("a", 5, 2, 90);
+  EXPECT_FALSE(taken(hold, hold));
+  EXPECT_TRUE(world_.ask(shard(), hold).whole);
+  EXPECT_TRUE(world_.ask(shard(), with(other)).whole);
+}
 
 // What is asked again of the next leader is whole there, and the rest of the first attempt nothing.
 TEST_F(ResidentAttempts, ALeaderThatChangesInTheMiddleOfATextLeavesNoTraceOfIt) {

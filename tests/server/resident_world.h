@@ -310,6 +310,9 @@ struct ResidentWorld {
     return tag_last_;
   }
 
+  // Numbers of requests that no node is asked: as if they had been refused.
+  void skip_requests(std::uint64_t count) { tag_last_ += count; }
+
   // What the host asks of a row beside its clients' requests.
   void push_transfer(std::uint32_t n, ShardId shard, NodeId to) {
     TurnRequest request;

@@ -225,6 +225,59 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
   EXPECT_TRUE(filled.ok()) << filled.to_string();
 }
 
+// The pieces of a text were applied, and its command's entry was not, when the power went. The
+// device has them again, and decides as who ran on.
+TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
+  const std::string text = "name" + std::string(500, 'o');
+  const std::string_view name = std::string_view{text}.substr(0, 4);
+  auto entries =
+      locks::entries_of(locks::make_acquire_hold({.acquire = {.session = SessionId{5},
+                                                              .sequence = RequestSequence{1},
+                                                              .name = name,
+                                                              .ttl_ms = 10'000},
+                                                  .text = text}));
+  const std::uint64_t last = entries.size();
+  ASSERT_GT(last, 10u);
+  for (std::uint64_t k = 1; k <= last; ++k) {
+    entries[k - 1].request = 70 + k;
+  }
+  Disks disks;
+  {
+    Life life(disks);
+    ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+    for (std::uint64_t k = 1; k <= last; ++k) {
+      ASSERT_TRUE(life.ask(LogIndex{k}, entries[k - 1], LogIndex{k - 1}).ok());
+      while (life.storage->advance()) {
+      }
+      EXPECT_EQ(life.storage->take_acks().value(), 1u);
+      if (k > 1) {
+        life.tell(LogIndex{k - 1}, entries[k - 2]);
+      }
+      life.storage->checkpoint(k);
+    }
+    disks.lose_power();
+  }
+  Life life(disks);
+  ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+  EXPECT_EQ(life.rows->applied(kShard), LogIndex{last - 1});
+  TurnResult result;
+  ASSERT_TRUE(life.host.memory
+                  ->restore([&](const ResidentView& view) {
+                    EXPECT_TRUE(life.storage->fill(view).ok());
+                    view.service.begin_turn(stripe_of(view.shape, kShard));
+                    const auto log = [&view](LogIndex at) { return view.entry(kShard.value, at); };
+                    EXPECT_TRUE(view.service.apply_told(
+                        log, kShard.value, LogIndex{last}, log(LogIndex{last}), result));
+                  })
+                  .ok());
+  EXPECT_EQ(done_of(result), LockTurnDone::Applied);
+  life.tell(LogIndex{last}, entries.back());
+  EXPECT_EQ(life.service.state_hash(kShard), result.word[0]);
+  const auto held = life.service.locks.get(kShard, hash_name(name));
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(held->note, text.substr(4));
+}
+
 // The state of a snapshot comes later than the request to store it. Between that and the record's
 // sync, power may go: nobody may have been told by then (I2: the request carries a vote, too).
 TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {

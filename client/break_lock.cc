@@ -73,7 +73,9 @@ void break_lock(Core& core,
           return callback(free ? failure(rpc::ErrorCode::LockNotHeld) : lock.status());
         }
         asked.token = newest_token(lock.value());
-        send_break(core, held, asked, true, std::move(callback));
+        // One hold costs a node little; all of them, room for as many as a lock may have.
+        const bool several = lock.value().holders.size() > 1;
+        send_break(core, held, asked, several, std::move(callback));
       });
 }
 

@@ -116,6 +116,9 @@ TEST_F(ResidentProcessTest, L14L15ALockIsBrokenAndAnotherStaysForItsDelay) {
   });
   EXPECT_EQ(code, "GC6031");
   ctl_->json({"lock", "break", "b", "--reason", "it is well"});
+  const std::string name(700, 'n');
+  const auto alone = acquire(name);
+  EXPECT_EQ(ctl_->json({"lock", "break", name, "--reason", "so long"})["token"], alone["token"]);
   ctl_->json({"lock", "acquire", "b", "--try"});
   ctl_->json({"--timeout", "30s", "lock", "acquire", "c", "--ttl", "1s", "--lock-delay", "1s"});
   ctl_->json({"--timeout", "60s", "lock", "acquire", "c", "--wait", "50s"});

@@ -19,7 +19,6 @@
 #include "server/device_turn_tell.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::server {
 
@@ -174,7 +173,7 @@ GCOORD_HD void save_snapshot(const RowTurn<Service>& r, consensus::ShardRef shar
   if (wanted && shard.hot().role == consensus::Role::Leader) {
     GCOORD_ASSERT(shard.log().applied == r.node.applied[r.row]);
     netcore::Slot* snapshot = r.scratch.snapshot[r.place];
-    std::memcpy(&snapshot[0], &shard.configuration(), sizeof(consensus::Configuration));
+    store_aligned<alignof(netcore::Slot)>(&snapshot[0], shard.configuration());
     r.node.service.save(r.row, snapshot[1]);
   }
 }

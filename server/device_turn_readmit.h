@@ -9,12 +9,12 @@
 // row, so a step hears of each. Called by the one thread that has the row. Host and device.
 #pragma once
 
+#include "common/aligned_copy.h"
 #include "common/hd.h"
 #include "consensus/readmission_plan.h"
 #include "server/device_turn_carry_out.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace gcoord::server {
 
@@ -26,8 +26,7 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
   const std::uint32_t snapshot = r.desk.snapshot[r.place];
   if (snapshot != 0) {
     head.configuration_input = consensus::ConfigurationInput::Installed;
-    std::memcpy(
-        static_cast<void*>(&configuration), r.slot_of(snapshot - 1) + 1, sizeof configuration);
+    configuration = load_aligned<consensus::Configuration>(r.slot_of(snapshot - 1) + 1);
   }
 }
 

@@ -95,7 +95,7 @@ GCOORD_HD bool stage_snapshot(const RowTurn& r,
   write_reply(r.scratch, at, head);
   const auto entry = r.node.service.configuration_entry(shard.configuration());
   static_assert(sizeof entry == netcore::kSlotBytes);
-  std::memcpy(&r.scratch.reply[at + 1], &entry, sizeof entry);
+  store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1], entry);
   storage.pending_last = request.first - 1;
   storage.persist_from = request.first;
   return true;

@@ -112,7 +112,7 @@ class DeviceTurn final : public ResidentTurn {
   }
 
   Status look() {
-    const cudaError_t state = cudaStreamQuery(stream_);
+    const cudaError_t state = taken(cudaStreamQuery(stream_));
     if (state == cudaErrorNotReady) {
       return {};
     }

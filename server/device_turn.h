@@ -46,7 +46,7 @@ class TurnStripe {
         to_{sender(node, 0, stripe), sender(node, 1, stripe)},
         requests_(client_receiver(node, stripe)),
         replies_(client_sender(node, stripe)),
-        looks_between_(kIdleLooks + node.shape.stripe_count / kLookStripes) {
+        looks_between_(looks_between(node.shape.stripe_count)) {
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       const auto& lanes =
@@ -92,7 +92,8 @@ class TurnStripe {
       counts.intake_ns += taken_ns - began_ns;
       counts.step_ns += stepped_ns - taken_ns;
       counts.send_ns += device_now_ns() - stepped_ns;
-      looks_left_ = t_.node.shape.stripe_count < kEagerStripes ? 1 : looks_left_;
+      const std::uint32_t turns = turns_between(t_.node.shape.stripe_count);
+      looks_left_ = looks_left_ < turns ? looks_left_ : turns;
       clock_left_ = 1;
     }
     return busy;
@@ -488,11 +489,20 @@ class TurnStripe {
     return true;
   }
 
-  // Looks at the peers' lanes for one at the clients' ring, while nothing happens; one more for
-  // every so many stripes. Fewer than kEagerStripes look after each of their turns, too.
-  static constexpr std::uint32_t kIdleLooks = 4;
-  static constexpr std::uint32_t kLookStripes = 4;
+  // Turns of a group between two looks at the clients' ring: many stripes would slow each other
+  // down across PCIe.
+  GCOORD_HD static std::uint32_t turns_between(std::uint32_t stripe_count) {
+    return stripe_count <= kEagerStripes ? 1 : 2 + stripe_count / kEagerStripes;
+  }
+
+  // The same of looks at the peers' lanes, which are short on a device while nothing happens. A
+  // host's group has other work between two of them.
+  GCOORD_HD static std::uint32_t looks_between(std::uint32_t stripe_count) {
+    return warp_lanes() == 1 ? turns_between(stripe_count) : 4 + stripe_count / kLookStripes;
+  }
+
   static constexpr std::uint32_t kEagerStripes = 16;
+  static constexpr std::uint32_t kLookStripes = 4;
   // Looks at the peers' lanes for one at the clock: one, and one more for every so many stripes.
   static constexpr std::uint32_t kClockStripes = 64;
   // Places of a turn that no message takes while rows wait.

@@ -18,6 +18,13 @@
 
 namespace gcoord::server {
 
+// Makes one of other nodes none at all, which the step drops and counts.
+GCOORD_HD inline void disbelieve_others(consensus::Configuration& configuration) {
+  if (!is_of_cluster(configuration)) {
+    configuration.voters = 0;
+  }
+}
+
 // The configuration of a snapshot among the messages.
 template <typename Service>
 GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
@@ -27,6 +34,7 @@ GCOORD_HD void take_snapshot(const RowTurn<Service>& r,
   if (snapshot != 0) {
     head.configuration_input = consensus::ConfigurationInput::Installed;
     configuration = load_aligned<consensus::Configuration>(r.slot_of(snapshot - 1) + 1);
+    disbelieve_others(configuration);
   }
 }
 
@@ -47,6 +55,7 @@ GCOORD_HD void take_applied(const RowTurn<Service>& r,
     head.configuration_input = consensus::ConfigurationInput::Applied;
     head.configuration_index = index;
     configuration = Service::configuration_of(r.node.entry(r.row, index));
+    disbelieve_others(configuration);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "common/column_arena.h"
 #include "common/hd.h"
 #include "common/ids.h"
+#include "consensus/configuration.h"
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "consensus/packed_table.h"
@@ -32,6 +33,17 @@ namespace gcoord::server {
 // Three replicas are what a packed row holds (packed_row.h).
 inline constexpr std::uint32_t kTurnNodes = 3;
 inline constexpr std::uint32_t kTurnPeers = kTurnNodes - 1;
+
+// Whether a configuration is one of this cluster's nodes, each in the slot of its number, as every
+// row writes it. Nothing else that a peer says of who votes is taken over or stored.
+GCOORD_HD inline bool is_of_cluster(const consensus::Configuration& configuration) {
+  bool named = consensus::well_formed(configuration, kTurnNodes);
+  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+    const NodeId node = configuration.node[slot];
+    named = named && (node.value == 0 || node.value == slot + 1);
+  }
+  return named;
+}
 
 // Rows that a group steps at once: the lanes of a warp.
 inline constexpr std::uint32_t kTurnPlaces = 32;

@@ -254,6 +254,14 @@ bool is_device_entry(std::span<const std::byte> entry) {
          });
 }
 
+// Of the turn on a device: nodes by their numbers, 1 for the least id of the cluster.
+RecordFacts configuration_facts(const locks::LockEntry& entry) {
+  RecordFacts facts = {{"kind", "configuration"}, {"nodes", "by number"}};
+  add_configuration(facts,
+                    std::as_bytes(std::span{entry.word}).first(sizeof(consensus::Configuration)));
+  return facts;
+}
+
 RecordFacts device_facts(std::span<const std::byte> bytes) {
   locks::LockEntry entry;
   std::memcpy(static_cast<void*>(&entry), bytes.data(), sizeof entry);
@@ -263,6 +271,9 @@ RecordFacts device_facts(std::span<const std::byte> bytes) {
     return {{"kind", "name_piece"},
             {"piece", std::to_string(entry.number())},
             {"bytes", to_base64(said)}};
+  }
+  if (entry.kind() == locks::kEntryConfiguration) {
+    return configuration_facts(entry);
   }
   if (entry.kind() == locks::kEntryBarrier || entry.kind() == 0) {
     return {{"kind", entry.kind() == 0 ? "noop" : "barrier"}};

@@ -166,6 +166,8 @@ void ResidentEngine::begin_life(NodeId id, Incarnation life) {
     node_->forget_epochs(id);
   }
   peer->life = life;
+  peer->ready = false;
+  peer->heard_last = Tick{};
   peer->patience = {};
   peer->unmapped.clear();
   peer->unproxied.clear();

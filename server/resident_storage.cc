@@ -10,6 +10,7 @@
 #include "server/shard_codec.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,18 @@ locks::LockEntry entry_of(const ResidentNames& names,
     std::memcpy(static_cast<void*>(&entry), payload.data(), sizeof entry);
   }
   return entry;
+}
+
+// What an entry says of who votes, with numbers. None: it is no configuration, or one that the
+// device does not believe; such an entry is a command to storage, and comes back as it lay there.
+std::optional<consensus::Configuration> configuration_said(const locks::LockEntry& entry) {
+  if (!LockTurnService::is_configuration(entry)) {
+    return std::nullopt;
+  }
+  const consensus::Configuration said = LockTurnService::configuration_of(entry);
+  const locks::LockEntry again = LockTurnService::configuration_entry(said);
+  const bool whole = std::memcmp(&again, &entry, sizeof entry) == 0;
+  return whole && is_of_cluster(said) ? std::optional{said} : std::nullopt;
 }
 
 }  // namespace
@@ -97,10 +110,6 @@ Status ResidentStorage::fill(const ResidentView& view) {
     forget_applied(ShardId{row});
   }
   return {};
-}
-
-consensus::Configuration ResidentStorage::configuration_in(const locks::LockEntry& entry) const {
-  return rows_.names().with_ids(LockTurnService::configuration_of(entry));
 }
 
 // A recovered row as the device has it. False: it voted for a node that there is not.
@@ -201,7 +210,7 @@ Status ResidentStorage::take(const ToldSlot& told) {
   if ((head.detail & kStoreSnapshot) == 0) {
     return store_entries(told);
   }
-  if (told.stores.size() != 1 || !LockTurnService::is_configuration(told.stores.front())) {
+  if (told.stores.size() != 1 || !configuration_said(told.stores.front())) {
     return impossible(head);
   }
   if (awaits_state(head)) {
@@ -227,7 +236,7 @@ void ResidentStorage::store_names(const TurnReply& head) {
 void ResidentStorage::store_snapshot(const ToldSlot& told) {
   const TurnReply& head = told.reply;
   const consensus::ShardRef row = ref(head.shard);
-  row.configuration() = configuration_in(told.stores.front());
+  row.configuration() = rows_.names().with_ids(*configuration_said(told.stores.front()));
   bytes_.clear();
   encode_snapshot_head(bytes_, row.configuration());
   stored_.serialize(head.shard, bytes_);
@@ -289,9 +298,9 @@ void ResidentStorage::store_entry(ShardId shard,
   if (LockTurnService::is_noop(entry)) {
     kind = consensus::EntryKind::Noop;
     payload = {};
-  } else if (LockTurnService::is_configuration(entry)) {
+  } else if (const auto said = configuration_said(entry)) {
     kind = consensus::EntryKind::Configuration;
-    configuration = configuration_in(entry);
+    configuration = rows_.names().with_ids(*said);
     payload = encode_configuration(configuration);
   }
   disk_->batch().entry(term, static_cast<std::uint8_t>(kind), payload);
@@ -304,8 +313,8 @@ Status ResidentStorage::on_told(const ToldSlot& told) {
   if (index != row.log().applied + 1 || index > row.log().last) {
     return impossible(told.reply);
   }
-  if (LockTurnService::is_configuration(told.entry)) {
-    row.configuration() = configuration_in(told.entry);
+  if (const auto said = configuration_said(told.entry)) {
+    row.configuration() = rows_.names().with_ids(*said);
   }
   row.log().commit = index;
   row.log().applied = index;

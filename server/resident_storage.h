@@ -133,7 +133,6 @@ class ResidentStorage {
   Status store_entries(const ToldSlot& told);
   void store_names(const TurnReply& head);
   Status fill_row(const ResidentView& view, ShardId shard);
-  consensus::Configuration configuration_in(const locks::LockEntry& entry) const;
   bool name_by_numbers(consensus::ShardRef row) const;
   bool fill_locks(const ResidentView& view, ShardId shard);
   void forget_applied(ShardId shard);

@@ -1,5 +1,6 @@
 #include "server/record_text.h"
 
+#include "consensus/configuration.h"
 #include "locks/lock_ends.h"
 #include "locks/lock_entry.h"
 #include "server/log_record.h"
@@ -43,6 +44,26 @@ TEST(RecordText, SaysWhoDidWhatAndWhen) {
                                 {"name_hash", facts.at(7).second},
                                 {"ttl_ms", "9000"}};
   EXPECT_EQ(facts, expected);
+}
+
+TEST(RecordText, SaysWhoVotesByTheNumbersOfADevice) {
+  consensus::Configuration configuration;
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    configuration.node[slot] = NodeId{slot + 1};
+    configuration.weight[slot] = 1;
+  }
+  configuration.voters = 0b101;
+  configuration.learners = 0b010;
+  locks::LockEntry entry;
+  entry.head = locks::kEntryConfiguration;
+  std::memcpy(entry.word, &configuration, sizeof configuration);
+  using Fact = RecordFacts::value_type;
+  const RecordFacts facts = record_facts(std::as_bytes(std::span{&entry, 1}));
+  ASSERT_GE(facts.size(), 4u);
+  EXPECT_EQ(facts[0], (Fact{"kind", "configuration"}));
+  EXPECT_EQ(facts[1], (Fact{"nodes", "by number"}));
+  EXPECT_EQ(facts[2], (Fact{"voters", "1 3"}));
+  EXPECT_EQ(facts[3], (Fact{"learners", "2"}));
 }
 
 TEST(RecordText, SaysOfAListWhichRegistrationsEnd) {

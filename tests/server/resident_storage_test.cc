@@ -349,6 +349,43 @@ TEST(ResidentStorage, WhoVotesIsKnownAfterPowerIsLostFromTheLogAndFromACheckpoin
   }
 }
 
+// What no device believes is stored as it lies: a leader that errs must not leave directories that
+// nobody can open. By the log, and by a checkpoint.
+TEST(ResidentStorage, AnEntryThatLiesAboutWhoVotesIsACommandAndTheDirectoryOpens) {
+  auto junk = LockTurnService::configuration_entry({});
+  auto foreign = without(NodeId{2});
+  foreign.node[1] = NodeId{9};
+  auto stray = LockTurnService::configuration_entry(without(NodeId{2}));
+  stray.reserved = 1;
+  for (const auto& lie : {junk, LockTurnService::configuration_entry(foreign), stray}) {
+    for (const bool checkpoints : {false, true}) {
+      Disks disks;
+      {
+        Life life(disks);
+        ASSERT_TRUE(life.ask(LogIndex{1}, lie, LogIndex{}).ok());
+        ASSERT_TRUE(life.ask(LogIndex{2}, acquire(2), LogIndex{1}).ok());
+        while (life.storage->advance()) {
+        }
+        life.tell(LogIndex{1}, lie);
+        for (std::uint64_t ms = 1; checkpoints && ms < 100; ++ms) {
+          life.storage->checkpoint(ms);
+          life.storage->advance();
+        }
+        disks.lose_power();
+      }
+      Life life(disks);
+      ASSERT_TRUE(life.status.ok()) << life.status.to_string();
+      life.fill([&](const ResidentView& view, consensus::ShardRef row) {
+        EXPECT_EQ(row.configuration().voters, 7u);
+        if (!checkpoints) {
+          const locks::LockEntry& entry = view.entry(kShard.value, LogIndex{1});
+          EXPECT_EQ(std::memcmp(&entry, &lie, sizeof lie), 0) << "as it lay in the log page";
+        }
+      });
+    }
+  }
+}
+
 // Storage knows ids, and the device the numbers of nodes in their order.
 TEST(ResidentStorage, NodesOfAnyIdsAreNumbersToTheDeviceAndIdsOnDisk) {
   Disks disks;

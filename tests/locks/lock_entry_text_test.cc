@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gcoord::locks {
@@ -38,15 +41,15 @@ std::vector<std::byte> applied(const std::vector<LockEntry>& entries) {
 class LockEntryText : public testing::Test {
  protected:
   LockCommand hold(std::size_t name_bytes, std::size_t note_bytes, const HoldAsk& ask = {}) {
-    text_ = std::string(name_bytes, 'n') + std::string(note_bytes, 'o');
+    const auto text = keep(std::string(name_bytes, 'n') + std::string(note_bytes, 'o'));
     return make_acquire_hold({.acquire = {.session = SessionId{5},
                                           .sequence = RequestSequence{40},
                                           .acked_below = RequestSequence{38},
-                                          .name = std::string_view{text_}.substr(0, name_bytes),
+                                          .name = text.substr(0, name_bytes),
                                           .wait = true,
                                           .ttl_ms = 9000},
                               .ask = ask,
-                              .text = text_});
+                              .text = text});
   }
 
   static ReleaseFields holder(bool by_token = false) {
@@ -59,12 +62,12 @@ class LockEntryText : public testing::Test {
   }
 
   LockCommand breaks(std::size_t name_bytes, std::size_t reason_bytes, bool all = false) {
-    text_ = std::string(name_bytes, 'n') + "ann" + std::string(reason_bytes, 'r');
+    const auto text = keep(std::string(name_bytes, 'n') + "ann" + std::string(reason_bytes, 'r'));
     return make_break_lock({.token = FencingToken{3},
                             .all = all,
                             .name_bytes = static_cast<std::uint16_t>(name_bytes),
                             .who_bytes = 3,
-                            .text = text_});
+                            .text = text});
   }
 
   std::vector<LockCommand> some_of_each() {
@@ -75,7 +78,10 @@ class LockEntryText : public testing::Test {
             make_end_delay(hash_name("n"), FencingToken{4})};
   }
 
-  std::string text_;
+  // Commands refer to their texts.
+  std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+  std::deque<std::string> texts_;
 };
 
 TEST_F(LockEntryText, EachCommandComesBackFromItsEntriesAsItWas) {
@@ -132,11 +138,10 @@ TEST_F(LockEntryText, PiecesOfAnotherAttemptAreNotTaken) {
 
 // A log that was full took the pieces of one attempt and refused its end.
 TEST_F(LockEntryText, PiecesOfAnotherAttemptAtTheSameAreNotTaken) {
-  text_ = std::string(100, 'n');
   const LockCommand plain = make_acquire({.session = SessionId{5},
                                           .sequence = RequestSequence{40},
                                           .acked_below = RequestSequence{38},
-                                          .name = text_,
+                                          .name = keep(std::string(100, 'n')),
                                           .ttl_ms = 9000});
   const auto numbered = [](const LockCommand& command, std::uint64_t first) {
     auto entries = entries_of(command);

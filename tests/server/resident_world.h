@@ -122,8 +122,8 @@ struct ResidentWorld {
     node.memory = std::move(made).value();
     node.copy = std::make_unique<locks::LockCpu>(
         locks::LockOptions{.shard_count = kShards, .index_seed = 77});
-    node.leaders =
-        std::make_unique<ResidentLeaders>(options.self, options.shape, node.memory->view().leaders);
+    node.leaders = std::make_unique<ResidentLeaders>(
+        options.self, options.shape, node.memory->view().leaders, options.names);
     node.told.resize(kShards);
     node.absent.resize(kShards);
   }

@@ -115,10 +115,10 @@ GCOORD_HD inline void copy_words(void* to, const void* from, std::uint32_t bytes
   }
 }
 
-// Takes back what the last turn left, but for held slots.
+// Takes back what the last turn left, but for its places, which every look does (device_turn.h),
+// and held slots.
 template <typename Service>
 GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
-  t.place_count = 0;
   if (warp_rank() == 0) {
     t.desk.tally = TurnTally{};
     t.desk.reply_count = 0;

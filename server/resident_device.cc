@@ -34,12 +34,13 @@ Result<ResidentDevice> open_on_gpu(std::uint32_t index,
                                    const ResidentDeviceOptions& options,
                                    const DevicePatience& patience) {
   ResidentDevice device;
-  device.index = index;
+  device.facts.index = index;
   device.calls = std::make_unique<DeviceCalls>(options.fault);
   std::unique_ptr<netcore::MemorySource> memory;
   GCOORD_TRY_STATUS(device.calls->make("opening the device", [&]() -> Status {
-    GCOORD_TRY(memory,
-               open_patiently(patience, [&] { return open_gpu_memory(index, device.product); }));
+    GCOORD_TRY(memory, open_patiently(patience, [&] {
+                 return open_gpu_memory(index, device.facts.product);
+               }));
     return {};
   }));
   auto node = ResidentNode::make(options.node,
@@ -54,7 +55,7 @@ Result<ResidentDevice> open_on_gpu(std::uint32_t index,
 
 Result<ResidentDevice> open_twin(const ResidentDeviceOptions& options, std::string why) {
   ResidentDevice device;
-  device.why = std::move(why);
+  device.facts.why = std::move(why);
   device.calls = std::make_unique<DeviceCalls>(options.fault);
   auto memory = options.make_memory ? options.make_memory() : netcore::make_host_memory();
   if (options.device.kind == DeviceChoice::Kind::Twin) {
@@ -74,7 +75,7 @@ Result<ResidentDevice> open_named(const ResidentDeviceOptions& options) {
   if (!opened.ok()) {
     return explain_device(opened.status());
   }
-  opened.value().why = "the turn stays on the device, as was asked for by name";
+  opened.value().facts.why = "the turn stays on the device, as was asked for by name";
   return opened;
 }
 
@@ -89,9 +90,9 @@ Result<ResidentDevice> open_any(const ResidentDeviceOptions& options) {
     return open_twin(options,
                      "auto: the twin of the resident turn, because " + opened.status().message());
   }
-  ResidentDevice& device = opened.value();
-  device.why = "auto: the turn stays on cuda:" + std::to_string(device.index) + " (" +
-               device.product + "), which can be used";
+  ResidentDeviceFacts& facts = opened.value().facts;
+  facts.why = "auto: the turn stays on cuda:" + std::to_string(facts.index) + " (" + facts.product +
+              "), which can be used";
   return opened;
 }
 

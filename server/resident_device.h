@@ -27,13 +27,17 @@ struct ResidentDeviceOptions {
   ResidentNodeOptions node;
 };
 
-// In the order in which what follows refers to what is before.
-struct ResidentDevice {
+struct ResidentDeviceFacts {
   bool on_gpu() const { return !product.empty(); }
 
   std::string why;          // It is this one: one line for the operator.
   std::string product;      // The GPU's name; empty for the twin.
   std::uint32_t index = 0;  // N of cuda:N.
+};
+
+// In the order in which what follows refers to what is before.
+struct ResidentDevice {
+  ResidentDeviceFacts facts;
   std::unique_ptr<DeviceCalls> calls;
   std::unique_ptr<ResidentNode> node;
   std::unique_ptr<ResidentTurn> turn;  // Not prepared.

@@ -41,6 +41,7 @@
 #include "server/engine_options.h"
 #include "server/node_engine.h"
 #include "server/resident_begin.h"
+#include "server/resident_device.h"
 #include "server/resident_join.h"
 #include "server/resident_links.h"
 #include "server/resident_node.h"
@@ -167,15 +168,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     Counter& form;
   };
 
-  // Where the node lives (resident_device.h).
-  struct Device {
-    bool on_gpu() const { return !product.empty(); }
-
-    std::uint32_t index = 0;
-    std::string product;
-    std::string why;
-  };
-
   struct Metrics {
     explicit Metrics(MetricsRegistry& registry);
     Counter& entries;
@@ -286,7 +278,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   ResidentPlace place_;
   std::vector<Peer> peers_;
   std::vector<Refusal> refusals_;
-  Device device_;
+  ResidentDeviceFacts device_;  // Where the node lives.
   Status failure_;
   bool has_promised_ = false;  // Rows of this directory may have, before this start.
   bool prepared_ = false;

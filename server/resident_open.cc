@@ -181,7 +181,7 @@ Status ResidentEngine::open_node() {
   options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
   options.node.index_seed = options_.index_seed;
   GCOORD_TRY(ResidentDevice device, open_resident_device(options));
-  device_ = {device.index, std::move(device.product), std::move(device.why)};
+  device_ = std::move(device.facts);
   calls_ = std::move(device.calls);
   node_ = std::move(device.node);
   turn_ = std::move(device.turn);

@@ -3,6 +3,7 @@
 #include "netcore/gpu_device.h"
 
 #include "chaos/gpu/gpu_peer.h"
+#include "gpu_test.h"
 #include "lane_samples.h"
 #include "netcore/channel_probe_job.h"
 #include "netcore/gpu_node_facts.h"
@@ -26,15 +27,15 @@ using chaos::summary_of;
 
 constexpr std::uint32_t kLanes = 8;
 
-class GpuDevice : public testing::Test {
+class GpuDevice : public GpuTest {
  protected:
   void SetUp() override {
-    const auto count = gpu_count();
-    if (!count.ok()) {
-      GTEST_SKIP() << count.status().to_string();
+    GpuTest::SetUp();
+    if (IsSkipped()) {
+      return;
     }
     // The last device, so that a peer on the first is another one where there are two.
-    device_ = count.value() - 1;
+    device_ = count_ - 1;
     auto memory = make_gpu_memory(device_);
     ASSERT_TRUE(memory.ok()) << memory.status().to_string();
     registry_.emplace(std::move(memory).value());

@@ -28,9 +28,10 @@ TEST(ResidentDevice, AutoIsTheTwinWithAReasonWhereNoDeviceIs) {
   }
   const auto device = open_resident_device(options_for({.kind = DeviceChoice::Kind::Auto}));
   ASSERT_TRUE(device.ok()) << device.status().to_string();
-  EXPECT_FALSE(device.value().on_gpu());
+  EXPECT_FALSE(device.value().facts.on_gpu());
   EXPECT_TRUE(device.value().turn->needs_calls());
-  EXPECT_THAT(device.value().why, StartsWith("auto: the twin of the resident turn, because "));
+  EXPECT_THAT(device.value().facts.why,
+              StartsWith("auto: the twin of the resident turn, because "));
 }
 
 TEST(ResidentDevice, ADeviceByNameIsNeverReplaced) {
@@ -61,8 +62,8 @@ TEST(ResidentDeviceOnGpu, AutoTakesTheFirstDevice) {
   }
   const auto device = open_resident_device(options_for({.kind = DeviceChoice::Kind::Auto}));
   ASSERT_TRUE(device.ok()) << device.status().to_string();
-  EXPECT_TRUE(device.value().on_gpu()) << device.value().why;
-  EXPECT_EQ(device.value().index, 0u);
+  EXPECT_TRUE(device.value().facts.on_gpu()) << device.value().facts.why;
+  EXPECT_EQ(device.value().facts.index, 0u);
 }
 
 }  // namespace

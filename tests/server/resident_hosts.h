@@ -165,6 +165,15 @@ struct Hosts {
     return each[n].service.applied[cookie];
   }
 
+  // Host n asks for the states that it lacks, ten times a second from second 1 on, with so many
+  // turns in between.
+  void refresh_states(std::uint32_t n, std::uint64_t until_ms, std::uint32_t turns_between) {
+    for (std::uint64_t now_ms = 1000; now_ms < until_ms; now_ms += 100) {
+      each[n].states->refresh(now_ms);
+      turns(turns_between);
+    }
+  }
+
   void lock_and_unlock(std::uint32_t times) {
     for (std::uint32_t k = 0; k < times; ++k) {
       sequence += 2;

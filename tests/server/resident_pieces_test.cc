@@ -164,10 +164,7 @@ TEST(ResidentPieces, AHostThatAppliesAloneHasTextsAndWhatTheyLeft) {
     change(sequence, 17 * sequence);
   }
   hosts.world.paused = kTurnNodes;
-  for (std::uint64_t now_ms = 1000; now_ms < 40'000; now_ms += 100) {
-    hosts.each[away].states->refresh(now_ms);
-    hosts.turns(100);
-  }
+  hosts.refresh_states(away, 40'000, 100);
   ASSERT_EQ(hosts.each[away].rows->counts().absent, 1u);
   ASSERT_TRUE(hosts.each[away].rows->wants().empty());
   change(31, 300);

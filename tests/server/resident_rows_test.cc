@@ -78,10 +78,7 @@ TEST(ResidentRows, AStateThatASnapshotReplacedComesFromAnotherHost) {
   EXPECT_EQ(hosts.each[away].rows->whole_at(hosts.shard()), LogIndex{});
   hosts.lock_and_unlock(2);
   hosts.lose_messages = 2;
-  for (std::uint64_t now_ms = 1000; now_ms < 3000; now_ms += 100) {
-    hosts.each[away].states->refresh(now_ms);
-    hosts.turns(10);
-  }
+  hosts.refresh_states(away, 3000, 10);
   EXPECT_TRUE(hosts.each[away].rows->wants().empty());
   EXPECT_EQ(hosts.each[away].states->installed_count(), 1u);
   EXPECT_EQ(hosts.each[away].rows->counts().absent, 1u);
@@ -108,10 +105,7 @@ TEST(ResidentRows, AStateAheadOfTheDeviceCoversWhatIsToldLater) {
   ASSERT_EQ(hosts.each[away].rows->wants().size(), 1u);
   hosts.world.paused = away;
   hosts.lock_and_unlock(3);
-  for (std::uint64_t now_ms = 1000; now_ms < 2000; now_ms += 100) {
-    hosts.each[away].states->refresh(now_ms);
-    hosts.turns(10);
-  }
+  hosts.refresh_states(away, 2000, 10);
   EXPECT_EQ(hosts.each[away].states->installed_count(), 1u);
   const LogIndex ahead = hosts.each[away].rows->view(hosts.shard()).applied;
   hosts.world.paused = kTurnNodes;
@@ -135,10 +129,7 @@ TEST(ResidentRows, AHostThatAppliesAloneAdmitsCommandsWhenItLeads) {
   hosts.turns(4000);
   hosts.lock_and_unlock(100);
   hosts.world.paused = kTurnNodes;
-  for (std::uint64_t now_ms = 1000; now_ms < 40'000; now_ms += 100) {
-    hosts.each[away].states->refresh(now_ms);
-    hosts.turns(100);
-  }
+  hosts.refresh_states(away, 40'000, 100);
   ASSERT_EQ(hosts.each[away].rows->counts().absent, 1u);
   ASSERT_TRUE(hosts.each[away].rows->wants().empty());
   hosts.each[hosts.leader_of(hosts.shard())].requests->transfer(hosts.shard(), NodeId{away + 1});

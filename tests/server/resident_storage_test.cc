@@ -128,6 +128,19 @@ struct Life {
     return taken;
   }
 
+  // Until everything that was submitted is on the disks.
+  void sync() {
+    while (storage->advance()) {
+    }
+  }
+
+  void checkpoint() {
+    for (std::uint64_t ms = 1; ms < 100; ++ms) {
+      storage->checkpoint(ms);
+      storage->advance();
+    }
+  }
+
   // The host was told of a decided entry, as by a device without the shard's state.
   void tell(LogIndex index, const locks::LockEntry& entry) {
     rows->replay(kShard, index, entry);
@@ -191,8 +204,7 @@ TEST(ResidentStorage, WhatWasAcknowledgedIsThereAfterPowerIsLost) {
     for (std::uint64_t k = 1; k <= 40; ++k) {
       ASSERT_TRUE(life.ask(LogIndex{k}, acquire(k), LogIndex{k - 1}).ok());
       EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was synced";
-      while (life.storage->advance()) {
-      }
+      life.sync();
       EXPECT_EQ(life.storage->take_acks().value(), 1u);
       if (k > 1) {
         life.tell(LogIndex{k - 1}, acquire(k - 1));
@@ -247,8 +259,7 @@ TEST(ResidentStorage, TheRestOfATextIsAppliedByWhoeverCameBackInTheMiddleOfIt) {
     ASSERT_TRUE(life.status.ok()) << life.status.to_string();
     for (std::uint64_t k = 1; k <= last; ++k) {
       ASSERT_TRUE(life.ask(LogIndex{k}, entries[k - 1], LogIndex{k - 1}).ok());
-      while (life.storage->advance()) {
-      }
+      life.sync();
       EXPECT_EQ(life.storage->take_acks().value(), 1u);
       if (k > 1) {
         life.tell(LogIndex{k - 1}, entries[k - 2]);
@@ -302,8 +313,7 @@ TEST(ResidentStorage, ASnapshotWhoseStateCameIsAcknowledgedOnlyWhenItIsSynced) {
     EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was submitted";
     life.storage->submit();
     EXPECT_EQ(life.storage->take_acks().value(), 0u) << "acknowledged before it was synced";
-    while (life.storage->advance()) {
-    }
+    life.sync();
     EXPECT_EQ(life.storage->take_acks().value(), 1u);
     disks.lose_power();
   }
@@ -327,13 +337,11 @@ TEST(ResidentStorage, WhoVotesIsKnownAfterPowerIsLostFromTheLogAndFromACheckpoin
       const auto demoted = LockTurnService::configuration_entry(without(NodeId{2}));
       ASSERT_TRUE(life.ask(LogIndex{2}, demoted, LogIndex{1}).ok());
       ASSERT_TRUE(life.ask(LogIndex{3}, acquire(3), LogIndex{2}).ok());
-      while (life.storage->advance()) {
-      }
+      life.sync();
       life.tell(LogIndex{1}, acquire(1));
       life.tell(LogIndex{2}, demoted);
-      for (std::uint64_t ms = 1; checkpoints && ms < 100; ++ms) {
-        life.storage->checkpoint(ms);
-        life.storage->advance();
+      if (checkpoints) {
+        life.checkpoint();
       }
       disks.lose_power();
     }
@@ -364,12 +372,10 @@ TEST(ResidentStorage, AnEntryThatLiesAboutWhoVotesIsACommandAndTheDirectoryOpens
         Life life(disks);
         ASSERT_TRUE(life.ask(LogIndex{1}, lie, LogIndex{}).ok());
         ASSERT_TRUE(life.ask(LogIndex{2}, acquire(2), LogIndex{1}).ok());
-        while (life.storage->advance()) {
-        }
+        life.sync();
         life.tell(LogIndex{1}, lie);
-        for (std::uint64_t ms = 1; checkpoints && ms < 100; ++ms) {
-          life.storage->checkpoint(ms);
-          life.storage->advance();
+        if (checkpoints) {
+          life.checkpoint();
         }
         disks.lose_power();
       }
@@ -395,8 +401,7 @@ TEST(ResidentStorage, NodesOfAnyIdsAreNumbersToTheDeviceAndIdsOnDisk) {
     Life life(disks, ids);
     ASSERT_TRUE(life.status.ok()) << life.status.to_string();
     ASSERT_TRUE(life.ask(LogIndex{1}, demoted, LogIndex{1}, NodeId{1000}).ok());
-    while (life.storage->advance()) {
-    }
+    life.sync();
     life.tell(LogIndex{1}, demoted);
     disks.lose_power();
   }
@@ -422,8 +427,7 @@ TEST(ResidentStorage, AVoteForNoNodeOfTheClusterIsRot) {
   {
     Life life(disks);
     ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}, NodeId{5}).ok());
-    while (life.storage->advance()) {
-    }
+    life.sync();
   }
   Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
@@ -441,8 +445,7 @@ TEST(ResidentStorage, AConfigurationThatIsNotDecidedIsPendingAfterARestart) {
   {
     Life life(disks);
     ASSERT_TRUE(life.ask(LogIndex{1}, demoted, LogIndex{}).ok());
-    while (life.storage->advance()) {
-    }
+    life.sync();
   }
   Life life(disks);
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
@@ -463,8 +466,7 @@ TEST(ResidentStorage, ADiskThatStandsStillIsWaitedForSinceItWasAsked) {
   EXPECT_EQ(life.storage->waits_since(Tick{1000}), 0u) << "nothing was asked for";
   ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
   EXPECT_EQ(life.storage->waits_since(Tick{1040}), 40u);
-  while (life.storage->advance()) {
-  }
+  life.sync();
   EXPECT_EQ(life.storage->take_acks().value(), 1u);
   EXPECT_EQ(life.storage->waits_since(Tick{1060}), 0u);
 }
@@ -475,8 +477,7 @@ TEST(ResidentStorage, AFailedSyncIsTheEnd) {
   ASSERT_TRUE(life.status.ok()) << life.status.to_string();
   disks.wal.fail_syncs(true);
   ASSERT_TRUE(life.ask(LogIndex{1}, acquire(1), LogIndex{}).ok());
-  while (life.storage->advance()) {
-  }
+  life.sync();
   EXPECT_FALSE(life.storage->take_acks().ok());
 }
 

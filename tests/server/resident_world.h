@@ -368,6 +368,14 @@ struct ResidentWorld {
     ASSERT_TRUE(whole()) << whole_rows(0) << " " << whole_rows(1) << " " << whole_rows(2);
   }
 
+  // All nodes were told as much of every shard.
+  void expect_told_alike() const {
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      EXPECT_EQ(nodes[0].told[shard], nodes[1].told[shard]) << shard;
+      EXPECT_EQ(nodes[0].told[shard], nodes[2].told[shard]) << shard;
+    }
+  }
+
   void work(std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
       const std::string name = "n" + std::to_string(k % 12);

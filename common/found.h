@@ -17,7 +17,8 @@ class Found {
   Found() = default;
 
 #if defined(__CUDA_ARCH__)
-  GCOORD_HD explicit Found(const T& element) : element_(element), found_(true) {}
+  GCOORD_HD explicit Found(const T& element, bool found = true)
+      : element_(element), found_(found) {}
 
   GCOORD_HD bool found() const {
     return found_;
@@ -35,7 +36,7 @@ class Found {
   T element_{};
   bool found_ = false;
 #else
-  explicit Found(const T& element) : element_(&element) {}
+  explicit Found(const T& element, bool found = true) : element_(found ? &element : nullptr) {}
 
   bool found() const {
     return element_ != nullptr;

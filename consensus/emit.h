@@ -113,9 +113,9 @@ GCOORD_HD inline bool notice_will_do(const Row& r, std::uint32_t slot, const Pee
   const std::uint32_t resend = r.input.timing.resend_ticks;
   const std::uint32_t while_ticks = resend / 4 > 1 ? resend / 4 : 1;
   const bool timer_runs = r.hot().deadline <= r.input.tick + (resend - while_ticks);
-  return timer_runs && progress.state == ProgressState::Replicate && progress.next > r.log().last &&
-         (progress.flags & kProgressHeard) != 0 && acknowledged(r, slot, peer) && counts(r, slot) &&
-         r.election().transfer_target != slot;
+  return timer_runs & (progress.state == ProgressState::Replicate) &
+         (progress.next > r.log().last) & ((progress.flags & kProgressHeard) != 0) &
+         acknowledged(r, slot, peer) & counts(r, slot) & (r.election().transfer_target != slot);
 }
 
 // What a leader has to say to one peer, if anything.
@@ -125,13 +125,18 @@ GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLive
   if (peer.live == 0 || caught_up(r, slot, peer)) {
     return;
   }
+  const bool replicates =
+      progress.state == ProgressState::Replicate && progress.next > r.log().floor;
+  if (!replicates && r.leaves_steady()) {
+    return;
+  }
   if (progress.state != ProgressState::Snapshot && progress.next <= r.log().floor) {
     progress.state = ProgressState::Snapshot;
     progress.flags = static_cast<std::uint8_t>(progress.flags & ~kProgressSent);
   }
-  const bool flowing = progress.state == ProgressState::Replicate &&
-                       progress.next <= r.log().last &&
-                       progress.next - progress.match <= r.input.limits.window_entries;
+  const bool flowing = (progress.state == ProgressState::Replicate) &
+                       (progress.next <= r.log().last) &
+                       (progress.next - progress.match <= r.input.limits.window_entries);
   const bool sent = (progress.flags & kProgressSent) != 0;
   if ((sent && !flowing) || !has_credit(r, peer)) {
     return;
@@ -266,8 +271,8 @@ GCOORD_HD inline bool emit_append_reply(const Row& r,
   const bool reject = (hot.flags & kRowAppendReject) != 0;
   const LogIndex ready = min_id(r.storage().durable, log.verified);
   const bool term_durable = r.storage().durable_term == hot.term;
-  const bool useful = term_durable && (ready == log.verified || storage_moved);
-  if ((!reject && !useful) || !has_credit(r, peer)) {
+  const bool useful = term_durable & ((ready == log.verified) | storage_moved);
+  if ((!reject & !useful) || !has_credit(r, peer)) {
     return false;
   }
   Message m = message_to(r, hot.leader, MessageKind::AppendReply);
@@ -418,10 +423,7 @@ GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
 // --------------------------------------------------------------------------------------------------
 
 template <typename Row>
-GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
-  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
-  emit_storage(r);
-  const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
+GCOORD_HD inline void emit_slots(const Row& r, bool storage_moved) {
   GCOORD_UNROLL_BY(Row::kEmitUnroll)
   for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
     const Found<PeerLiveness> peer = peer_at(r, slot);
@@ -429,6 +431,23 @@ GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
       emit_request(r, slot, *peer);
       emit_reply(r, slot, *peer, storage_moved);
     }
+  }
+}
+
+template <typename Row>
+GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
+  r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
+  emit_storage(r);
+  const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
+  if constexpr (Row::kScope == StepScope::Steady) {
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
+      const std::uint32_t slot = k + (k >= r.hot().self_slot ? 1 : 0);
+      emit_request(r, slot, r.input.peer[k]);
+      emit_reply(r, slot, r.input.peer[k], storage_moved);
+    }
+  } else {
+    emit_slots(r, storage_moved);
   }
   emit_guest(r, storage_moved);
   emit_apply(r);

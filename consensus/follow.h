@@ -76,9 +76,12 @@ GCOORD_HD inline bool take_entries(const Row& r, const Message& m, std::uint32_t
   const LogIndex last = m.index + m.count;
   const LogIndex known = max_id(m.index, log.floor);
   LogIndex first = max_id(known + 1, log.last + 1);
-  const LogIndex conflict = first_conflict(log, r.runs(), known + 1, last, term);
-  if (conflict.value != 0) {
-    first = conflict;
+  if (m.index != log.last) {  // What begins behind the log's end is compared with nothing.
+    if (r.leaves_steady()) {
+      return true;
+    }
+    const LogIndex conflict = first_conflict(log, r.runs(), known + 1, last, term);
+    first = conflict.value != 0 ? conflict : first;
   }
   if (first > last) {
     return true;
@@ -105,11 +108,10 @@ GCOORD_HD inline bool take_entries(const Row& r, const Message& m, std::uint32_t
 }
 
 GCOORD_HD inline bool plausible_append(const Message& m) {
-  return m.index.value < kPlausibleMax && m.commit.value < kPlausibleMax &&
-         m.entry_term <= m.term.value && m.log_term <= m.term &&
-         (m.count == 0 || m.entry_term >= m.log_term.value) &&
-         (m.count == 0 || m.entry_term != 0) &&
-         ((m.flags & kFlagConfiguration) == 0 || m.count == 1);
+  const bool holds = ((m.entry_term >= m.log_term.value) & (m.entry_term != 0)) | (m.count == 0);
+  return (m.index.value < kPlausibleMax) & (m.commit.value < kPlausibleMax) &
+         (m.entry_term <= m.term.value) & (m.log_term <= m.term) & holds &
+         (((m.flags & kFlagConfiguration) == 0) | (m.count == 1));
 }
 
 template <typename Row>

@@ -21,12 +21,10 @@ GCOORD_HD inline void assert_runs(const Log& log, const OneRun& runs) {
 
 template <typename Runs>
 GCOORD_HD inline void assert_log(const Log& log, const Runs& runs) {
-  GCOORD_ASSERT(log.floor <= log.applied);
-  GCOORD_ASSERT(log.applied <= log.commit);
-  GCOORD_ASSERT(log.commit <= log.last);
-  GCOORD_ASSERT(log.verified <= log.last);
-  GCOORD_ASSERT(log.configuration_pending <= log.last);
-  GCOORD_ASSERT(log.run_count <= kRunSlots);
+  GCOORD_ASSERT_ALL(log.floor <= log.applied, log.applied <= log.commit, log.commit <= log.last);
+  GCOORD_ASSERT_ALL(log.verified <= log.last,
+                    log.configuration_pending <= log.last,
+                    log.run_count <= kRunSlots);
   GCOORD_ASSERT((log.run_count == 0) == (log.last == log.floor));
   assert_runs(log, runs);
 }
@@ -34,11 +32,11 @@ GCOORD_HD inline void assert_log(const Log& log, const Runs& runs) {
 template <typename Row>
 GCOORD_HD inline void assert_storage(const Row& r) {
   const Storage& storage = r.storage();
-  GCOORD_ASSERT(storage.durable <= r.log().last);
-  GCOORD_ASSERT(storage.pending_last <= r.log().last);
-  GCOORD_ASSERT(storage.persist_from <= r.log().last + 1);
-  GCOORD_ASSERT(storage.durable_term <= r.hot().term);
-  GCOORD_ASSERT(storage.durable < storage.persist_from);
+  GCOORD_ASSERT_ALL(storage.durable <= r.log().last,
+                    storage.pending_last <= r.log().last,
+                    storage.persist_from <= r.log().last + 1,
+                    storage.durable_term <= r.hot().term,
+                    storage.durable < storage.persist_from);
 }
 
 template <typename Row>
@@ -46,14 +44,14 @@ GCOORD_HD inline void assert_role(const Row& r) {
   const Hot& hot = r.hot();
   GCOORD_ASSERT(last_term(r.log(), r.runs()) <= hot.term);
   if (hot.role == Role::Leader) {
-    GCOORD_ASSERT(hot.leader == r.input.self);
-    GCOORD_ASSERT(hot.vote == r.input.self);
-    GCOORD_ASSERT(r.storage().durable_term == hot.term);
-    GCOORD_ASSERT(is_voter(r));
+    GCOORD_ASSERT_ALL(hot.leader == r.input.self,
+                      hot.vote == r.input.self,
+                      r.storage().durable_term == hot.term,
+                      is_voter(r));
   } else {
-    GCOORD_ASSERT(hot.leader != r.input.self);
-    GCOORD_ASSERT(r.election().transfer_target == kSlotNone);
-    GCOORD_ASSERT(r.election().read_sequence == 0);
+    GCOORD_ASSERT_ALL(hot.leader != r.input.self,
+                      r.election().transfer_target == kSlotNone,
+                      r.election().read_sequence == 0);
   }
   if (hot.role == Role::Candidate) {
     GCOORD_ASSERT(hot.vote == r.input.self);

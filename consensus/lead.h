@@ -19,7 +19,24 @@ GCOORD_HD inline bool own_term_committed(const Row& r) {
 // room, and the leader opens its term.
 template <typename Row>
 GCOORD_HD inline bool mute(const Row& r) {
-  return last_term(r.log(), r.runs()) != r.hot().term;
+  if constexpr (Row::kIsPlain) {
+    return false;  // plain_log
+  } else {
+    return last_term(r.log(), r.runs()) != r.hot().term;
+  }
+}
+
+// The commit index that match indices allow, own-term rule apart: of three equal voters, the one
+// in the middle.
+template <typename Row>
+GCOORD_HD inline LogIndex quorum_index(const Row& r, const std::uint64_t (&match)[kReplicaSlots]) {
+  if constexpr (Row::kIsPlain) {
+    const LogIndex a{match[0]};
+    const LogIndex b{match[1]};
+    return max_id(min_id(a, b), min_id(max_id(a, b), LogIndex{match[2]}));
+  } else {
+    return committed_index(r.configuration(), match);
+  }
 }
 
 template <typename Row>
@@ -49,7 +66,7 @@ GCOORD_HD inline void advance_commit(const Row& r) {
     // Everybody's log, or a quorum of those whose word counts.
     match[slot] = unanimous || counts(r, slot) ? progress.match.value : 0;
   }
-  LogIndex reached = min_id(committed_index(r.configuration(), match), log.last);
+  LogIndex reached = min_id(quorum_index(r, match), log.last);
   if (unanimous) {
     reached = unanimous_index(r, match);
   } else if (r.term_at(reached) != r.hot().term) {
@@ -107,9 +124,7 @@ GCOORD_HD inline void back_off(const Row& r, Progress& progress, const Message& 
 // An accepted Append or Snapshot: the follower has everything up to m.index on stable storage.
 template <typename Row>
 GCOORD_HD inline void move_on(const Row& r, Progress& progress, const Message& m) {
-  if (m.index > progress.match) {
-    progress.match = m.index;
-  }
+  progress.match = max_id(progress.match, m.index);
   progress.next = max_id(progress.next, progress.match + 1);
   const bool reachable = progress.match >= r.log().floor;
   if (progress.state != ProgressState::Replicate && reachable) {
@@ -144,15 +159,15 @@ GCOORD_HD inline void take_append_reply(const Row& r,
     if (lives_can_end(r.input) && (!peer.found() || !of_present_session(*peer, heard))) {
       return;  // Perhaps of a life that is over, and what it had went with it.
     }
-    if (peer.found() && of_session(*peer, heard) && heard > r.election().transfer_expires) {
-      progress.acked_session = peer->session;
+    if (peer.found()) {
+      const bool promised = of_session(*peer, heard) & (heard > r.election().transfer_expires);
+      progress.acked_session = promised ? peer->session : progress.acked_session;
     }
     note_memory(progress, m);
     move_on(r, progress, m);
   }
-  if (m.commit >= r.log().commit) {
-    progress.flags = static_cast<std::uint8_t>(progress.flags | kProgressKnowsCommit);
-  }
+  const std::uint8_t knows = m.commit >= r.log().commit ? kProgressKnowsCommit : std::uint8_t{0};
+  progress.flags = static_cast<std::uint8_t>(progress.flags | knows);
   Election& election = r.election();
   const bool counted = (m.flags & kFlagForgetful) == 0;
   if (election.read_sequence != 0 && m.context == election.read_sequence && counted) {
@@ -171,9 +186,9 @@ GCOORD_HD inline void on_append_reply(const Row& r, const Message& m) {
       slot >= r.shard.slot_count()) {
     return;
   }
-  Progress progress = r.shard.load_progress(slot);
+  Progress progress = r.load_progress(slot);
   take_append_reply(r, m, slot, progress);
-  r.shard.store_progress(slot, progress);
+  r.store_progress(slot, progress);
 }
 
 // Opens a read round, or answers at once under the lease where that is proof enough (Raft thesis,

@@ -67,7 +67,7 @@ GCOORD_HD inline std::uint32_t life_of(const PeerLiveness& peer, Incarnation inc
 }
 
 GCOORD_HD inline bool heard_within(const PeerLiveness& peer, Tick now, std::uint32_t ticks) {
-  return peer.incarnation.value != 0 && now - peer.heard < ticks;
+  return (peer.incarnation.value != 0) & (now - peer.heard < ticks);
 }
 
 // Whether both directions are fresh at `now`.
@@ -98,13 +98,13 @@ GCOORD_HD inline void open_session(PeerLiveness& peer, Tick base) {
 // Whether an acknowledgement that names `heard`, the newest send tick of ours that the peer had
 // heard when it spoke, belongs to the present session.
 GCOORD_HD inline bool of_session(const PeerLiveness& peer, Tick heard) {
-  return peer.session != 0 && heard.value != 0 && heard >= peer.session_base;
+  return (peer.session != 0) & (heard.value != 0) & (heard >= peer.session_base);
 }
 
 // The same without doubt as to the life: what an old life said may name the very tick at which the
 // new one was first heard.
 GCOORD_HD inline bool of_present_session(const PeerLiveness& peer, Tick heard) {
-  return of_session(peer, heard) && heard > peer.session_base;
+  return of_session(peer, heard) & (heard > peer.session_base);
 }
 
 // Takes in a heartbeat that arrived at `now` on a node of incarnation `self`. Older lives and

@@ -70,6 +70,11 @@ GCOORD_HD inline Term term_at(const Log& log, const Runs& runs, LogIndex index) 
   return Term{};
 }
 
+GCOORD_HD inline Term term_at(const Log& log, const OneRun& runs, LogIndex index) {
+  const bool held = (index > log.floor) & (index <= log.last);
+  return index == log.floor ? log.floor_term : held ? runs.term : Term{};
+}
+
 template <typename Runs>
 GCOORD_HD inline Term last_term(const Log& log, const Runs& runs) {
   return term_at(log, runs, log.last);
@@ -120,8 +125,8 @@ GCOORD_HD inline bool oldest_forgettable(const Log& log, const Runs& runs) {
 // Whether entries of `term` can be appended, perhaps after forgetting the oldest run.
 template <typename Runs>
 GCOORD_HD inline bool has_room(const Log& log, const Runs& runs, Term term) {
-  const bool in_range = term >= log.floor_term && term - log.floor_term <= kOffsetMax &&
-                        log.last - log.floor < kOffsetMax - kRunSlots;
+  const bool in_range = (term >= log.floor_term) & (term - log.floor_term <= kOffsetMax) &
+                        (log.last - log.floor < kOffsetMax - kRunSlots);
   const bool extends =
       run_count(log, runs) > 0 && run_term(log, runs, run_count(log, runs) - 1) == term;
   return in_range && (extends || run_count(log, runs) < kRunSlots || oldest_forgettable(log, runs));

@@ -75,9 +75,10 @@ GCOORD_HD inline bool is_plain(ShardRef row, const StepInput& input) {
          plain_configuration(row.configuration()) && plain_progress(row) && plain_order(row, input);
 }
 
-// Says of a plain row again what is_plain found out. This changes nothing; but a compiler that
-// reads constants here leaves out what cannot follow, which it does not do for conditions.
-GCOORD_HD inline void restate_plain(ShardRef row, Role role, const StepInput& input) {
+// Says of a plain row again what is_plain found out, but for its progress. This changes nothing; but
+// a compiler that reads constants here leaves out what cannot follow, which it does not do for
+// conditions.
+GCOORD_HD inline void restate_plain_row(ShardRef row, Role role, const StepInput& input) {
   Hot& hot = row.hot();
   hot.role = role;
   hot.self_slot = static_cast<std::uint8_t>(plain_self_slot(input));
@@ -107,6 +108,14 @@ GCOORD_HD inline void restate_plain(ShardRef row, Role role, const StepInput& in
   for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
     configuration.node[slot] = plain_node(input, slot);
     configuration.weight[slot] = 1;
+  }
+}
+
+// All of it.
+GCOORD_HD inline void restate_plain(ShardRef row, Role role, const StepInput& input) {
+  restate_plain_row(row, role, input);
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
     row.progress(slot).flags = static_cast<std::uint8_t>(row.progress(slot).flags & kPlainProgress);
   }
 }

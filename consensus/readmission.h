@@ -29,27 +29,30 @@ namespace gcoord::consensus {
 // what it said before one, that it knows the commit index, may be more than its storage knows.
 template <typename Row>
 GCOORD_HD inline bool readmission_due(const Row& r, std::uint32_t slot) {
-  constexpr std::uint8_t kBoth = kProgressForgetful | kProgressAnchored;
-  const Progress& progress = r.progress(slot);
-  const Found<PeerLiveness> peer = peer_at(r, slot);
-  const LogIndex anchor = r.log().configuration_pending;
-  return peer.found() && acknowledged(r, slot, *peer) && (progress.flags & kBoth) == kBoth &&
-         anchor <= r.log().applied && progress.match >= anchor &&
-         (progress.flags & kProgressKnowsCommit) != 0;
+  if constexpr (Row::kIsPlain) {
+    return false;  // kPlainProgress
+  } else {
+    constexpr std::uint8_t kBoth = kProgressForgetful | kProgressAnchored;
+    const Progress& progress = r.progress(slot);
+    const Found<PeerLiveness> peer = peer_at(r, slot);
+    const LogIndex anchor = r.log().configuration_pending;
+    return peer.found() && acknowledged(r, slot, *peer) && (progress.flags & kBoth) == kBoth &&
+           anchor <= r.log().applied && progress.match >= anchor &&
+           (progress.flags & kProgressKnowsCommit) != 0;
+  }
 }
 
 // Leader: what the earlier life of a peer had is gone; its new life starts with nothing.
 template <typename Row>
 GCOORD_HD inline void void_old_lives(const Row& r) {
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const Found<PeerLiveness> peer = peer_at(r, slot);
-    const bool known = r.progress(slot).match.value != 0 ||
-                       (r.progress(slot).flags & (kProgressForgetful | kProgressAnchored)) != 0;
-    if (peer.found() && known && !of_present_life(r, slot, *peer)) {
+  for_each_peer(r, [&r](std::uint32_t slot, const PeerLiveness& peer) {
+    const bool known =
+        (r.progress(slot).match.value != 0) |
+        ((r.progress(slot).flags & (kProgressForgetful | kProgressAnchored)) != 0);
+    if ((known & !of_present_life(r, slot, peer)) && !r.leaves_steady()) {
       reset_progress(r, slot);
     }
-  }
+  });
 }
 
 // A life before which nobody promised anything has forgotten nothing. The leader, if there is one

@@ -68,10 +68,10 @@ inline constexpr std::uint64_t kTermLeadMax = std::uint64_t{1} << 31;
 // Whether a message could be meant for this row at all.
 template <typename Row>
 GCOORD_HD inline bool plausible(const Row& r, const Message& m) {
-  return m.term.value <= r.hot().term.value + kTermLeadMax && m.shard == r.shard.shard() &&
-         m.to == r.input.self && m.from != r.input.self && m.from.value != 0 &&
-         m.term.value < kPlausibleMax && m.index.value < kPlausibleMax &&
-         m.log_term.value < kPlausibleMax;
+  return (m.term.value <= r.hot().term.value + kTermLeadMax) & (m.shard == r.shard.shard()) &
+         (m.to == r.input.self) & (m.from != r.input.self) & (m.from.value != 0) &
+         (m.term.value < kPlausibleMax) & (m.index.value < kPlausibleMax) &
+         (m.log_term.value < kPlausibleMax);
 }
 
 // What a plain row is told: Appends of the leader that it knows, or answers to its own. Saying of
@@ -80,7 +80,7 @@ template <typename Row>
 GCOORD_HD inline void on_plain_message(const Row& r, Message m, std::uint32_t k) {
   const MessageKind kind = r.is_leader() ? MessageKind::AppendReply : MessageKind::Append;
   const std::uint8_t plain_flags = r.is_leader() ? std::uint8_t{0} : kFlagNotice;
-  if (m.kind != kind || (m.flags & ~plain_flags) != 0 || m.term != r.hot().term) {
+  if ((m.kind != kind) | ((m.flags & ~plain_flags) != 0) | (m.term != r.hot().term)) {
     r.leaves_plain();
     return;
   }
@@ -92,8 +92,8 @@ GCOORD_HD inline void on_plain_message(const Row& r, Message m, std::uint32_t k)
     return;
   }
   const bool own_term =
-      m.entry_term == m.term.value || (m.count == 0 && m.entry_term < m.term.value);
-  if (m.from != r.hot().leader || m.context != 0 || !own_term) {
+      (m.entry_term == m.term.value) | ((m.count == 0) & (m.entry_term < m.term.value));
+  if ((m.from != r.hot().leader) | (m.context != 0) | !own_term) {
     r.leaves_plain();
     return;
   }
@@ -113,7 +113,7 @@ GCOORD_HD inline void on_message(const Row& r,
     ++r.out.dropped;
     return;
   }
-  if constexpr (Row::kScope == StepScope::Plain) {
+  if constexpr (Row::kIsPlain) {
     return on_plain_message(r, m, k);
   }
   switch (m.kind) {

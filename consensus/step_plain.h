@@ -31,4 +31,19 @@ GCOORD_HD_FLAT bool step_plain(ShardRef row,
   return out.beyond_plain == 0;
 }
 
+// The same of a row that replicates and whose progress lies where it can be indexed: shorter, and
+// leaves more often. What wishes to forget entries may.
+template <Role role, typename Messages>
+GCOORD_HD_FLAT bool step_steady(ShardRef row,
+                                InboxHead& in,
+                                const Messages& messages,
+                                OutboxHead& out,
+                                const StepArrays& arrays,
+                                const StepInput& input) {
+  restate_plain_row(row, role, input);
+  restate_plain_inbox(in);
+  step_with<StepScope::Steady>(row, in, messages, out, arrays, input);
+  return out.beyond_plain == 0;
+}
+
 }  // namespace gcoord::consensus

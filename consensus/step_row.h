@@ -34,11 +34,15 @@ enum class StepScope : std::uint8_t {
   // A leader or follower in the middle of its term. A step that needs more says so and stops; then
   // nothing it did counts, and the row takes a whole step instead.
   Plain = 1,
+  // A plain row that replicates: nobody is behind for long, nothing is sent again, nobody is
+  // silent. For one row in a hurry, whose code is fetched as it runs: short, and every loop a loop.
+  Steady = 2,
 };
 
 template <StepScope scope>
 struct BasicStepRow {
   static constexpr StepScope kScope = scope;
+  static constexpr bool kIsPlain = scope != StepScope::Whole;
 
   // What a plain step emits for one slot is short enough to stand there once per slot.
   static constexpr int kEmitUnroll = scope == StepScope::Plain ? int{kReplicaSlots} : 1;
@@ -51,10 +55,18 @@ struct BasicStepRow {
   // Asked at every door out of the plain scope, before anything is changed behind it: whether to
   // turn back.
   GCOORD_HD bool leaves_plain() const {
-    if constexpr (kScope == StepScope::Plain) {
+    if constexpr (kIsPlain) {
       out.beyond_plain = 1;
     }
-    return kScope == StepScope::Plain;
+    return kIsPlain;
+  }
+
+  // The same at the doors out of the steady scope.
+  GCOORD_HD bool leaves_steady() const {
+    if constexpr (kScope == StepScope::Steady) {
+      out.beyond_plain = 1;
+    }
+    return kScope == StepScope::Steady;
   }
 
   GCOORD_HD Hot& hot() const { return shard.hot(); }
@@ -63,7 +75,7 @@ struct BasicStepRow {
 
   // A plain row's log holds one term, the present one.
   GCOORD_HD decltype(auto) runs() const {
-    if constexpr (kScope == StepScope::Plain) {
+    if constexpr (kIsPlain) {
       return OneRun{hot().term};
     } else {
       return shard.runs();
@@ -88,7 +100,31 @@ struct BasicStepRow {
     return has_slot(configuration().members(), slot);
   }
 
-  GCOORD_HD NodeId node(std::uint32_t slot) const { return configuration().node[slot]; }
+  // A steady step asks for one slot after the other.
+  GCOORD_HD NodeId node(std::uint32_t slot) const {
+    if constexpr (kScope == StepScope::Steady) {
+      return is_self(slot) ? input.self : plain_peer(input, hot().self_slot, slot).node;
+    } else {
+      return configuration().node[slot];
+    }
+  }
+
+  // As ShardRef's: a steady row's progress lies where it can be indexed.
+  GCOORD_HD Progress load_progress(std::uint32_t slot) const {
+    if constexpr (kScope == StepScope::Steady) {
+      return progress(slot);
+    } else {
+      return shard.load_progress(slot);
+    }
+  }
+
+  GCOORD_HD void store_progress(std::uint32_t slot, const Progress& stored) const {
+    if constexpr (kScope == StepScope::Steady) {
+      progress(slot) = stored;
+    } else {
+      shard.store_progress(slot, stored);
+    }
+  }
 
   // The next message of the outbox.
   GCOORD_HD void push(const Message& outgoing) const {
@@ -102,14 +138,22 @@ using StepRow = BasicStepRow<StepScope::Whole>;
 // Whether this replica votes by the configuration applied here.
 template <typename Row>
 GCOORD_HD inline bool is_voter(const Row& r) {
-  return r.hot().self_slot != kSlotNone &&
-         has_slot(r.configuration().voters_either(), r.hot().self_slot);
+  if constexpr (Row::kIsPlain) {
+    return true;  // plain_configuration, plain_order
+  } else {
+    return r.hot().self_slot != kSlotNone &&
+           has_slot(r.configuration().voters_either(), r.hot().self_slot);
+  }
 }
 
 // Whether this replica lost its promises with an earlier life and was not re-admitted since.
 template <typename Row>
 GCOORD_HD inline bool is_forgetful(const Row& r) {
-  return (r.hot().flags & kRowForgetful) != 0;
+  if constexpr (Row::kIsPlain) {
+    return false;  // kPlainFlags
+  } else {
+    return (r.hot().flags & kRowForgetful) != 0;
+  }
 }
 
 // Whether its vote means anything.
@@ -127,7 +171,7 @@ GCOORD_HD inline SlotMask self_mask(const Row& r) {
 // told us about.
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
-  if constexpr (Row::kScope == StepScope::Plain) {
+  if constexpr (Row::kIsPlain) {
     return r.is_self(slot) ? Found<PeerLiveness>{}
                            : Found<PeerLiveness>(plain_peer(r.input, r.hot().self_slot, slot));
   } else {
@@ -136,37 +180,60 @@ GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
   }
 }
 
+// f(slot, peer) for every slot of another node that we were told about. A steady row's peers stand
+// in the order of their slots.
+template <typename Row, typename Function>
+GCOORD_HD_FLAT void for_each_peer(const Row& r, const Function& f) {
+  if constexpr (Row::kScope == StepScope::Steady) {
+    GCOORD_UNROLL
+    for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
+      f(k + (k >= r.hot().self_slot ? 1 : 0), r.input.peer[k]);
+    }
+  } else {
+    GCOORD_UNROLL
+    for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
+      const Found<PeerLiveness> peer = peer_at(r, slot);
+      if (peer.found()) {
+        f(slot, *peer);
+      }
+    }
+  }
+}
+
+// Conditions below are joined without branches where all of them may be asked: on a device a
+// branch costs more than they do.
+
 // Whether a slot acknowledged this shard in this term and in the peer's present session: its
 // promise stands.
 template <typename Row>
 GCOORD_HD inline bool acknowledged(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
-  return peer.session != 0 && r.progress(slot).acked_session == peer.session;
+  return (peer.session != 0) & (r.progress(slot).acked_session == peer.session);
 }
 
 // Whether what is known of a slot was said by its node's present life.
 template <typename Row>
 GCOORD_HD inline bool of_present_life(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   const std::uint32_t session = r.progress(slot).acked_session;
-  return session != 0 && session >= peer.life_session;
+  return (session != 0) & (session >= peer.life_session);
 }
 
 // Leader: whether a slot's word counts in quorums; a replica without a memory gives none.
 template <typename Row>
 GCOORD_HD inline bool counts(const Row& r, std::uint32_t slot) {
-  return (r.progress(slot).flags & kProgressForgetful) == 0;
+  if constexpr (Row::kIsPlain) {
+    return true;  // kPlainProgress
+  } else {
+    return (r.progress(slot).flags & kProgressForgetful) == 0;
+  }
 }
 
 // Members whose node is alive both ways, this one included.
 template <typename Row>
 GCOORD_HD inline SlotMask live_members(const Row& r) {
   SlotMask mask = self_mask(r);
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const Found<PeerLiveness> peer = peer_at(r, slot);
-    if (peer.found() && peer->live != 0) {
-      mask = static_cast<SlotMask>(mask | slot_bit(slot));
-    }
-  }
+  for_each_peer(r, [&mask](std::uint32_t slot, const PeerLiveness& peer) {
+    mask = static_cast<SlotMask>(peer.live != 0 ? mask | slot_bit(slot) : mask);
+  });
   return mask;
 }
 
@@ -174,13 +241,10 @@ GCOORD_HD inline SlotMask live_members(const Row& r) {
 template <typename Row>
 GCOORD_HD inline SlotMask bound_members(const Row& r) {
   SlotMask mask = self_mask(r);
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const Found<PeerLiveness> peer = peer_at(r, slot);
-    if (peer.found() && peer->live != 0 && acknowledged(r, slot, *peer) && counts(r, slot)) {
-      mask = static_cast<SlotMask>(mask | slot_bit(slot));
-    }
-  }
+  for_each_peer(r, [&r, &mask](std::uint32_t slot, const PeerLiveness& peer) {
+    const bool bound = (peer.live != 0) & acknowledged(r, slot, peer) & counts(r, slot);
+    mask = static_cast<SlotMask>(bound ? mask | slot_bit(slot) : mask);
+  });
   return mask;
 }
 
@@ -188,8 +252,8 @@ GCOORD_HD inline SlotMask bound_members(const Row& r) {
 // state (check-quorum, Raft thesis section 6.2).
 template <typename Row>
 GCOORD_HD inline bool quorum_bound(const Row& r) {
-  return is_quorum(r.configuration(), bound_members(r)) ||
-         r.input.tick - r.election().leader_since < r.input.timing.election_ticks;
+  const bool fresh = r.input.tick - r.election().leader_since < r.input.timing.election_ticks;
+  return is_quorum(r.configuration(), bound_members(r)) | fresh;
 }
 
 // Whether the recorded leader stands: it is a voter, its node lives in the incarnation in which it
@@ -199,20 +263,20 @@ template <typename Row>
 GCOORD_HD inline bool trusts_leader(const Row& r) {
   const Hot& hot = r.hot();
   const bool gone = (hot.flags & kRowLeaderGone) != 0;
-  if (hot.leader.value == 0 || hot.role != Role::Follower || gone) {
+  if ((hot.leader.value == 0) | (hot.role != Role::Follower) | gone) {
     return false;
   }
   // A configuration that is not applied yet may be the one that made it a voter (lease_end).
   const std::uint8_t slot = slot_of(r.configuration(), hot.leader);
   const bool unknown_configuration =
-      r.configuration().voters == 0 || r.log().configuration_pending > r.log().applied;
-  if (!unknown_configuration &&
-      (slot == kSlotNone || !has_slot(r.configuration().voters_either(), slot))) {
+      (r.configuration().voters == 0) | (r.log().configuration_pending > r.log().applied);
+  const bool voter = slot != kSlotNone && has_slot(r.configuration().voters_either(), slot);
+  const Found<PeerLiveness> peer = find_peer(r.input, hot.leader);
+  if (!peer.found()) {
     return false;
   }
-  const Found<PeerLiveness> peer = find_peer(r.input, hot.leader);
-  return peer.found() && peer->incarnation == hot.leader_incarnation &&
-         heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
+  const bool heard = heard_within(*peer, r.input.tick, r.input.timing.election_ticks);
+  return (unknown_configuration | voter) & (peer->incarnation == hot.leader_incarnation) & heard;
 }
 
 // The order in which voters campaign: of their slots, rotated by shard, so that the first leaders

@@ -13,21 +13,18 @@ GCOORD_HD inline bool caught_up(const Row& r, std::uint32_t slot, const PeerLive
   const Progress& progress = r.progress(slot);
   const Election& election = r.election();
   const bool read_open = election.read_sequence != 0 && !has_slot(election.confirmed, slot);
-  return acknowledged(r, slot, peer) && progress.match == r.log().last &&
-         (progress.flags & kProgressKnowsCommit) != 0 && !read_open &&
-         election.transfer_target != slot && !readmission_due(r, slot);
+  const bool settled = acknowledged(r, slot, peer) & (progress.match == r.log().last) &
+                       ((progress.flags & kProgressKnowsCommit) != 0);
+  return settled && !read_open && election.transfer_target != slot && !readmission_due(r, slot);
 }
 
 template <typename Row>
 GCOORD_HD inline bool any_behind(const Row& r) {
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const Found<PeerLiveness> peer = peer_at(r, slot);
-    if (peer.found() && peer->live != 0 && !caught_up(r, slot, *peer)) {
-      return true;
-    }
-  }
-  return false;
+  bool behind = false;
+  for_each_peer(r, [&r, &behind](std::uint32_t slot, const PeerLiveness& peer) {
+    behind = behind | ((peer.live != 0) & !caught_up(r, slot, peer));
+  });
+  return behind;
 }
 
 // Sends again to whoever is behind and was not heard of since the last time. Entries in flight are
@@ -64,7 +61,7 @@ GCOORD_HD inline void leader_timers(const Row& r) {
   if (election.transfer_target != kSlotNone && r.input.tick > election.transfer_expires) {
     abort_transfer(r);
   }
-  if (r.hot().deadline <= r.input.tick) {
+  if (r.hot().deadline <= r.input.tick && !r.leaves_steady()) {
     resend(r);
     r.hot().deadline = kTickNever;
   }
@@ -76,6 +73,9 @@ template <typename Row>
 GCOORD_HD inline Tick trust_ends(const Row& r) {
   const Found<PeerLiveness> leader = find_peer(r.input, r.hot().leader);
   if (!may_vote(r) || !leader.found() || leader->live != 0) {
+    return kTickNever;
+  }
+  if (r.leaves_steady()) {
     return kTickNever;
   }
   const std::uint64_t silent = r.input.tick - leader->heard;

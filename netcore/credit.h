@@ -45,8 +45,7 @@ struct CreditSender {
   std::uint32_t capacity = 0;  // Of the receiver's ring.
 
   GCOORD_HD constexpr std::uint32_t available(CreditClass kind) const {
-    GCOORD_ASSERT(consumed <= sent);
-    GCOORD_ASSERT(sent - consumed <= capacity);
+    GCOORD_ASSERT_ALL(consumed <= sent, sent - consumed <= capacity);
     const auto left = capacity - static_cast<std::uint32_t>(sent - consumed);
     if (kind == CreditClass::Control) {
       return left;
@@ -104,12 +103,10 @@ struct CreditReceiver {
 
   // True when the sender should be told without waiting for a frame that goes its way anyway.
   GCOORD_HD constexpr bool wants_grant() const {
-    if (consumed == told) {
-      return false;
-    }
+    const bool news = consumed != told;
     const bool half_consumed = (consumed - told) * 2 > capacity;
     const bool sender_is_low = (told + capacity - received) * 4 < capacity;
-    return half_consumed || sender_is_low;
+    return news & (half_consumed | sender_is_low);
   }
 
   // The cursor to write into an outgoing frame.

@@ -96,6 +96,20 @@ class LaneReceiver {
     return whole / kSlotPackets;
   }
 
+  // This member's share of what lies in front of a look, as a number that changes with it: while
+  // all members' stay what they were, a look finds nothing if the one before did.
+  GCOORD_HD std::uint32_t in_front(const SlotTile& tile) const {
+    std::uint32_t stamps = 0;
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
+      if (is_past(row, 1)) {
+        break;
+      }
+      stamps += tile.packet[row].stamp;
+    }
+    return stamps;
+  }
+
   // Whether take() would do nothing with a look: no slot in front is whole, and what lies there
   // is nothing that is yet to be judged. Nothing was taken in between.
   template <std::uint32_t kSlots = kTileSlots>
@@ -106,6 +120,40 @@ class LaneReceiver {
     const Odd odd = odd_in_front(tile);
     const bool judged = state_.stale_cursor == tile.first + 1;
     return warp_ballot(odd.foreign || (odd.stale && !judged)) == 0 && arrived<kSlots>(tile, 1) == 0;
+  }
+
+  // How many slots at the front of a look are whole, if there is nothing to be said about any of
+  // them: they carry no payload, are of this epoch, were granted, and the peer need not be told of
+  // them yet. 0: take() has to look. For the looks of a group that has a member for each packet.
+  template <std::uint32_t kSlots>
+  GCOORD_HD std::uint32_t plain_slots(const SlotTile& tile, std::uint32_t slots_max) const {
+    const std::uint32_t count = arrived<kSlots>(tile, slots_max);
+    bool special = false;
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
+      if (is_past(row, kSlots) || is_past(row, count)) {
+        break;
+      }
+      const std::uint32_t number = row * warp_lanes() + warp_rank();
+      const Packet& packet = tile.packet[row];
+      const std::uint32_t odd =
+          packet.word[kPayloadBytesWord] | (packet.word[kEpochWord] ^ wires_.epoch);
+      special = special | ((number % kSlotPackets == kHeaderPart) &
+                           (number / kSlotPackets < count) & (odd != 0));
+    }
+    CreditReceiver after = state_.credit;
+    after.received += count;
+    after.consumed += count;
+    const bool silent =
+        (after.received <= after.told + after.capacity) & !after.wants_grant();
+    return (state_.broken == 0) & silent & (warp_ballot(special) == 0) ? count : 0;
+  }
+
+  // Takes and releases what plain_slots() found; every member has read it.
+  GCOORD_HD void pass(std::uint32_t slot_count) {
+    state_.credit.received += slot_count;
+    state_.credit.consume(slot_count);
+    released_ += slot_count;
   }
 
   // What of a look arrived whole; nothing was taken in between.

@@ -15,6 +15,7 @@
 #include "common/warp_device.h"
 #include "netcore/bounded_wait.h"
 #include "netcore/gpu_channel_device.h"
+#include "server/device_turn_alone.h"
 #include "server/device_turn_clock.h"
 #include "server/device_turn_desk.h"
 #include "server/device_turn_receive.h"
@@ -57,6 +58,7 @@ class TurnStripe {
     if (warp_rank() == 0) {
       desk.kept.row = kNoTurnPlace;
     }
+    t_.again = kNoTurnPlace;
     t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.
     warp_sync();
   }
@@ -67,7 +69,7 @@ class TurnStripe {
     const std::uint64_t began_ns = device_now_ns();
     t_.place_count = 0;
     Looks looks = look();
-    const bool quiet = is_quiet(looks);
+    const bool quiet = looks_quiet(looks);
     rests_ = !block_any(!quiet);
     if (rests_) {
       return false;
@@ -75,7 +77,9 @@ class TurnStripe {
     bool busy = false;
     if (!quiet) {
       clear_desk(t_);
-      take_in(looks);
+      if (!take_in_alone(looks)) {
+        take_in(looks);
+      }
       busy = t_.place_count != 0 || t_.desk.refused_count != 0;
     }
     const std::uint64_t taken_ns = device_now_ns();
@@ -108,6 +112,7 @@ class TurnStripe {
 
   // Puts everything back where the next group finds it.
   GCOORD_HD void close() {
+    take_again(t_);
     if (keep_only(kNoTurnPlace)) {
       static_cast<void>(halts());
     }
@@ -174,12 +179,39 @@ class TurnStripe {
     return looks;
   }
 
+  // The same, in fewer instructions where the look before found nothing either: then what it left
+  // open is asked only. A group spends most of its life here.
+  GCOORD_HD bool looks_quiet(Looks& looks) {
+    const bool asks = has_clients(t_.node) && looks_left_ == 1;
+    bool quiet = false;
+    if (calm_ && !asks) {
+      looks_left_ -= has_clients(t_.node) ? 1 : 0;
+      moved_ = clock_moved();
+      quiet = !moved_;
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+        const bool changed = from_[p].in_front(looks.seen[p]) != in_front_[p];
+        looks.nothing[p] = warp_ballot(changed) == 0;
+        quiet = quiet & looks.nothing[p];
+      }
+    } else {
+      quiet = is_quiet(looks);
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+        in_front_[p] = from_[p].in_front(looks.seen[p]);
+      }
+    }
+    calm_ = quiet;
+    return quiet;
+  }
+
   // Whether nothing has come since the last turn and no row waits for another one: a group spends
   // most of its life here, so this is short, and leaves the rest of a turn's code in the caches as
   // it is. The clock is asked now and then: all groups of a device read the same word.
   GCOORD_HD bool is_quiet(Looks& looks) {
     requests_wait_ = clients_wait();
-    bool quiet = !clock_moved();
+    moved_ = clock_moved();
+    bool quiet = !moved_;
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
       // Where much came the last time, the next look is a large one.
@@ -188,8 +220,8 @@ class TurnStripe {
           (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p]));
       quiet = quiet && (looks.nothing[p] || t_.state.halted != 0);
     }
-    const bool rows_wait =
-        t_.state.due_count != 0 || waking(t_) || t_.tick() >= t_.state.deadline_next;
+    const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_) ||
+                           t_.tick() >= t_.state.deadline_next;
     return quiet && (t_.state.halted != 0 || (!requests_wait_ && !rows_wait));
   }
 
@@ -261,6 +293,53 @@ class TurnStripe {
     return came_[p] < kFewSlots ? few : 0;
   }
 
+  // The intake of a turn that has one row, which was spoken to in one message of each peer or wants
+  // another turn, and nothing else to do; false: it may be another one, and nothing was taken.
+  GCOORD_HD_FLAT bool take_in_alone(const Looks& looks) {
+    const bool rows_wait =
+        (t_.state.due_count != 0) | waking(t_) | (t_.tick() >= t_.state.deadline_next);
+    const bool again = t_.again != kNoTurnPlace;
+    if (moved_ | rows_wait | requests_wait_ | (t_.state.version == 0) | (t_.state.halted != 0) |
+        (again & !has_plenty())) {
+      return false;
+    }
+    std::uint32_t row = t_.again;
+    std::uint32_t slots[kTurnPeers];
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      slots[p] = 0;
+      if (!looks.nothing[p]) {
+        std::uint32_t named = 0;
+        const bool few = (came_[p] < kFewSlots) & (t_.state.held[p] == 0);
+        slots[p] = from_[p].template plain_slots<kFewSlots>(looks.seen[p], looks.most[p]);
+        const bool whole = (slots[p] != first_look()) | (warp_lanes() == 1);
+        if (!(few & whole & (slots[p] != 0))) {
+          return false;
+        }
+        const bool found = finds_one_message(t_, p, looks.seen[p], slots[p], named);
+        if (!(found & ((row == kNoTurnPlace) | (row == named)))) {
+          return false;
+        }
+        row = named;
+      }
+    }
+    if (warp_rank() == 0) {
+      open_place(t_.desk, 0, row);
+      open_inbox(t_.desk, slots);
+    }
+    t_.place_count = 1;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      came_[p] = slots[p];
+      from_[p].pass(slots[p]);
+    }
+    t_.again = kNoTurnPlace;
+    ++t_.state.looks;
+    static_cast<void>(divide_replies(false));
+    warp_sync();
+    return true;
+  }
+
   // Takes over the clock's reading, and what came in. Messages before rows that are due: an answer
   // frees a sender, and a row that is due can wait. Some places are kept for rows that nobody
   // speaks to, and where both peers have much to say, one of them leaves half of the others in
@@ -275,7 +354,8 @@ class TurnStripe {
     if (divide_replies(requests_wait_)) {
       take_requests();
     }
-    const bool rows_wait = t_.state.due_count != 0 || waking(t_);
+    const bool rows_wait =
+        t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
     const bool halves = t_.state.looks % 2 == 0 && came_[1] >= kFewSlots;
     if (!looks.nothing[0]) {
@@ -285,6 +365,7 @@ class TurnStripe {
       take_messages<1>(looks.seen[1], looks.most[1], places);
     }
     if (rows_wait) {
+      take_again(t_);
       take_due(t_, due_places());
       take_woken(t_, kTurnPlaces);
     }
@@ -362,9 +443,30 @@ class TurnStripe {
     return true;
   }
 
+  // Whether all living peers surely have room for what one row says.
+  GCOORD_HD bool has_plenty() const {
+    const std::uint32_t each = row_slots<typename Service::Entry>(t_.node.shape);
+    bool plenty = true;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      const bool room = (t_.state.broken[p] == 0) & (to_[p].credit() >= each);
+      plenty = plenty & (room | (t_.desk.reading.peer[p].live == 0));
+    }
+    return plenty;
+  }
+
+  // Whether the only row of this turn had its step (device_turn_alone.h).
+  GCOORD_HD_FLAT bool step_alone() {
+    const bool kept = (t_.place_count == 1) & (t_.desk.kept.row == t_.desk.row[0]);
+    return kept & has_plenty() & !is_hashed(t_.node) && turn_kept(t_);
+  }
+
   // A row may speak to a peer if all that the rows up to its place could say finds room there.
   GCOORD_HD_FLAT void step_places() {
     using Entry = typename Service::Entry;
+    if (step_alone()) {
+      return;
+    }
     static_cast<void>(keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace));
     if (is_hashed(t_.node)) {
       ask_trees();
@@ -440,8 +542,30 @@ class TurnStripe {
     }
   }
 
+  // Of a turn of one row, which all members read.
+  GCOORD_HD void close_alone() {
+    const std::uint32_t row = t_.desk.row[0];
+    t_.again = t_.desk.again[0] != 0 ? row : kNoTurnPlace;
+    t_.state.deadline_next = min_id(t_.state.deadline_next, t_.desk.deadline[0]);
+    if constexpr (Service::kTellsHost) {
+      if (warp_rank() == 0 && t_.desk.led_anew[0] != 0) {
+        t_.node.leaders.close(t_.stripe, row - t_.rows.first, t_.state.looks);
+      }
+    }
+  }
+
   // Rows that want another turn, deadlines, counts.
   GCOORD_HD void close_turn() {
+    if (t_.place_count == 1) {
+      close_alone();
+    } else {
+      close_places();
+    }
+    count_turn();
+    warp_sync();
+  }
+
+  GCOORD_HD void close_places() {
     Tick next = kTickNever;
     for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
       const std::uint32_t place = base + warp_rank();
@@ -458,22 +582,22 @@ class TurnStripe {
         }
       }
     }
-    const std::uint64_t least =
-        t_.place_count == 1 ? warp_broadcast(next.value, 0) : warp_least(next.value);
-    t_.state.deadline_next = min_id(t_.state.deadline_next, Tick{least});
+    t_.state.deadline_next = min_id(t_.state.deadline_next, Tick{warp_least(next.value)});
+  }
+
+  GCOORD_HD void count_turn() {
     const TurnTally& tally = t_.desk.tally;
     StripeCounts& counts = t_.state.counts;
     ++counts.turns;
     counts.steps += t_.place_count;
-    counts.stalled += tally.stalled;
-    counts.dropped += tally.dropped;
     counts.applied += tally.applied;
-    counts.held += tally.held;
-    counts.led += static_cast<std::uint64_t>(static_cast<std::int32_t>(tally.led));
-    if (tally.elected != 0) {
-      counts.elected_ns = device_now_ns();
+    if ((tally.stalled | tally.dropped | tally.held | tally.led | tally.elected) != 0) {
+      counts.stalled += tally.stalled;
+      counts.dropped += tally.dropped;
+      counts.held += tally.held;
+      counts.led += static_cast<std::uint64_t>(static_cast<std::int32_t>(tally.led));
+      counts.elected_ns = tally.elected != 0 ? device_now_ns() : counts.elected_ns;
     }
-    warp_sync();
   }
 
   // Whether a row found no place in the table (packed_table.h), which is behind what was done then:
@@ -515,6 +639,9 @@ class TurnStripe {
   netcore::LaneSender replies_;
   netcore::SlotTile asked_tile_;  // A look at the clients' ring, under way.
   bool rests_ = false;
+  bool moved_ = false;  // The clock, by the last look at it.
+  bool calm_ = false;   // The last look found nothing,
+  std::uint32_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
   bool asked_ = false;
   bool requests_wait_ = false;   // What it found, as far as it is known.
   std::uint32_t looks_between_;  // At the clients' ring.

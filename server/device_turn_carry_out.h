@@ -91,6 +91,7 @@ GCOORD_HD void store_arrived(const RowTurn<Service>& r) {
     const netcore::Slot* slot = r.slot_of(k);
     const auto entries = static_cast<std::uint32_t>(consensus::load_chunk(slot).word[0] >> 48);
     const LogIndex before{consensus::load_chunk(slot->bytes + 16).word[1]};
+    GCOORD_UNROLL_BY(1)
     for (std::uint32_t at = 0; at < entries; ++at) {
       if (before + (at + 1) >= stored) {
         // Entries lie side by side and fill slots.

@@ -88,6 +88,7 @@ struct StripeDesk {
   std::uint32_t refused_count;
   std::uint32_t noop_count;
   std::uint32_t noop_room;  // No-ops that it may tell together.
+  std::uint32_t offered;    // 1 + what the service offered to the only row already; 0: not asked.
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -101,6 +102,7 @@ struct StripeTurn {
   StripeState state;
   std::uint32_t due_ring = 0;  // Places of the ring of rows that want a turn.
   std::uint32_t place_count = 0;
+  std::uint32_t again = ~0u;  // The row that was alone in the last turn and wants another one.
   std::uint32_t held_first[kTurnPeers]{};  // Where the held slots of the last turn begin.
 
   GCOORD_HD Tick tick() const { return desk.reading.input.tick; }
@@ -126,6 +128,7 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.refused_count = 0;
     t.desk.noop_count = 0;
     t.desk.noop_room = 0;
+    t.desk.offered = 0;
     t.node.service.begin_turn(t.stripe);
   }
   warp_sync();

@@ -71,14 +71,11 @@ template <typename Service>
 GCOORD_HD std::uint32_t slots_behind(const StripeTurn<Service>& t, std::uint64_t names) {
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
   const auto count = static_cast<std::uint32_t>(names >> 48);
-  if (kind == consensus::MessageKind::Snapshot) {
-    return kSnapshotSlots;
-  }
-  if (kind != consensus::MessageKind::Append) {
-    return 0;
-  }
-  return count > t.node.shape.entries_max ? kTurnSlots
-                                          : entry_slots<typename Service::Entry>(count);
+  const std::uint32_t entries = count > t.node.shape.entries_max
+                                    ? kTurnSlots
+                                    : entry_slots<typename Service::Entry>(count);
+  const std::uint32_t snapshot = kind == consensus::MessageKind::Snapshot ? kSnapshotSlots : 0;
+  return kind == consensus::MessageKind::Append ? entries : snapshot;
 }
 
 // Whether a message can be for a row of this stripe.
@@ -92,8 +89,8 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
   const NodeId to{static_cast<std::uint32_t>(first.word[1] >> 32)};
   const bool configures = (flags & consensus::kFlagConfiguration) != 0;
   const bool known = !configures || Service::kReadmits;
-  return t.rows.has(shard) && from == t.node.peer[p] && to == t.node.self && known && kind != 0 &&
-         kind <= consensus::kMessageKindLast;
+  return t.rows.has(shard) & (from == t.node.peer[p]) & (to == t.node.self) & known & (kind != 0) &
+         (kind <= consensus::kMessageKindLast);
 }
 
 // Gives messages to their rows: each member brings the slot of one, where `wanted`. Those that
@@ -297,6 +294,16 @@ GCOORD_HD void push_due(StripeTurn<Service>& t, bool wanted, std::uint32_t row) 
     t.node.flags[row] = static_cast<std::uint8_t>(t.node.flags[row] | kTurnQueued);
   }
   t.state.due_count += count_bits(bits);
+}
+
+// Puts the row that wants another turn beside the others that do.
+template <typename Service>
+GCOORD_HD void take_again(StripeTurn<Service>& t) {
+  if (t.again != kNoTurnPlace) {
+    push_due(t, warp_rank() == 0 && (t.node.flags[t.again] & kTurnQueued) == 0, t.again);
+    t.again = kNoTurnPlace;
+    warp_sync();
+  }
 }
 
 // Once per tick and only if a row can be due: queues the rows whose deadline has come.

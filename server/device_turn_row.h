@@ -49,13 +49,17 @@ GCOORD_HD inline consensus::MessageTiles tiles_of(StripeScratch& scratch) {
   return {reinterpret_cast<std::byte*>(scratch.message), kTurnPlaces, kTurnMessages};
 }
 
-// Where the row in a place speaks: the only one of a turn where its messages are sent from.
+// Where the only row of a turn speaks: where its messages are sent from.
+template <typename Service>
+GCOORD_HD consensus::MessageSink sink_alone(const StripeTurn<Service>& t) {
+  static_assert(kTurnMessages <= kTurnSlots);
+  return {t.desk.outgoing[0].bytes, consensus::kMessageChunks, 1, kTurnMessages};
+}
+
+// Where the row in a place speaks.
 template <typename Service>
 GCOORD_HD consensus::MessageSink sink_for(const StripeTurn<Service>& t, std::uint32_t place) {
-  static_assert(kTurnMessages <= kTurnSlots);
-  const consensus::MessageSink alone{
-      t.desk.outgoing[0].bytes, consensus::kMessageChunks, 1, kTurnMessages};
-  return t.place_count == 1 ? alone : tiles_of(t.scratch).sink(place);
+  return t.place_count == 1 ? sink_alone(t) : tiles_of(t.scratch).sink(place);
 }
 
 // --- Before the step
@@ -181,8 +185,9 @@ GCOORD_HD inline consensus::ShardRef kept_ref(KeptRow& kept) {
   return consensus::ref_of(parts, ShardId{kept.row}, kTurnNodes);
 }
 
-// Copies what a plain row means, field by field; `all`, or what a plain step moves only.
-template <bool all>
+// Copies what a plain row means, field by field; `all`, or what a plain step moves only; with its
+// progress, or without.
+template <bool all, bool progress = true>
 GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to) {
   if constexpr (all) {
     to.hot() = from.hot();
@@ -195,9 +200,11 @@ GCOORD_HD_FLAT void copy_plain(consensus::ShardRef from, consensus::ShardRef to)
   to.runs().start_offset[0] = from.runs().start_offset[0];
   to.runs().term_offset[0] = from.runs().term_offset[0];
   to.storage() = from.storage();
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
-    to.progress(slot) = from.progress(slot);
+  if constexpr (progress) {
+    GCOORD_UNROLL
+    for (std::uint32_t slot = 0; slot < kTurnNodes; ++slot) {
+      to.progress(slot) = from.progress(slot);
+    }
   }
 }
 
@@ -378,7 +385,8 @@ GCOORD_HD_FLAT void turn_row(const StripeTurn<Service>& t,
   std::uint32_t offers = 0;
   bool left = meant;
   if (meant) {
-    offers = leads ? offers_to(r) : 0;
+    const std::uint32_t offered = t.desk.offered;
+    offers = !leads ? 0 : offered != 0 ? offered - 1 : offers_to(r);
     left = t.place_count != 1 || !turn_plain(r, credit, offers);
   }
   if (warp_ballot(left) == 0) {

@@ -177,38 +177,54 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
   (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
 }
 
-// Sends message k of the only row of a turn, which the step put into desk.outgoing, with what
-// follows it; how many slots found no room.
+// Where what follows a message of the only row of a turn is laid out: behind all its messages.
+inline constexpr std::uint32_t kBehindAlone = 8;
+static_assert(kBehindAlone >= kTurnMessages);
+static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
+
+// Lays out the slots that follow message k of the only row of a turn, `count` of them.
 template <typename Service>
-GCOORD_HD std::uint32_t send_alone(StripeTurn<Service>& t,
-                                   std::uint32_t k,
-                                   std::uint32_t slots,
-                                   netcore::LaneSender& to) {
-  const netcore::Slot& header = t.desk.outgoing[k];
-  const consensus::MessagePlace message{header.bytes, 1};
-  return publish_slots<kFewSlots>(
-      to, slots, [&t, &header, message](std::uint32_t part, std::uint32_t word) {
-        if (part == 0) {
-          return word_in(&header, word);
-        }
-        const std::byte* behind =
-            bytes_behind(t, message, 0, part, word * std::uint32_t{sizeof word});
-        return behind != nullptr ? word_in(behind, 0) : 0u;
-      });
+GCOORD_HD void lay_out_alone(const StripeTurn<Service>& t, std::uint32_t k, std::uint32_t count) {
+  const consensus::MessagePlace message{t.desk.outgoing[k].bytes, 1};
+  warp_sync();  // What lies there was read.
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t at = warp_rank(); at < count * consensus::kMessageChunks; at += warp_lanes()) {
+    const std::uint32_t part = 1 + at / consensus::kMessageChunks;
+    const std::uint32_t offset =
+        at % consensus::kMessageChunks * std::uint32_t{sizeof(consensus::MessageChunk)};
+    const std::byte* behind = bytes_behind(t, message, 0, part, offset);
+    const consensus::MessageChunk chunk =
+        behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
+    consensus::store_chunk(
+        t.desk.outgoing[kBehindAlone + part - 1].bytes + offset, chunk.word[0], chunk.word[1]);
+  }
+  warp_sync();
 }
 
-// What a turn of one row says: no list, and no copy.
+// What a turn of one row says, which the step put into desk.outgoing: no list. What follows the
+// first of two messages follows the second one, too, where both go on from the same entry.
 template <typename Service>
 GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
   const std::uint32_t messages = t.desk.message_count[0];
+  consensus::MessageChunk laid{};
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < messages; ++k) {
-    const consensus::MessagePlace message{t.desk.outgoing[k].bytes, 1};
+    const netcore::Slot& header = t.desk.outgoing[k];
+    const consensus::MessageChunk first = consensus::load_chunk(&header);
+    const std::uint32_t behind = slots_behind(t, first.word[0]);
+    const consensus::MessageChunk from{first.word[0] >> 32,
+                                       consensus::load_chunk(header.bytes + 16).word[1]};
+    if (behind != 0 && (from.word[0] != laid.word[0] || from.word[1] != laid.word[1])) {
+      lay_out_alone(t, k, behind);
+      laid = from;
+    }
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      const std::uint32_t slots = slots_to<Service>(message, t.node.peer[p]);
-      if (slots != 0) {
-        const std::uint32_t left = send_alone(t, k, slots, to[p]);
+      if (static_cast<std::uint32_t>(first.word[1] >> 32) == t.node.peer[p].value) {
+        const std::uint32_t left = publish_slots<kFewSlots>(
+            to[p], 1 + behind, [&t, &header](std::uint32_t part, std::uint32_t word) {
+              return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone + part - 1], word);
+            });
         (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += left;
       }
     }

@@ -97,7 +97,7 @@ struct RowRange {
   std::uint32_t first = 0;
   std::uint32_t end = 0;
 
-  GCOORD_HD bool has(std::uint32_t row) const { return row >= first && row < end; }
+  GCOORD_HD bool has(std::uint32_t row) const { return (row >= first) & (row < end); }
 
   GCOORD_HD std::uint32_t count() const { return end - first; }
 };

@@ -64,12 +64,13 @@ static_assert(sizeof(Configuration) == 48);
 
 // The slot of a node, or kSlotNone.
 GCOORD_HD inline std::uint8_t slot_of(const Configuration& configuration, NodeId node) {
-  std::uint32_t found = kSlotNone;
   GCOORD_UNROLL
-  for (std::uint32_t k = kReplicaSlots; k > 0; --k) {
-    found = configuration.node[k - 1] == node ? k - 1 : found;
+  for (std::uint32_t slot = 0; slot < kReplicaSlots; ++slot) {
+    if (node.value != 0 && configuration.node[slot] == node) {
+      return static_cast<std::uint8_t>(slot);
+    }
   }
-  return static_cast<std::uint8_t>(node.value != 0 ? found : kSlotNone);
+  return kSlotNone;
 }
 
 // Whether a configuration that came from outside may be used: distinct nodes in exactly the member

@@ -384,7 +384,7 @@ template <typename Row>
 GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
   Election& election = r.election();
   const NodeId leader = r.hot().leader;
-  if (leader.value != 0 && !r.is_leader() && slot_of(r.configuration(), leader) == kSlotNone) {
+  if (leader.value != 0 && !r.is_leader() && slot_named(r, leader) == kSlotNone) {
     if (r.leaves_plain()) {
       return;
     }

@@ -110,16 +110,13 @@ GCOORD_HD inline bool lives_can_end(const StepInput& input) {
 
 // The record of a node, if it is one of ours.
 GCOORD_HD inline Found<PeerLiveness> find_peer(const StepInput& input, NodeId node) {
-  if (input.peer_count == 0) {
-    return {};
-  }
-  std::uint32_t found = input.peer_count;
   GCOORD_UNROLL
-  for (std::uint32_t k = input.peer_count; k > 0; --k) {
-    found = input.peer[k - 1].node == node ? k - 1 : found;
+  for (std::uint32_t k = 0; k < input.peer_count; ++k) {
+    if (input.peer[k].node == node) {
+      return Found<PeerLiveness>(input.peer[k]);
+    }
   }
-  const bool known = found < input.peer_count;
-  return Found<PeerLiveness>(input.peer[known ? found : 0], known);
+  return {};
 }
 
 }  // namespace gcoord::consensus

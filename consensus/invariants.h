@@ -22,9 +22,8 @@ GCOORD_HD inline void assert_runs(const Log& log, const OneRun& runs) {
 template <typename Runs>
 GCOORD_HD inline void assert_log(const Log& log, const Runs& runs) {
   GCOORD_ASSERT_ALL(log.floor <= log.applied, log.applied <= log.commit, log.commit <= log.last);
-  GCOORD_ASSERT_ALL(log.verified <= log.last,
-                    log.configuration_pending <= log.last,
-                    log.run_count <= kRunSlots);
+  GCOORD_ASSERT_ALL(
+      log.verified <= log.last, log.configuration_pending <= log.last, log.run_count <= kRunSlots);
   GCOORD_ASSERT((log.run_count == 0) == (log.last == log.floor));
   assert_runs(log, runs);
 }

@@ -154,7 +154,7 @@ GCOORD_HD inline void take_append_reply(const Row& r,
     ++r.out.dropped;  // Nobody can have more than the leader sent.
     return;
   } else {
-    const Found<PeerLiveness> peer = find_peer(r.input, m.from);
+    const Found<PeerLiveness> peer = peer_named(r, m.from);
     const Tick heard{m.entry_term};
     if (lives_can_end(r.input) && (!peer.found() || !of_present_session(*peer, heard))) {
       return;  // Perhaps of a life that is over, and what it had went with it.
@@ -181,7 +181,7 @@ GCOORD_HD inline void on_append_reply(const Row& r, const Message& m) {
     learn_term(r, m);
     return;
   }
-  const std::uint8_t slot = slot_of(r.configuration(), m.from);
+  const std::uint8_t slot = slot_named(r, m.from);
   if (!r.is_leader() || m.term != r.hot().term || slot == kSlotNone ||
       slot >= r.shard.slot_count()) {
     return;

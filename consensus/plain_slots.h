@@ -39,6 +39,24 @@ GCOORD_HD inline NodeId plain_node(const StepInput& input, std::uint32_t slot) {
   return slot == self_slot ? input.self : plain_peer(input, self_slot, slot).node;
 }
 
+// The record of a node, if it is one of the peers: without a branch, which is what a device waits
+// for in a step.
+GCOORD_HD inline Found<PeerLiveness> find_plain_peer(const StepInput& input, NodeId node) {
+  const bool first = input.peer[0].node == node;
+  const bool known = first | (input.peer[1].node == node);
+  return Found<PeerLiveness>(input.peer[first ? 0 : 1], known);
+}
+
+// The slot of a node of a plain row; kSlotNone: it has none.
+GCOORD_HD inline std::uint8_t plain_slot_of(const StepInput& input, NodeId node) {
+  std::uint32_t found = kSlotNone;
+  GCOORD_UNROLL
+  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
+    found = plain_node(input, slot) == node ? slot : found;
+  }
+  return static_cast<std::uint8_t>(found);
+}
+
 // Whether a row and its node's peers stand in that order.
 GCOORD_HD inline bool plain_order(ShardRef row, const StepInput& input) {
   if (input.peer_count + 1 != kPlainSlots) {

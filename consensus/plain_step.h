@@ -75,8 +75,8 @@ GCOORD_HD inline bool is_plain(ShardRef row, const StepInput& input) {
          plain_configuration(row.configuration()) && plain_progress(row) && plain_order(row, input);
 }
 
-// Says of a plain row again what is_plain found out, but for its progress. This changes nothing; but
-// a compiler that reads constants here leaves out what cannot follow, which it does not do for
+// Says of a plain row again what is_plain found out, but for its progress. This changes nothing;
+// but a compiler that reads constants here leaves out what cannot follow, which it does not do for
 // conditions.
 GCOORD_HD inline void restate_plain_row(ShardRef row, Role role, const StepInput& input) {
   Hot& hot = row.hot();

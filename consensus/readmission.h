@@ -46,9 +46,8 @@ GCOORD_HD inline bool readmission_due(const Row& r, std::uint32_t slot) {
 template <typename Row>
 GCOORD_HD inline void void_old_lives(const Row& r) {
   for_each_peer(r, [&r](std::uint32_t slot, const PeerLiveness& peer) {
-    const bool known =
-        (r.progress(slot).match.value != 0) |
-        ((r.progress(slot).flags & (kProgressForgetful | kProgressAnchored)) != 0);
+    const bool known = (r.progress(slot).match.value != 0) |
+                       ((r.progress(slot).flags & (kProgressForgetful | kProgressAnchored)) != 0);
     if ((known & !of_present_life(r, slot, peer)) && !r.leaves_steady()) {
       reset_progress(r, slot);
     }

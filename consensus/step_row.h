@@ -180,6 +180,26 @@ GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
   }
 }
 
+// As find_peer, of the node's input.
+template <typename Row>
+GCOORD_HD inline Found<PeerLiveness> peer_named(const Row& r, NodeId node) {
+  if constexpr (Row::kIsPlain) {
+    return find_plain_peer(r.input, node);
+  } else {
+    return find_peer(r.input, node);
+  }
+}
+
+// As slot_of, of the configuration applied here.
+template <typename Row>
+GCOORD_HD inline std::uint8_t slot_named(const Row& r, NodeId node) {
+  if constexpr (Row::kIsPlain) {
+    return plain_slot_of(r.input, node);
+  } else {
+    return slot_of(r.configuration(), node);
+  }
+}
+
 // f(slot, peer) for every slot of another node that we were told about. A steady row's peers stand
 // in the order of their slots.
 template <typename Row, typename Function>
@@ -267,11 +287,11 @@ GCOORD_HD inline bool trusts_leader(const Row& r) {
     return false;
   }
   // A configuration that is not applied yet may be the one that made it a voter (lease_end).
-  const std::uint8_t slot = slot_of(r.configuration(), hot.leader);
+  const std::uint8_t slot = slot_named(r, hot.leader);
   const bool unknown_configuration =
       (r.configuration().voters == 0) | (r.log().configuration_pending > r.log().applied);
   const bool voter = slot != kSlotNone && has_slot(r.configuration().voters_either(), slot);
-  const Found<PeerLiveness> peer = find_peer(r.input, hot.leader);
+  const Found<PeerLiveness> peer = peer_named(r, hot.leader);
   if (!peer.found()) {
     return false;
   }

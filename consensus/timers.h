@@ -71,7 +71,7 @@ GCOORD_HD inline void leader_timers(const Row& r) {
 // margin before the promise to it ends, and nothing wakes the row a second time.
 template <typename Row>
 GCOORD_HD inline Tick trust_ends(const Row& r) {
-  const Found<PeerLiveness> leader = find_peer(r.input, r.hot().leader);
+  const Found<PeerLiveness> leader = peer_named(r, r.hot().leader);
   if (!may_vote(r) || !leader.found() || leader->live != 0) {
     return kTickNever;
   }

@@ -75,7 +75,7 @@ template <typename Row>
 GCOORD_HD inline void record_leader(const Row& r, NodeId leader) {
   Hot& hot = r.hot();
   GCOORD_ASSERT(hot.role != Role::Leader);
-  const Found<PeerLiveness> peer = find_peer(r.input, leader);
+  const Found<PeerLiveness> peer = peer_named(r, leader);
   const Incarnation incarnation = !peer.found() ? Incarnation{} : peer->incarnation;
   if (hot.role == Role::Follower && hot.leader == leader && hot.leader_incarnation == incarnation) {
     return;

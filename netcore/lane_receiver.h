@@ -144,8 +144,7 @@ class LaneReceiver {
     CreditReceiver after = state_.credit;
     after.received += count;
     after.consumed += count;
-    const bool silent =
-        (after.received <= after.told + after.capacity) & !after.wants_grant();
+    const bool silent = (after.received <= after.told + after.capacity) & !after.wants_grant();
     return (state_.broken == 0) & silent & (warp_ballot(special) == 0) ? count : 0;
   }
 

@@ -97,11 +97,11 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r, std::uint32_t offers) {
   const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
   const consensus::StepArrays arrays = arrays_of(r, configuration);
   consensus::OutboxHead out;
-  const bool steady = hot.role == consensus::Role::Leader
-                          ? consensus::step_steady<consensus::Role::Leader>(
-                                shard, in, messages, out, arrays, input)
-                          : consensus::step_steady<consensus::Role::Follower>(
-                                shard, in, messages, out, arrays, input);
+  const bool steady =
+      hot.role == consensus::Role::Leader
+          ? consensus::step_steady<consensus::Role::Leader>(shard, in, messages, out, arrays, input)
+          : consensus::step_steady<consensus::Role::Follower>(
+                shard, in, messages, out, arrays, input);
   if (!steady) {
     return false;
   }

@@ -71,9 +71,8 @@ template <typename Service>
 GCOORD_HD std::uint32_t slots_behind(const StripeTurn<Service>& t, std::uint64_t names) {
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
   const auto count = static_cast<std::uint32_t>(names >> 48);
-  const std::uint32_t entries = count > t.node.shape.entries_max
-                                    ? kTurnSlots
-                                    : entry_slots<typename Service::Entry>(count);
+  const std::uint32_t entries =
+      count > t.node.shape.entries_max ? kTurnSlots : entry_slots<typename Service::Entry>(count);
   const std::uint32_t snapshot = kind == consensus::MessageKind::Snapshot ? kSnapshotSlots : 0;
   return kind == consensus::MessageKind::Append ? entries : snapshot;
 }

@@ -78,7 +78,7 @@ GCOORD_HD inline bool take_entries(const Row& r, const Message& m, std::uint32_t
   LogIndex first = max_id(known + 1, log.last + 1);
   if (m.index != log.last) {  // What begins behind the log's end is compared with nothing.
     if (r.leaves_steady()) {
-      return true;
+      return false;
     }
     const LogIndex conflict = first_conflict(log, r.runs(), known + 1, last, term);
     first = conflict.value != 0 ? conflict : first;

@@ -98,8 +98,8 @@ class LaneReceiver {
 
   // This member's share of what lies in front of a look, as a number that changes with it: while
   // all members' stay what they were, a look finds nothing if the one before did.
-  GCOORD_HD std::uint32_t in_front(const SlotTile& tile) const {
-    std::uint32_t stamps = 0;
+  GCOORD_HD std::uint64_t in_front(const SlotTile& tile) const {
+    std::uint64_t stamps = 0;  // Their sum, which does not wrap.
     GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
       if (is_past(row, 1)) {

@@ -118,6 +118,7 @@ class TurnStripe : private StripeIntake<Service> {
   // Whether the only row of this turn had its step (device_turn_alone.h).
   GCOORD_HD_FLAT bool step_alone() {
     const bool kept = (t_.place_count == 1) & (t_.desk.kept.row == t_.desk.row[0]);
+    warp_sync();  // Before a member writes which row is kept.
     return kept & has_plenty() & !is_hashed(t_.node) && turn_kept(t_);
   }
 

@@ -75,7 +75,8 @@ class StripeEnds {
     bool plenty = true;
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      const bool room = (t_.state.broken[p] == 0) & (to_[p].credit() >= each);
+      const bool whole = (t_.state.broken[p] == 0) & !to_[p].broken();
+      const bool room = whole & (to_[p].credit() >= each);
       plenty = plenty & (room | (t_.desk.reading.peer[p].live == 0));
     }
     return plenty;

@@ -61,9 +61,12 @@ class StripeIntake : protected StripeEnds<Service> {
       quiet = !moved_;
       GCOORD_UNROLL
       for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-        const bool changed = from_[p].in_front(looks.seen[p]) != in_front_[p];
-        looks.nothing[p] = warp_ballot(changed) == 0;
-        quiet = quiet & looks.nothing[p];
+        const std::uint64_t front = from_[p].in_front(looks.seen[p]);
+        const bool changed = warp_ballot(front != in_front_[p]) != 0;
+        looks.nothing[p] = !changed || looks.most[p] == 0 ||
+                           from_[p].template finds_nothing<kFewSlots>(looks.seen[p]);
+        in_front_[p] = front;
+        quiet = quiet & (looks.nothing[p] | (t_.state.halted != 0));
       }
     } else {
       quiet = is_quiet(looks);
@@ -101,6 +104,7 @@ class StripeIntake : protected StripeEnds<Service> {
         }
         const bool found = finds_one_message(t_, p, looks.seen[p], slots[p], named);
         if (!(found & ((row == kNoTurnPlace) | (row == named)))) {
+          warp_sync();  // Before somebody else writes what was read.
           return false;
         }
         row = named;
@@ -319,7 +323,7 @@ class StripeIntake : protected StripeEnds<Service> {
   bool requests_wait_ = false;            // What it found, as far as it is known.
   bool moved_ = false;                    // The clock, by the last look at it.
   bool calm_ = false;                     // The last look found nothing,
-  std::uint32_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
+  std::uint64_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
   std::uint32_t looks_between_;           // At the clients' ring.
   std::uint32_t looks_left_ = 1;
   std::uint32_t clock_left_ = 1;

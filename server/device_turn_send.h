@@ -212,6 +212,7 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
     const netcore::Slot& header = t.desk.outgoing[k];
     const consensus::MessageChunk first = consensus::load_chunk(&header);
     const std::uint32_t behind = slots_behind(t, first.word[0]);
+    GCOORD_ASSERT(kBehindAlone + behind <= kTurnSlots);
     const consensus::MessageChunk from{first.word[0] >> 32,
                                        consensus::load_chunk(header.bytes + 16).word[1]};
     if (behind != 0 && (from.word[0] != laid.word[0] || from.word[1] != laid.word[1])) {

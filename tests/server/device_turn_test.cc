@@ -232,6 +232,38 @@ TEST(DeviceTurn, TicksThatPassFasterThanTurnsBreakNothing) {
   }
 }
 
+// One row, kept unpacked on its three nodes, whose leader sends entries again together with new
+// ones: what a steady step cannot take is left to a whole one. Commands that all have applied.
+std::uint64_t send_again(std::uint64_t tenths, bool uneven) {
+  TurnClusterOptions options = small_cluster(static_cast<std::uint32_t>(12 + tenths));
+  options.shape.shard_count = 1;
+  options.shape.stripe_count = 1;
+  World world(options);
+  world.turns(3000);
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_TRUE(world.cluster->feed(n, 2).ok());
+  }
+  world.uneven = uneven;
+  world.step_tenths = tenths;
+  world.turns(6000);
+  world.uneven = false;
+  world.step_tenths = 1;
+  for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
+    EXPECT_TRUE(world.cluster->feed(n, 0).ok());
+  }
+  world.turns(20'000);
+  expect_equal_everywhere(world, {0, 1, 2});
+  return agreed_commands(world, {0, 1, 2});
+}
+
+TEST(DeviceTurn, ARowAloneThatIsSentEntriesAgain) {
+  std::uint64_t commands = 0;
+  for (const std::uint64_t tenths : {1u, 5u, 30u, 100u, 300u, 1000u}) {
+    commands += send_again(tenths, false) + send_again(tenths, true);
+  }
+  EXPECT_GT(commands, 1000u);
+}
+
 // A slow node's rings fill: its peers have no credit, emit nothing, and emit it later.
 TEST(DeviceTurn, WhatFindsNoCreditIsSaidLater) {
   TurnClusterOptions options = small_cluster(4);

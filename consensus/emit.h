@@ -423,32 +423,15 @@ GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
 // --------------------------------------------------------------------------------------------------
 
 template <typename Row>
-GCOORD_HD inline void emit_slots(const Row& r, bool storage_moved) {
-  GCOORD_UNROLL_BY(Row::kEmitUnroll)
-  for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
-    const Found<PeerLiveness> peer = peer_at(r, slot);
-    if (peer.found()) {
-      emit_request(r, slot, *peer);
-      emit_reply(r, slot, *peer, storage_moved);
-    }
-  }
-}
-
-template <typename Row>
 GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
   const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
-  if constexpr (Row::kScope == StepScope::Steady) {
-    GCOORD_UNROLL_BY(1)
-    for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
-      const std::uint32_t slot = k + (k >= r.hot().self_slot ? 1 : 0);
-      emit_request(r, slot, r.input.peer[k]);
-      emit_reply(r, slot, r.input.peer[k], storage_moved);
-    }
-  } else {
-    emit_slots(r, storage_moved);
-  }
+  for_each_peer<Row::kEmitUnroll>(
+      r, [&r, storage_moved](std::uint32_t slot, const PeerLiveness& peer) {
+        emit_request(r, slot, peer);
+        emit_reply(r, slot, peer, storage_moved);
+      });
   emit_guest(r, storage_moved);
   emit_apply(r);
   r.out.want_again((r.hot().flags & kRowStalled) != 0);

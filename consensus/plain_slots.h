@@ -39,6 +39,11 @@ GCOORD_HD inline NodeId plain_node(const StepInput& input, std::uint32_t slot) {
   return slot == self_slot ? input.self : plain_peer(input, self_slot, slot).node;
 }
 
+// The slot of peer k.
+GCOORD_HD constexpr std::uint32_t plain_peer_slot(std::uint32_t self_slot, std::uint32_t k) {
+  return k + (k >= self_slot ? 1 : 0);
+}
+
 // The record of a node, if it is one of the peers: without a branch, which is what a device waits
 // for in a step.
 GCOORD_HD inline Found<PeerLiveness> find_plain_peer(const StepInput& input, NodeId node) {

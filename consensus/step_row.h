@@ -200,17 +200,17 @@ GCOORD_HD inline std::uint8_t slot_named(const Row& r, NodeId node) {
   }
 }
 
-// f(slot, peer) for every slot of another node that we were told about. A steady row's peers stand
-// in the order of their slots.
-template <typename Row, typename Function>
+// f(slot, peer) for every slot of another node that we were told about, `unroll` of them side by
+// side. A steady row's peers stand in the order of their slots.
+template <int unroll = int{kReplicaSlots}, typename Row, typename Function>
 GCOORD_HD_FLAT void for_each_peer(const Row& r, const Function& f) {
   if constexpr (Row::kScope == StepScope::Steady) {
-    GCOORD_UNROLL
+    GCOORD_UNROLL_BY(unroll)
     for (std::uint32_t k = 0; k + 1 < kPlainSlots; ++k) {
-      f(k + (k >= r.hot().self_slot ? 1 : 0), r.input.peer[k]);
+      f(plain_peer_slot(r.hot().self_slot, k), r.input.peer[k]);
     }
   } else {
-    GCOORD_UNROLL
+    GCOORD_UNROLL_BY(unroll)
     for (std::uint32_t slot = 0; slot < r.shard.slot_count(); ++slot) {
       const Found<PeerLiveness> peer = peer_at(r, slot);
       if (peer.found()) {

@@ -86,7 +86,7 @@ struct CreditReceiver {
     if (first < received) {
       return CursorVerdict::Stale;
     }
-    if (first + slot_count > told + capacity) {
+    if (!was_granted(first + slot_count)) {
       return CursorVerdict::Overrun;
     }
     const std::uint64_t gap = first - received;
@@ -95,6 +95,9 @@ struct CreditReceiver {
     received = first + slot_count;
     return CursorVerdict::Accepted;
   }
+
+  // Whether the sender may have filled its places up to a cursor.
+  GCOORD_HD constexpr bool was_granted(std::uint64_t end) const { return end <= told + capacity; }
 
   GCOORD_HD constexpr void consume(std::uint32_t slot_count) {
     GCOORD_ASSERT(consumed + slot_count <= received);

@@ -134,17 +134,12 @@ class LaneReceiver {
       if (is_past(row, kSlots) || is_past(row, count)) {
         break;
       }
-      const std::uint32_t number = row * warp_lanes() + warp_rank();
-      const Packet& packet = tile.packet[row];
-      const std::uint32_t odd =
-          packet.word[kPayloadBytesWord] | (packet.word[kEpochWord] ^ wires_.epoch);
-      special = special | ((number % kSlotPackets == kHeaderPart) &
-                           (number / kSlotPackets < count) & (odd != 0));
+      special = special | is_special(tile, row, count);
     }
     CreditReceiver after = state_.credit;
     after.received += count;
     after.consumed += count;
-    const bool silent = (after.received <= after.told + after.capacity) & !after.wants_grant();
+    const bool silent = after.was_granted(after.received) & !after.wants_grant();
     return (state_.broken == 0) & silent & (warp_ballot(special) == 0) ? count : 0;
   }
 
@@ -272,6 +267,16 @@ class LaneReceiver {
     }
   }
 
+  // Whether this member's packet of a row is the header of one of the first slots that has a
+  // payload or a foreign epoch.
+  GCOORD_HD bool is_special(const SlotTile& tile, std::uint32_t row, std::uint32_t slots) const {
+    const std::uint32_t number = row * warp_lanes() + warp_rank();
+    const Packet& packet = tile.packet[row];
+    const std::uint32_t odd =
+        packet.word[kPayloadBytesWord] | (packet.word[kEpochWord] ^ wires_.epoch);
+    return (number < slots * kSlotPackets) & (number % kSlotPackets == kHeaderPart) & (odd != 0);
+  }
+
   // Cuts the tile before the first slot with a payload or a foreign epoch; alone in front, it is
   // judged.
   template <std::uint32_t kSlots>
@@ -283,12 +288,7 @@ class LaneReceiver {
       if (is_past(row, kSlots) || is_past(row, tile.slot_count)) {
         break;
       }
-      const std::uint32_t number = row * lanes + warp_rank();
-      const Packet& packet = tile.packet[row];
-      const bool is_special =
-          number < tile.slot_count * kSlotPackets && number % kSlotPackets == kHeaderPart &&
-          (packet.word[kPayloadBytesWord] != 0 || packet.word[kEpochWord] != wires_.epoch);
-      const std::uint32_t found = warp_ballot(is_special);
+      const std::uint32_t found = warp_ballot(is_special(tile, row, tile.slot_count));
       if (found != 0) [[unlikely]] {
         special = (row * lanes + leading_run(~found, lanes)) / kSlotPackets;
         break;
@@ -351,7 +351,7 @@ class LaneReceiver {
   // a wire; here nothing can be missing, because the cursor is this side's own.
   GCOORD_HD void book(SlotTile& tile) {
     const std::uint64_t end = tile.first + tile.slot_count;
-    if (end > state_.credit.told + state_.credit.capacity) [[unlikely]] {
+    if (!state_.credit.was_granted(end)) [[unlikely]] {
       tile.slot_count = 0;
       broken(report_->credit_overrun, DropReason::CreditOverrun);
       return;

@@ -10,9 +10,7 @@
 #pragma once
 
 #include "common/hd.h"
-#include "common/shared_memory.h"
 #include "common/warp_device.h"
-#include "consensus/step_plain.h"
 #include "server/device_turn_receive.h"
 #include "server/device_turn_row.h"
 
@@ -74,9 +72,7 @@ GCOORD_HD_FLAT void copy_progress(const StripeTurn<Service>& t, bool back) {
 // that, and nothing was done. One member.
 template <typename Service>
 GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r, std::uint32_t offers) {
-  KeptRow& kept = r.desk.kept;
-  const bool wishes = (r.desk.snapshot[0] != 0) | (r.desk.transfer_to[0] != 0);
-  if (wishes | (r.node.applied[r.row].value == 0)) {
+  if (asks_whole(r)) {
     return false;
   }
   consensus::Hot hot;
@@ -91,25 +87,12 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r, std::uint32_t offers) {
   consensus::StepInput input = r.desk.input[kCreditMasks - 1];
   input.peer_count = kTurnPeers;
   input.peer = r.desk.peer[kCreditMasks - 1];
-  copy_plain<true, false>(kept_ref(kept), shard);
-  consensus::InboxHead in;
-  fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
-  const consensus::StepArrays arrays = arrays_of(r, configuration);
-  consensus::OutboxHead out;
-  const bool steady =
-      hot.role == consensus::Role::Leader
-          ? consensus::step_steady<consensus::Role::Leader>(shard, in, messages, out, arrays, input)
-          : consensus::step_steady<consensus::Role::Follower>(
-                shard, in, messages, out, arrays, input);
-  if (!steady) {
+  copy_plain<true, false>(kept_ref(r.desk.kept), shard);
+  if (!step_within<consensus::StepScope::Steady>(r, shard, input, offers)) {
     return false;
   }
-  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
-  carry_out(r, shard, in, out);
-  copy_plain<false, false>(shard, kept_ref(kept));
+  copy_plain<false, false>(shard, kept_ref(r.desk.kept));
   r.node.table.deadline[r.row] = hot.deadline;
-  count_row(r, hot.role, hot, out);
   return true;
 }
 

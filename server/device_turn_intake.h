@@ -82,11 +82,9 @@ class StripeIntake : protected StripeEnds<Service> {
   // The intake of a turn that has one row, which was spoken to in one message of each peer or wants
   // another turn, and nothing else to do; false: it may be another one, and nothing was taken.
   GCOORD_HD_FLAT bool take_in_alone(const Looks& looks) {
-    const bool rows_wait =
-        (t_.state.due_count != 0) | waking(t_) | (t_.tick() >= t_.state.deadline_next);
     const bool again = t_.again != kNoTurnPlace;
-    if (moved_ | rows_wait | requests_wait_ | (t_.state.version == 0) | (t_.state.halted != 0) |
-        (again & !has_plenty())) {
+    if (moved_ | rows_are_due() | requests_wait_ | (t_.state.version == 0) |
+        (t_.state.halted != 0) | (again & !has_plenty())) {
       return false;
     }
     std::uint32_t row = t_.again;
@@ -180,9 +178,13 @@ class StripeIntake : protected StripeEnds<Service> {
           (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p]));
       quiet = quiet && (looks.nothing[p] || t_.state.halted != 0);
     }
-    const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_) ||
-                           t_.tick() >= t_.state.deadline_next;
+    const bool rows_wait = t_.again != kNoTurnPlace || rows_are_due();
     return quiet && (t_.state.halted != 0 || (!requests_wait_ && !rows_wait));
+  }
+
+  // Whether rows want a turn besides the one that was alone in the last one.
+  GCOORD_HD bool rows_are_due() const {
+    return (t_.state.due_count != 0) | waking(t_) | (t_.tick() >= t_.state.deadline_next);
   }
 
   GCOORD_HD bool clock_moved() {

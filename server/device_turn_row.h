@@ -277,15 +277,48 @@ GCOORD_HD_FLAT void keep_plain(const RowTurn<Service>& r, consensus::ShardRef sh
   r.node.table.deadline[r.row] = shard.hot().deadline;
 }
 
+// Whether more is asked of a row than a plain step can do: what is asked for again after nothing
+// was applied is a matter of the whole row (carry_out).
+template <typename Service>
+GCOORD_HD bool asks_whole(const RowTurn<Service>& r) {
+  const bool wishes = (r.desk.snapshot[r.place] != 0) | (r.desk.transfer_to[r.place] != 0);
+  return wishes | (r.node.applied[r.row].value == 0);
+}
+
+// Steps a loaded row in one of the plain scopes and carries out what follows; false: it needs more
+// than that, and nothing was done. The row is still to be kept.
+template <consensus::StepScope scope, typename Service>
+GCOORD_HD_FLAT bool step_within(const RowTurn<Service>& r,
+                                consensus::ShardRef shard,
+                                const consensus::StepInput& input,
+                                std::uint32_t offers) {
+  const consensus::Log& log = shard.log();
+  consensus::InboxHead in;
+  fill_inbox(r, shard, offers, in);
+  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
+  const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
+  consensus::OutboxHead out;
+  const bool stayed = shard.hot().role == consensus::Role::Leader
+                          ? consensus::step_in<scope, consensus::Role::Leader>(
+                                shard, in, messages, out, arrays, input)
+                          : consensus::step_in<scope, consensus::Role::Follower>(
+                                shard, in, messages, out, arrays, input);
+  if (!stayed) {
+    return false;
+  }
+  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  carry_out(r, shard, in, out);
+  count_row(r, shard.hot().role, shard.hot(), out);
+  return true;
+}
+
 // The turn of a row that is alone by a plain step; false: it needs a whole one, and nothing was
 // done.
 template <typename Service>
 GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
                                std::uint32_t credit,
                                std::uint32_t offers) {
-  // What is asked for again after nothing was applied is a matter of the whole row (carry_out).
-  const bool wishes = r.desk.snapshot[r.place] != 0 || r.desk.transfer_to[r.place] != 0;
-  if (wishes || r.node.applied[r.row].value == 0) {
+  if (asks_whole(r)) {
     return false;
   }
   consensus::Hot hot;
@@ -299,26 +332,11 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   consensus::StepInput input = r.desk.input[credit];
   input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
-  if (!load_plain(r, shard, input)) {
+  if (!load_plain(r, shard, input) ||
+      !step_within<consensus::StepScope::Plain>(r, shard, input, offers)) {
     return false;
   }
-  consensus::InboxHead in;
-  fill_inbox(r, shard, offers, in);
-  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
-  const consensus::StepArrays arrays = arrays_of(r, configuration);
-  consensus::OutboxHead out;
-  const bool plain = hot.role == consensus::Role::Leader
-                         ? consensus::step_plain<consensus::Role::Leader, true>(
-                               shard, in, messages, out, arrays, input)
-                         : consensus::step_plain<consensus::Role::Follower, true>(
-                               shard, in, messages, out, arrays, input);
-  if (!plain) {
-    return false;
-  }
-  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
-  carry_out(r, shard, in, out);
   keep_plain(r, shard);
-  count_row(r, hot.role, hot, out);
   return true;
 }
 

@@ -34,18 +34,12 @@ GCOORD_HD inline consensus::MessagePlace message_in(StripeScratch& scratch,
 
 // Slots that a message takes on the way to a node; 0: it is for another one.
 template <typename Service>
-GCOORD_HD std::uint32_t slots_to(consensus::MessagePlace message, NodeId to) {
+GCOORD_HD std::uint32_t slots_to(const StripeTurn<Service>& t,
+                                 consensus::MessagePlace message,
+                                 NodeId to) {
   const consensus::MessageChunk first = message.chunk(0);
-  if (static_cast<std::uint32_t>(first.word[1] >> 32) != to.value) {
-    return 0;
-  }
-  const auto kind = static_cast<consensus::MessageKind>(first.word[0] >> 32 & 0xffu);
-  if (kind == consensus::MessageKind::Snapshot) {
-    return 1 + kSnapshotSlots;
-  }
-  const auto count = static_cast<std::uint32_t>(first.word[0] >> 48);
-  return kind == consensus::MessageKind::Append ? 1 + entry_slots<typename Service::Entry>(count)
-                                                : 1;
+  const bool meant = static_cast<std::uint32_t>(first.word[1] >> 32) == to.value;
+  return meant ? 1 + slots_behind(t, first.word[0]) : 0;
 }
 
 // Lists the slots of all places for one node; their number.
@@ -58,12 +52,12 @@ GCOORD_HD std::uint32_t list_slots(const StripeTurn<Service>& t, NodeId to) {
     const std::uint32_t messages = place < t.place_count ? t.desk.message_count[place] : 0;
     std::uint32_t own = 0;
     for (std::uint32_t k = 0; k < messages; ++k) {
-      own += slots_to<Service>(message_in(t.scratch, place, k), to);
+      own += slots_to(t, message_in(t.scratch, place, k), to);
     }
     std::uint32_t at = total + warp_sum_below(own);
     total = warp_broadcast(at + own, warp_lanes() - 1);
     for (std::uint32_t k = 0; k < messages; ++k) {
-      const std::uint32_t slots = slots_to<Service>(message_in(t.scratch, place, k), to);
+      const std::uint32_t slots = slots_to(t, message_in(t.scratch, place, k), to);
       for (std::uint32_t part = 0; part < slots; ++part) {
         GCOORD_ASSERT(at < kListed);
         t.scratch.outgoing[at++] =
@@ -104,6 +98,18 @@ GCOORD_HD const std::byte* bytes_behind(const StripeTurn<Service>& t,
          offset % kEntryBytes;
 }
 
+// Chunk `c` of slot `part` behind a header; nothing behind the last entry.
+template <typename Service>
+GCOORD_HD consensus::MessageChunk chunk_behind(const StripeTurn<Service>& t,
+                                               consensus::MessagePlace message,
+                                               std::uint32_t place,
+                                               std::uint32_t part,
+                                               std::uint32_t c) {
+  const std::byte* behind =
+      bytes_behind(t, message, place, part, c * sizeof(consensus::MessageChunk));
+  return behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
+}
+
 // Chunk `c` of a slot of the list.
 template <typename Service>
 GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
@@ -113,12 +119,7 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
   const consensus::MessagePlace message = message_in(t.scratch, place, k);
-  if (part == 0) {
-    return message.chunk(c);
-  }
-  const std::byte* behind =
-      bytes_behind(t, message, place, part, c * sizeof(consensus::MessageChunk));
-  return behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
+  return part == 0 ? message.chunk(c) : chunk_behind(t, message, place, part, c);
 }
 
 // Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
@@ -190,13 +191,12 @@ GCOORD_HD void lay_out_alone(const StripeTurn<Service>& t, std::uint32_t k, std:
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t at = warp_rank(); at < count * consensus::kMessageChunks; at += warp_lanes()) {
     const std::uint32_t part = 1 + at / consensus::kMessageChunks;
-    const std::uint32_t offset =
-        at % consensus::kMessageChunks * std::uint32_t{sizeof(consensus::MessageChunk)};
-    const std::byte* behind = bytes_behind(t, message, 0, part, offset);
-    const consensus::MessageChunk chunk =
-        behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
+    const std::uint32_t c = at % consensus::kMessageChunks;
+    const consensus::MessageChunk chunk = chunk_behind(t, message, 0, part, c);
     consensus::store_chunk(
-        t.desk.outgoing[kBehindAlone + part - 1].bytes + offset, chunk.word[0], chunk.word[1]);
+        t.desk.outgoing[kBehindAlone + part - 1].bytes + c * sizeof(consensus::MessageChunk),
+        chunk.word[0],
+        chunk.word[1]);
   }
   warp_sync();
 }

@@ -34,7 +34,6 @@ class TurnStripe : private StripeIntake<Service> {
   // One turn. Whether any row was stepped. The groups of a block run its parts together; where all
   // of them have looked in vain, that was all of it.
   GCOORD_HD_FLAT bool turn() {
-    const std::uint64_t began_ns = device_now_ns();
     t_.place_count = 0;
     Looks looks = look();
     const bool quiet = looks_quiet(looks);
@@ -42,6 +41,7 @@ class TurnStripe : private StripeIntake<Service> {
     if (rests_) {
       return false;
     }
+    const std::uint64_t began_ns = device_now_ns();
     bool busy = false;
     if (!quiet) {
       clear_desk(t_);

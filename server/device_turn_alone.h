@@ -12,6 +12,7 @@
 #include "common/hd.h"
 #include "common/warp_device.h"
 #include "server/device_turn_receive.h"
+#include "server/device_turn_requests.h"
 #include "server/device_turn_row.h"
 
 #include <cstdint>
@@ -42,6 +43,22 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
   row = static_cast<std::uint32_t>(names);
   return (kind != consensus::MessageKind::Snapshot) & is_ours(t, p, header) &
          (1 + slots_behind(t, names) == slots);
+}
+
+// Whether the only slot that a look at the clients' ring found is a command for a row of this
+// stripe; then it is desk.request[0], and `row` is its row. Nothing is taken yet.
+template <typename Service>
+GCOORD_HD_FLAT bool finds_one_request(const StripeTurn<Service>& t,
+                                      const netcore::SlotTile& seen,
+                                      std::uint32_t& row) {
+  netcore::SlotTile tile = seen;
+  tile.slot_count = 1;
+  lay_requests(t, tile, 0);
+  warp_sync();
+  const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[0]);
+  const std::uint64_t tag = front.word[1];
+  row = static_cast<std::uint32_t>(front.word[0]);
+  return t.rows.has(row) & (tag != 0) & (tag != kStoredTag) & (tag != kTransferTag);
 }
 
 // The messages that were found so, one of each peer from which slots came. One member.

@@ -117,7 +117,7 @@ GCOORD_HD void store_requested(const RowTurn<Service>& r,
   const std::uint32_t count = r.desk.proposal_count[r.place];
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < count; ++k) {
-    const TurnRequest request = request_at(r.scratch, r.desk.proposal[r.place][k]);
+    const TurnRequest request = request_at(r.desk, r.desk.proposal[r.place][k]);
     if (k < out.accepted.count) {
       r.store(out.accepted.first + k, Service::command(request), request.tag);
     } else {
@@ -185,7 +185,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
   const std::uint64_t tag = r.node.client.epoch != 0 ? r.node.origin_of(r.row, index) : 0;
   std::uint32_t at = kTurnReplies;
   if (tag != 0) {
-    at = reserve_replies(r.desk, r.scratch, 1);
+    at = reserve_replies(r, 1);
     if (at == kTurnReplies) {
       return false;
     }
@@ -202,7 +202,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
     reply.tag = tag;
     reply.index = index;
     reply.leader = hot.leader;
-    write_reply(r.scratch, at, reply);
+    write_reply(r, at, reply);
   }
   return true;
 }

@@ -2,7 +2,7 @@
 //
 // A turn takes up to kTurnPlaces rows to work at once: a row that is spoken to, asked for something
 // or due gets a place, and everything that concerns it in this turn is found by its place. Messages
-// stay in the slots in which they came. Lies in shared memory on a device, 13 KiB per warp;
+// stay in the slots in which they came. Lies in shared memory on a device, 14 KiB per warp;
 // anywhere on a host. Contract: one group; members agree on place_count, which each keeps for
 // itself, and meet (warp_sync) between writing and reading what another wrote.
 #pragma once
@@ -66,7 +66,9 @@ struct StripeDesk {
   consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
   netcore::Slot slots[kTurnPeers][kTurnSlots];
   netcore::Slot outgoing[kTurnSlots];  // On their way to a lane.
-  std::uint8_t behind[kTurnSlots];     // Slots that follow the header in each slot.
+  netcore::Slot request[kTurnRequests];
+  netcore::Slot reply[kFewReplies];  // The first of them; the others lie in the scratch.
+  std::uint8_t behind[kTurnSlots];   // Slots that follow the header in each slot.
   Tick deadline[kTurnPlaces];
   LogIndex stored[kTurnPlaces][consensus::kInboxMessages];  // What the steps keep of Appends.
   std::uint32_t row[kTurnPlaces];
@@ -210,23 +212,27 @@ GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uin
 
 // --- Replies to clients
 
-GCOORD_HD inline void write_reply(StripeScratch& scratch,
-                                  std::uint32_t at,
-                                  const TurnReply& reply) {
-  store_aligned<alignof(netcore::Slot)>(&scratch.reply[at], reply);
+// Where a reply of the turn, or the entry that belongs to one, is put together.
+template <typename Turn>
+GCOORD_HD netcore::Slot& reply_slot(const Turn& t, std::uint32_t at) {
+  return at < kFewReplies ? t.desk.reply[at] : t.scratch.reply[at];
+}
+
+template <typename Turn>
+GCOORD_HD void write_reply(const Turn& t, std::uint32_t at, const TurnReply& reply) {
+  store_aligned<alignof(netcore::Slot)>(&reply_slot(t, at), reply);
 }
 
 // Room for `count` more, side by side; kTurnReplies: none. One member. What is left of the room
 // when it does not do is filled with replies that say nothing.
-GCOORD_HD inline std::uint32_t reserve_replies(StripeDesk& desk,
-                                               StripeScratch& scratch,
-                                               std::uint32_t count) {
-  const std::uint32_t at = relaxed_add(desk.reply_count, count);
-  if (at + count <= desk.reply_room) {
+template <typename Turn>
+GCOORD_HD std::uint32_t reserve_replies(const Turn& t, std::uint32_t count) {
+  const std::uint32_t at = relaxed_add(t.desk.reply_count, count);
+  if (at + count <= t.desk.reply_room) {
     return at;
   }
-  for (std::uint32_t k = at; k < desk.reply_room; ++k) {
-    write_reply(scratch, k, TurnReply{});
+  for (std::uint32_t k = at; k < t.desk.reply_room; ++k) {
+    write_reply(t, k, TurnReply{});
   }
   return kTurnReplies;
 }
@@ -257,8 +263,8 @@ GCOORD_HD void refuse(const Turn& t,
   store_aligned<alignof(netcore::Slot)>(&t.scratch.refused[at], reply);
 }
 
-GCOORD_HD inline TurnRequest request_at(const StripeScratch& scratch, std::uint32_t at) {
-  return load_aligned<TurnRequest>(&scratch.request[at]);
+GCOORD_HD inline TurnRequest request_at(const StripeDesk& desk, std::uint32_t at) {
+  return load_aligned<TurnRequest>(&desk.request[at]);
 }
 
 }  // namespace gcoord::server

@@ -79,15 +79,20 @@ class StripeIntake : protected StripeEnds<Service> {
     return quiet;
   }
 
-  // The intake of a turn that has one row, which was spoken to in one message of each peer or wants
-  // another turn, and nothing else to do; false: it may be another one, and nothing was taken.
+  // The intake of a turn that has one row, which was spoken to in one message of each peer, is
+  // asked one thing by a client or wants another turn, and nothing else to do; false: it may be
+  // another one, and nothing was taken.
   GCOORD_HD_FLAT bool take_in_alone(const Looks& looks) {
     const bool again = t_.again != kNoTurnPlace;
-    if (moved_ | rows_are_due() | requests_wait_ | (t_.state.version == 0) |
-        (t_.state.halted != 0) | (again & !has_plenty())) {
+    if (moved_ | rows_are_due() | (t_.state.version == 0) | (t_.state.halted != 0) |
+        (again & !has_plenty())) {
       return false;
     }
     std::uint32_t row = t_.again;
+    const bool asked = requests_wait_;
+    if ((asked && !finds_request(row)) || divide_replies(asked) != asked) {
+      return false;
+    }
     std::uint32_t slots[kTurnPeers];
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -111,6 +116,8 @@ class StripeIntake : protected StripeEnds<Service> {
     if (warp_rank() == 0) {
       open_place(t_.desk, 0, row);
       open_inbox(t_.desk, slots);
+      t_.desk.proposal[0][0] = 0;
+      t_.desk.proposal_count[0] = asked ? 1 : 0;
     }
     t_.place_count = 1;
     GCOORD_UNROLL
@@ -120,8 +127,12 @@ class StripeIntake : protected StripeEnds<Service> {
     }
     t_.again = kNoTurnPlace;
     ++t_.state.looks;
-    static_cast<void>(divide_replies(false));
     warp_sync();
+    if (asked) {
+      requests_.pass(1);
+      ++t_.state.counts.requests;
+      ask_clients();
+    }
     return true;
   }
 
@@ -163,6 +174,31 @@ class StripeIntake : protected StripeEnds<Service> {
   }
 
  private:
+  // Whether what waits in the clients' ring is one command, for this row or, where there is none
+  // yet, any of this stripe; then it lies on the desk. Nothing is taken yet.
+  GCOORD_HD bool finds_request(std::uint32_t& row) {
+    std::uint32_t named = 0;
+    if (requests_.template plain_slots<kFewSlots>(asked_tile_, kFewSlots) != 1 || more_wait()) {
+      return false;
+    }
+    const bool found = finds_one_request(t_, asked_tile_, named);
+    const bool fits = found & ((row == kNoTurnPlace) | (row == named));
+    warp_sync();  // Before somebody else writes what was read.
+    row = named;
+    return fits;
+  }
+
+  // Whether another request lies behind the one that a look found. A host's group looks at one slot
+  // at a time, so the look does not say.
+  GCOORD_HD bool more_wait() const {
+    if (warp_lanes() != 1) {
+      return false;
+    }
+    netcore::LaneReceiver behind = requests_;
+    behind.pass(1);
+    return !behind.template finds_nothing<kFewSlots>(behind.template look<kFewSlots>(1));
+  }
+
   // Whether nothing has come since the last turn and no row waits for another one: a group spends
   // most of its life here, so this is short, and leaves the rest of a turn's code in the caches as
   // it is. The clock is asked now and then: all groups of a device read the same word.
@@ -310,7 +346,7 @@ class StripeIntake : protected StripeEnds<Service> {
   // The same of looks at the peers' lanes, which are short on a device while nothing happens. A
   // host's group has other work between two of them.
   GCOORD_HD static std::uint32_t looks_between(std::uint32_t stripe_count) {
-    return warp_lanes() == 1 ? turns_between(stripe_count) : 4 + stripe_count / kLookStripes;
+    return warp_lanes() == 1 ? turns_between(stripe_count) : 2 + stripe_count / kLookStripes;
   }
 
   static constexpr std::uint32_t kEagerStripes = 16;

@@ -48,7 +48,7 @@ GCOORD_HD void take_transfer(StripeTurn<Service>& t, const TurnRequest& request)
 
 template <typename Service>
 GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
-  const TurnRequest request = request_at(t.scratch, at);
+  const TurnRequest request = request_at(t.desk, at);
   if (request.tag == kStoredTag) {
     take_stored(t, request);
     return;
@@ -79,6 +79,18 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
 
 static_assert(kTurnRequests == kFewSlots, "a look's worth");
 
+// Puts what came in behind the first `count` requests of the turn.
+template <typename Service>
+GCOORD_HD void lay_requests(const StripeTurn<Service>& t,
+                            const netcore::SlotTile& tile,
+                            std::uint32_t count) {
+  auto* words = reinterpret_cast<std::uint32_t*>(&t.desk.request[count]);
+  tile.for_each_word<kFewSlots>(
+      [words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
+        words[slot * netcore::kSlotWords + word] = value;
+      });
+}
+
 // Takes in what a look for at most kFewSlots requests found.
 template <typename Service>
 GCOORD_HD void receive_requests(StripeTurn<Service>& t,
@@ -90,11 +102,7 @@ GCOORD_HD void receive_requests(StripeTurn<Service>& t,
     if (tile.slot_count == 0) {
       break;
     }
-    auto* words = reinterpret_cast<std::uint32_t*>(&t.scratch.request[count]);
-    tile.for_each_word<kFewSlots>(
-        [words](std::uint32_t slot, std::uint32_t word, std::uint32_t value) {
-          words[slot * netcore::kSlotWords + word] = value;
-        });
+    lay_requests(t, tile, count);
     from.release(tile);
     count += tile.slot_count;
     if (warp_lanes() != 1 || count == kFewSlots) {

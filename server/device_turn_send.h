@@ -259,7 +259,7 @@ GCOORD_HD void send_replies(StripeTurn<Service>& t, netcore::LaneSender& to) {
   const std::uint32_t total = told + t.desk.refused_count;
   const std::uint32_t lost =
       publish_slots<kFewSlots>(to, total, [&t, told](std::uint32_t at, std::uint32_t word) {
-        return word_in(at < told ? &t.scratch.reply[at] : &t.scratch.refused[at - told], word);
+        return word_in(at < told ? &reply_slot(t, at) : &t.scratch.refused[at - told], word);
       });
   t.state.counts.replies += total - lost;
   t.state.counts.unreplied += lost;

@@ -83,7 +83,7 @@ GCOORD_HD bool stage_snapshot(const RowTurn& r,
                               consensus::ShardRef shard,
                               const consensus::StorageRequest& request) {
   consensus::Storage& storage = shard.storage();
-  const std::uint32_t at = reserve_replies(r.desk, r.scratch, 2);
+  const std::uint32_t at = reserve_replies(r, 2);
   if (at == kTurnReplies) {
     take_back(storage, request);
     return false;
@@ -92,10 +92,10 @@ GCOORD_HD bool stage_snapshot(const RowTurn& r,
   head.detail = kStoreSnapshot | 1u;
   head.index = shard.log().floor;
   head.result.word[0] = shard.log().floor_term.value;
-  write_reply(r.scratch, at, head);
+  write_reply(r, at, head);
   const auto entry = r.node.service.configuration_entry(shard.configuration());
   static_assert(sizeof entry == netcore::kSlotBytes);
-  store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1], entry);
+  store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
   storage.pending_last = request.first - 1;
   storage.persist_from = request.first;
   return true;
@@ -112,17 +112,17 @@ GCOORD_HD bool stage(const RowTurn& r,
   consensus::Storage& storage = shard.storage();
   const LogIndex last = staged_last(shard, request);
   const auto count = static_cast<std::uint32_t>(last - request.first + 1);
-  const std::uint32_t at = reserve_replies(r.desk, r.scratch, 1 + count);
+  const std::uint32_t at = reserve_replies(r, 1 + count);
   if (at == kTurnReplies) {
     take_back(storage, request);
     return false;
   }
-  write_reply(r.scratch, at, store_head(shard, request, count));
+  write_reply(r, at, store_head(shard, request, count));
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < count; ++k) {
     const auto& entry = r.node.entry(r.row, request.first + k);
     static_assert(sizeof entry == netcore::kSlotBytes);
-    store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1 + k], entry);
+    store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1 + k), entry);
   }
   storage.pending_last = last;
   storage.persist_from = last + 1;

@@ -37,13 +37,13 @@ GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
   if ((flags & kTurnInstallOwed) == 0) {
     return true;
   }
-  const std::uint32_t at = reserve_replies(r.desk, r.scratch, 1);
+  const std::uint32_t at = reserve_replies(r, 1);
   if (at == kTurnReplies) {
     return false;
   }
   TurnReply installed = told_of(r, shard.hot(), TurnVerdict::Installed);
   installed.index = r.node.applied[r.row];
-  write_reply(r.scratch, at, installed);
+  write_reply(r, at, installed);
   flags = static_cast<std::uint8_t>(flags & ~kTurnInstallOwed);
   return true;
 }
@@ -85,7 +85,7 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   if ((r.node.flags[r.row] & kTurnInstallOwed) != 0) {
     return false;  // The host must hear of the snapshot first.
   }
-  const std::uint32_t at = reserve_replies(r.desk, r.scratch, kToldSlots);
+  const std::uint32_t at = reserve_replies(r, kToldSlots);
   if (at == kTurnReplies) {
     return false;
   }
@@ -102,12 +102,12 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   if (!done) {
     reply = TurnReply{};
   }
-  write_reply(r.scratch, at, reply);
+  write_reply(r, at, reply);
   if (done) {
-    store_aligned<alignof(netcore::Slot)>(&r.scratch.reply[at + 1], entry);
+    store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
     relaxed_add(r.desk.tally.applied, 1);
   } else {
-    write_reply(r.scratch, at + 1, TurnReply{});
+    write_reply(r, at + 1, TurnReply{});
   }
   return done;
 }

@@ -61,6 +61,9 @@ inline constexpr std::uint32_t kTurnMessages = 2 * kTurnPeers + 1;
 inline constexpr std::uint32_t kTurnProposals = 8;
 inline constexpr std::uint32_t kTurnReplies = 128;
 
+// Replies of them that lie at hand: what a turn of one row gives as a rule.
+inline constexpr std::uint32_t kFewReplies = 4;
+
 // Requests that one group takes in in one turn.
 inline constexpr std::uint32_t kTurnRequests = 5;
 
@@ -169,7 +172,8 @@ struct alignas(128) ClockState {
 // What one stripe did. One writer; brought up to date when its group leaves.
 struct StripeCounts {
   std::uint64_t turns = 0;      // Turns in which a row was stepped.
-  std::uint64_t intake_ns = 0;  // Their time until all rows had a place,
+  std::uint64_t intake_ns = 0;  // Their time from a look that found something until all rows had
+                                // a place,
   std::uint64_t step_ns = 0;    // to step and carry out,
   std::uint64_t send_ns = 0;    // to say what is to be said, and to close the turn.
   std::uint64_t steps = 0;      // Rows stepped.
@@ -206,9 +210,8 @@ struct alignas(128) StripeState {
 struct StripeScratch {
   consensus::Message message[kTurnPlaces * kTurnMessages];  // As tiles: message_tiles.h.
   netcore::Slot snapshot[kTurnPlaces][2];  // A configuration, and what the service saved.
-  netcore::Slot request[kTurnSlots];
-  netcore::Slot reply[kTurnReplies];
-  netcore::Slot refused[kTurnRequests];  // Behind the replies.
+  netcore::Slot reply[kTurnReplies];       // But for the first few, which lie on the desk.
+  netcore::Slot refused[kTurnRequests];    // Behind the replies.
   ToldNoops noops[kNoopSlots];
   netcore::Slot held[kTurnPeers][kTurnSlots];  // Between two kernels only.
   std::uint16_t outgoing[kTurnPlaces * 24];    // Slots for one peer, as codes.

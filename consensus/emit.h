@@ -419,6 +419,33 @@ GCOORD_HD inline void emit_guest(const Row& r, bool storage_moved) {
   r.push(m);
 }
 
+// What a steady follower owes: an acknowledgement to its leader, or nothing.
+template <typename Row>
+GCOORD_HD inline void emit_to_leader(const Row& r, bool storage_moved) {
+  const Found<PeerLiveness> peer = peer_named(r, r.hot().leader);
+  if (!peer.found() | ((r.hot().flags & kRowQueryLeader) != 0)) {
+    r.leaves_steady();
+    return;
+  }
+  static_cast<void>(emit_append_reply(r, *peer, storage_moved));
+}
+
+// What a row owes its peers and a guest. A plain row owes no guest anything.
+template <typename Row>
+GCOORD_HD inline void emit_to_peers(const Row& r, bool storage_moved) {
+  if constexpr (Row::kScope == StepScope::Steady) {
+    if (!r.is_leader()) {
+      return emit_to_leader(r, storage_moved);
+    }
+  }
+  for_each_peer<Row::kEmitUnroll>(
+      r, [&r, storage_moved](std::uint32_t slot, const PeerLiveness& peer) {
+        emit_request(r, slot, peer);
+        emit_reply(r, slot, peer, storage_moved);
+      });
+  emit_guest(r, storage_moved);
+}
+
 // --- All of it
 // --------------------------------------------------------------------------------------------------
 
@@ -427,12 +454,7 @@ GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
   const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
-  for_each_peer<Row::kEmitUnroll>(
-      r, [&r, storage_moved](std::uint32_t slot, const PeerLiveness& peer) {
-        emit_request(r, slot, peer);
-        emit_reply(r, slot, peer, storage_moved);
-      });
-  emit_guest(r, storage_moved);
+  emit_to_peers(r, storage_moved);
   emit_apply(r);
   r.out.want_again((r.hot().flags & kRowStalled) != 0);
 }

@@ -45,7 +45,7 @@ struct BasicStepRow {
   static constexpr bool kIsPlain = scope != StepScope::Whole;
 
   // What a plain step emits for one slot is short enough to stand there once per slot.
-  static constexpr int kEmitUnroll = scope == StepScope::Plain ? int{kReplicaSlots} : 1;
+  static constexpr int kEmitUnroll = kIsPlain ? int{kReplicaSlots} : 1;
 
   ShardRef shard;
   const StepInput& input;

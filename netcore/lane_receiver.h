@@ -83,11 +83,7 @@ class LaneReceiver {
       if (is_past(row, kSlots) || is_past(row, slots_max)) {
         break;
       }
-      const std::uint32_t number = row * lanes + warp_rank();
-      const std::uint64_t cursor = tile.first + number / kSlotPackets;
-      const bool here =
-          number < slots_max * kSlotPackets && tile.packet[row].stamp == stamp_at(wires_, cursor);
-      const std::uint32_t run = leading_run(warp_ballot(here), lanes);
+      const std::uint32_t run = leading_run(warp_ballot(is_here(tile, row, slots_max)), lanes);
       whole += run;
       if (run != lanes) {
         break;
@@ -122,25 +118,32 @@ class LaneReceiver {
     return warp_ballot(odd.foreign || (odd.stale && !judged)) == 0 && arrived<kSlots>(tile, 1) == 0;
   }
 
-  // How many slots at the front of a look are whole, if there is nothing to be said about any of
+  // How many slots at the front of a look are whole and such that there is nothing to be said about
   // them: they carry no payload, are of this epoch, were granted, and the peer need not be told of
   // them yet. 0: take() has to look. For the looks of a group that has a member for each packet.
   template <std::uint32_t kSlots>
   GCOORD_HD std::uint32_t plain_slots(const SlotTile& tile, std::uint32_t slots_max) const {
-    const std::uint32_t count = arrived<kSlots>(tile, slots_max);
-    bool special = false;
+    const std::uint32_t lanes = warp_lanes();
+    slots_max = slots_at_once(slots_max);
+    std::uint32_t plain = 0;
     GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
-      if (is_past(row, kSlots) || is_past(row, count)) {
+      if (is_past(row, kSlots) || is_past(row, slots_max)) {
         break;
       }
-      special = special | is_special(tile, row, count);
+      const bool here = is_here(tile, row, slots_max) & !is_special(tile, row, slots_max);
+      const std::uint32_t run = leading_run(warp_ballot(here), lanes);
+      plain += run;
+      if (run != lanes) {
+        break;
+      }
     }
+    const std::uint32_t count = plain / kSlotPackets;
     CreditReceiver after = state_.credit;
     after.received += count;
     after.consumed += count;
     const bool silent = after.was_granted(after.received) & !after.wants_grant();
-    return (state_.broken == 0) & silent & (warp_ballot(special) == 0) ? count : 0;
+    return (state_.broken == 0) & silent ? count : 0;
   }
 
   // Takes and releases what plain_slots() found; every member has read it.
@@ -238,6 +241,7 @@ class LaneReceiver {
     const std::uint32_t before =
         tile.first < ring_slots ? 0 : stamp_at(wires_, tile.first - ring_slots);
     Odd found{false, false};
+    GCOORD_UNROLL
     for (std::uint32_t row = 0; row < kSlotPackets; ++row) {
       if (is_past(row, 1)) {
         break;
@@ -265,6 +269,13 @@ class LaneReceiver {
       state_.stale_cursor = tile.first + 1;
       count(report_->stale_epoch);
     }
+  }
+
+  // Whether this member's packet of a row belongs to one of the first slots and has arrived.
+  GCOORD_HD bool is_here(const SlotTile& tile, std::uint32_t row, std::uint32_t slots) const {
+    const std::uint32_t number = row * warp_lanes() + warp_rank();
+    const std::uint32_t expected = stamp_at(wires_, tile.first + number / kSlotPackets);
+    return (number < slots * kSlotPackets) & (tile.packet[row].stamp == expected);
   }
 
   // Whether this member's packet of a row is the header of one of the first slots that has a

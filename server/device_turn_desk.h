@@ -2,7 +2,7 @@
 //
 // A turn takes up to kTurnPlaces rows to work at once: a row that is spoken to, asked for something
 // or due gets a place, and everything that concerns it in this turn is found by its place. Messages
-// stay in the slots in which they came. Lies in shared memory on a device, 14 KiB per warp;
+// stay in the slots in which they came. Lies in shared memory on a device, 15 KiB per warp;
 // anywhere on a host. Contract: one group; members agree on place_count, which each keeps for
 // itself, and meet (warp_sync) between writing and reading what another wrote.
 #pragma once
@@ -65,7 +65,8 @@ struct StripeDesk {
   consensus::StepInput input[kCreditMasks];
   consensus::PeerLiveness peer[kCreditMasks][kTurnPeers];
   netcore::Slot slots[kTurnPeers][kTurnSlots];
-  netcore::Slot outgoing[kTurnSlots];  // On their way to a lane.
+  netcore::Slot outgoing[kTurnSlots];                            // On their way to a lane.
+  netcore::Packet asked[kTurnRequests * netcore::kSlotPackets];  // Came in the clients' ring.
   netcore::Slot request[kTurnRequests];
   netcore::Slot reply[kFewReplies];  // The first of them; the others lie in the scratch.
   std::uint8_t behind[kTurnSlots];   // Slots that follow the header in each slot.

@@ -30,16 +30,19 @@ class StripeIntake : protected StripeEnds<Service> {
 
   GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
       : StripeEnds<Service>(node, stripe, desk),
-        looks_between_(looks_between(node.shape.stripe_count)) {}
+        looks_between_(looks_between(node.shape.stripe_count)),
+        pace_max_(warp_lanes() == 1 || looks_between_ > kIdleLooks ? looks_between_ : kIdleLooks),
+        pace_(looks_between_) {}
 
   // What the first looks of a turn at the peers' lanes found, once their loads are done.
   struct Looks {
     netcore::SlotTile seen[kTurnPeers];
-    std::uint32_t most[kTurnPeers];  // Slots asked for.
-    bool nothing[kTurnPeers];        // Came (is_quiet).
+    std::uint32_t most[kTurnPeers];   // Slots asked for.
+    std::uint32_t plain[kTurnPeers];  // Slots that came and can be taken without a word.
+    bool nothing[kTurnPeers];         // Came.
   };
 
-  // Begins them. The last one at the clients' ring may still be under way.
+  // Begins them.
   GCOORD_HD Looks look() const {
     Looks looks;
     GCOORD_UNROLL
@@ -50,30 +53,26 @@ class StripeIntake : protected StripeEnds<Service> {
     return looks;
   }
 
-  // The same, in fewer instructions where the look before found nothing either: then what it left
-  // open is asked only. A group spends most of its life here.
+  // Whether they found nothing, in fewer instructions where the look before found nothing either:
+  // then what it left open is asked only. A group spends most of its life here.
   GCOORD_HD bool looks_quiet(Looks& looks) {
-    const bool asks = has_clients(t_.node) && looks_left_ == 1;
-    bool quiet = false;
-    if (calm_ && !asks) {
-      looks_left_ -= has_clients(t_.node) ? 1 : 0;
-      moved_ = clock_moved();
-      quiet = !moved_;
+    requests_wait_ = clients_wait();
+    moved_ = clock_moved();
+    bool quiet = !(moved_ | (requests_wait_ & (t_.state.halted == 0)));
+    if (calm_) {
       GCOORD_UNROLL
       for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
         const std::uint64_t front = from_[p].in_front(looks.seen[p]);
-        const bool changed = warp_ballot(front != in_front_[p]) != 0;
-        looks.nothing[p] = !changed || looks.most[p] == 0 ||
-                           from_[p].template finds_nothing<kFewSlots>(looks.seen[p]);
-        in_front_[p] = front;
+        looks.plain[p] = 0;
+        looks.nothing[p] = true;
+        if (warp_ballot(front != in_front_[p]) != 0) {
+          judge_look(looks, p);
+          in_front_[p] = front;
+        }
         quiet = quiet & (looks.nothing[p] | (t_.state.halted != 0));
       }
     } else {
-      quiet = is_quiet(looks);
-      GCOORD_UNROLL
-      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-        in_front_[p] = from_[p].in_front(looks.seen[p]);
-      }
+      quiet = is_quiet(looks, quiet);
     }
     calm_ = quiet;
     return quiet;
@@ -99,10 +98,9 @@ class StripeIntake : protected StripeEnds<Service> {
       slots[p] = 0;
       if (!looks.nothing[p]) {
         std::uint32_t named = 0;
-        const bool few = (came_[p] < kFewSlots) & (t_.state.held[p] == 0);
-        slots[p] = from_[p].template plain_slots<kFewSlots>(looks.seen[p], looks.most[p]);
+        slots[p] = looks.plain[p];
         const bool whole = (slots[p] != first_look()) | (warp_lanes() == 1);
-        if (!(few & whole & (slots[p] != 0))) {
+        if (!(whole & (slots[p] != 0) & (t_.state.held[p] == 0))) {
           return false;
         }
         const bool found = finds_one_message(t_, p, looks.seen[p], slots[p], named);
@@ -131,7 +129,6 @@ class StripeIntake : protected StripeEnds<Service> {
     if (asked) {
       requests_.pass(1);
       ++t_.state.counts.requests;
-      ask_clients();
     }
     return true;
   }
@@ -148,7 +145,7 @@ class StripeIntake : protected StripeEnds<Service> {
     scan_deadlines(t_);
     ++t_.state.looks;
     if (divide_replies(requests_wait_)) {
-      take_requests();
+      receive_requests(t_, requests_, parked());
     }
     const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
@@ -168,20 +165,30 @@ class StripeIntake : protected StripeEnds<Service> {
 
   // After a turn with work: what is looked at now and then is looked at soon.
   GCOORD_HD void look_soon() {
+    pace_ = t_.desk.reply_count != 0 ? 1 : pace_;
     const std::uint32_t turns = turns_between(t_.node.shape.stripe_count);
     looks_left_ = looks_left_ < turns ? looks_left_ : turns;
     clock_left_ = 1;
   }
 
  private:
+  // What a look at a peer's lane found. Most of what comes is plain, so that is asked first.
+  GCOORD_HD void judge_look(Looks& looks, std::uint32_t p) {
+    const netcore::SlotTile& seen = looks.seen[p];
+    looks.plain[p] = from_[p].template plain_slots<kFewSlots>(seen, looks.most[p]);
+    looks.nothing[p] = looks.plain[p] == 0 &&
+                       (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(seen));
+  }
+
   // Whether what waits in the clients' ring is one command, for this row or, where there is none
   // yet, any of this stripe; then it lies on the desk. Nothing is taken yet.
   GCOORD_HD bool finds_request(std::uint32_t& row) {
     std::uint32_t named = 0;
-    if (requests_.template plain_slots<kFewSlots>(asked_tile_, kFewSlots) != 1 || more_wait()) {
+    const netcore::SlotTile tile = parked();
+    if (requests_.template plain_slots<kFewSlots>(tile, kFewSlots) != 1 || more_wait()) {
       return false;
     }
-    const bool found = finds_one_request(t_, asked_tile_, named);
+    const bool found = finds_one_request(t_, tile, named);
     const bool fits = found & ((row == kNoTurnPlace) | (row == named));
     warp_sync();  // Before somebody else writes what was read.
     row = named;
@@ -202,20 +209,16 @@ class StripeIntake : protected StripeEnds<Service> {
   // Whether nothing has come since the last turn and no row waits for another one: a group spends
   // most of its life here, so this is short, and leaves the rest of a turn's code in the caches as
   // it is. The clock is asked now and then: all groups of a device read the same word.
-  GCOORD_HD bool is_quiet(Looks& looks) {
-    requests_wait_ = clients_wait();
-    moved_ = clock_moved();
-    bool quiet = !moved_;
+  GCOORD_HD bool is_quiet(Looks& looks, bool quiet) {
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      judge_look(looks, p);
+      in_front_[p] = from_[p].in_front(looks.seen[p]);
       // Where much came the last time, the next look is a large one.
-      looks.nothing[p] =
-          came_[p] < kFewSlots &&
-          (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p]));
+      looks.nothing[p] = looks.nothing[p] & (came_[p] < kFewSlots);
       quiet = quiet && (looks.nothing[p] || t_.state.halted != 0);
     }
-    const bool rows_wait = t_.again != kNoTurnPlace || rows_are_due();
-    return quiet && (t_.state.halted != 0 || (!requests_wait_ && !rows_wait));
+    return quiet & ((t_.state.halted != 0) | !((t_.again != kNoTurnPlace) | rows_are_due()));
   }
 
   // Whether rows want a turn besides the one that was alone in the last one.
@@ -235,28 +238,55 @@ class StripeIntake : protected StripeEnds<Service> {
     return warp_broadcast(version, 0) != t_.state.version;
   }
 
-  // Whether the last look at the clients' ring found requests, if it is time to know. A look takes
-  // a microsecond across PCIe: it is under way while the group looks at its peers, or has its turn,
-  // and the next one begins when it is done. Many stripes would slow each other down: each of them
-  // asks only now and then.
+  // Whether the clients' ring has requests, if it is time to look; then they lie on the desk. A
+  // look waits for a round trip across PCIe, a microsecond in which no peer is heard (to go on
+  // meanwhile takes registers that a turn has not), so looks in vain come at ever greater
+  // distances: soon after somebody was answered, seldom where nobody asks. Many stripes would slow
+  // each other down besides: each of them looks only now and then.
   GCOORD_HD bool clients_wait() {
     if (!has_clients(t_.node) || --looks_left_ != 0) {
       return false;
     }
-    looks_left_ = looks_between_;
-    if (!asked_) {
-      ask_clients();  // A group that turns once has no later look.
+    const netcore::SlotTile tile = requests_.template look<kFewSlots>(kFewSlots);
+    const bool found = !requests_.template finds_nothing<kFewSlots>(tile);
+    if (found) {
+      park(tile);
     }
-    if (!requests_.template finds_nothing<kFewSlots>(asked_tile_)) {
-      return true;
-    }
-    ask_clients();
-    return false;
+    const std::uint32_t later = 2 * pace_ < pace_max_ ? 2 * pace_ : pace_max_;
+    pace_ = found ? looks_between_ : later;
+    looks_left_ = pace_;
+    return found;
   }
 
-  GCOORD_HD void ask_clients() {
-    asked_tile_ = requests_.template look<kFewSlots>(kFewSlots);
-    asked_ = true;
+  // Keeps on the desk what a look at the clients' ring found, each member its own packet.
+  GCOORD_HD void park(const netcore::SlotTile& tile) const {
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < netcore::kSlotPackets; ++row) {
+      const std::uint32_t number = row * warp_lanes() + warp_rank();
+      if (netcore::is_past(row, kFewSlots)) {
+        break;
+      }
+      if (number < kFewSlots * netcore::kSlotPackets) {
+        t_.desk.asked[number] = tile.packet[row];
+      }
+    }
+  }
+
+  // What was kept so; nothing was taken in between.
+  GCOORD_HD netcore::SlotTile parked() const {
+    netcore::SlotTile tile;
+    tile.first = requests_.state().credit.received;
+    GCOORD_UNROLL
+    for (std::uint32_t row = 0; row < netcore::kSlotPackets; ++row) {
+      const std::uint32_t number = row * warp_lanes() + warp_rank();
+      if (netcore::is_past(row, kFewSlots)) {
+        break;
+      }
+      if (number < kFewSlots * netcore::kSlotPackets) {
+        tile.packet[row] = t_.desk.asked[number];
+      }
+    }
+    return tile;
   }
 
   // Divides what the clients leave room for. Whether what they ask can be refused beside whatever
@@ -309,13 +339,6 @@ class StripeIntake : protected StripeEnds<Service> {
     }
   }
 
-  // What the last look at the clients' ring found. The next one is begun at once, and is under way
-  // during the turn.
-  GCOORD_HD void take_requests() {
-    receive_requests(t_, requests_, asked_tile_);
-    ask_clients();
-  }
-
   // Rows ask for another turn because of credit, too: no more of them than find some, or they would
   // be stepped for nothing and keep others from what frees them.
   GCOORD_HD std::uint32_t due_places() {
@@ -346,23 +369,25 @@ class StripeIntake : protected StripeEnds<Service> {
   // The same of looks at the peers' lanes, which are short on a device while nothing happens. A
   // host's group has other work between two of them.
   GCOORD_HD static std::uint32_t looks_between(std::uint32_t stripe_count) {
-    return warp_lanes() == 1 ? turns_between(stripe_count) : 2 + stripe_count / kLookStripes;
+    return warp_lanes() == 1 ? turns_between(stripe_count) : 4 + stripe_count / kLookStripes;
   }
 
   static constexpr std::uint32_t kEagerStripes = 16;
   static constexpr std::uint32_t kLookStripes = 4;
   // Looks at the peers' lanes for one at the clock: one, and one more for every so many stripes.
   static constexpr std::uint32_t kClockStripes = 64;
+  // Most looks between two at the clients' ring where stripes are few.
+  static constexpr std::uint32_t kIdleLooks = 16;
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
-  netcore::SlotTile asked_tile_;  // A look at the clients' ring, under way.
-  bool asked_ = false;
-  bool requests_wait_ = false;            // What it found, as far as it is known.
+  bool requests_wait_ = false;            // On the desk (parked).
   bool moved_ = false;                    // The clock, by the last look at it.
   bool calm_ = false;                     // The last look found nothing,
   std::uint64_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
-  std::uint32_t looks_between_;           // At the clients' ring.
+  std::uint32_t looks_between_;           // At the clients' ring, while somebody asks;
+  std::uint32_t pace_max_;                // while nobody does;
+  std::uint32_t pace_;                    // and now.
   std::uint32_t looks_left_ = 1;
   std::uint32_t clock_left_ = 1;
   std::uint32_t came_[kTurnPeers]{};

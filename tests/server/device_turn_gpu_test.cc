@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -233,6 +235,60 @@ TEST_F(DeviceTurnGpu, AHostClientIsAnsweredThroughItsRings) {
   }
   EXPECT_EQ(committed, 30u);
   stop_all();
+}
+
+// Up to six at a time, alone in their turns, beside each other and for rows that others lead or
+// that are not of this lane; every one is answered once, and its ring goes round many times.
+TEST_F(DeviceTurnGpu, RequestsThatComeTogetherAreAnsweredOnceEach) {
+  open();
+  start_all();
+  wait_ms(300);
+  const netcore::GpuChannelDevice end = cluster_->client(0);
+  netcore::LaneSender to = netcore::open_sender(end, netcore::Band::Rpc, 0);
+  netcore::LaneReceiver from = netcore::open_receiver(end, netcore::Band::Rpc, 0);
+  std::vector<std::uint32_t> answers(1, 1);  // By tag; there is no tag 0.
+  std::uint64_t committed = 0;
+  for (std::uint32_t round = 0; round < 500 && !HasFailure(); ++round) {
+    const std::uint64_t together = 1 + random64(16, 0, round) % 6;
+    for (std::uint64_t k = 0; k < together; ++k) {
+      const std::uint64_t word = random64(16, 1 + k, round);
+      const bool foreign = word % 8 == 0;
+      TurnRequest request;
+      request.shard = ShardId{foreign ? 2999 : static_cast<std::uint32_t>(word / 8 % 4)};
+      request.tag = answers.size();
+      request.word[0] = word;
+      answers.push_back(0);
+      std::uint32_t words[netcore::kSlotWords];
+      std::memcpy(words, &request, sizeof words);
+      const netcore::Reservation place = to.reserve(1);
+      ASSERT_EQ(place.slot_count, 1u);
+      to.publish(place, [&words](std::uint32_t, std::uint32_t at) { return words[at]; });
+    }
+    std::uint64_t came = 0;
+    const auto until = Clock::now() + std::chrono::milliseconds{500};
+    while (came < together && Clock::now() < until) {
+      const netcore::SlotTile tile = from.poll(1);
+      if (tile.slot_count == 0) {
+        continue;
+      }
+      std::uint32_t words[netcore::kSlotWords];
+      tile.for_each_word(
+          [&words](std::uint32_t, std::uint32_t at, std::uint32_t value) { words[at] = value; });
+      from.release(tile);
+      TurnReply reply;
+      std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
+      ASSERT_LT(reply.tag, answers.size());
+      ++answers[reply.tag];
+      ++came;
+      committed += reply.verdict == TurnVerdict::Committed ? 1 : 0;
+    }
+    ASSERT_EQ(came, together) << "round " << round;
+  }
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), 1u),
+            static_cast<std::ptrdiff_t>(answers.size()));
+  EXPECT_GT(committed, 100u);
+  stop_all();
+  EXPECT_EQ(agreed({0, 1, 2}), committed);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ enum class StepScope : std::uint8_t {
   // nothing it did counts, and the row takes a whole step instead.
   Plain = 1,
   // A plain row that replicates: nobody is behind for long, nothing is sent again, nobody is
-  // silent. For one row in a hurry, whose code is fetched as it runs: short, and every loop a loop.
+  // silent. For one row in a hurry, whose code is fetched as it runs: short.
   Steady = 2,
 };
 

@@ -120,7 +120,8 @@ class LaneReceiver {
 
   // How many slots at the front of a look are whole and such that there is nothing to be said about
   // them: they carry no payload, are of this epoch, were granted, and the peer need not be told of
-  // them yet. 0: take() has to look. For the looks of a group that has a member for each packet.
+  // them yet. 0: none, or take() has to look (finds_nothing). For the looks of a group that has a
+  // member for each packet.
   template <std::uint32_t kSlots>
   GCOORD_HD std::uint32_t plain_slots(const SlotTile& tile, std::uint32_t slots_max) const {
     const std::uint32_t lanes = warp_lanes();

@@ -45,7 +45,7 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
          (1 + slots_behind(t, names) == slots);
 }
 
-// Whether the only slot that a look at the clients' ring found is a command for a row of this
+// Whether the first slot that a look at the clients' ring found is a command for a row of this
 // stripe; then it is desk.request[0], and `row` is its row. Nothing is taken yet.
 template <typename Service>
 GCOORD_HD_FLAT bool finds_one_request(const StripeTurn<Service>& t,

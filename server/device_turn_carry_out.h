@@ -203,6 +203,7 @@ GCOORD_HD bool apply_entry(const RowTurn<Service>& r, const consensus::Hot& hot,
     reply.index = index;
     reply.leader = hot.leader;
     write_reply(r, at, reply);
+    relaxed_add(r.desk.tally.answered, 1);
   }
   return true;
 }

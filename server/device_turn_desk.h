@@ -2,7 +2,7 @@
 //
 // A turn takes up to kTurnPlaces rows to work at once: a row that is spoken to, asked for something
 // or due gets a place, and everything that concerns it in this turn is found by its place. Messages
-// stay in the slots in which they came. Lies in shared memory on a device, 15 KiB per warp;
+// stay in the slots in which they came. Lies in shared memory on a device, 20 KiB per warp;
 // anywhere on a host. Contract: one group; members agree on place_count, which each keeps for
 // itself, and meet (warp_sync) between writing and reading what another wrote.
 #pragma once
@@ -42,6 +42,7 @@ struct TurnTally {
   std::uint32_t elected;  // Rows that became leader.
   std::uint32_t held;     // Rows that took less than was offered: StripeCounts::held.
   std::uint32_t exhausted;
+  std::uint32_t answered;  // Requests of this node's clients that were executed.
 };
 
 // The only row of the last turn, unpacked, if it was plain: a shard in a hurry is alone in its

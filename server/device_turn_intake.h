@@ -4,11 +4,13 @@
 // A group spends most of its life in looks that find nothing, so these are short
 // (docs/adr/0070); one message, or the row of the last turn, is taken on a way of its own
 // (device_turn_alone.h); anything else as device_turn_receive.h and device_turn_requests.h do.
-// Nothing here waits. Contract: one group; all members call every function. Host and device.
+// Nothing here waits but for loads. Contract: one group; all members call every function. Host and
+// device.
 #pragma once
 
 #include "common/hd.h"
 #include "common/warp_device.h"
+#include "server/client_pace.h"
 #include "server/device_turn_alone.h"
 #include "server/device_turn_ends.h"
 #include "server/device_turn_receive.h"
@@ -30,9 +32,7 @@ class StripeIntake : protected StripeEnds<Service> {
 
   GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
       : StripeEnds<Service>(node, stripe, desk),
-        looks_between_(looks_between(node.shape.stripe_count)),
-        pace_max_(warp_lanes() == 1 || looks_between_ > kIdleLooks ? looks_between_ : kIdleLooks),
-        pace_(looks_between_) {}
+        pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {}
 
   // What the first looks of a turn at the peers' lanes found, once their loads are done.
   struct Looks {
@@ -89,7 +89,7 @@ class StripeIntake : protected StripeEnds<Service> {
     }
     std::uint32_t row = t_.again;
     const bool asked = requests_wait_;
-    if ((asked && !finds_request(row)) || divide_replies(asked) != asked) {
+    if (asked && !finds_request(row)) {
       return false;
     }
     std::uint32_t slots[kTurnPeers];
@@ -110,6 +110,9 @@ class StripeIntake : protected StripeEnds<Service> {
         }
         row = named;
       }
+    }
+    if (divide_replies(asked) != asked) {
+      return false;
     }
     if (warp_rank() == 0) {
       open_place(t_.desk, 0, row);
@@ -165,9 +168,10 @@ class StripeIntake : protected StripeEnds<Service> {
 
   // After a turn with work: what is looked at now and then is looked at soon.
   GCOORD_HD void look_soon() {
-    pace_ = t_.desk.reply_count != 0 ? 1 : pace_;
-    const std::uint32_t turns = turns_between(t_.node.shape.stripe_count);
-    looks_left_ = looks_left_ < turns ? looks_left_ : turns;
+    const bool answers = (t_.desk.tally.answered | t_.desk.refused_count) != 0;
+    pace_.turned(answers               ? TurnWork::Answers
+                 : t_.place_count == 1 ? TurnWork::One
+                                       : TurnWork::Many);
     clock_left_ = 1;
   }
 
@@ -238,13 +242,10 @@ class StripeIntake : protected StripeEnds<Service> {
     return warp_broadcast(version, 0) != t_.state.version;
   }
 
-  // Whether the clients' ring has requests, if it is time to look; then they lie on the desk. A
-  // look waits for a round trip across PCIe, a microsecond in which no peer is heard (to go on
-  // meanwhile takes registers that a turn has not), so looks in vain come at ever greater
-  // distances: soon after somebody was answered, seldom where nobody asks. Many stripes would slow
-  // each other down besides: each of them looks only now and then.
+  // Whether the clients' ring has requests, if it is time to look (client_pace.h); then they lie on
+  // the desk. Waits for the load: to go on meanwhile takes registers that a turn has not.
   GCOORD_HD bool clients_wait() {
-    if (!has_clients(t_.node) || --looks_left_ != 0) {
+    if (!has_clients(t_.node) || !pace_.is_due()) {
       return false;
     }
     const netcore::SlotTile tile = requests_.template look<kFewSlots>(kFewSlots);
@@ -252,9 +253,7 @@ class StripeIntake : protected StripeEnds<Service> {
     if (found) {
       park(tile);
     }
-    const std::uint32_t later = 2 * pace_ < pace_max_ ? 2 * pace_ : pace_max_;
-    pace_ = found ? looks_between_ : later;
-    looks_left_ = pace_;
+    pace_.looked(found);
     return found;
   }
 
@@ -301,7 +300,9 @@ class StripeIntake : protected StripeEnds<Service> {
         divide_room(t_.desk, takes ? room - kTurnRequests : room);
       }
       warp_sync();
-      looks_left_ = asks && !takes ? 1 : looks_left_;
+      if (asks && !takes) {
+        pace_.look_again();
+      }
       return takes;
     } else {
       return asks;
@@ -360,24 +361,8 @@ class StripeIntake : protected StripeEnds<Service> {
     return places;
   }
 
-  // Turns of a group between two looks at the clients' ring: many stripes would slow each other
-  // down across PCIe.
-  GCOORD_HD static std::uint32_t turns_between(std::uint32_t stripe_count) {
-    return stripe_count <= kEagerStripes ? 1 : 2 + stripe_count / kEagerStripes;
-  }
-
-  // The same of looks at the peers' lanes, which are short on a device while nothing happens. A
-  // host's group has other work between two of them.
-  GCOORD_HD static std::uint32_t looks_between(std::uint32_t stripe_count) {
-    return warp_lanes() == 1 ? turns_between(stripe_count) : 4 + stripe_count / kLookStripes;
-  }
-
-  static constexpr std::uint32_t kEagerStripes = 16;
-  static constexpr std::uint32_t kLookStripes = 4;
   // Looks at the peers' lanes for one at the clock: one, and one more for every so many stripes.
   static constexpr std::uint32_t kClockStripes = 64;
-  // Most looks between two at the clients' ring where stripes are few.
-  static constexpr std::uint32_t kIdleLooks = 16;
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
@@ -385,10 +370,7 @@ class StripeIntake : protected StripeEnds<Service> {
   bool moved_ = false;                    // The clock, by the last look at it.
   bool calm_ = false;                     // The last look found nothing,
   std::uint64_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
-  std::uint32_t looks_between_;           // At the clients' ring, while somebody asks;
-  std::uint32_t pace_max_;                // while nobody does;
-  std::uint32_t pace_;                    // and now.
-  std::uint32_t looks_left_ = 1;
+  ClientPace pace_;
   std::uint32_t clock_left_ = 1;
   std::uint32_t came_[kTurnPeers]{};
 };

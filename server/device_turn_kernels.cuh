@@ -23,6 +23,9 @@ constexpr std::uint32_t turn_blocks_of(const TurnShape& shape) {
   return (shape.stripe_count + shape.block_stripes - 1) / shape.block_stripes + 1;
 }
 
+// What a multiprocessor of compute capability 9.0 gives one block.
+static_assert(kBlockStripesMax * sizeof(StripeDesk) <= 227 * 1024);
+
 constexpr std::size_t desk_bytes_of(const TurnShape& shape) {
   return shape.block_stripes * sizeof(StripeDesk);
 }

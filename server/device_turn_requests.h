@@ -62,6 +62,7 @@ GCOORD_HD void take_request(StripeTurn<Service>& t, std::uint32_t at) {
     if (warp_rank() == 0) {
       refuse(t, request, TurnVerdict::Refused, NodeId{});
     }
+    warp_sync();
     return;
   }
   const std::uint32_t place = place_for(t, request.shard.value);

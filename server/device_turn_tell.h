@@ -106,6 +106,9 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   if (done) {
     store_aligned<alignof(netcore::Slot)>(&reply_slot(r, at + 1), entry);
     relaxed_add(r.desk.tally.applied, 1);
+    if (asked) {
+      relaxed_add(r.desk.tally.answered, 1);
+    }
   } else {
     write_reply(r, at + 1, TurnReply{});
   }

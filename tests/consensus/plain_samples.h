@@ -32,13 +32,17 @@ class Draw {
   std::uint64_t count_ = 0;
 };
 
-// A leader or a follower of node 1 in its term, most of them plain; invariants hold.
-inline RowCopy some_row(Draw& draw, NodeId self) {
+inline NodeId some_node(Draw& draw) {
+  return NodeId{1 + draw.below(3)};
+}
+
+// A leader or a follower in its term, most of them plain; invariants hold.
+inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
   RowCopy row{};
-  const bool leads = self == kLeader;
+  const bool leads = self == leader;
   row.hot.term = Term{3};
-  row.hot.leader = kLeader;
-  row.hot.vote = leads ? self : NodeId{draw.below(2)};
+  row.hot.leader = leader;
+  row.hot.vote = leads ? self : draw.once_in(2) ? leader : NodeId{};
   row.hot.leader_incarnation = Incarnation{leads ? 0u : 1u};
   row.hot.role = leads ? Role::Leader : Role::Follower;
   row.hot.self_slot = static_cast<std::uint8_t>(self.value - 1);
@@ -88,8 +92,8 @@ inline std::uint64_t near(Draw& draw, std::uint64_t value) {
   return draw.once_in(40) ? std::uint64_t{1} << (20 + draw.below(44)) : value + draw.below(4) - 1;
 }
 
-inline Message some_message(Draw& draw, const RowCopy& row, NodeId self) {
-  const bool leads = self == kLeader;
+inline Message some_message(Draw& draw, const RowCopy& row, NodeId self, NodeId leader = kLeader) {
+  const bool leads = self == leader;
   Message m;
   m.shard = ShardId{draw.once_in(50) ? 8u : 7u};
   m.kind = draw.once_in(10) ? static_cast<MessageKind>(draw.below(13))
@@ -97,8 +101,9 @@ inline Message some_message(Draw& draw, const RowCopy& row, NodeId self) {
   m.flags = draw.once_in(10)            ? static_cast<std::uint8_t>(draw.below(64))
             : !leads && draw.once_in(4) ? kFlagNotice
                                         : std::uint8_t{0};
-  m.from = leads ? NodeId{2 + draw.below(2)} : (draw.once_in(20) ? NodeId{draw.below(5)} : kLeader);
-  m.to = draw.once_in(50) ? kLeader : self;
+  const NodeId other{1 + (leader.value + draw.below(2)) % 3};
+  m.from = leads ? other : draw.once_in(20) ? NodeId{draw.below(5)} : leader;
+  m.to = draw.once_in(50) ? leader : self;
   m.term = Term{draw.once_in(10) ? 1 + draw.below(5) : row.hot.term.value};
   m.index = LogIndex{near(draw, row.log.last.value)};
   m.log_term = Term{draw.once_in(10) ? draw.below(5) : row.hot.term.value};

@@ -18,10 +18,12 @@ TEST(PlainStep, ThatStaysPlainIsTheWholeStep) {
   for (std::uint32_t seed = 0; seed < kSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Draw draw(seed);
-    const NodeId self{1 + draw.below(2)};
-    RowCopy row = some_row(draw, self);
+    const NodeId self = some_node(draw);
+    const NodeId leader = draw.once_in(2) ? self : some_node(draw);
+    RowCopy row = some_row(draw, self, leader);
     const InboxHead in = some_inbox(draw, row);
-    const Message messages[2] = {some_message(draw, row, self), some_message(draw, row, self)};
+    const Message messages[2] = {some_message(draw, row, self, leader),
+                                 some_message(draw, row, self, leader)};
     PeerLiveness peer[2];
     fill_peers(draw, self, peer);
     const StepInput input{.tick = kNow, .seed = 1, .self = self, .peer = peer, .peer_count = 2};
@@ -45,8 +47,9 @@ TEST(PlainStep, ThatStaysPlainIsTheWholeStep) {
 TEST(PlainStep, RestatesWhatHolds) {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     Draw draw(seed);
-    const NodeId self{1 + draw.below(2)};
-    RowCopy row = some_row(draw, self);
+    const NodeId self = some_node(draw);
+    const NodeId leader = draw.once_in(2) ? self : some_node(draw);
+    RowCopy row = some_row(draw, self, leader);
     const ShardRef shard = ref_of(row, ShardId{7}, 3);
     PeerLiveness peer[2];
     fill_peers(draw, self, peer);

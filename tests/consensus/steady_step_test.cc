@@ -70,11 +70,12 @@ void make_calm(Draw& draw, Given& given) {
 }
 
 void draw_given(Draw& draw, Given& given) {
-  const NodeId self{1 + draw.below(2)};
-  given.row = some_row(draw, self);
+  const NodeId self = some_node(draw);
+  const NodeId leader = draw.once_in(2) ? self : some_node(draw);
+  given.row = some_row(draw, self, leader);
   given.in = some_inbox(draw, given.row);
   for (Message& message : given.message) {
-    message = some_message(draw, given.row, self);
+    message = some_message(draw, given.row, self, leader);
   }
   fill_peers(draw, self, given.peer);
   given.input = {.tick = kNow, .seed = 1, .self = self, .peer = given.peer, .peer_count = 2};

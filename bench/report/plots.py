@@ -25,10 +25,13 @@ matplotlib.rcParams.update({
 })
 
 
-def newest(results, name):
-    """The newest result whose file name is `name`-DATE.json; None if there is none."""
-    files = sorted(results.glob(f"{name}-????-??-??.json"))
-    return (json.loads(files[-1].read_text()), files[-1].name) if files else None
+def newest(results, name, part=None):
+    """The newest result whose file name is `name`-DATE.json, and that has `part`; None if there is none."""
+    for file in sorted(results.glob(f"{name}-????-??-??.json"), reverse=True):
+        data = json.loads(file.read_text())
+        if part is None or part in data:
+            return data, file.name
+    return None
 
 
 def save(figure, plots, name, source):
@@ -95,7 +98,7 @@ def plot_failover(results, plots):
 
 
 def plot_leases(results, plots):
-    found, beside = newest(results, "leases"), newest(results, "etcd-leases")
+    found, beside = newest(results, "leases", "steady"), newest(results, "etcd-leases")
     if not found or not beside:
         return
     (data, source), (etcd, etcd_source) = found, beside
@@ -200,10 +203,10 @@ def plot_device_turn(results, plots):
         return
     figure, (rate, latency) = plt.subplots(1, 2, figsize=(9, 3.4))
     gpus = ("one GPU", "two GPUs", "three GPUs")
-    for (data, _), color, label in zip(found, (OTHER, "#6fa8d6", OURS), gpus):
+    for (data, source), color, label in zip(found, (OTHER, "#6fa8d6", OURS), gpus):
         runs = [run for run in data["rates"] if run["shards"] == 100_000]
         rate.plot([run["batch_size"] for run in runs], [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color,
-                  label=label)
+                  label=f"{label}, {source[-15:-5]}")
     aim(rate, 300, "aim, three GPUs")
     rate.set(title="Committed commands, 100,000 busy shards", ylabel="million/s", xlabel="commands per shard and turn",
              xscale="log", xticks=[1, 4, 16], xticklabels=["1", "4", "16"], ylim=(0, None))
@@ -217,7 +220,7 @@ def plot_device_turn(results, plots):
     latency.set(title="One command at a time", xlabel="us", xlim=(0, None), yticks=range(len(names)),
                 yticklabels=names, ylim=(len(names) - 0.5, -0.8))
     rate.legend(fontsize=8, loc="upper left")
-    latency.legend(fontsize=8, loc=(0.14, 0.5))
+    latency.legend(fontsize=8, loc="upper right")
     save(figure, plots, "device_turn", ", ".join(source for _, source in found))
 
 
@@ -236,7 +239,7 @@ def plot_device_locks(results, plots):
              xlabel="Mi commands per batch", xticks=[0.25, 1, 4], xticklabels=["1/4", "1", "4"])
     axes.xaxis.set_minor_locator(NullLocator())
     plain_numbers(axes.yaxis)
-    axes.legend(fontsize=8, loc="center left")
+    axes.legend(fontsize=8, loc=(0.02, 0.12))
     save(figure, plots, "device_locks", source)
 
 

@@ -1,7 +1,7 @@
 // The turn of three nodes on devices: elections by real timers, commits, and a node whose kernel is
 // aborted. All three share the first device; where there are more, they are spread over them. Needs
 // a GPU; where there is none, every case says so and is skipped. Every kernel leaves by itself
-// after five seconds.
+// after a minute, which is long enough under a sanitizer too.
 #include "chaos/turn/turn_device.h"
 #include "common/random.h"
 #include "netcore/gpu_device.h"
@@ -25,7 +25,51 @@ using chaos::TurnCluster;
 using chaos::TurnClusterOptions;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kLifeNs = 5'000'000'000;
+constexpr std::uint64_t kLifeNs = 60'000'000'000;
+// Until what is expected has to have come; nothing waits so long where all is well.
+constexpr std::chrono::seconds kPatience{20};
+
+// A client on the host, in the rings of one node's first lane.
+class HostClient {
+ public:
+  explicit HostClient(const netcore::GpuChannelDevice& end)
+      : to_(netcore::open_sender(end, netcore::Band::Rpc, 0)),
+        from_(netcore::open_receiver(end, netcore::Band::Rpc, 0)) {}
+
+  void ask(std::uint32_t shard, std::uint64_t tag, std::uint64_t word) {
+    TurnRequest request;
+    request.shard = ShardId{shard};
+    request.tag = tag;
+    request.word[0] = word;
+    std::uint32_t words[netcore::kSlotWords];
+    std::memcpy(words, &request, sizeof words);
+    const netcore::Reservation place = to_.reserve(1);
+    ASSERT_EQ(place.slot_count, 1u);
+    to_.publish(place, [&words](std::uint32_t, std::uint32_t at) { return words[at]; });
+  }
+
+  std::optional<TurnReply> take() {
+    const auto until = Clock::now() + kPatience;
+    netcore::SlotTile tile;
+    while (tile.slot_count == 0 && Clock::now() < until) {
+      tile = from_.poll(1);
+    }
+    if (tile.slot_count == 0) {
+      return std::nullopt;
+    }
+    std::uint32_t words[netcore::kSlotWords];
+    tile.for_each_word(
+        [&words](std::uint32_t, std::uint32_t at, std::uint32_t value) { words[at] = value; });
+    from_.release(tile);
+    TurnReply reply;
+    std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
+    return reply;
+  }
+
+ private:
+  netcore::LaneSender to_;
+  netcore::LaneReceiver from_;
+};
 
 class DeviceTurnGpu : public testing::Test {
  protected:
@@ -179,10 +223,10 @@ TEST_F(DeviceTurnGpu, TheGraphDriverDoesTheSame) {
       ASSERT_TRUE(joined.ok()) << joined.to_string();
     }
   };
-  const auto until = Clock::now() + std::chrono::milliseconds{500};
-  while (Clock::now() < until) {
+  const auto until = Clock::now() + kPatience;
+  do {
     turns(500);
-  }
+  } while (led(0) + led(1) + led(2) != 3000u && Clock::now() < until);
   EXPECT_EQ(led(0) + led(1) + led(2), 3000u);
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     ASSERT_TRUE(cluster_->feed(n, 4).ok());
@@ -201,40 +245,29 @@ TEST_F(DeviceTurnGpu, TheGraphDriverDoesTheSame) {
 TEST_F(DeviceTurnGpu, AHostClientIsAnsweredThroughItsRings) {
   open();
   start_all();
-  wait_ms(300);
-  std::uint32_t committed = 0;
+  constexpr std::uint32_t kShards = 30;
+  std::vector<HostClient> clients;
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
-    const netcore::GpuChannelDevice end = cluster_->client(n);
-    netcore::LaneSender to = netcore::open_sender(end, netcore::Band::Rpc, 0);
-    netcore::LaneReceiver from = netcore::open_receiver(end, netcore::Band::Rpc, 0);
-    for (std::uint32_t shard = 0; shard < 30; ++shard) {
-      TurnRequest request;
-      request.shard = ShardId{shard};
-      request.tag = shard + 1;
-      request.word[0] = mix64(shard + 100 * n);
-      std::uint32_t words[netcore::kSlotWords];
-      std::memcpy(words, &request, sizeof words);
-      const netcore::Reservation place = to.reserve(1);
-      ASSERT_EQ(place.slot_count, 1u);
-      to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
-      netcore::SlotTile tile;
-      const auto until = Clock::now() + std::chrono::milliseconds{200};
-      while (tile.slot_count == 0 && Clock::now() < until) {
-        tile = from.poll(1);
+    clients.emplace_back(cluster_->client(n));
+  }
+  std::array<bool, kShards> committed{};
+  std::uint64_t tag = 0;
+  const auto until = Clock::now() + kPatience;
+  while (std::ranges::count(committed, true) < kShards && Clock::now() < until) {
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      for (std::uint32_t n = 0; n < kTurnNodes && !committed[shard]; ++n) {
+        ++tag;
+        clients[n].ask(shard, tag, mix64(tag));
+        const auto reply = clients[n].take();
+        ASSERT_TRUE(reply) << "shard " << shard << " node " << n;
+        EXPECT_EQ(reply->tag, tag);
+        committed[shard] = reply->verdict == TurnVerdict::Committed;
       }
-      ASSERT_EQ(tile.slot_count, 1u) << "shard " << shard << " node " << n;
-      tile.for_each_word([&words](std::uint32_t, std::uint32_t word, std::uint32_t value) {
-        words[word] = value;
-      });
-      from.release(tile);
-      TurnReply reply;
-      std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
-      EXPECT_EQ(reply.tag, request.tag);
-      committed += reply.verdict == TurnVerdict::Committed ? 1 : 0;
     }
   }
-  EXPECT_EQ(committed, 30u);
+  EXPECT_EQ(std::ranges::count(committed, true), kShards);
   stop_all();
+  EXPECT_GE(agreed({0, 1, 2}), kShards);
 }
 
 // Up to six at a time, alone in their turns, beside each other and for rows that others lead or
@@ -243,9 +276,7 @@ TEST_F(DeviceTurnGpu, RequestsThatComeTogetherAreAnsweredOnceEach) {
   open();
   start_all();
   wait_ms(300);
-  const netcore::GpuChannelDevice end = cluster_->client(0);
-  netcore::LaneSender to = netcore::open_sender(end, netcore::Band::Rpc, 0);
-  netcore::LaneReceiver from = netcore::open_receiver(end, netcore::Band::Rpc, 0);
+  HostClient client{cluster_->client(0)};
   std::vector<std::uint32_t> answers(1, 1);  // By tag; there is no tag 0.
   std::uint64_t committed = 0;
   for (std::uint32_t round = 0; round < 500 && !HasFailure(); ++round) {
@@ -253,36 +284,16 @@ TEST_F(DeviceTurnGpu, RequestsThatComeTogetherAreAnsweredOnceEach) {
     for (std::uint64_t k = 0; k < together; ++k) {
       const std::uint64_t word = random64(16, 1 + k, round);
       const bool foreign = word % 8 == 0;
-      TurnRequest request;
-      request.shard = ShardId{foreign ? 2999 : static_cast<std::uint32_t>(word / 8 % 4)};
-      request.tag = answers.size();
-      request.word[0] = word;
+      client.ask(foreign ? 2999 : static_cast<std::uint32_t>(word / 8 % 30), answers.size(), word);
       answers.push_back(0);
-      std::uint32_t words[netcore::kSlotWords];
-      std::memcpy(words, &request, sizeof words);
-      const netcore::Reservation place = to.reserve(1);
-      ASSERT_EQ(place.slot_count, 1u);
-      to.publish(place, [&words](std::uint32_t, std::uint32_t at) { return words[at]; });
     }
-    std::uint64_t came = 0;
-    const auto until = Clock::now() + std::chrono::milliseconds{500};
-    while (came < together && Clock::now() < until) {
-      const netcore::SlotTile tile = from.poll(1);
-      if (tile.slot_count == 0) {
-        continue;
-      }
-      std::uint32_t words[netcore::kSlotWords];
-      tile.for_each_word(
-          [&words](std::uint32_t, std::uint32_t at, std::uint32_t value) { words[at] = value; });
-      from.release(tile);
-      TurnReply reply;
-      std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
-      ASSERT_LT(reply.tag, answers.size());
-      ++answers[reply.tag];
-      ++came;
-      committed += reply.verdict == TurnVerdict::Committed ? 1 : 0;
+    for (std::uint64_t came = 0; came < together; ++came) {
+      const auto reply = client.take();
+      ASSERT_TRUE(reply) << "round " << round << ", answer " << came;
+      ASSERT_LT(reply->tag, answers.size());
+      ++answers[reply->tag];
+      committed += reply->verdict == TurnVerdict::Committed ? 1 : 0;
     }
-    ASSERT_EQ(came, together) << "round " << round;
   }
   EXPECT_EQ(std::count(answers.begin(), answers.end(), 1u),
             static_cast<std::ptrdiff_t>(answers.size()));

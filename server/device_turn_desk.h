@@ -201,6 +201,9 @@ GCOORD_HD std::uint32_t place_each(StripeTurn<Service>& t, bool wanted, std::uin
   const std::uint32_t first = leading_run(~(warp_match(row) & fresh), 32);
   const bool opens = wanted && place == kNoTurnPlace && first == warp_rank();
   const std::uint32_t opened = warp_ballot(opens);
+  // Compiled, own_place_of reads four rows at once, with them some that are opened here. It does
+  // not use those; but no member writes what another one reads.
+  warp_sync();
   if (opens) {
     GCOORD_ASSERT(t.place_count + rank_among(opened) < kTurnPlaces);
     place = t.place_count + rank_among(opened);

@@ -1,6 +1,5 @@
 // gcoordd --turn resident as processes, by the twin of the device: three nodes in shared memory,
 // real clients, a node killed, a node stopped and resumed, and what is refused.
-#include "consensus/stepper_cuda.h"
 #include "gcoord/client.h"
 #include "tests/cli/resident_cluster.h"
 
@@ -154,29 +153,6 @@ TEST_F(ResidentProcessTest, W2WhatWasHeldBeforeAnEventIsTold) {
   auto again = client.value().watch({.name = "a", .previous = true, .from_revision = begun + 1});
   ASSERT_TRUE(again.ok()) << again.status().to_string();
   expect_told(again.value());
-}
-
-class ResidentAutoTest : public ResidentProcessTest {
- protected:
-  ResidentAutoTest()
-      : ResidentProcessTest(
-            {.of_node = {{"--device", "auto"}, {"--device", "auto"}, {"--device", "twin"}}}) {}
-};
-
-TEST_F(ResidentAutoTest, TakesWhatThereIsAndSaysWhichAndWhy) {
-  EXPECT_EQ(verdict("a", acquire("a"))["verdict"], "VALID");
-  const bool gpu = consensus::cuda_device_count() != 0;
-  const auto status = ctl_->json({"status"});
-  for (const auto& node : status["nodes"]) {
-    const bool chose = node["node"] != 3;
-    EXPECT_EQ(node["stepper"], gpu && chose ? "cuda:0" : "cpu");
-    EXPECT_THAT(std::string(node["stepper_reason"]),
-                HasSubstr(!chose ? "--device twin was asked for"
-                          : gpu  ? "auto: the turn stays on cuda:0"
-                                 : "auto: the twin of the resident turn, because "));
-  }
-  EXPECT_THAT(file_text(cluster_->log_file(1)), HasSubstr("the turn is resident on "));
-  EXPECT_THAT(file_text(cluster_->log_file(1)), HasSubstr("auto: the t"));
 }
 
 // The first of them is neither the least nor the greatest.

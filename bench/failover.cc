@@ -48,7 +48,8 @@ double ms_since(Clock::time_point begin) {
 }
 
 struct Takeover {
-  double first_ms = 0;  // When the others led more than before, as seen by a poll.
+  double none_ms = 0;   // When the last look began at which the others led no more than before.
+  double first_ms = 0;  // The first one at which they did.
   double all_ms = 0;    // When they led all.
   double poll_ms = 0;   // The longest time between two looks.
   ordered_json led = ordered_json::array();  // [ms, shards led by the others], when it changes.
@@ -66,8 +67,8 @@ Result<Takeover> watch_takeover(RunningCluster& cluster,
   for (double before = ms_since(killed); before < kTimeoutMs;) {
     GCOORD_TRY(const auto counts, chaos::leader_counts(cluster.watcher(), living));
     const double now = ms_since(killed);
-    seen.poll_ms = std::max(seen.poll_ms, now - before);
-    before = now;
+    const double asked = std::exchange(before, now);
+    seen.poll_ms = std::max(seen.poll_ms, now - asked);
     const auto led = std::accumulate(counts.begin(), counts.end(), std::uint32_t{0});
     const bool moved = seen.led.empty() || seen.led.back()[1] != led;
     const bool whole = led == cluster.nodes().shards();
@@ -77,6 +78,8 @@ Result<Takeover> watch_takeover(RunningCluster& cluster,
     }
     if (led > led_before && seen.first_ms == 0) {
       seen.first_ms = now;
+    } else if (seen.first_ms == 0) {
+      seen.none_ms = asked;
     }
     if (whole) {
       seen.all_ms = now;
@@ -107,14 +110,16 @@ Result<ordered_json> kill_once(const BenchOptions& options) {
                options.shards,
                took.first_ms,
                took.all_ms);
-  return ordered_json{{"leaders_before", counts},
-                      {"killed", victim_id},
-                      {"ready_ms", cluster->ready_after().count()},
-                      {"first_led_ms", took.first_ms},
-                      {"failover_ms", took.all_ms},
-                      {"takeover_ms", took.all_ms - took.first_ms},
-                      {"longest_poll_ms", took.poll_ms},
-                      {"led_by_others", took.led}};
+  return ordered_json{
+      {"leaders_before", counts},
+      {"killed", victim_id},
+      {"ready_ms", cluster->ready_after().count()},
+      {"none_led_ms", took.none_ms},
+      {"first_led_ms", took.first_ms},
+      {"failover_ms", took.all_ms},
+      {"takeover_ms", took.all_ms - took.none_ms},  // At most: it began after that look did.
+      {"longest_poll_ms", took.poll_ms},
+      {"led_by_others", took.led}};
 }
 
 }  // namespace

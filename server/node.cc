@@ -127,6 +127,7 @@ class Node::Impl {
     service_.set_coordinator_sink([this](NodeId coordinator) {
       log_.on_coordinator(options_.node, options_.coordinator, coordinator);
     });
+    tell_durability(options_, metrics_);
     if (!options_.listen_metrics.empty()) {
       GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
     }

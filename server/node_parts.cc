@@ -135,6 +135,15 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
   return result;
 }
 
+void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
+  metrics
+      .gauge({"gcoord_server_durability",
+              "1 for what an answer of this node stands on",
+              "mode",
+              std::string(durability_name(options.durability))})
+      .set(1);
+}
+
 rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port) {
   rpc::Welcome welcome;
   welcome.cluster = options.cluster;

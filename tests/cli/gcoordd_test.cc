@@ -170,6 +170,20 @@ TEST(GcoorddTest, LocksSurviveARestartAndTokensGoOn) {
   EXPECT_EQ(node.ctl().json({"status"})["nodes"][0]["incarnation"], 2);
 }
 
+TEST(GcoorddTest, MetricsSayWhatAnswersStandOn) {
+  for (const std::string mode : {"memory", "durable"}) {
+    const ScratchFolder directory;
+    DevNode node({"--listen-metrics",
+                  "127.0.0.1:0",
+                  "--durability",
+                  mode,
+                  "--data-dir",
+                  (directory.path() / "data").string()});
+    EXPECT_THAT(http_get(node.metrics(), "/metrics"),
+                HasSubstr("\ngcoord_server_durability{mode=\"" + mode + "\"} 1\n"));
+  }
+}
+
 TEST(GcoorddTest, MetricsAreExposed) {
   DevNode node({"--listen-metrics", "127.0.0.1:0"});
   node.ctl().json({"lock", "acquire", "a", "--ttl", "60s"});

@@ -121,8 +121,9 @@ class ResidentProcessTest : public testing::Test {
 
   // What `node` says of its way to `peer`.
   std::string link(std::uint32_t node, std::uint32_t peer) {
-    const auto status = ctl_->json({"status"});
-    for (const auto& each : status["nodes"]) {
+    // Where links lose packets, a status may miss a node; whoever waits asks again.
+    const auto status = (*ctl_)({"-o", "json", "status"}).json();
+    for (const auto& each : status.value("nodes", nlohmann::json::array())) {
       const auto peers = each.value("peers", nlohmann::json::array());
       for (const auto& other : peers) {
         if (each["node"] == node && other["node"] == peer) {

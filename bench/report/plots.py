@@ -27,7 +27,7 @@ matplotlib.rcParams.update({
 
 def newest(results, name, part=None):
     """The newest result whose file name is `name`-DATE.json, and that has `part`; None if there is none."""
-    for file in sorted(results.glob(f"{name}-????-??-??.json"), reverse=True):
+    for file in sorted(results.glob(f"{name}-????-??-??.json"), key=lambda file: file.stem[-10:], reverse=True):
         data = json.loads(file.read_text())
         if part is None or part in data:
             return data, file.name
@@ -198,7 +198,7 @@ def plot_device_step(results, plots):
 
 
 def plot_device_turn(results, plots):
-    found = [newest(results, name) for name in ("turn-h200", "turn-two-h200", "turn-three-h200")]
+    found = [newest(results, name) for name in ("turn-h?00", "turn-two-h?00", "turn-three-h?00")]
     if None in found:
         return
     figure, (rate, latency) = plt.subplots(1, 2, figsize=(9, 3.4))
@@ -206,7 +206,7 @@ def plot_device_turn(results, plots):
     for (data, source), color, label in zip(found, (OTHER, "#6fa8d6", OURS), gpus):
         runs = [run for run in data["rates"] if run["shards"] == 100_000]
         rate.plot([run["batch_size"] for run in runs], [run["commands_per_s"] / 1e6 for run in runs], "o-", color=color,
-                  label=f"{label}, {source[-15:-5]}")
+                  label=f"{label}, {source[-20:-16].upper()}, {source[-15:-5]}")
     aim(rate, 300, "aim, three GPUs")
     rate.set(title="Committed commands, 100,000 busy shards", ylabel="million/s", xlabel="commands per shard and turn",
              xscale="log", xticks=[1, 4, 16], xticklabels=["1", "4", "16"], ylim=(0, None))

@@ -103,17 +103,17 @@ GCOORD_HD inline void compact(Log& log, LogRuns& runs, LogIndex to) {
   log.floor_term = to_term;
 }
 
-// The same for a log that holds one run, and still does afterwards.
-GCOORD_HD inline void compact_one_run(Log& log, LogRuns& runs, LogIndex to) {
+// The same for a log that holds one run and is to hold it afterwards; false: it would not, and
+// nothing was done. Without a branch, which a device waits for.
+GCOORD_HD inline bool compact_one_run(Log& log, LogRuns& runs, LogIndex to) {
   GCOORD_ASSERT(to <= log.applied);
-  GCOORD_ASSERT(to < log.last);
-  if (to <= log.floor) {
-    return;
-  }
-  log.floor_term = log.floor_term + runs.term_offset[0];
-  log.floor = to;
-  runs.start_offset[0] = 1;
-  runs.term_offset[0] = 0;
+  const bool keeps = (to < log.last) | (to <= log.floor);
+  const bool forgets = keeps & (to > log.floor);
+  log.floor_term = forgets ? log.floor_term + runs.term_offset[0] : log.floor_term;
+  log.floor = forgets ? to : log.floor;
+  runs.start_offset[0] = forgets ? 1 : runs.start_offset[0];
+  runs.term_offset[0] = forgets ? 0 : runs.term_offset[0];
+  return keeps;
 }
 
 // Whether the oldest run can be forgotten: all of it is applied.

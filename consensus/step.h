@@ -31,15 +31,15 @@ GCOORD_HD inline Tick lease_expires(ShardRef shard, const StepInput& input) {
   return lease_end(StepRow{shard, input, unused, none});
 }
 
-// Forgets the entries up to `to`. A plain log keeps its one run, so it keeps an entry.
+// Forgets the entries up to `to`; 0: none. A plain log keeps its one run, so it keeps an entry.
 template <typename Row>
 GCOORD_HD inline void compact_to(const Row& r, LogIndex to) {
-  if constexpr (Row::kScope == StepScope::Whole) {
+  if constexpr (Row::kIsPlain) {
+    if (!compact_one_run(r.log(), r.shard.runs(), to)) {
+      r.leaves_plain();
+    }
+  } else if (to.value != 0) {
     compact(r.log(), r.shard.runs(), to);
-  } else if (to < r.log().last) {
-    compact_one_run(r.log(), r.shard.runs(), to);
-  } else {
-    r.leaves_plain();
   }
 }
 
@@ -56,9 +56,7 @@ GCOORD_HD inline void on_applied(const Row& r, const InboxHead& in) {
   if (in.configuration_input == ConfigurationInput::Applied && in.configuration_index > log.floor) {
     apply_configuration(r, *r.arrays.configuration);
   }
-  if (in.compact_to.value != 0) {
-    compact_to(r, min_id(in.compact_to, log.applied));
-  }
+  compact_to(r, min_id(in.compact_to, log.applied));
 }
 
 // Terms rise one by one: nobody is two thousand million elections ahead. A forged term beyond this

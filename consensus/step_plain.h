@@ -46,20 +46,4 @@ GCOORD_HD_FLAT bool step_steady(ShardRef row,
   return out.beyond_plain == 0;
 }
 
-// Either, for a row of which only its caller knows which it may try. What wishes to forget entries
-// may.
-template <StepScope scope, Role role, typename Messages>
-GCOORD_HD_FLAT bool step_in(ShardRef row,
-                            InboxHead& in,
-                            const Messages& messages,
-                            OutboxHead& out,
-                            const StepArrays& arrays,
-                            const StepInput& input) {
-  if constexpr (scope == StepScope::Steady) {
-    return step_steady<role>(row, in, messages, out, arrays, input);
-  } else {
-    return step_plain<role, true>(row, in, messages, out, arrays, input);
-  }
-}
-
 }  // namespace gcoord::consensus

@@ -119,9 +119,8 @@ class LaneReceiver {
   }
 
   // How many slots at the front of a look are whole and such that there is nothing to be said about
-  // them: they carry no payload, are of this epoch, were granted, and the peer need not be told of
-  // them yet. 0: none, or take() has to look (finds_nothing). For the looks of a group that has a
-  // member for each packet.
+  // them: they carry no payload, are of this epoch and were granted. 0: none, or take() has to look
+  // (finds_nothing). For the looks of a group that has a member for each packet.
   template <std::uint32_t kSlots>
   GCOORD_HD std::uint32_t plain_slots(const SlotTile& tile, std::uint32_t slots_max) const {
     const std::uint32_t lanes = warp_lanes();
@@ -140,18 +139,26 @@ class LaneReceiver {
       }
     }
     const std::uint32_t count = plain / kSlotPackets;
-    CreditReceiver after = state_.credit;
-    after.received += count;
-    after.consumed += count;
-    const bool silent = after.was_granted(after.received) & !after.wants_grant();
-    return (state_.broken == 0) & silent ? count : 0;
+    const bool granted = state_.credit.was_granted(state_.credit.received + count);
+    return (state_.broken == 0) & granted ? count : 0;
   }
 
-  // Takes and releases what plain_slots() found; every member has read it.
+  // Takes and releases what plain_slots() found; every member has read it. The peer is told by
+  // grant_if_due(), which may wait until there is nothing more urgent.
   GCOORD_HD void pass(std::uint32_t slot_count) {
     state_.credit.received += slot_count;
     state_.credit.consume(slot_count);
     released_ += slot_count;
+  }
+
+  // Whether it is time to tell the peer of what was passed.
+  GCOORD_HD bool owes_grant() const { return state_.credit.wants_grant(); }
+
+  // Tells it then.
+  GCOORD_HD void grant_if_due() {
+    if (owes_grant()) {
+      grant();
+    }
   }
 
   // What of a look arrived whole; nothing was taken in between.

@@ -133,6 +133,15 @@ class LaneSender {
     published_ += place.slot_count;
   }
 
+  // Reserves and publishes slots without payload, as many as there is credit for as far as this end
+  // knows; how many. For who knew before that there is.
+  template <std::uint32_t kSlots, typename Source>
+  GCOORD_HD std::uint32_t publish_known(std::uint32_t slot_count, const Source& source) {
+    const Reservation place = take(slot_count, 0, CreditClass::Ordinary);
+    publish<kSlots>(place, source);
+    return place.slot_count;
+  }
+
   // As publish(), of slots as they were received: packets go on from the registers that hold them.
   // The run is as long as the tile and has no payload.
   GCOORD_HD void publish_tile(const Reservation& place, const SlotTile& tile) {

@@ -32,41 +32,62 @@ class TurnStripe : private StripeIntake<Service> {
       : StripeIntake<Service>(node, stripe, desk) {}
 
   // One turn. Whether any row was stepped. The groups of a block run its parts together; where all
-  // of them have looked in vain, that was all of it.
+  // of them have looked in vain, that was all of it. What a row in a hurry runs through stands in
+  // one piece, with the general turn beside it and not in between: on a device every jump over code
+  // that is not needed waits for what comes behind it (docs/adr/0073).
   GCOORD_HD_FLAT bool turn() {
     t_.place_count = 0;
+    rests_ = false;
     Looks looks = look();
-    const bool quiet = looks_quiet(looks);
-    rests_ = !block_any(!quiet);
-    if (rests_) {
-      return false;
-    }
-    const std::uint64_t began_ns = device_now_ns();
-    bool busy = false;
-    if (!quiet) {
+    bool quiet = false;
+    bool taken = false;
+    std::uint64_t began_ns = 0;
+    std::uint64_t taken_ns = 0;
+    if (finds_work(looks)) {
+      static_cast<void>(block_any(true));
+      began_ns = device_now_ns();
       clear_desk(t_);
-      if (!take_in_alone(looks)) {
+      taken = take_in_alone(looks);
+      if (taken) {
+        taken_ns = device_now_ns();
+        block_meet();
+        const bool leads = t_.desk.kept.hot.role == consensus::Role::Leader;
+        if (step_alone(leads)) {
+          block_meet();
+          const std::uint64_t stepped_ns = device_now_ns();
+          say_alone(leads);
+          settle_credit();
+          close_alone();
+          count_turn();
+          count_times(began_ns, taken_ns, stepped_ns);
+          return true;
+        }
+        settle_credit();
+      }
+    } else if (reads_clock() && read_clock()) {
+      static_cast<void>(block_any(true));
+      block_meet();
+      block_meet();
+      return false;
+    } else {
+      quiet = looks_quiet(looks);
+      rests_ = !block_any(!quiet);
+      if (rests_) {
+        return false;
+      }
+      began_ns = device_now_ns();
+      if (!quiet) {
+        clear_desk(t_);
+      }
+    }
+    if (!taken) {
+      if (!quiet) {
         take_in(looks);
       }
-      busy = t_.place_count != 0 || t_.desk.refused_count != 0;
+      taken_ns = device_now_ns();
+      block_meet();
     }
-    const std::uint64_t taken_ns = device_now_ns();
-    block_meet();
-    if (busy) {
-      step_places();
-    }
-    block_meet();
-    const std::uint64_t stepped_ns = device_now_ns();
-    if (busy && !halts()) {
-      say();
-      close_turn();
-      StripeCounts& counts = t_.state.counts;
-      counts.intake_ns += taken_ns - began_ns;
-      counts.step_ns += stepped_ns - taken_ns;
-      counts.send_ns += device_now_ns() - stepped_ns;
-      look_soon();
-    }
-    return busy;
+    return finish(!quiet, began_ns, taken_ns);
   }
 
   // Whether all groups of the block looked in vain in the last turn. One that pauses while another
@@ -93,9 +114,12 @@ class TurnStripe : private StripeIntake<Service> {
   using StripeEnds<Service>::replies_;
   using StripeEnds<Service>::close_ends;
   using StripeEnds<Service>::credit_mask;
-  using StripeEnds<Service>::has_plenty;
+  using StripeIntake<Service>::finds_work;
+  using StripeIntake<Service>::settle_credit;
   using StripeIntake<Service>::look;
   using StripeIntake<Service>::look_soon;
+  using StripeIntake<Service>::read_clock;
+  using StripeIntake<Service>::reads_clock;
   using StripeIntake<Service>::looks_quiet;
   using StripeIntake<Service>::take_in;
   using StripeIntake<Service>::take_in_alone;
@@ -115,19 +139,46 @@ class TurnStripe : private StripeIntake<Service> {
     return true;
   }
 
-  // Whether the only row of this turn had its step (device_turn_alone.h).
-  GCOORD_HD_FLAT bool step_alone() {
-    const bool kept = (t_.place_count == 1) & (t_.desk.kept.row == t_.desk.row[0]);
+  // The general turn from its steps on, of a group that took something in if it `looked`. Whether
+  // any row was stepped.
+  GCOORD_HD_FLAT bool finish(bool looked, std::uint64_t began_ns, std::uint64_t taken_ns) {
+    const bool busy = looked && (t_.place_count != 0 || t_.desk.refused_count != 0);
+    if (busy) {
+      step_places();
+    }
+    block_meet();
+    const std::uint64_t stepped_ns = device_now_ns();
+    if (busy && !halts()) {
+      say();
+      close_turn();
+      count_times(began_ns, taken_ns, stepped_ns);
+    }
+    return busy;
+  }
+
+  // Of a turn with work that ends now.
+  GCOORD_HD void count_times(std::uint64_t began_ns,
+                             std::uint64_t taken_ns,
+                             std::uint64_t stepped_ns) {
+    StripeCounts& counts = t_.state.counts;
+    counts.intake_ns += taken_ns - began_ns;
+    counts.step_ns += stepped_ns - taken_ns;
+    counts.send_ns += device_now_ns() - stepped_ns;
+    look_soon();
+  }
+
+  // Whether the only row of this turn had its step (device_turn_alone.h); `leads`: the row that is
+  // kept does. What a client asks of a follower is refused by the general turn.
+  GCOORD_HD_FLAT bool step_alone(bool leads) {
+    const bool kept = t_.desk.kept.row == t_.desk.row[0];
+    const bool meant = leads | (t_.desk.proposal_count[0] == 0);
     warp_sync();  // Before a member writes which row is kept.
-    return kept & has_plenty() & !is_hashed(t_.node) && turn_kept(t_);
+    return kept & meant & !is_hashed(t_.node) && turn_kept(t_, leads);
   }
 
   // A row may speak to a peer if all that the rows up to its place could say finds room there.
   GCOORD_HD_FLAT void step_places() {
     using Entry = typename Service::Entry;
-    if (step_alone()) {
-      return;
-    }
     static_cast<void>(keep_only(t_.place_count == 1 ? t_.desk.row[0] : kNoTurnPlace));
     if (is_hashed(t_.node)) {
       ask_trees();
@@ -183,16 +234,32 @@ class TurnStripe : private StripeIntake<Service> {
     warp_sync();
   }
 
-  // Clients first: who waits for an answer waits for nothing else.
-  GCOORD_HD void say() {
+  GCOORD_HD void tell_clients() {
     if constexpr (Service::kTellsHost) {
       if (t_.desk.noop_count != 0) {
         send_noops(t_, replies_);
       }
     }
-    if (t_.desk.reply_count != 0 || t_.desk.refused_count != 0) {
+    if ((t_.desk.reply_count | t_.desk.refused_count) != 0) {
       send_replies(t_, replies_);
     }
+  }
+
+  // Of the row that is kept, which leads as `leads` says: see carry_out_kept().
+  GCOORD_HD_FLAT void say_alone(bool leads) {
+    if (leads) {
+      tell_clients();
+    }
+    send_kept(t_, to_);
+    if (!leads) {
+      carry_on_kept(t_);
+      tell_clients();
+    }
+  }
+
+  // Clients first: who waits for an answer waits for nothing else.
+  GCOORD_HD void say() {
+    tell_clients();
     if (t_.place_count == 1) {
       send_messages_alone(t_, to_);
     } else {

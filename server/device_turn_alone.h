@@ -22,13 +22,15 @@ namespace gcoord::server {
 // --- Intake
 
 // Whether what a look at a peer's lane found is one whole message for a row of this stripe; then it
-// lies in the lane's first slots on the desk, and `row` is its row. Nothing is taken yet.
+// lies in the lane's first slots on the desk, and `row` is its row. `partly`: the rest of it is
+// still to come, and a look can hold all of it. Nothing is taken yet.
 template <typename Service>
 GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
                                       std::uint32_t p,
                                       const netcore::SlotTile& seen,
                                       std::uint32_t slots,
-                                      std::uint32_t& row) {
+                                      std::uint32_t& row,
+                                      bool& partly) {
   netcore::SlotTile tile = seen;
   tile.slot_count = slots;
   auto* words = reinterpret_cast<std::uint32_t*>(&t.desk.slots[p][0]);
@@ -41,8 +43,9 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
   row = static_cast<std::uint32_t>(names);
-  return (kind != consensus::MessageKind::Snapshot) & is_ours(t, p, header) &
-         (1 + slots_behind(t, names) == slots);
+  const std::uint32_t whole = 1 + slots_behind(t, names);
+  partly = (whole > slots) & (whole < kFewSlots) & (warp_lanes() >= kFewSlots);
+  return (kind != consensus::MessageKind::Snapshot) & is_ours(t, p, header) & (whole == slots);
 }
 
 // Whether the first slot that a look at the clients' ring found is a command for a row of this
@@ -85,12 +88,66 @@ GCOORD_HD_FLAT void copy_progress(const StripeTurn<Service>& t, bool back) {
   warp_sync();
 }
 
-// The kept row by a steady step, with its progress in desk.arrays[0]; false: it needs more than
-// that, and nothing was done. One member.
-template <typename Service>
-GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r, std::uint32_t offers) {
-  if (asks_whole(r)) {
-    return false;
+// What the kept row is told: messages, and what a leader is asked to take. Of all else that an
+// inbox may say, open_place() has put nothing on the desk.
+template <consensus::Role role, typename Service>
+GCOORD_HD_FLAT void fill_inbox_kept(const RowTurn<Service>& r,
+                                    const consensus::Log& log,
+                                    LogIndex applied,
+                                    std::uint32_t offers,
+                                    consensus::InboxHead& head) {
+  head.message_count = r.desk.arrived_count[0];
+  head.applied = applied;
+  head.compact_to = forgets_to(r.node, log, applied);
+  if constexpr (role == consensus::Role::Leader) {
+    head.proposal_count = proposals_to(r, log, offers);
+  }
+  GCOORD_UNROLL
+  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    r.stored()[p] = LogIndex{};
+  }
+}
+
+// What follows the step of the kept row. A leader's client waits for what is decided; a follower's
+// leader waits for its answer, so that leaves before the follower applies (carry_on_kept).
+template <consensus::Role role, typename Service>
+GCOORD_HD_FLAT void carry_out_kept(const RowTurn<Service>& r,
+                                   consensus::ShardRef shard,
+                                   const consensus::InboxHead& in,
+                                   const consensus::OutboxHead& out) {
+  const consensus::Hot& hot = shard.hot();
+  if constexpr (role == consensus::Role::Leader) {
+    store_new(r, hot, in, out);
+  } else {
+    store_arrived(r);
+  }
+  bool again = out.again != 0;
+  const bool staged = stages(r, out);
+  if constexpr (Service::kTellsHost) {
+    again = (staged && !stage(r, shard, out.storage)) || again;
+  }
+  if constexpr (role == consensus::Role::Leader) {
+    again = carry_on(r, shard, out.apply, staged) || again;
+    again = again || is_offered(r, hot, shard.log());
+  } else {
+    r.desk.decided = out.apply;
+    r.desk.staged = staged ? 1 : 0;
+  }
+  note_turned(r, hot, out, again);
+  count_row(r, role, hot, out);
+}
+
+// The kept row by a steady step; false: it needs more than that, and nothing was done but that its
+// service was asked what it offers. A leader's progress is in desk.arrays[0]; a steady follower
+// only looks at its own. One member.
+template <consensus::Role role, typename Service>
+GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r) {
+  constexpr bool kLeads = role == consensus::Role::Leader;
+  const LogIndex applied = r.node.applied[r.row];
+  const std::uint32_t offers = kLeads ? offers_to(r) : 0;
+  r.desk.offered = 1 + offers;
+  if (applied.value == 0) {
+    return false;  // As asks_whole().
   }
   consensus::Hot hot;
   consensus::Log log;
@@ -98,41 +155,66 @@ GCOORD_HD_FLAT bool step_kept(const RowTurn<Service>& r, std::uint32_t offers) {
   consensus::Storage storage;
   consensus::Election election;
   consensus::Configuration configuration;
-  const consensus::RowParts parts{
-      hot, log, runs, storage, election, configuration, r.desk.arrays[0].progress};
+  auto& progress = kLeads ? r.desk.arrays[0].progress : r.desk.kept.progress;
+  const consensus::RowParts parts{hot, log, runs, storage, election, configuration, progress};
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   consensus::StepInput input = r.desk.input[kCreditMasks - 1];
   input.peer_count = kTurnPeers;
   input.peer = r.desk.peer[kCreditMasks - 1];
   copy_plain<true, false>(kept_ref(r.desk.kept), shard);
-  if (!step_within<consensus::StepScope::Steady>(r, shard, input, offers)) {
+  consensus::InboxHead in;
+  fill_inbox_kept<role>(r, log, applied, offers, in);
+  const StagedMessages<Service> messages{r, log, log.last + page_room(r.node, log)};
+  consensus::OutboxHead out;
+  if (!consensus::step_steady<role>(shard, in, messages, out, arrays_of(r, configuration), input)) {
     return false;
   }
+  GCOORD_ASSERT(log.last - log.floor <= r.node.shape.log_slots);
+  carry_out_kept<role>(r, shard, in, out);
   copy_plain<false, false>(shard, kept_ref(r.desk.kept));
   r.node.table.deadline[r.row] = hot.deadline;
   return true;
 }
 
-// The same by the group, if the row in the only place of the turn is the one that is kept. All its
-// peers take messages.
+// The only place of the turn as one at work.
 template <typename Service>
-GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t) {
-  const std::uint32_t row = t.desk.row[0];
-  copy_progress(t, false);
+GCOORD_HD_FLAT RowTurn<Service> only_row(const StripeTurn<Service>& t) {
+  return {t.node, t.desk, t.scratch, sink_alone(t), 0, t.desk.row[0]};
+}
+
+// The same by the group, if the row in the only place of the turn is the one that is kept and leads
+// as `leads` says. All its peers take messages.
+template <typename Service>
+GCOORD_HD_FLAT bool turn_kept(const StripeTurn<Service>& t, bool leads) {
+  if (leads) {
+    copy_progress(t, false);
+  }
   std::uint32_t done = 0;
   if (warp_rank() == 0) {
-    const RowTurn<Service> r{t.node, t.desk, t.scratch, sink_alone(t), 0, row};
-    const bool leads = t.desk.kept.hot.role == consensus::Role::Leader;
-    const std::uint32_t offers = leads ? offers_to(r) : 0;
-    done = step_kept(r, offers) ? 1 : 0;
-    t.desk.offered = 1 + offers;
+    const RowTurn<Service> r = only_row(t);
+    if (leads) {
+      done = step_kept<consensus::Role::Leader>(r) ? 1 : 0;
+    } else {
+      done = step_kept<consensus::Role::Follower>(r) ? 1 : 0;
+    }
   }
   done = warp_broadcast(done, 0);
   warp_sync();
-  if (done != 0) {
+  if (leads & (done != 0)) {
     copy_progress(t, true);
   }
   return done != 0;
+}
+
+// What a follower's kept row does once it has answered: applies what is decided.
+template <typename Service>
+GCOORD_HD_FLAT void carry_on_kept(const StripeTurn<Service>& t) {
+  if (warp_rank() == 0) {
+    const RowTurn<Service> r = only_row(t);
+    const bool left = carry_on(r, kept_ref(t.desk.kept), t.desk.decided, t.desk.staged != 0);
+    t.desk.again[0] = left ? std::uint8_t{1} : t.desk.again[0];
+  }
+  warp_sync();
 }
 
 }  // namespace gcoord::server

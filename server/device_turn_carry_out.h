@@ -57,6 +57,27 @@ struct RowTurn {
       node.origin_of(row, index) = tag;
     }
   }
+
+  // Lays entry k of those that the turn appends where an Append of the only row has it: it need not
+  // be fetched from the log, which takes a device a round to memory.
+  GCOORD_HD void lay(std::uint32_t k, const Entry& entry) const {
+    if (place == 0 && k < kTurnEntriesMax) {
+      store_aligned<alignof(Entry)>(desk.outgoing[kBehindAlone].bytes + k * sizeof(Entry), entry);
+    }
+  }
+
+  // All of them are laid.
+  GCOORD_HD void end_lay(LogIndex first, std::uint32_t count) const {
+    if (place != 0 || count > kTurnEntriesMax) {
+      return;
+    }
+    GCOORD_UNROLL_BY(1)
+    for (std::uint32_t k = count; k % kSlotEntries<Entry> != 0; ++k) {
+      lay(k, Entry{});
+    }
+    desk.laid_first = first;
+    desk.laid_count = count;
+  }
 };
 
 // The state of a snapshot that the step took over.
@@ -119,7 +140,9 @@ GCOORD_HD void store_requested(const RowTurn<Service>& r,
   for (std::uint32_t k = 0; k < count; ++k) {
     const TurnRequest request = request_at(r.desk, r.desk.proposal[r.place][k]);
     if (k < out.accepted.count) {
-      r.store(out.accepted.first + k, Service::command(request), request.tag);
+      const auto entry = Service::command(request);
+      r.store(out.accepted.first + k, entry, request.tag);
+      r.lay(k, entry);
     } else {
       refuse(r, request, verdict, hot.leader);
     }
@@ -137,9 +160,14 @@ GCOORD_HD void store_new(const RowTurn<Service>& r,
   } else if (in.proposal_count != 0) {
     for (std::uint32_t k = 0; k < out.accepted.count; ++k) {
       const LogIndex index = out.accepted.first + k;
-      r.store(index, service.offer(r.row, index, k), 0);
+      const auto entry = service.offer(r.row, index, k);
+      r.store(index, entry, 0);
+      r.lay(k, entry);
     }
     service.offered(r.row, out.accepted.first, out.accepted.count);
+  }
+  if (out.accepted.count != 0) {
+    r.end_lay(out.accepted.first, out.accepted.count);
   }
 }
 
@@ -272,42 +300,77 @@ GCOORD_HD void count_row(const RowTurn<Service>& r,
   }
 }
 
+// Whether the host is to store what the step asks for.
+template <typename Service>
+GCOORD_HD bool stages(const RowTurn<Service>& r, const consensus::OutboxHead& out) {
+  if constexpr (Service::kTellsHost) {
+    return (out.storage.present != 0) & (r.desk.reading.input.stored_at_once == 0);
+  } else {
+    return false;
+  }
+}
+
+// Applies what is decided and tells what is owed. Whether something is left for the next turn.
+// `told`: the turn has told something of the row already.
+template <typename Service>
+GCOORD_HD bool carry_on(const RowTurn<Service>& r,
+                        consensus::ShardRef shard,
+                        const consensus::ApplyRequest& apply,
+                        bool told) {
+  bool left = false;
+  if (apply.first.value != 0) {
+    left = apply_decided(r, shard.hot(), apply, told);
+    if (left) {
+      // To be asked for again: the step takes "applied up to 0" for no news, so a row whose very
+      // first entry found no room would wait for ever.
+      shard.storage().apply_pending = 0;
+    }
+  }
+  if constexpr (Service::kTellsHost) {
+    left = !tell_owed(r, shard) || left;
+  }
+  return left;
+}
+
+// What the group does next about the row: sends what it says, and turns it again or later.
+template <typename Service>
+GCOORD_HD void note_turned(const RowTurn<Service>& r,
+                           const consensus::Hot& hot,
+                           const consensus::OutboxHead& out,
+                           bool again) {
+  r.desk.again[r.place] = again ? 1 : 0;
+  r.desk.message_count[r.place] = static_cast<std::uint8_t>(out.message_count);
+  r.desk.deadline[r.place] = hot.deadline;
+}
+
+// Whether a leader with nothing under way is offered more by its service. What it has under way
+// calls it when it is answered: time enough to propose more.
+template <typename Service>
+GCOORD_HD bool is_offered(const RowTurn<Service>& r,
+                          const consensus::Hot& hot,
+                          const consensus::Log& log) {
+  const bool settled = (hot.role == consensus::Role::Leader) & (log.last == log.commit);
+  return settled && r.node.service.offers(r.row, r.desk.reading.order) != 0;
+}
+
 template <typename Service>
 GCOORD_HD void carry_out(const RowTurn<Service>& r,
                          consensus::ShardRef shard,
                          const consensus::InboxHead& in,
                          const consensus::OutboxHead& out) {
   const consensus::Hot& hot = shard.hot();
-  StripeDesk& desk = r.desk;
   if (in.message_count != 0) {
     store_arrived(r);
   }
   store_new(r, hot, in, out);
   bool again = out.again != 0;
-  bool stages = false;
+  const bool staged = stages(r, out);
   if constexpr (Service::kTellsHost) {
-    stages = out.storage.present != 0 && desk.reading.input.stored_at_once == 0;
-    again = (stages && !stage(r, shard, out.storage)) || again;
+    again = (staged && !stage(r, shard, out.storage)) || again;
   }
-  if (out.apply.first.value != 0) {
-    const bool left = apply_decided(r, hot, out.apply, stages);
-    if (left) {
-      // To be asked for again: the step takes "applied up to 0" for no news, so a row whose very
-      // first entry found no room would wait for ever.
-      shard.storage().apply_pending = 0;
-    }
-    again = left || again;
-  }
-  if constexpr (Service::kTellsHost) {
-    again = !tell_owed(r, shard) || again;
-  }
-  // What a leader has under way calls it when it is answered: time enough to propose more.
-  const consensus::Log& log = shard.log();
-  const bool settled = hot.role == consensus::Role::Leader && log.last == log.commit;
-  again = again || (settled && r.node.service.offers(r.row, desk.reading.order) != 0);
-  desk.again[r.place] = again ? 1 : 0;
-  desk.message_count[r.place] = static_cast<std::uint8_t>(out.message_count);
-  desk.deadline[r.place] = hot.deadline;
+  again = carry_on(r, shard, out.apply, staged) || again;
+  again = again || is_offered(r, hot, shard.log());
+  note_turned(r, hot, out, again);
 }
 
 }  // namespace gcoord::server

@@ -11,6 +11,7 @@
 #include "common/device_atomic.h"
 #include "common/hd.h"
 #include "common/warp_device.h"
+#include "consensus/outbox.h"
 #include "server/device_turn_service.h"
 #include "server/device_turn_view.h"
 
@@ -59,6 +60,12 @@ struct KeptRow {
   std::uint32_t row;  // kNoTurnPlace: none.
 };
 
+// Where what follows a message of the only row of a turn is laid out in StripeDesk::outgoing:
+// behind all its messages.
+inline constexpr std::uint32_t kBehindAlone = 8;
+static_assert(kBehindAlone >= kTurnMessages);
+static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
+
 struct StripeDesk {
   TurnRowArrays arrays[kTurnPlaces];
   KeptRow kept;
@@ -93,6 +100,10 @@ struct StripeDesk {
   std::uint32_t noop_count;
   std::uint32_t noop_room;  // No-ops that it may tell together.
   std::uint32_t offered;    // 1 + what the service offered to the only row already; 0: not asked.
+  std::uint32_t staged;     // Of a kept follower: the host was told what to store,
+  consensus::ApplyRequest decided;  // and this is to be applied once it has answered.
+  LogIndex laid_first;              // Entries that lie behind the messages of the only row already
+  std::uint32_t laid_count;         // (RowTurn::lay), as an Append from the first of them has them.
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.
@@ -133,6 +144,7 @@ GCOORD_HD void clear_desk(StripeTurn<Service>& t) {
     t.desk.noop_count = 0;
     t.desk.noop_room = 0;
     t.desk.offered = 0;
+    t.desk.laid_count = 0;
     t.node.service.begin_turn(t.stripe);
   }
   warp_sync();

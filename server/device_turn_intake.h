@@ -37,9 +37,11 @@ class StripeIntake : protected StripeEnds<Service> {
   // What the first looks of a turn at the peers' lanes found, once their loads are done.
   struct Looks {
     netcore::SlotTile seen[kTurnPeers];
+    bool asked;  // Something in front has changed, or the looks before were not in vain.
+    bool work;   // Found, for a row that may be alone.
     std::uint32_t most[kTurnPeers];   // Slots asked for.
     std::uint32_t plain[kTurnPeers];  // Slots that came and can be taken without a word.
-    bool nothing[kTurnPeers];         // Came.
+    bool nothing[kTurnPeers];         // Came, as far as it was judged.
   };
 
   // Begins them.
@@ -53,86 +55,131 @@ class StripeIntake : protected StripeEnds<Service> {
     return looks;
   }
 
-  // Whether they found nothing, in fewer instructions where the look before found nothing either:
-  // then what it left open is asked only. A group spends most of its life here.
-  GCOORD_HD bool looks_quiet(Looks& looks) {
-    requests_wait_ = clients_wait();
-    moved_ = clock_moved();
-    bool quiet = !(moved_ | (requests_wait_ & (t_.state.halted == 0)));
-    if (calm_) {
+  // After what had a turn of its own: peers and clients are told of the places that are free again,
+  // and it is looked for what peers granted, if it is time, which it seldom is. A turn without
+  // plenty would be a general one.
+  GCOORD_HD void settle_credit() {
+    static_assert(kTurnPeers == 2);
+    const bool peers = from_[0].owes_grant() | from_[1].owes_grant() | !has_plenty();
+    if (peers | (requests_wait_ & requests_.owes_grant())) {
       GCOORD_UNROLL
       for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-        const std::uint64_t front = from_[p].in_front(looks.seen[p]);
-        looks.plain[p] = 0;
-        looks.nothing[p] = true;
-        if (warp_ballot(front != in_front_[p]) != 0) {
-          judge_look(looks, p);
-          in_front_[p] = front;
-        }
-        quiet = quiet & (looks.nothing[p] | (t_.state.halted != 0));
+        from_[p].grant_if_due();
+        static_cast<void>(to_[p].credit_up_to(row_slots<typename Service::Entry>(t_.node.shape)));
       }
-    } else {
-      quiet = is_quiet(looks, quiet);
+      if (requests_wait_) {
+        requests_.grant_if_due();
+      }
     }
-    calm_ = quiet;
-    return quiet;
+  }
+
+  // Whether there is work for which nothing has to be judged: what came whole and needs no word, a
+  // request of a client, or the row of the last turn. Most of what comes is such, so it is asked
+  // first, and in few instructions where nothing in front of the lanes has changed since a look in
+  // vain: a group spends most of its life there. Where the clock has moved, its reading comes
+  // first.
+  GCOORD_HD bool finds_work(Looks& looks) {
+    requests_wait_ = clients_wait();
+    moved_ = clock_moved();
+    bool changed = !calm_;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      changed = changed | (from_[p].in_front(looks.seen[p]) != in_front_[p]);
+      looks.plain[p] = 0;
+      looks.nothing[p] = false;
+    }
+    looks.asked = warp_ballot(changed) != 0;
+    if (looks.asked) {
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+        looks.plain[p] = from_[p].template plain_slots<kFewSlots>(looks.seen[p], looks.most[p]);
+      }
+    }
+    const bool waits = requests_wait_ | (t_.again != kNoTurnPlace);
+    looks.work = (waits | ((looks.plain[0] | looks.plain[1]) != 0)) & (t_.state.halted == 0);
+    const bool judges = turns_alone_ >= kTurnsAlone;
+    turns_alone_ = looks.work & !judges ? turns_alone_ + 1 : 0;
+    return looks.work & !(moved_ | judges);
+  }
+
+  // Of looks that found no work: whether there is nothing else to do either. Judges what lies in
+  // front of the lanes.
+  GCOORD_HD bool looks_quiet(Looks& looks) {
+    partly_ = false;
+    bool quiet = !moved_ & !looks.work;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      looks.nothing[p] = true;
+      if (looks.asked) {
+        in_front_[p] = from_[p].in_front(looks.seen[p]);
+        // Where much came the last time, the next look is a large one.
+        looks.nothing[p] =
+            (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p])) &
+            (came_[p] < kFewSlots);
+      }
+      quiet = quiet & looks.nothing[p];
+    }
+    // Rows become due by the clock or by a turn with work.
+    const bool due = looks.asked && rows_are_due();
+    calm_ = (quiet & !due) | ((t_.state.halted != 0) & !moved_);
+    return calm_;
   }
 
   // The intake of a turn that has one row, which was spoken to in one message of each peer, is
   // asked one thing by a client or wants another turn, and nothing else to do; false: it may be
   // another one, and nothing was taken.
   GCOORD_HD_FLAT bool take_in_alone(const Looks& looks) {
-    const bool again = t_.again != kNoTurnPlace;
-    if (moved_ | rows_are_due() | (t_.state.version == 0) | (t_.state.halted != 0) |
-        (again & !has_plenty())) {
+    partly_ = false;
+    if (rows_are_due() | (t_.state.version == 0) | !has_plenty()) {
       return false;
     }
-    std::uint32_t row = t_.again;
     const bool asked = requests_wait_;
-    if (asked && !finds_request(row)) {
-      return false;
-    }
+    const bool again = t_.again != kNoTurnPlace;
+    bool fits = !asked | (asked_row_ != kNoTurnPlace);
+    fits = fits & (!(asked & again) | (asked_row_ == t_.again));
+    std::uint32_t row = asked ? asked_row_ : t_.again;
     std::uint32_t slots[kTurnPeers];
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      slots[p] = 0;
-      if (!looks.nothing[p]) {
+      slots[p] = looks.plain[p];
+      // What is held back lies where a message would be laid.
+      const bool whole = (slots[p] != first_look()) | (warp_lanes() == 1);
+      const bool meant = (slots[p] != 0) & (t_.state.held[p] == 0);
+      fits = fits & whole & (meant | (slots[p] == 0));
+      if (meant) {
         std::uint32_t named = 0;
-        slots[p] = looks.plain[p];
-        const bool whole = (slots[p] != first_look()) | (warp_lanes() == 1);
-        if (!(whole & (slots[p] != 0) & (t_.state.held[p] == 0))) {
-          return false;
-        }
-        const bool found = finds_one_message(t_, p, looks.seen[p], slots[p], named);
-        if (!(found & ((row == kNoTurnPlace) | (row == named)))) {
-          warp_sync();  // Before somebody else writes what was read.
-          return false;
-        }
+        bool partly = false;
+        const bool found = finds_one_message(t_, p, looks.seen[p], slots[p], named, partly);
+        partly_ = partly_ | partly;
+        fits = fits & found & ((row == kNoTurnPlace) | (row == named));
         row = named;
       }
     }
-    if (divide_replies(asked) != asked) {
+    fits = fits && divide_replies(asked) == asked;
+    if (fits) {
+      begin_alone(row, slots, asked);
+    }
+    warp_sync();  // Before somebody else writes what was read.
+    return fits;
+  }
+
+  // Whether the clock's reading is to be taken over by itself, on a short way; what was found has a
+  // turn of its own with the next look. Once, since the clock may move with every look. A stripe
+  // that begins, has many rows at work or some that are due, takes all in at once; so does a group
+  // of one member, for which nothing is shorter.
+  GCOORD_HD bool reads_clock() const {
+    const bool begins = (t_.state.version == 0) | (t_.state.halted != 0);
+    return (warp_lanes() != 1) & moved_ & !(begins | put_off_ | crowded_ | rows_are_due());
+  }
+
+  // Takes it over. Whether no row is due by it; where one is, the turn goes on.
+  GCOORD_HD bool read_clock() {
+    take_reading(t_);
+    scan_deadlines(t_);
+    if (rows_are_due()) {
       return false;
     }
-    if (warp_rank() == 0) {
-      open_place(t_.desk, 0, row);
-      open_inbox(t_.desk, slots);
-      t_.desk.proposal[0][0] = 0;
-      t_.desk.proposal_count[0] = asked ? 1 : 0;
-    }
-    t_.place_count = 1;
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      came_[p] = slots[p];
-      from_[p].pass(slots[p]);
-    }
-    t_.again = kNoTurnPlace;
-    ++t_.state.looks;
-    warp_sync();
-    if (asked) {
-      requests_.pass(1);
-      ++t_.state.counts.requests;
-    }
+    put_off();
     return true;
   }
 
@@ -146,6 +193,11 @@ class StripeIntake : protected StripeEnds<Service> {
       return;  // The clock has not been read; or all that counts is when it says to leave.
     }
     scan_deadlines(t_);
+    if (partly_ & !put_off_) {
+      put_off();
+      return;
+    }
+    put_off_ = false;
     ++t_.state.looks;
     if (divide_replies(requests_wait_)) {
       receive_requests(t_, requests_, parked());
@@ -168,6 +220,8 @@ class StripeIntake : protected StripeEnds<Service> {
 
   // After a turn with work: what is looked at now and then is looked at soon.
   GCOORD_HD void look_soon() {
+    calm_ = false;
+    crowded_ = t_.place_count > 1;
     const bool answers = (t_.desk.tally.answered | t_.desk.refused_count) != 0;
     pace_.turned(answers               ? TurnWork::Answers
                  : t_.place_count == 1 ? TurnWork::One
@@ -176,27 +230,49 @@ class StripeIntake : protected StripeEnds<Service> {
   }
 
  private:
-  // What a look at a peer's lane found. Most of what comes is plain, so that is asked first.
-  GCOORD_HD void judge_look(Looks& looks, std::uint32_t p) {
-    const netcore::SlotTile& seen = looks.seen[p];
-    looks.plain[p] = from_[p].template plain_slots<kFewSlots>(seen, looks.most[p]);
-    looks.nothing[p] = looks.plain[p] == 0 &&
-                       (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(seen));
+  // Leaves what was found to the next look.
+  GCOORD_HD void put_off() {
+    put_off_ = true;
+    calm_ = false;
+    clock_left_ = 1;
+    if (requests_wait_) {
+      pace_.look_again();
+    }
   }
 
-  // Whether what waits in the clients' ring is one command, for this row or, where there is none
-  // yet, any of this stripe; then it lies on the desk. Nothing is taken yet.
-  GCOORD_HD bool finds_request(std::uint32_t& row) {
-    std::uint32_t named = 0;
-    const netcore::SlotTile tile = parked();
-    if (requests_.template plain_slots<kFewSlots>(tile, kFewSlots) != 1 || more_wait()) {
-      return false;
+  // Takes what take_in_alone() found.
+  GCOORD_HD void begin_alone(std::uint32_t row,
+                             const std::uint32_t (&slots)[kTurnPeers],
+                             bool asked) {
+    if (warp_rank() == 0) {
+      open_place(t_.desk, 0, row);
+      open_inbox(t_.desk, slots);
+      t_.desk.proposal[0][0] = 0;
+      t_.desk.proposal_count[0] = asked ? 1 : 0;
     }
-    const bool found = finds_one_request(t_, tile, named);
-    const bool fits = found & ((row == kNoTurnPlace) | (row == named));
+    t_.place_count = 1;
+    GCOORD_UNROLL
+    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+      came_[p] = slots[p];
+      from_[p].pass(slots[p]);
+    }
+    t_.again = kNoTurnPlace;
+    put_off_ = false;
+    ++t_.state.looks;
+    requests_.pass(asked ? 1 : 0);
+    t_.state.counts.requests += asked ? 1 : 0;
+  }
+
+  // The row for which what a look found in the clients' ring is one command, which then lies on the
+  // desk; kNoTurnPlace: it may be anything else. Nothing is taken yet.
+  GCOORD_HD std::uint32_t asked_row(const netcore::SlotTile& tile) const {
+    std::uint32_t row = 0;
+    if (requests_.template plain_slots<kFewSlots>(tile, kFewSlots) != 1 || more_wait()) {
+      return kNoTurnPlace;
+    }
+    const bool found = finds_one_request(t_, tile, row);
     warp_sync();  // Before somebody else writes what was read.
-    row = named;
-    return fits;
+    return found ? row : kNoTurnPlace;
   }
 
   // Whether another request lies behind the one that a look found. A host's group looks at one slot
@@ -208,21 +284,6 @@ class StripeIntake : protected StripeEnds<Service> {
     netcore::LaneReceiver behind = requests_;
     behind.pass(1);
     return !behind.template finds_nothing<kFewSlots>(behind.template look<kFewSlots>(1));
-  }
-
-  // Whether nothing has come since the last turn and no row waits for another one: a group spends
-  // most of its life here, so this is short, and leaves the rest of a turn's code in the caches as
-  // it is. The clock is asked now and then: all groups of a device read the same word.
-  GCOORD_HD bool is_quiet(Looks& looks, bool quiet) {
-    GCOORD_UNROLL
-    for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
-      judge_look(looks, p);
-      in_front_[p] = from_[p].in_front(looks.seen[p]);
-      // Where much came the last time, the next look is a large one.
-      looks.nothing[p] = looks.nothing[p] & (came_[p] < kFewSlots);
-      quiet = quiet && (looks.nothing[p] || t_.state.halted != 0);
-    }
-    return quiet & ((t_.state.halted != 0) | !((t_.again != kNoTurnPlace) | rows_are_due()));
   }
 
   // Whether rows want a turn besides the one that was alone in the last one.
@@ -252,6 +313,7 @@ class StripeIntake : protected StripeEnds<Service> {
     const bool found = !requests_.template finds_nothing<kFewSlots>(tile);
     if (found) {
       park(tile);
+      asked_row_ = asked_row(tile);
     }
     pace_.looked(found);
     return found;
@@ -363,13 +425,22 @@ class StripeIntake : protected StripeEnds<Service> {
 
   // Looks at the peers' lanes for one at the clock: one, and one more for every so many stripes.
   static constexpr std::uint32_t kClockStripes = 64;
+  // Looks with work after which one is judged, whatever comes: what lies in front of a lane and is
+  // not plain would wait for ever where something else always is.
+  static constexpr std::uint32_t kTurnsAlone = 64;
   // Places of a turn that no message takes while rows wait.
   static constexpr std::uint32_t kKeptPlaces = 8;
 
-  bool requests_wait_ = false;            // On the desk (parked).
-  bool moved_ = false;                    // The clock, by the last look at it.
-  bool calm_ = false;                     // The last look found nothing,
-  std::uint64_t in_front_[kTurnPeers]{};  // and this in front of the lanes.
+  bool requests_wait_ = false;              // On the desk (parked),
+  std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known.
+  bool moved_ = false;                      // The clock, by the last look at it.
+  bool clock_waits_ = false;                // It moved, and a turn came first.
+  std::uint32_t turns_alone_ = 0;           // Looks with work, one after the other.
+  bool partly_ = false;                     // Of a message the rest is still to come.
+  bool crowded_ = false;                    // The last turn with work had several rows.
+  bool put_off_ = false;                    // The last turn left work to the next one.
+  bool calm_ = false;                       // The last look found nothing,
+  std::uint64_t in_front_[kTurnPeers]{};    // and this in front of the lanes.
   ClientPace pace_;
   std::uint32_t clock_left_ = 1;
   std::uint32_t came_[kTurnPeers]{};

@@ -118,6 +118,33 @@ GCOORD_HD void hold_proposals(const RowTurn<Service>& r,
   }
 }
 
+// Up to where the log of a row without a tree may be forgotten, where half of its page is full; 0:
+// it is not. An entry stays, so that a plain row does; and what the service wants to look at again.
+template <typename Service>
+GCOORD_HD LogIndex forgets_to(const TurnNode<Service>& node,
+                              const consensus::Log& log,
+                              LogIndex applied) {
+  constexpr std::uint64_t kKept = Service::kEntriesKept;
+  const LogIndex done = max_id(log.applied, applied);
+  const LogIndex to{done.value > kKept ? done.value - kKept : 0};
+  const bool full = log.last - log.floor >= node.shape.log_slots / 2;
+  return full ? min_id(to, log.last - 1) : LogIndex{};
+}
+
+// Commands that a row is asked to take: as many as its page has room for.
+template <typename Service>
+GCOORD_HD std::uint32_t proposals_to(const RowTurn<Service>& r,
+                                     const consensus::Log& log,
+                                     std::uint32_t offers) {
+  const std::uint32_t asked = offers != 0 ? offers : r.desk.proposal_count[r.place];
+  if constexpr (Service::kTellsHost) {
+    const std::uint32_t page = page_room(r.node, log);
+    return asked < page ? asked : page;
+  } else {
+    return asked;
+  }
+}
+
 template <typename Service>
 GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
                           consensus::ShardRef shard,
@@ -128,21 +155,13 @@ GCOORD_HD void fill_inbox(const RowTurn<Service>& r,
   head.woken = r.desk.woken[r.place];
   head.applied = r.node.applied[r.row];
   head.storage_ack = r.desk.stored_ack[r.place];
-  if (log.last - log.floor >= r.node.shape.log_slots / 2) {
-    // An entry stays, so that a plain row does; and what the service wants to look at again.
-    const LogIndex applied = max_id(log.applied, head.applied);
-    constexpr std::uint64_t kKept = Service::kEntriesKept;
-    head.compact_to =
-        min_id(LogIndex{applied.value > kKept ? applied.value - kKept : 0}, log.last - 1);
-    if (is_hashed(r.node)) {
-      head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
-    }
+  head.compact_to = forgets_to(r.node, log, head.applied);
+  if (is_hashed(r.node) && head.compact_to.value != 0) {
+    head.compact_to = min_id(head.compact_to, hashed_by_all(r, shard));
   }
-  head.proposal_count = offers != 0 ? offers : r.desk.proposal_count[r.place];
+  head.proposal_count = proposals_to(r, log, offers);
   if constexpr (Service::kTellsHost) {
     head.transfer_to = NodeId{r.desk.transfer_to[r.place]};
-    const std::uint32_t page = page_room(r.node, log);
-    head.proposal_count = head.proposal_count < page ? head.proposal_count : page;
   }
   if (is_hashed(r.node)) {
     hold_proposals(r, log, head);
@@ -285,13 +304,13 @@ GCOORD_HD bool asks_whole(const RowTurn<Service>& r) {
   return wishes | (r.node.applied[r.row].value == 0);
 }
 
-// Steps a loaded row in one of the plain scopes and carries out what follows; false: it needs more
-// than that, and nothing was done. The row is still to be kept.
-template <consensus::StepScope scope, typename Service>
-GCOORD_HD_FLAT bool step_within(const RowTurn<Service>& r,
-                                consensus::ShardRef shard,
-                                const consensus::StepInput& input,
-                                std::uint32_t offers) {
+// Steps a loaded row in the plain scope and carries out what follows; false: it needs more than
+// that, and nothing was done. The row is still to be kept.
+template <typename Service>
+GCOORD_HD_FLAT bool step_within_plain(const RowTurn<Service>& r,
+                                      consensus::ShardRef shard,
+                                      const consensus::StepInput& input,
+                                      std::uint32_t offers) {
   const consensus::Log& log = shard.log();
   consensus::InboxHead in;
   fill_inbox(r, shard, offers, in);
@@ -299,9 +318,9 @@ GCOORD_HD_FLAT bool step_within(const RowTurn<Service>& r,
   const consensus::StepArrays arrays = arrays_of(r, shard.configuration());
   consensus::OutboxHead out;
   const bool stayed = shard.hot().role == consensus::Role::Leader
-                          ? consensus::step_in<scope, consensus::Role::Leader>(
+                          ? consensus::step_plain<consensus::Role::Leader, true>(
                                 shard, in, messages, out, arrays, input)
-                          : consensus::step_in<scope, consensus::Role::Follower>(
+                          : consensus::step_plain<consensus::Role::Follower, true>(
                                 shard, in, messages, out, arrays, input);
   if (!stayed) {
     return false;
@@ -332,8 +351,7 @@ GCOORD_HD_FLAT bool turn_plain(const RowTurn<Service>& r,
   const consensus::ShardRef shard = consensus::ref_of(parts, ShardId{r.row}, kTurnNodes);
   consensus::StepInput input = r.desk.input[credit];
   input.peer_count = kTurnPeers;  // As a constant, which a loop over them needs.
-  if (!load_plain(r, shard, input) ||
-      !step_within<consensus::StepScope::Plain>(r, shard, input, offers)) {
+  if (!load_plain(r, shard, input) || !step_within_plain(r, shard, input, offers)) {
     return false;
   }
   keep_plain(r, shard);

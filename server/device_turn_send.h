@@ -76,7 +76,8 @@ GCOORD_HD inline std::uint32_t word_in(const void* from, std::uint32_t word) {
 // Where the bytes from `offset` on of slot `part` behind a header lie; nullptr: behind the last
 // entry. `place` is that of the row.
 template <typename Service>
-GCOORD_HD const std::byte* bytes_behind(const StripeTurn<Service>& t,
+GCOORD_HD const std::byte* bytes_behind(const TurnNode<Service>& node,
+                                        const StripeScratch& scratch,
                                         consensus::MessagePlace message,
                                         std::uint32_t place,
                                         std::uint32_t part,
@@ -85,7 +86,7 @@ GCOORD_HD const std::byte* bytes_behind(const StripeTurn<Service>& t,
   const consensus::MessageChunk names = message.chunk(0);
   const auto kind = static_cast<consensus::MessageKind>(names.word[0] >> 32 & 0xffu);
   if (kind == consensus::MessageKind::Snapshot) {
-    return t.scratch.snapshot[place][part - 1].bytes + offset;
+    return scratch.snapshot[place][part - 1].bytes + offset;
   }
   constexpr std::uint32_t kEntryBytes = sizeof(Entry);
   const std::uint32_t at = (part - 1) * kSlotEntries<Entry> + offset / kEntryBytes;
@@ -94,19 +95,20 @@ GCOORD_HD const std::byte* bytes_behind(const StripeTurn<Service>& t,
   }
   const LogIndex index = LogIndex{message.chunk(1).word[1]} + (at + 1);
   return reinterpret_cast<const std::byte*>(
-             &t.node.entry(static_cast<std::uint32_t>(names.word[0]), index)) +
+             &node.entry(static_cast<std::uint32_t>(names.word[0]), index)) +
          offset % kEntryBytes;
 }
 
 // Chunk `c` of slot `part` behind a header; nothing behind the last entry.
 template <typename Service>
-GCOORD_HD consensus::MessageChunk chunk_behind(const StripeTurn<Service>& t,
+GCOORD_HD consensus::MessageChunk chunk_behind(const TurnNode<Service>& node,
+                                               const StripeScratch& scratch,
                                                consensus::MessagePlace message,
                                                std::uint32_t place,
                                                std::uint32_t part,
                                                std::uint32_t c) {
   const std::byte* behind =
-      bytes_behind(t, message, place, part, c * sizeof(consensus::MessageChunk));
+      bytes_behind(node, scratch, message, place, part, c * sizeof(consensus::MessageChunk));
   return behind != nullptr ? consensus::load_chunk(behind) : consensus::MessageChunk{};
 }
 
@@ -119,7 +121,7 @@ GCOORD_HD consensus::MessageChunk listed_chunk(const StripeTurn<Service>& t,
   const std::uint32_t k = code >> kCodeMessageShift & ((1u << 3) - 1);
   const std::uint32_t part = code >> kCodePartShift;
   const consensus::MessagePlace message = message_in(t.scratch, place, k);
-  return part == 0 ? message.chunk(c) : chunk_behind(t, message, place, part, c);
+  return part == 0 ? message.chunk(c) : chunk_behind(t.node, t.scratch, message, place, part, c);
 }
 
 // Lays `count` slots of the list side by side, chunk by chunk: all loads are under way at once.
@@ -178,46 +180,55 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
   (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
 }
 
-// Where what follows a message of the only row of a turn is laid out: behind all its messages.
-inline constexpr std::uint32_t kBehindAlone = 8;
-static_assert(kBehindAlone >= kTurnMessages);
-static_assert(kBehindAlone + kTurnEntriesMax <= kTurnSlots);
+// Whether what follows message k of the only row of a turn is laid out already (RowTurn::lay).
+GCOORD_HD inline bool is_laid(const StripeDesk& desk, const netcore::Slot& header) {
+  const std::uint64_t names = consensus::load_chunk(&header).word[0];
+  const LogIndex before{consensus::load_chunk(header.bytes + 16).word[1]};
+  const auto kind = static_cast<consensus::MessageKind>(names >> 32 & 0xffu);
+  return (kind == consensus::MessageKind::Append) & (before + 1 == desk.laid_first) &
+         (static_cast<std::uint32_t>(names >> 48) == desk.laid_count);
+}
 
-// Lays out the slots that follow message k of the only row of a turn, `count` of them.
+// Lays out the slots that follow message k of the only row of a turn, `count` of them. What follows
+// two messages of the same entries is laid out once. Apart, since what a leader has just appended
+// lies there already.
 template <typename Service>
-GCOORD_HD void lay_out_alone(const StripeTurn<Service>& t, std::uint32_t k, std::uint32_t count) {
-  const consensus::MessagePlace message{t.desk.outgoing[k].bytes, 1};
+GCOORD_HD_APART void lay_out_alone(const TurnNode<Service>& node,
+                                   StripeDesk& desk,
+                                   const StripeScratch& scratch,
+                                   std::uint32_t k,
+                                   std::uint32_t count) {
+  const consensus::MessagePlace message{desk.outgoing[k].bytes, 1};
   warp_sync();  // What lies there was read.
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t at = warp_rank(); at < count * consensus::kMessageChunks; at += warp_lanes()) {
     const std::uint32_t part = 1 + at / consensus::kMessageChunks;
     const std::uint32_t c = at % consensus::kMessageChunks;
-    const consensus::MessageChunk chunk = chunk_behind(t, message, 0, part, c);
+    const consensus::MessageChunk chunk = chunk_behind(node, scratch, message, 0, part, c);
     consensus::store_chunk(
-        t.desk.outgoing[kBehindAlone + part - 1].bytes + c * sizeof(consensus::MessageChunk),
+        desk.outgoing[kBehindAlone + part - 1].bytes + c * sizeof(consensus::MessageChunk),
         chunk.word[0],
         chunk.word[1]);
+  }
+  if (warp_rank() == 0) {
+    desk.laid_first = LogIndex{message.chunk(1).word[1]} + 1;
+    desk.laid_count = static_cast<std::uint32_t>(message.chunk(0).word[0] >> 48);
   }
   warp_sync();
 }
 
-// What a turn of one row says, which the step put into desk.outgoing: no list. What follows the
-// first of two messages follows the second one, too, where both go on from the same entry.
+// What a turn of one row says, which the step put into desk.outgoing: no list.
 template <typename Service>
 GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
   const std::uint32_t messages = t.desk.message_count[0];
-  consensus::MessageChunk laid{};
   GCOORD_UNROLL_BY(1)
   for (std::uint32_t k = 0; k < messages; ++k) {
     const netcore::Slot& header = t.desk.outgoing[k];
     const consensus::MessageChunk first = consensus::load_chunk(&header);
     const std::uint32_t behind = slots_behind(t, first.word[0]);
     GCOORD_ASSERT(kBehindAlone + behind <= kTurnSlots);
-    const consensus::MessageChunk from{first.word[0] >> 32,
-                                       consensus::load_chunk(header.bytes + 16).word[1]};
-    if (behind != 0 && (from.word[0] != laid.word[0] || from.word[1] != laid.word[1])) {
-      lay_out_alone(t, k, behind);
-      laid = from;
+    if (behind != 0 && !is_laid(t.desk, header)) {
+      lay_out_alone(t.node, t.desk, t.scratch, k, behind);
     }
     GCOORD_UNROLL
     for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
@@ -228,6 +239,54 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
             });
         (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += left;
       }
+    }
+  }
+  warp_sync();
+}
+
+// Sends message k of the kept row to a peer.
+template <typename Service>
+GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t, std::uint32_t k, netcore::LaneSender& to) {
+  const netcore::Slot& header = t.desk.outgoing[k];
+  const std::uint32_t slots = 1 + slots_behind(t, consensus::load_chunk(&header).word[0]);
+  GCOORD_ASSERT(kBehindAlone + slots <= 1 + kTurnSlots);
+  if ((slots != 1) & !is_laid(t.desk, header)) {
+    lay_out_alone(t.node, t.desk, t.scratch, k, slots - 1);
+  }
+  const auto words = [&t, &header](std::uint32_t part, std::uint32_t word) {
+    return word_in(part == 0 ? &header : &t.desk.outgoing[kBehindAlone + part - 1], word);
+  };
+  const std::uint32_t few = kFewSlots < warp_lanes() ? kFewSlots : warp_lanes();
+  std::uint32_t sent = 0;
+  std::uint32_t published = 0;
+  GCOORD_UNROLL_BY(1)
+  do {
+    const std::uint32_t left = slots - sent;
+    published = to.template publish_known<kFewSlots>(
+        left < few ? left : few, [&words, sent](std::uint32_t part, std::uint32_t word) {
+          return words(sent + part, word);
+        });
+    sent += published;
+  } while ((sent < slots) & (published != 0));
+  t.state.counts.lost += slots - sent;  // Who lives has room (StripeEnds::has_plenty).
+}
+
+// What the kept row says, one message to each peer at most, which the step put into desk.outgoing.
+template <typename Service>
+GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t, netcore::LaneSender (&to)[kTurnPeers]) {
+  const std::uint32_t messages = t.desk.message_count[0];
+  GCOORD_ASSERT(messages <= kTurnPeers);
+  std::uint32_t meant[kTurnPeers];
+  GCOORD_UNROLL
+  for (std::uint32_t k = 0; k < kTurnPeers; ++k) {
+    const std::uint64_t ends = consensus::load_chunk(&t.desk.outgoing[k]).word[1];
+    meant[k] = k < messages ? static_cast<std::uint32_t>(ends >> 32) : 0;
+  }
+  GCOORD_UNROLL
+  for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+    const std::uint32_t peer = t.node.peer[p].value;
+    if ((meant[0] == peer) | (meant[1] == peer)) {
+      send_kept_to(t, meant[0] == peer ? 0 : 1, to[p]);
     }
   }
   warp_sync();

@@ -289,21 +289,23 @@ TEST(DeviceTurn, ALaneIsJudgedBesideOneThatIsBusyAllTheTime) {
   world.lose(1);
   ASSERT_EQ(world.counts(0).sum.led, 1u);
   ASSERT_TRUE(world.cluster->feed(0, 1).ok());
+  const std::uint64_t before = world.counts(0).sum.applied;
   world.turns(60);  // The clock says so.
   world.step_tenths = 0;
-  const std::uint64_t before = world.counts(0).sum.applied;
+  world.turns(60);
+  publish_as_node_1(world, forged(consensus::MessageKind::Vote), 1);
+  const auto& from = world.cluster->node(1).channel[0];
   const auto& channel = world.cluster->node(0).channel[0];
   const std::uint32_t lane = netcore::lane_number(channel.layout, netcore::Band::Consensus, 0);
-  publish_as_node_1(world, forged(consensus::MessageKind::Vote), 1);
   const netcore::LaneWires wires = netcore::wires_of(channel, netcore::Band::Consensus, 0);
-  const std::uint64_t front = channel.states[lane].receiver.credit.received;
-  wires.own_slots[netcore::slot_place(front, wires.slot_shift)]
+  const std::uint64_t cursor = from.states[lane].sender.credit.sent - 1;
+  wires.own_slots[netcore::slot_place(cursor, wires.slot_shift)]
       .packet[netcore::kHeaderPart]
       .word[netcore::kEpochWord] = channel.epoch + netcore::kEpochTagCount;
   EXPECT_EQ(channel.received[lane].stale_epoch, 0u);
   world.turns(600);
-  EXPECT_GT(world.counts(0).sum.applied, before + 60);
   EXPECT_EQ(channel.received[lane].stale_epoch, 1u);
+  EXPECT_GT(world.counts(0).sum.applied, before + 60);
 }
 
 TEST(DeviceTurn, AnAppendThatAnnouncesTooMuchResetsItsChannelAndNoOther) {

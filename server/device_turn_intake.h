@@ -97,8 +97,9 @@ class StripeIntake : protected StripeEnds<Service> {
     }
     const bool waits = requests_wait_ | (t_.again != kNoTurnPlace);
     looks.work = (waits | ((looks.plain[0] | looks.plain[1]) != 0)) & (t_.state.halted == 0);
-    const bool judges = turns_alone_ >= kTurnsAlone;
-    turns_alone_ = looks.work & !judges ? turns_alone_ + 1 : 0;
+    calm_ = calm_ & !looks.work;
+    const bool judges = must_judge();
+    turns_alone_ += looks.work & !judges ? 1 : 0;
     return looks.work & !(moved_ | judges);
   }
 
@@ -122,6 +123,8 @@ class StripeIntake : protected StripeEnds<Service> {
     // Rows become due by the clock or by a turn with work.
     const bool due = looks.asked && rows_are_due();
     calm_ = (quiet & !due) | ((t_.state.halted != 0) & !moved_);
+    put_off_ = put_off_ & !calm_;
+    turns_alone_ = 0;
     return calm_;
   }
 
@@ -168,7 +171,7 @@ class StripeIntake : protected StripeEnds<Service> {
   // that begins, has many rows at work or some that are due, takes all in at once; so does a group
   // of one member, for which nothing is shorter.
   GCOORD_HD bool reads_clock() const {
-    const bool begins = (t_.state.version == 0) | (t_.state.halted != 0);
+    const bool begins = (t_.state.version == 0) | (t_.state.halted != 0) | must_judge();
     return (warp_lanes() != 1) & moved_ & !(begins | put_off_ | crowded_ | rows_are_due());
   }
 
@@ -285,6 +288,9 @@ class StripeIntake : protected StripeEnds<Service> {
     behind.pass(1);
     return !behind.template finds_nothing<kFewSlots>(behind.template look<kFewSlots>(1));
   }
+
+  // Whether looks have found work so often that this one is judged, whatever it found.
+  GCOORD_HD bool must_judge() const { return turns_alone_ >= kTurnsAlone; }
 
   // Whether rows want a turn besides the one that was alone in the last one.
   GCOORD_HD bool rows_are_due() const {
@@ -434,7 +440,6 @@ class StripeIntake : protected StripeEnds<Service> {
   bool requests_wait_ = false;              // On the desk (parked),
   std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known.
   bool moved_ = false;                      // The clock, by the last look at it.
-  bool clock_waits_ = false;                // It moved, and a turn came first.
   std::uint32_t turns_alone_ = 0;           // Looks with work, one after the other.
   bool partly_ = false;                     // Of a message the rest is still to come.
   bool crowded_ = false;                    // The last turn with work had several rows.

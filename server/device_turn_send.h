@@ -244,9 +244,12 @@ GCOORD_HD void send_messages_alone(StripeTurn<Service>& t, netcore::LaneSender (
   warp_sync();
 }
 
-// Sends message k of the kept row to a peer.
+// Sends message k of the kept row to peer p. Who lives has room (StripeEnds::has_plenty).
 template <typename Service>
-GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t, std::uint32_t k, netcore::LaneSender& to) {
+GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t,
+                                 std::uint32_t p,
+                                 std::uint32_t k,
+                                 netcore::LaneSender& to) {
   const netcore::Slot& header = t.desk.outgoing[k];
   const std::uint32_t slots = 1 + slots_behind(t, consensus::load_chunk(&header).word[0]);
   GCOORD_ASSERT(kBehindAlone + slots <= 1 + kTurnSlots);
@@ -268,7 +271,7 @@ GCOORD_HD_FLAT void send_kept_to(StripeTurn<Service>& t, std::uint32_t k, netcor
         });
     sent += published;
   } while ((sent < slots) & (published != 0));
-  t.state.counts.lost += slots - sent;  // Who lives has room (StripeEnds::has_plenty).
+  (t.desk.reading.peer[p].live != 0 ? t.state.counts.unsent : t.state.counts.lost) += slots - sent;
 }
 
 // What the kept row says, one message to each peer at most, which the step put into desk.outgoing.
@@ -286,7 +289,7 @@ GCOORD_HD_FLAT void send_kept(StripeTurn<Service>& t, netcore::LaneSender (&to)[
   for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
     const std::uint32_t peer = t.node.peer[p].value;
     if ((meant[0] == peer) | (meant[1] == peer)) {
-      send_kept_to(t, meant[0] == peer ? 0 : 1, to[p]);
+      send_kept_to(t, p, meant[0] == peer ? 0 : 1, to[p]);
     }
   }
   warp_sync();

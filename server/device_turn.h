@@ -60,6 +60,7 @@ class TurnStripe : private StripeIntake<Service> {
           close_alone();
           count_turn();
           count_times(began_ns, taken_ns, stepped_ns);
+          look_soon();
           return true;
         }
         settle_credit();
@@ -115,12 +116,12 @@ class TurnStripe : private StripeIntake<Service> {
   using StripeEnds<Service>::close_ends;
   using StripeEnds<Service>::credit_mask;
   using StripeIntake<Service>::finds_work;
-  using StripeIntake<Service>::settle_credit;
   using StripeIntake<Service>::look;
   using StripeIntake<Service>::look_soon;
+  using StripeIntake<Service>::looks_quiet;
   using StripeIntake<Service>::read_clock;
   using StripeIntake<Service>::reads_clock;
-  using StripeIntake<Service>::looks_quiet;
+  using StripeIntake<Service>::settle_credit;
   using StripeIntake<Service>::take_in;
   using StripeIntake<Service>::take_in_alone;
   using typename StripeIntake<Service>::Looks;
@@ -152,6 +153,7 @@ class TurnStripe : private StripeIntake<Service> {
       say();
       close_turn();
       count_times(began_ns, taken_ns, stepped_ns);
+      look_soon();
     }
     return busy;
   }
@@ -164,7 +166,6 @@ class TurnStripe : private StripeIntake<Service> {
     counts.intake_ns += taken_ns - began_ns;
     counts.step_ns += stepped_ns - taken_ns;
     counts.send_ns += device_now_ns() - stepped_ns;
-    look_soon();
   }
 
   // Whether the only row of this turn had its step (device_turn_alone.h); `leads`: the row that is

@@ -180,7 +180,8 @@ GCOORD_HD void send_messages(StripeTurn<Service>& t, std::uint32_t p, netcore::L
   (t.desk.reading.peer[p].live != 0 ? counts.unsent : counts.lost) += total - sent;
 }
 
-// Whether what follows message k of the only row of a turn is laid out already (RowTurn::lay).
+// Whether what follows this header of a message of the only row of a turn is laid out already
+// (RowTurn::lay, lay_out_alone).
 GCOORD_HD inline bool is_laid(const StripeDesk& desk, const netcore::Slot& header) {
   const std::uint64_t names = consensus::load_chunk(&header).word[0];
   const LogIndex before{consensus::load_chunk(header.bytes + 16).word[1]};

@@ -9,10 +9,16 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# Clones share what one of them has compiled: the cache sees paths from the root of the clone on, and objects name sources
+# that way too.
 find_program(GCOORD_CCACHE ccache)
-if(GCOORD_CCACHE AND NOT DEFINED ENV{GCOORD_NO_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GCOORD_CCACHE})
+if(NOT GCOORD_CCACHE OR DEFINED ENV{GCOORD_NO_CCACHE})
+  set(GCOORD_CCACHE "")
+else()
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${GCOORD_CCACHE})
 endif()
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
 
 # Warnings are errors for our own code only; every target links this privately.
 add_library(gcoord_warnings INTERFACE)
@@ -29,7 +35,8 @@ if(GCOORD_SANITIZE)
 endif()
 
 # gcoord_library(NAME <folder> SOURCES ... HEADERS ... DEPS <lower folders> LINK <third-party targets>)
-# makes target gcoord_<folder>. HEADERS are verified to be self-contained by target all_verify_interface_header_sets.
+# makes target gcoord_<folder>. HEADERS are verified to be self-contained: those of a source by that source, which includes
+# its own header first (tests/tidy holds it to that), the others by target all_verify_interface_header_sets.
 function(gcoord_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;HEADERS;DEPS;LINK;PRIVATE_LINK" ${ARGN})
   set(target gcoord_${ARG_NAME})
@@ -41,8 +48,17 @@ function(gcoord_library)
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
-  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  set(alone ${ARG_HEADERS})
+  set(with_source ${ARG_SOURCES})
+  list(FILTER with_source INCLUDE REGEX "\\.cc$")
+  list(TRANSFORM with_source REPLACE "\\.cc$" ".h")
+  list(REMOVE_ITEM alone ${with_source})
+  set(with_source ${ARG_HEADERS})
+  list(REMOVE_ITEM with_source ${alone})
+  target_sources(${target} ${scope}
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${alone}
+    FILE_SET with_source TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${with_source})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
   list(TRANSFORM ARG_DEPS PREPEND gcoord_)
   target_link_libraries(${target} ${scope} gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
   if(ARG_PRIVATE_LINK)
@@ -84,8 +100,9 @@ function(gcoord_test)
   if(NOT GCOORD_TESTS)
     return()
   endif()
-  gcoord_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${ARG_NAME} PRIVATE GCOORD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gcoord_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK ${ARG_LINK} source_dir GTest::gmock GTest::gtest_main)
+  # A case runs once: optimising what it expects takes longer than it saves, and is half of what a test takes to compile.
+  target_compile_options(${ARG_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   if(ARG_LABELS)
     gcoord_label_tests(${ARG_NAME} "${ARG_LABELS}")

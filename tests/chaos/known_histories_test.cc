@@ -3,6 +3,7 @@
 // The folder is the verdict; an illegal one names after two underscores the invariants that must be
 // called broken, no more and no fewer.
 #include "chaos/check/checks.h"
+#include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 
@@ -17,8 +18,7 @@ namespace gcoord::chaos {
 namespace {
 
 std::vector<std::filesystem::path> files_of(const std::string& verdict) {
-  const auto folder =
-      std::filesystem::path{GCOORD_SOURCE_DIR} / "tests" / "chaos" / "histories" / verdict;
+  const auto folder = std::filesystem::path{in_sources("tests/chaos/histories")} / verdict;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files.push_back(entry.path());

@@ -1,6 +1,7 @@
 // The simulated world: seeds that once failed, bit-exact replay, and proof that the judge can say
 // no.
 #include "chaos/sim/sim_world.h"
+#include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ SimOptions small_world(std::uint64_t seed) {
 }
 
 std::vector<std::uint64_t> kept_seeds() {
-  std::ifstream file(std::string(GCOORD_SOURCE_DIR) + "/tests/seeds.txt");
+  std::ifstream file(in_sources("tests/seeds.txt"));
   std::vector<std::uint64_t> seeds;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);

@@ -3,6 +3,7 @@
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/lone_node.h"
 #include "chaos/world/world_runs.h"
+#include "tests/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 // Of the lines "world SEED ARGUMENTS  # what it showed" in seeds.txt.
 std::vector<WorldOptions> kept_worlds() {
-  std::ifstream file(std::string(GCOORD_SOURCE_DIR) + "/tests/seeds.txt");
+  std::ifstream file(in_sources("tests/seeds.txt"));
   std::vector<WorldOptions> worlds;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("world ")) {

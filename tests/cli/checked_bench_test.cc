@@ -3,6 +3,7 @@
 #include "chaos/process/local_cluster.h"
 #include "common/comma_list.h"
 #include "tests/cli/programs.h"
+#include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 
@@ -100,7 +101,7 @@ TEST_F(CheckedBenchTest, AHistoryAndTracesThroughAKillAreRight) {
 }
 
 TEST(GcoordCheckTest, ExitCodesSayOkBrokenAndWrongUsage) {
-  const std::string histories = std::string(GCOORD_SOURCE_DIR) + "/tests/chaos/histories/";
+  const std::string histories = in_sources("tests/chaos/histories/");
   EXPECT_EQ(run("gcoord-check", {histories + "legal/one_hold_after_another.jsonl"}).code, 0);
   const Finished broken =
       run("gcoord-check", {histories + "illegal/two_hold_it_at_once__I9_I11.jsonl", "--json"});
@@ -120,8 +121,7 @@ TEST(GcoordCheckTest, ExitCodesSayOkBrokenAndWrongUsage) {
 TEST(GcoordCheckTest, AModelThatIsNamedIsTheOneThatJudges) {
   // A refused write is nothing to a register, and wrong of a store that has seen no higher token.
   const std::string file =
-      std::string(GCOORD_SOURCE_DIR) +
-      "/tests/chaos/histories/illegal/guarded_store_refuses_the_holder__I11_I9.jsonl";
+      in_sources("tests/chaos/histories/illegal/guarded_store_refuses_the_holder__I11_I9.jsonl");
   EXPECT_EQ(run("gcoord-check", {file, "--model", "guarded"}).code, 1);
   EXPECT_EQ(run("gcoord-check", {file, "--model", "register"}).code, 0);
 }

@@ -12,6 +12,7 @@
 #include "rpc/hello.h"
 #include "rpc/lock_messages.h"
 #include "tests/cli/programs.h"
+#include "tests/source_dir.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -296,7 +297,7 @@ class Python final : public Front {
     options.environment = {{"GCOORD_ENDPOINTS", endpoint_},
                            {"GCOORD_CLIENT_LIBRARY", GCOORD_BUILD_DIR "/lib/libgcoord_client.so"},
                            {"PYTHONDONTWRITEBYTECODE", "1"},
-                           {"PYTHONPATH", GCOORD_SOURCE_DIR "/client/python"}};
+                           {"PYTHONPATH", in_sources("client/python")}};
     auto child = ChildProcess::start(options);
     EXPECT_TRUE(child.ok());
     const auto number = child.value().read_line(cli::kPatience);

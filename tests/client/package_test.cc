@@ -4,6 +4,7 @@
 #include "common/child_process.h"
 #include "common/comma_list.h"
 #include "tests/scratch_folder.h"
+#include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace {
 // No test waits longer than this for anything; it only bounds a failure.
 constexpr std::chrono::milliseconds kPatience{300'000};
 
-const std::filesystem::path kSource = GCOORD_SOURCE_DIR;
+const std::filesystem::path kSource = in_sources("");
 const std::filesystem::path kBuild = GCOORD_BUILD_DIR;
 
 struct Finished {

@@ -9,6 +9,7 @@
 #include "consensus/scenario/script.h"
 #include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
+#include "tests/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(GCOORD_SOURCE_DIR) / "tests/consensus/testdata/raft";
+const fs::path kFolder = in_sources("tests/consensus/testdata/raft");
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;

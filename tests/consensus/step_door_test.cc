@@ -1,6 +1,7 @@
 #include "cli/step_door.h"
 
 #include "consensus/stepper.h"
+#include "tests/source_dir.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -49,7 +50,7 @@ std::vector<std::string> replay(const std::vector<std::string>& page) {
 }
 
 TEST(StepDoor, AnswersAsTheDocumentedSessionSays) {
-  const std::string path = GCOORD_SOURCE_DIR "/docs/doors.md";
+  const std::string path = in_sources("docs/doors.md");
   const std::vector<std::string> written = read_lines(path);
   const std::vector<std::string> happened = replay(written);
   if (std::getenv("GCOORD_REWRITE") != nullptr) {

@@ -1,5 +1,7 @@
 #include "rpc/error_codes.h"
 
+#include "tests/source_dir.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string documented_errors() {
-  std::ifstream file{GCOORD_SOURCE_DIR "/docs/errors.md"};
+  std::ifstream file{in_sources("docs/errors.md")};
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

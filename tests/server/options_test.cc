@@ -5,6 +5,7 @@
 #include "server/option_sources.h"
 #include "server/option_table.h"
 #include "tests/scratch_folder.h"
+#include "tests/source_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -171,7 +172,7 @@ TEST_F(OptionsTest, Row111And112TheCoordinatorsMethodComesFromAnySource) {
 }
 
 TEST_F(OptionsTest, SampleConfigurationIsValid) {
-  const NodeOptions options = accepted({"--config", GCOORD_SOURCE_DIR "/deploy/gcoordd.toml"});
+  const NodeOptions options = accepted({"--config", in_sources("deploy/gcoordd.toml")});
   EXPECT_EQ(options.peers.size(), 2u);
   EXPECT_EQ(options.cluster_name, "example");
 }

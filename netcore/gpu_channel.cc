@@ -8,16 +8,33 @@
 namespace gcoord::netcore {
 namespace {
 
-void add(LaneReport& sum, LaneReport& part) {
-  sum.slots += SystemOrder::peek(part.slots);
-  sum.stale_epoch += SystemOrder::peek(part.stale_epoch);
-  sum.credit_overrun += SystemOrder::peek(part.credit_overrun);
-  sum.bad_length += SystemOrder::peek(part.bad_length);
-  sum.bad_field += SystemOrder::peek(part.bad_field);
-  sum.stalls += SystemOrder::peek(part.stalls);
+// Of a lane that may be at work.
+LaneReport peek(LaneReport& part) {
+  LaneReport report;
+  report.slots = SystemOrder::peek(part.slots);
+  report.stale_epoch = SystemOrder::peek(part.stale_epoch);
+  report.credit_overrun = SystemOrder::peek(part.credit_overrun);
+  report.bad_length = SystemOrder::peek(part.bad_length);
+  report.bad_field = SystemOrder::peek(part.bad_field);
+  report.stalls = SystemOrder::peek(part.stalls);
+  return report;
+}
+
+void add(LaneReport& sum, const LaneReport& one) {
+  sum.slots += one.slots;
+  sum.stale_epoch += one.stale_epoch;
+  sum.credit_overrun += one.credit_overrun;
+  sum.bad_length += one.bad_length;
+  sum.bad_field += one.bad_field;
+  sum.stalls += one.stalls;
 }
 
 }  // namespace
+
+void add(GpuChannelCounts& sum, const GpuChannelCounts& one) {
+  add(sum.sent, one.sent);
+  add(sum.received, one.received);
+}
 
 Result<std::unique_ptr<GpuChannel>> GpuChannel::create(MemoryRegistry& registry,
                                                        const GpuChannelOptions& options) {
@@ -124,8 +141,8 @@ GpuChannelCounts GpuChannel::counts() const {
   GpuChannelCounts counts;
   const std::uint32_t lanes = lane_total(options_.layout);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    add(counts.sent, reports()[lane]);
-    add(counts.received, reports()[lanes + lane]);
+    add(counts.sent, peek(reports()[lane]));
+    add(counts.received, peek(reports()[lanes + lane]));
   }
   return counts;
 }

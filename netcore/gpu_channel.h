@@ -42,6 +42,9 @@ struct GpuChannelCounts {
   LaneReport received;
 };
 
+// Adds what one more channel counted.
+void add(GpuChannelCounts& sum, const GpuChannelCounts& one);
+
 class GpuChannel {
  public:
   // InvalidArgument for a layout that is none or epoch 0; ResourceExhausted without memory, with

@@ -83,6 +83,8 @@ class GpuProxy {
   // The device's own end, to abort or close it.
   GpuChannel& device_end() { return *device_end_; }
 
+  const GpuChannel& device_end() const { return *device_end_; }
+
   // The peer has its end of this epoch. Anything that it sends under the epoch says the same.
   void open() { open_ = true; }
 

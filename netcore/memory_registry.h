@@ -5,7 +5,7 @@
 // descriptor, pinned on the host for both sides. A MemorySource knows how to get them (one per kind
 // of device; the host's stands in for a device in tests and on machines without one). The registry
 // is the only caller of a source: it owns every range until `release`, so a mapping is never lost,
-// never freed twice, and listed for the operator. What is left at its end is released then.
+// never freed twice, and all of it can be counted. What is left at its end is released then.
 //
 // Contract: allocation and release may stop the calling thread for milliseconds and may stop a
 // device's other work; they happen when a channel opens or ends, never in a turn. Release a range

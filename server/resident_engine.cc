@@ -75,7 +75,8 @@ ResidentEngine::ResidentEngine(ResidentEngineOptions options,
       service_(service),
       registry_(metrics),
       metrics_(metrics),
-      joins_(metrics) {}
+      joins_(metrics),
+      channel_metrics_(metrics) {}
 
 // A kernel that does not leave keeps the memory that it works in: the driver would wait for it.
 ResidentEngine::~ResidentEngine() {
@@ -299,6 +300,9 @@ void ResidentEngine::tell_metrics() {
   metrics_.under_way.set(static_cast<std::int64_t>(requests_->under_way()));
   told_ = now;
   proxies_->tell_metrics();
+  if (channel_metrics_.due(now_ms())) {
+    channel_metrics_.tell(node_->channel_counts());
+  }
 }
 
 // One for each way that was ever chosen, of which there are few; 1 for the one in force.

@@ -41,6 +41,7 @@
 #include "server/engine_options.h"
 #include "server/node_engine.h"
 #include "server/resident_begin.h"
+#include "server/resident_channel_metrics.h"
 #include "server/resident_device.h"
 #include "server/resident_join.h"
 #include "server/resident_links.h"
@@ -261,6 +262,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   MetricsRegistry& registry_;
   Metrics metrics_;
   JoinMetrics joins_;
+  ResidentChannelMetrics channel_metrics_;
   std::unique_ptr<DeviceCalls> calls_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
   ledger::IdentityFile* identity_ = nullptr;

@@ -16,6 +16,7 @@ namespace {
 
 using netcore::Band;
 using netcore::GpuChannel;
+using netcore::GpuChannelCounts;
 using netcore::GpuChannelOptions;
 using netcore::MemoryKind;
 
@@ -136,6 +137,7 @@ netcore::LaneLayoutOptions ResidentNode::channel_layout() const {
 void ResidentNode::enter(NodeId peer, const GpuChannel& channel) {
   GCOORD_ASSERT(peer != options_.self && options_.names.number(peer) != NodeId{});
   const std::uint32_t place = place_of(peer);
+  add(replaced_, counts_of(place));
   view_.peer[place] = options_.names.number(peer);
   view_.channel[place] = channel.device();
   epoch_last_[place] = std::max(epoch_last_[place], channel.options().epoch);
@@ -156,6 +158,24 @@ void ResidentNode::connect(NodeId peer, std::unique_ptr<netcore::GpuProxy> proxy
   const std::uint32_t place = place_of(peer);
   proxy_[place] = std::move(proxy);
   channel_[place].reset();
+}
+
+GpuChannelCounts ResidentNode::counts_of(std::uint32_t place) const {
+  if (absent_[place] != nullptr) {
+    return {};
+  }
+  if (proxy_[place] != nullptr) {
+    return proxy_[place]->device_end().counts();
+  }
+  return channel_[place] != nullptr ? channel_[place]->counts() : GpuChannelCounts{};
+}
+
+GpuChannelCounts ResidentNode::channel_counts() const {
+  GpuChannelCounts counts = replaced_;
+  for (std::uint32_t place = 0; place < kTurnPeers; ++place) {
+    add(counts, counts_of(place));
+  }
+  return counts;
 }
 
 netcore::GpuProxy* ResidentNode::proxy(NodeId peer) const {

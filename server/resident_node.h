@@ -146,6 +146,10 @@ class ResidentNode {
   // Why a channel was given up by this node's kernels, or its proxy; None while it lives.
   netcore::DropReason fault(NodeId peer) const;
 
+  // What this node's kernels counted at their ends of all channels to peers that were there, with
+  // those that were replaced since, by whatever way. While they run, slots and stalls are late.
+  netcore::GpuChannelCounts channel_counts() const;
+
   std::size_t device_bytes() const;
   // Of all stripes; exact when nothing runs.
   Result<StripeCounts> counts();
@@ -174,6 +178,8 @@ class ResidentNode {
   Status open_clients();
   Status grow_pool();
   void enter(NodeId peer, const netcore::GpuChannel& channel);
+  // What this node's end of a channel to a peer that is there has counted.
+  netcore::GpuChannelCounts counts_of(std::uint32_t place) const;
 
   ResidentNodeOptions options_;
   netcore::MemoryRegistry registry_;
@@ -186,6 +192,7 @@ class ResidentNode {
   std::unique_ptr<netcore::GpuChannel> channel_[kTurnPeers];
   std::unique_ptr<netcore::GpuProxy> proxy_[kTurnPeers];     // In place of a channel.
   std::unique_ptr<netcore::GpuChannel> absent_[kTurnPeers];  // Other ends of those that stand in.
+  netcore::GpuChannelCounts replaced_;                       // Of channels that are no more.
   std::uint32_t epoch_last_[kTurnPeers]{};
   bool outlived_[kTurnPeers]{};  // The channel is of another life of the peer.
   bool fresh_[kTurnPeers]{};     // Connected since the node was made, or since go_on().

@@ -13,6 +13,52 @@ namespace {
 
 constexpr Band kBand = Band::Consensus;
 
+// Memory that counts what it is asked for: each is a call to a device where there is one.
+class CallsCounted final : public MemorySource {
+ public:
+  std::string name() const override { return memory_->name(); }
+
+  Result<MemoryRange> allocate(MemoryKind kind, std::size_t bytes) override {
+    return counted(memory_->allocate(kind, bytes));
+  }
+
+  Result<MemoryRange> import(int fd, std::size_t bytes) override {
+    return counted(memory_->import(fd, bytes));
+  }
+
+  void release(const MemoryRange& range) override {
+    ++calls;
+    memory_->release(range);
+  }
+
+  Status write(std::byte* to, std::span<const std::byte> from) override {
+    return counted(memory_->write(to, from));
+  }
+
+  Status store_word(std::uint64_t* to, std::uint64_t value) override {
+    return counted(memory_->store_word(to, value));
+  }
+
+  Status read(std::span<std::byte> to, const std::byte* from) override {
+    return counted(memory_->read(to, from));
+  }
+
+  Status copy_within(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    return counted(memory_->copy_within(to, from, bytes));
+  }
+
+  std::uint64_t calls = 0;
+
+ private:
+  template <typename Answer>
+  Answer counted(Answer answer) {
+    ++calls;
+    return answer;
+  }
+
+  std::unique_ptr<MemorySource> memory_ = make_host_memory();
+};
+
 // A node whose kernels (here: this thread) reach the other node through a proxy.
 struct ProxyNode final : Sink {
   ProxyNode(std::uint32_t id, std::unique_ptr<Transport> transport, std::uint32_t lanes) {
@@ -43,7 +89,9 @@ struct ProxyNode final : Sink {
 
   void on_peer_down(NodeId, std::string_view) override { up = false; }
 
-  MemoryRegistry registry{make_host_memory()};
+  std::uint64_t device_calls() { return static_cast<CallsCounted&>(registry.source()).calls; }
+
+  MemoryRegistry registry{std::make_unique<CallsCounted>()};
   std::unique_ptr<PeerNetwork> network;
   std::unique_ptr<GpuProxy> proxy;
   bool up = false;
@@ -97,6 +145,26 @@ TEST(GpuProxy, SlotsAndPayloadsCrossTwoProxiesAndTheNetworkBetween) {
   EXPECT_EQ(world.one.proxy->counts().slots_out, 500u);
   EXPECT_EQ(world.two.proxy->counts().slots_in, 500u);
   EXPECT_EQ(world.two.proxy->counts().dropped(), 0u);
+}
+
+// Rows 69 and 156 of the product: what a message costs is stores and loads in mapped memory.
+TEST(GpuProxy, Row69NoMessageCostsACallToTheDevice) {
+  ProxyWorld world;
+  ASSERT_GT(world.one.device_calls(), 0u);  // Made it.
+  const std::uint64_t before = world.one.device_calls() + world.two.device_calls();
+  LaneSender sender = open_sender(world.one.proxy->device(), kBand, 0);
+  LaneReceiver receiver = open_receiver(world.two.proxy->device(), kBand, 0);
+  std::uint32_t seen = 0;
+  for (std::uint32_t sent = 0; seen < 200;) {
+    sent += sent < 200 && send_one(sender, sent << 8, 256) ? 1 : 0;
+    world.turn();
+    for (SlotTile tile = receiver.poll(1); tile.slot_count != 0; tile = receiver.poll(1)) {
+      receiver.release(tile);
+      ++seen;
+    }
+    ASSERT_LT(world.now_ms, 1'000'000u) << seen;
+  }
+  EXPECT_EQ(world.one.device_calls() + world.two.device_calls(), before);
 }
 
 TEST(GpuProxy, WhatLeavesALaneArrivesInTheSameOne) {

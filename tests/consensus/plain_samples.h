@@ -1,16 +1,15 @@
 // Rows, inboxes and peers for tests of the steps that are compiled for plain rows (plain_step.h):
-// most of them plain and most of them busy, with a little of everything that is not.
+// most of them plain and most of them busy, with a little of everything that is not. Host and
+// device.
 #pragma once
 
+#include "common/hd.h"
 #include "common/random.h"
 #include "consensus/plain_step.h"
 #include "consensus/row_copy.h"
-#include "consensus/row_digest.h"
 #include "consensus/step.h"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
+#include <cstdint>
 
 namespace gcoord::consensus {
 
@@ -19,25 +18,25 @@ inline constexpr Tick kNow{5000};
 
 class Draw {
  public:
-  explicit Draw(std::uint32_t seed) : seed_(seed) {}
+  GCOORD_HD explicit Draw(std::uint32_t seed) : seed_(seed) {}
 
-  std::uint32_t below(std::uint32_t bound) {
+  GCOORD_HD std::uint32_t below(std::uint32_t bound) {
     return random_below(random64(seed_, 1, ++count_), bound);
   }
 
-  bool once_in(std::uint32_t count) { return below(count) == 0; }
+  GCOORD_HD bool once_in(std::uint32_t count) { return below(count) == 0; }
 
  private:
   std::uint64_t seed_;
   std::uint64_t count_ = 0;
 };
 
-inline NodeId some_node(Draw& draw) {
+GCOORD_HD inline NodeId some_node(Draw& draw) {
   return NodeId{1 + draw.below(3)};
 }
 
 // A leader or a follower in its term, most of them plain; invariants hold.
-inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
+GCOORD_HD inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
   RowCopy row{};
   const bool leads = self == leader;
   row.hot.term = Term{3};
@@ -88,11 +87,14 @@ inline RowCopy some_row(Draw& draw, NodeId self, NodeId leader = kLeader) {
   return row;
 }
 
-inline std::uint64_t near(Draw& draw, std::uint64_t value) {
+GCOORD_HD inline std::uint64_t near(Draw& draw, std::uint64_t value) {
   return draw.once_in(40) ? std::uint64_t{1} << (20 + draw.below(44)) : value + draw.below(4) - 1;
 }
 
-inline Message some_message(Draw& draw, const RowCopy& row, NodeId self, NodeId leader = kLeader) {
+GCOORD_HD inline Message some_message(Draw& draw,
+                                      const RowCopy& row,
+                                      NodeId self,
+                                      NodeId leader = kLeader) {
   const bool leads = self == leader;
   Message m;
   m.shard = ShardId{draw.once_in(50) ? 8u : 7u};
@@ -115,7 +117,7 @@ inline Message some_message(Draw& draw, const RowCopy& row, NodeId self, NodeId 
   return m;
 }
 
-inline InboxHead some_inbox(Draw& draw, const RowCopy& row) {
+GCOORD_HD inline InboxHead some_inbox(Draw& draw, const RowCopy& row) {
   InboxHead in;
   in.message_count = draw.below(3);
   in.proposal_count = draw.below(3);
@@ -129,7 +131,7 @@ inline InboxHead some_inbox(Draw& draw, const RowCopy& row) {
   return in;
 }
 
-inline void fill_peers(Draw& draw, NodeId self, PeerLiveness (&peer)[2]) {
+GCOORD_HD inline void fill_peers(Draw& draw, NodeId self, PeerLiveness (&peer)[2]) {
   std::uint32_t count = 0;
   for (std::uint32_t node = 1; node <= 3; ++node) {
     if (NodeId{node} != self) {
@@ -153,10 +155,8 @@ struct Stepped {
 };
 
 template <StepScope scope>
-Stepped step_as(const RowCopy& row,
-                const InboxHead& in,
-                const Message* messages,
-                const StepInput& input) {
+GCOORD_HD Stepped
+step_as(const RowCopy& row, const InboxHead& in, const Message* messages, const StepInput& input) {
   Stepped stepped{row, {}};
   const Configuration unused;
   const StepArrays arrays{.configuration = &unused,
@@ -164,54 +164,6 @@ Stepped step_as(const RowCopy& row,
                           .sink = sink_of(stepped.out.message, kOutboxMessages)};
   step_with<scope>(ref_of(stepped.row, ShardId{7}, 3), in, messages, stepped.out, arrays, input);
   return stepped;
-}
-
-inline void expect_equal(const Appended& one, const Appended& other) {
-  EXPECT_EQ(one.first, other.first);
-  EXPECT_EQ(one.count, other.count);
-  EXPECT_EQ(one.kind, other.kind);
-}
-
-inline void expect_equal(const StorageRequest& one, const StorageRequest& other) {
-  EXPECT_EQ(one.term, other.term);
-  EXPECT_EQ(one.vote, other.vote);
-  EXPECT_EQ(one.present, other.present);
-  EXPECT_EQ(one.snapshot, other.snapshot);
-  EXPECT_EQ(one.first, other.first);
-  EXPECT_EQ(one.last, other.last);
-  EXPECT_EQ(one.commit, other.commit);
-}
-
-inline void expect_equal(const OutboxHead& one, const OutboxHead& other) {
-  EXPECT_EQ(one.again, other.again);
-  EXPECT_EQ(one.snapshot_installed, other.snapshot_installed);
-  EXPECT_EQ(one.cause, other.cause);
-  EXPECT_EQ(one.proposal, other.proposal);
-  EXPECT_EQ(one.configuration, other.configuration);
-  EXPECT_EQ(one.read, other.read);
-  EXPECT_EQ(one.beyond_plain, other.beyond_plain);
-  EXPECT_EQ(one.dropped, other.dropped);
-  expect_equal(one.accepted, other.accepted);
-  expect_equal(one.own_entry, other.own_entry);
-  EXPECT_EQ(one.configuration_index, other.configuration_index);
-  EXPECT_EQ(one.read_sequence, other.read_sequence);
-  EXPECT_EQ(one.read_index, other.read_index);
-  expect_equal(one.storage, other.storage);
-  EXPECT_EQ(one.apply.first, other.apply.first);
-  EXPECT_EQ(one.apply.last, other.apply.last);
-}
-
-// `plain` is what a plain or steady step gave, `whole` what the whole one did.
-inline void expect_equal(Stepped& plain, Stepped& whole) {
-  EXPECT_EQ(row_digest(ref_of(plain.row, ShardId{7}, 3)),
-            row_digest(ref_of(whole.row, ShardId{7}, 3)));
-  const OutboxHead& head = whole.out;
-  expect_equal(static_cast<const OutboxHead&>(plain.out), head);
-  ASSERT_EQ(plain.out.message_count, whole.out.message_count);
-  EXPECT_EQ(
-      std::memcmp(plain.out.message, whole.out.message, plain.out.message_count * sizeof(Message)),
-      0);
-  EXPECT_EQ(std::memcmp(plain.out.stored, whole.out.stored, sizeof plain.out.stored), 0);
 }
 
 }  // namespace gcoord::consensus

@@ -1,7 +1,7 @@
 // A plain step that stays plain is the whole step, whatever row and inbox it is given.
 #include "consensus/plain_step.h"
 
-#include "tests/consensus/plain_samples.h"
+#include "tests/consensus/stepped_equal.h"
 
 #include <gtest/gtest.h>
 

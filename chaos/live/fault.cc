@@ -34,7 +34,7 @@ Result<std::string> NodesDown::heal(LiveWorld& world) {
   return std::string{};
 }
 
-std::vector<FaultClass> all_faults(std::string_view device) {
+std::vector<FaultClass> all_faults(const StepPlace& place) {
   std::vector<FaultClass> all;
   for (auto&& list : {crash_faults(),
                       link_faults(),
@@ -43,7 +43,7 @@ std::vector<FaultClass> all_faults(std::string_view device) {
                       membership_faults(),
                       clock_faults(),
                       client_faults(),
-                      device_faults(device),
+                      device_faults(place),
                       faults_out_of_reach()}) {
     all.insert(all.end(), list.begin(), list.end());
   }

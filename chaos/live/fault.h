@@ -8,6 +8,7 @@
 
 #include "chaos/live/draw.h"
 #include "chaos/live/live_world.h"
+#include "chaos/live/step_place.h"
 #include "common/status.h"
 
 #include <chrono>
@@ -63,11 +64,10 @@ std::vector<FaultClass> file_faults();   // In what a stopped node left, or anot
 std::vector<FaultClass> membership_faults();  // Nodes that lose what they had, and rejoin.
 std::vector<FaultClass> clock_faults();
 std::vector<FaultClass> client_faults();  // Storms and strangers.
-// Of the device that nodes step on, by the name that gcoordd knows it by; empty: they step on CPUs.
-std::vector<FaultClass> device_faults(std::string_view device);
+std::vector<FaultClass> device_faults(const StepPlace& place);
 
 // All of the above, and those that cannot be injected here.
-std::vector<FaultClass> all_faults(std::string_view device = {});
+std::vector<FaultClass> all_faults(const StepPlace& place = {});
 
 // "node 2", "nodes 2 and 5".
 std::string name_nodes(const std::vector<std::uint32_t>& nodes);

@@ -80,23 +80,30 @@ class DeviceFault final : public Fault {
   std::uint64_t felt_ = 0;
 };
 
+// `obstacle`: why it cannot be injected; empty: it can.
 FaultClass of_device(std::string_view name,
                      std::string_view table,
                      const DevicePlan& plan,
-                     bool there_is_one) {
-  if (!there_is_one) {
-    return {name, table, false, nullptr, "the nodes step on CPUs; --device cuda:N or twin"};
+                     std::string_view obstacle) {
+  if (!obstacle.empty()) {
+    return {name, table, false, nullptr, obstacle};
   }
   return {name, table, false, [&plan] { return std::make_unique<DeviceFault>(plan); }, {}};
 }
 
 }  // namespace
 
-std::vector<FaultClass> device_faults(std::string_view device) {
-  const bool there_is_one = !device.empty() && device != "cpu";
-  return {of_device("device-error", "18", kError, there_is_one),
-          of_device("device-stall", "17", kStall, there_is_one),
-          of_device("device-flip", "20", kFlip, there_is_one)};
+std::vector<FaultClass> device_faults(const StepPlace& place) {
+  const std::string_view none =
+      place.on_device() ? "" : "the nodes step on CPUs; --device cuda:N or twin";
+  const bool twin = place.device.empty() || place.device == "twin";
+  const std::string_view stall =
+      place.resident && twin ? "the twin of a resident turn launches nothing that hangs" : none;
+  const std::string_view flip =
+      place.resident ? "gcoordd injects it into the host's turn only" : none;
+  return {of_device("device-error", "18", kError, none),
+          of_device("device-stall", "17", kStall, stall),
+          of_device("device-flip", "20", kFlip, flip)};
 }
 
 }  // namespace gcoord::chaos

@@ -52,7 +52,7 @@ class LiveRun {
   LiveRun(const LiveOptions& options, const std::filesystem::path& directory)
       : options_(options),
         directory_(directory),
-        classes_(all_faults(options.device)),
+        classes_(all_faults(options.place)),
         workers_(directory / "clients.log") {
     for (FaultClass& each : classes_) {
       const auto& asked = options.faults;
@@ -102,11 +102,9 @@ class LiveRun {
     cluster.directory = directory_;
     cluster.node_count = options_.nodes;
     cluster.shards = options_.shards;
-    cluster.trace = true;
-    cluster.node_arguments = {"--checkpoint-interval", "2s"};
-    if (!options_.device.empty()) {
-      cluster.node_arguments.insert(cluster.node_arguments.end(), {"--device", options_.device});
-    }
+    cluster.trace = !options_.place.resident;
+    cluster.node_arguments = options_.place.arguments();
+    cluster.node_arguments.insert(cluster.node_arguments.end(), {"--checkpoint-interval", "2s"});
     for (const std::uint32_t node : node_ids()) {
       GCOORD_TRY(auto shim, ShimPage::make(directory_, "node-" + std::to_string(node)));
       cluster.environment_of_node.push_back(shim->environment(options_.library));
@@ -334,8 +332,8 @@ Result<LiveResult> run_in(const LiveOptions& options, ScratchDirectory& scratch)
 
 }  // namespace
 
-Status check_fault_names(const std::vector<std::string>& names, std::string_view device) {
-  const auto classes = all_faults(device);
+Status check_fault_names(const std::vector<std::string>& names, const StepPlace& place) {
+  const auto classes = all_faults(place);
   for (const std::string& name : names) {
     const auto found = std::find_if(
         classes.begin(), classes.end(), [&](const FaultClass& each) { return each.name == name; });
@@ -349,9 +347,9 @@ Status check_fault_names(const std::vector<std::string>& names, std::string_view
   return Status{};
 }
 
-std::string list_faults(std::string_view device) {
+std::string list_faults(const StepPlace& place) {
   std::string text;
-  for (const FaultClass& each : all_faults(device)) {
+  for (const FaultClass& each : all_faults(place)) {
     text += fmt::format("{:<20} {:<8} {}\n",
                         each.name,
                         each.table,

@@ -181,7 +181,10 @@ nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& opti
           {"seconds", std::round(result.seconds * 10) / 10},
           {"seed", std::to_string(options.seed)},
           {"nodes", options.nodes},
-          {"device", options.device.empty() ? "cpu" : options.device},
+          {"device",
+           options.place.device.empty() ? (options.place.resident ? "twin" : "cpu")
+                                        : options.place.device},
+          {"turn", options.place.resident ? "resident" : "host"},
           {"faults", faults_json(result)},
           {"injections", result.injected()},
           {"skipped", skipped_json(result)},

@@ -45,9 +45,19 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--faults", live.faults, "only these classes, by commas")->delimiter(',');
   app.add_option(
       "--device",
-      live.device,
+      live.place.device,
       "what nodes step on: cpu (default), cuda:N, or twin, which needs no GPU; on devices "
       "their faults are classes, too");
+  app.add_flag_callback(
+      "--resident",
+      [&live] { live.place.resident = true; },
+      "the nodes' turns stay on their devices (gcoordd --turn resident), on twins unless --device "
+      "names others; three nodes, which write no traces, so histories are judged");
+  app.add_option("--resident-peers",
+                 live.place.resident_peers,
+                 "how turns reach each other, auto, mapped or proxy (default): of mapped ones cut "
+                 "links stop only what hosts say")
+      ->check(CLI::IsMember({"auto", "mapped", "proxy"}));
   app.add_flag("--list", arguments.list, "list the classes of faults, and end");
   app.add_option("--report", live.report, "write a page about the run to this file")
       ->type_name("FILE.html");
@@ -67,7 +77,8 @@ std::string replay_command(const Arguments& arguments) {
                         std::to_string(live.shards) + " --clients " + std::to_string(live.clients) +
                         " --rate " + std::to_string(live.rate) + " --seed " +
                         std::to_string(live.seed);
-  command += live.device.empty() ? "" : " --device " + live.device;
+  command += live.place.device.empty() ? "" : " --device " + live.place.device;
+  command += live.place.resident ? " --resident --resident-peers " + live.place.resident_peers : "";
   for (std::size_t i = 0; i < live.faults.size(); ++i) {
     command += (i == 0 ? " --faults " : ",") + live.faults[i];
   }
@@ -94,7 +105,7 @@ int run_as_worker(WorkerOptions options,
 }
 
 int run_live_with(Arguments& arguments, bool seed_given) {
-  if (const Status known = check_fault_names(arguments.live.faults, arguments.live.device);
+  if (const Status known = check_fault_names(arguments.live.faults, arguments.live.place);
       !known.ok()) {
     std::fprintf(stderr, "gcoord chaos live: %s\n", known.to_string().c_str());
     return 2;
@@ -142,8 +153,15 @@ int run_live_verb(int argc, char** argv) {
     return run_as_worker(worker, length_ms, round_us, ttl_ms);
   }
   if (arguments.list) {
-    std::fputs(list_faults(arguments.live.device).c_str(), stdout);
+    std::fputs(list_faults(arguments.live.place).c_str(), stdout);
     return 0;
+  }
+  if (arguments.live.place.resident && app.count("--nodes") == 0) {
+    arguments.live.nodes = 3;
+  }
+  if (arguments.live.place.resident && arguments.live.nodes != 3) {
+    std::fputs("gcoord chaos live: resident turns are those of three nodes\n", stderr);
+    return 2;
   }
   return run_live_with(arguments, app.count("--seed") > 0);
 }

@@ -17,7 +17,9 @@
 namespace gcoord::chaos {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Two socket pairs with a pipe between them.
 class FramePipeTest : public testing::Test {
@@ -106,19 +108,37 @@ TEST_F(FramePipeTest, WhatIsNoFramePassesAsItIs) {
   EXPECT_EQ(leave({}, now_), noise);
 }
 
-TEST(FaultTest, ThoseOfDevicesAreSkippedWithAReasonWhereNodesHaveNone) {
-  for (const char* device : {"", "cpu"}) {
-    for (const FaultClass& each : device_faults(device)) {
-      EXPECT_EQ(each.make, nullptr) << each.name;
-      EXPECT_FALSE(each.skip.empty()) << each.name;
-    }
-  }
-  for (const char* device : {"twin", "cuda:0"}) {
-    for (const FaultClass& each : device_faults(device)) {
+std::vector<std::string> device_classes(const StepPlace& place) {
+  std::vector<std::string> names;
+  for (const FaultClass& each : device_faults(place)) {
+    EXPECT_NE(each.make != nullptr, !each.skip.empty()) << each.name << " can, or says why not";
+    if (each.make != nullptr) {
       EXPECT_NE(each.make(), nullptr) << each.name;
-      EXPECT_TRUE(each.skip.empty()) << each.name;
+      names.emplace_back(each.name);
     }
   }
+  return names;
+}
+
+TEST(FaultTest, ThoseOfDevicesAreSkippedWithAReasonWhereNodesHaveNone) {
+  EXPECT_THAT(device_classes({}), IsEmpty());
+  EXPECT_THAT(device_classes({.device = "cpu"}), IsEmpty());
+  const auto all = ElementsAre("device-error", "device-stall", "device-flip");
+  EXPECT_THAT(device_classes({.device = "twin"}), all);
+  EXPECT_THAT(device_classes({.device = "cuda:0"}), all);
+}
+
+TEST(FaultTest, OfAResidentTurnThoseAreLeftThatItCanMeet) {
+  EXPECT_THAT(device_classes({.resident = true}), ElementsAre("device-error"));
+  EXPECT_THAT(device_classes({.device = "cuda:0", .resident = true}),
+              ElementsAre("device-error", "device-stall"));
+}
+
+TEST(StepPlaceTest, ATurnThatIsResidentAlwaysNamesADevice) {
+  EXPECT_THAT(StepPlace{}.arguments(), IsEmpty());
+  EXPECT_THAT(StepPlace{.device = "twin"}.arguments(), ElementsAre("--device", "twin"));
+  EXPECT_THAT(StepPlace{.resident = true}.arguments(),
+              ElementsAre("--device", "twin", "--turn", "resident", "--resident-peers", "proxy"));
 }
 
 TEST(ScheduleTest, EveryClassIsDealtOnceBeforeAnyIsDealtAgain) {

@@ -1,0 +1,31 @@
+// Where the nodes of a run step their shards, in gcoordd's words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gcoord::chaos {
+
+struct StepPlace {
+  std::string device;     // --device; empty: CPUs.
+  bool resident = false;  // --turn resident, of three nodes; without a device on its twin.
+  // --resident-peers. By proxy all that turns say to each other crosses the links that are cut and
+  // clogged here; mapped, only what hosts say does.
+  std::string resident_peers = "proxy";
+
+  bool on_device() const { return resident || (!device.empty() && device != "cpu"); }
+
+  // Of every node.
+  std::vector<std::string> arguments() const {
+    std::vector<std::string> list;
+    if (!device.empty() || resident) {
+      list.insert(list.end(), {"--device", device.empty() ? "twin" : device});
+    }
+    if (resident) {
+      list.insert(list.end(), {"--turn", "resident", "--resident-peers", resident_peers});
+    }
+    return list;
+  }
+};
+
+}  // namespace gcoord::chaos

@@ -4,7 +4,7 @@
 // failed, nothing in device memory can be trusted, so the owner stops (fail-stop) and builds the
 // state anew from the durable log. A fault plan makes the nth call fail, the nth launch overrun its
 // deadline, or flips a bit of device memory before the nth launch; it is a door for tests
-// (GCOORD_DEVICE_FAULT, docs/testing.md) and the same on a real device and on its stand-in.
+// (GCOORD_DEVICE_FAULT, docs/devices.md) and the same on a real device and on its stand-in.
 // Contract: one thread. Host only; knows no CUDA, so that a build without it tests the paths.
 #pragma once
 

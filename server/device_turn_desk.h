@@ -78,6 +78,7 @@ struct StripeDesk {
   netcore::Slot request[kTurnRequests];
   netcore::Slot reply[kFewReplies];  // The first of them; the others lie in the scratch.
   std::uint8_t behind[kTurnSlots];   // Slots that follow the header in each slot.
+  std::uint8_t waits[kTurnPeers];    // Whether held slots begin with a message that is there whole.
   Tick deadline[kTurnPlaces];
   LogIndex stored[kTurnPlaces][consensus::kInboxMessages];  // What the steps keep of Appends.
   std::uint32_t row[kTurnPlaces];

@@ -44,6 +44,10 @@ class StripeEnds {
     }
     if (warp_rank() == 0) {
       desk.kept.row = kNoTurnPlace;
+      GCOORD_UNROLL
+      for (std::uint32_t p = 0; p < kTurnPeers; ++p) {
+        desk.waits[p] = t_.state.held[p] != 0 ? 1 : 0;  // It may be; the first turn looks.
+      }
     }
     t_.again = kNoTurnPlace;
     t_.state.version = 0;  // The desk is empty: take the newest reading, whichever it is.

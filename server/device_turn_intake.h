@@ -116,7 +116,7 @@ class StripeIntake : protected StripeEnds<Service> {
         // Where much came the last time, the next look is a large one.
         looks.nothing[p] =
             (looks.most[p] == 0 || from_[p].template finds_nothing<kFewSlots>(looks.seen[p])) &
-            (came_[p] < kFewSlots);
+            (came_[p] < kFewSlots) & (t_.desk.waits[p] == 0);
       }
       quiet = quiet & looks.nothing[p];
     }
@@ -207,12 +207,16 @@ class StripeIntake : protected StripeEnds<Service> {
     }
     const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
-    const bool halves = t_.state.looks % 2 == 0 && came_[1] >= kFewSlots;
+    const bool more = (came_[1] >= kFewSlots) | (t_.desk.waits[1] != 0);
+    const bool halves = t_.state.looks % 2 == 0 && more;
     if (!looks.nothing[0]) {
       take_messages<0>(looks.seen[0], looks.most[0], halves ? places / 2 : places);
     }
     if (!looks.nothing[1]) {
       take_messages<1>(looks.seen[1], looks.most[1], places);
+    }
+    if ((t_.desk.waits[0] | t_.desk.waits[1]) != 0) {
+      turns_alone_ = kTurnsAlone;  // The next look goes on with them, whatever comes.
     }
     if (rows_wait) {
       take_again(t_);
@@ -401,10 +405,10 @@ class StripeIntake : protected StripeEnds<Service> {
                       from_[p].template arrived<kFewSlots>(seen, kFewSlots) < first_look());
     if (few) {
       const std::uint32_t most = looked < room ? looked : room;
-      came_[p] = receive_messages<kFewSlots>(t_, p, from_[p], seen, most);
+      came_[p] = receive_messages<kFewSlots>(t_, p, from_[p], seen, most, places);
     } else {
       const netcore::SlotTile tile = from_[p].look(room);
-      came_[p] = receive_messages<netcore::kTileSlots>(t_, p, from_[p], tile, room);
+      came_[p] = receive_messages<netcore::kTileSlots>(t_, p, from_[p], tile, room, places);
     }
   }
 

@@ -2,11 +2,12 @@
 // rows that are due; device_turn_requests.h has what clients ask for.
 //
 // Whatever has no place in this turn stays where it is: messages in their ring, which keeps the
-// sender's credit; rows in the due ring. What comes from outside is judged here: a message must
-// come from the node at the other end of its channel, be for this one, and name a row of this
-// stripe. An Append announces how many slots with entries follow it; one that announces more than
-// the cluster allows leaves no way to tell what follows it, and its channel is reset. Contract: all
-// members of the group call every function with the same arguments. Host and device.
+// sender's credit, or on the desk, where they were when it turned out; rows in the due ring. What
+// comes from outside is judged here: a message must come from the node at the other end of its
+// channel, be for this one, and name a row of this stripe. An Append announces how many slots with
+// entries follow it; one that announces more than the cluster allows leaves no way to tell what
+// follows it, and its channel is reset. Contract: all members of the group call every function with
+// the same arguments. Host and device.
 #pragma once
 
 #include "common/hd.h"
@@ -92,12 +93,24 @@ GCOORD_HD bool is_ours(const StripeTurn<Service>& t, std::uint32_t p, const netc
          (kind <= consensus::kMessageKindLast);
 }
 
-// Gives messages to their rows: each member brings the slot of one, where `wanted`. Those that
-// cannot be, or find the inbox full, are dropped.
+// Messages that an inbox takes from a peer and those before it. The last places are those of the
+// peer that is taken in last, so that nobody's messages wait for ever behind another's.
+GCOORD_HD constexpr std::uint32_t inbox_room(std::uint32_t p) {
+  constexpr std::uint32_t kKept = 2;
+  return consensus::kInboxMessages - (p + 1 < kTurnPeers ? kKept : 0);
+}
+
+// Gives messages to their rows: each member brings the slot of one, where `wanted`, in their order.
+// Those that cannot be are dropped. From the first on for which this turn has no place they all
+// wait; the member that brings that one, or 32 if none does. `places`: rows that may be given one.
 template <typename Service>
-GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at, bool wanted) {
+GCOORD_HD std::uint32_t deliver(
+    StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at, bool wanted, std::uint32_t places) {
   const netcore::Slot& slot = t.desk.slots[p][at];
-  const bool ours = wanted && is_ours(t, p, slot);
+  const std::uint32_t all = warp_ballot(wanted);
+  const bool crowded = wanted && rank_among(all) >= places;
+  const bool known = wanted && is_ours(t, p, slot);
+  const bool ours = known && !crowded;
   const std::uint64_t names = consensus::load_chunk(&slot).word[0];
   const bool snapshot =
       ours && (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
@@ -107,10 +120,12 @@ GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at
   const std::uint32_t same = warp_match(row);
   const std::uint32_t snapshots = warp_ballot(snapshot) & same;
   const bool second = snapshot && (rank_among(snapshots) != 0 || t.desk.snapshot[place] != 0);
-  const std::uint32_t mine = warp_ballot(ours && !second) & same;
   const std::uint32_t before = ours ? t.desk.arrived_count[place] : 0;
-  const std::uint32_t count = before + rank_among(mine);
-  const bool taken = ours && !second && count < consensus::kInboxMessages;
+  const std::uint32_t count = before + rank_among(warp_ballot(ours) & same);
+  const bool full = ours && (second || count >= inbox_room(p));
+  const std::uint32_t waits = leading_run(~warp_ballot(crowded || full), 32);
+  const bool taken = ours && warp_rank() < waits;
+  const std::uint32_t mine = warp_ballot(taken) & same;
   warp_sync();
   if (taken) {
     t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
@@ -119,27 +134,27 @@ GCOORD_HD void deliver(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at
     t.desk.snapshot[place] = static_cast<std::uint8_t>(count + 1);
   }
   if (taken && rank_among(mine) == 0) {
-    const std::uint32_t sum = before + count_bits(mine);
-    t.desk.arrived_count[place] = static_cast<std::uint8_t>(
-        sum < consensus::kInboxMessages ? sum : consensus::kInboxMessages);
+    t.desk.arrived_count[place] = static_cast<std::uint8_t>(before + count_bits(mine));
   }
-  t.state.counts.dropped += count_bits(warp_ballot(wanted && !taken));
+  t.state.counts.dropped += count_bits(warp_ballot(wanted && !known && warp_rank() < waits));
   warp_sync();
+  return waits;
 }
 
-// The same for the only message of a look, without asking who else has one.
+// The same for the only message of a look, without asking who else has one. Whether it waits.
 template <typename Service>
-GCOORD_HD void deliver_one(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at) {
+GCOORD_HD bool deliver_one(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t at) {
   const netcore::Slot& slot = t.desk.slots[p][at];
   const std::uint64_t names = consensus::load_chunk(&slot).word[0];
   const bool snapshot =
       (names >> 32 & 0xffu) == static_cast<std::uint64_t>(consensus::MessageKind::Snapshot);
+  const bool known = is_ours(t, p, slot);
   const std::uint32_t place =
-      is_ours(t, p, slot) ? place_for(t, static_cast<std::uint32_t>(names)) : kNoTurnPlace;
+      known ? place_for(t, static_cast<std::uint32_t>(names)) : kNoTurnPlace;
   bool taken = false;
   if (place != kNoTurnPlace) {
     const std::uint32_t count = t.desk.arrived_count[place];
-    taken = count < consensus::kInboxMessages && !(snapshot && t.desk.snapshot[place] != 0);
+    taken = count < inbox_room(p) && !(snapshot && t.desk.snapshot[place] != 0);
     warp_sync();
     if (taken && warp_rank() == 0) {
       t.desk.arrived[place][count] = static_cast<std::uint8_t>(p * kTurnSlots + at);
@@ -148,8 +163,9 @@ GCOORD_HD void deliver_one(StripeTurn<Service>& t, std::uint32_t p, std::uint32_
           snapshot ? static_cast<std::uint8_t>(count + 1) : t.desk.snapshot[place];
     }
   }
-  t.state.counts.dropped += taken ? 0 : 1;
+  t.state.counts.dropped += known ? 0 : 1;
   warp_sync();
+  return known && !taken;
 }
 
 // Moves the slots that the last turn held back to the front.
@@ -167,6 +183,7 @@ template <typename Service>
 GCOORD_HD void break_channel(StripeTurn<Service>& t, std::uint32_t p) {
   t.state.broken[p] = 1;
   t.state.held[p] = 0;
+  t.held_first[p] = 0;
   ++t.state.counts.dropped;
   netcore::reset_channel(netcore::wires_of(t.node.channel[p], netcore::Band::Consensus, t.stripe),
                          netcore::DropReason::BadLength);
@@ -201,25 +218,45 @@ GCOORD_HD std::uint32_t find_headers(const StripeTurn<Service>& t,
   return headers;
 }
 
-// Delivers the messages of `count` slots, as far as all their slots are there; holds the rest back.
+// Notes on the desk whether messages of a peer that are there whole wait for the next turn.
 template <typename Service>
-GCOORD_HD void deliver_slots(StripeTurn<Service>& t, std::uint32_t p, std::uint32_t count) {
+GCOORD_HD void note_waits(const StripeTurn<Service>& t, std::uint32_t p, bool waits) {
+  if (warp_rank() == 0) {
+    t.desk.waits[p] = waits ? 1 : 0;
+  }
+  warp_sync();
+}
+
+// Delivers the messages of `count` slots, as far as all their slots are there and the turn has
+// places for them, at most `places_max` with those that it has given; holds the rest back.
+template <typename Service>
+GCOORD_HD void deliver_slots(StripeTurn<Service>& t,
+                             std::uint32_t p,
+                             std::uint32_t count,
+                             std::uint32_t places_max) {
   std::uint32_t end = 0;
   const std::uint32_t headers = find_headers(t, p, count, end);
   const bool one = count_bits(headers) == 1;
+  const bool whole = end <= kTurnSlots;
+  std::uint32_t waits = count;  // The first slot of what waits.
   if (one) {
-    deliver_one(t, p, leading_run(~headers, 32));
+    const std::uint32_t at = leading_run(~headers, 32);
+    waits = t.place_count >= places_max || deliver_one(t, p, at) ? at : count;
   }
-  for (std::uint32_t base = one ? count : 0; base < count; base += warp_lanes()) {
+  for (std::uint32_t base = one ? count : 0; base < waits; base += warp_lanes()) {
     const std::uint32_t at = base + warp_rank();
-    deliver(t, p, at < count ? at : 0, at < count && (headers >> at & 1u) != 0);
+    const bool wanted = at < count && (headers >> at & 1u) != 0;
+    const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
+    const std::uint32_t first = deliver(t, p, at < count ? at : 0, wanted, places);
+    waits = first < warp_lanes() ? base + first : waits;
   }
-  if (end > kTurnSlots) {
+  note_waits(t, p, waits < count && whole);
+  if (!whole) {
     break_channel(t, p);
     return;
   }
-  t.held_first[p] = end;
-  t.state.held[p] = count - end;
+  t.held_first[p] = waits < end ? waits : end;
+  t.state.held[p] = count - t.held_first[p];
 }
 
 // Slots that a look asks for while little comes: five are one row of packets of a warp.
@@ -235,15 +272,20 @@ GCOORD_HD std::uint32_t room_for(const StripeTurn<Service>& t,
   return slots < places ? slots : places;
 }
 
-// Takes in what a look at one peer's lane found; how many slots. `tile` was looked for with at most
-// `room` slots, kSlots at the most.
+// Takes in what waits of one peer's messages and what a look at its lane found; how many slots that
+// was. `tile` was looked for with at most `room` slots, kSlots at the most.
 template <std::uint32_t kSlots, typename Service>
 GCOORD_HD std::uint32_t receive_messages(StripeTurn<Service>& t,
                                          std::uint32_t p,
                                          netcore::LaneReceiver& from,
                                          netcore::SlotTile tile,
-                                         std::uint32_t room) {
+                                         std::uint32_t room,
+                                         std::uint32_t places_max) {
   std::uint32_t came = 0;
+  const bool waits = t.desk.waits[p] != 0;
+  if (waits) {
+    move_held(t, p);
+  }
   while (room != 0) {
     from.take<kSlots>(tile, room);
     if (tile.slot_count == 0) {
@@ -267,8 +309,8 @@ GCOORD_HD std::uint32_t receive_messages(StripeTurn<Service>& t,
     tile = from.look<kSlots>(room);
   }
   warp_sync();
-  if (came != 0) {
-    deliver_slots(t, p, t.state.held[p] + came);
+  if (came != 0 || waits) {
+    deliver_slots(t, p, t.state.held[p] + came, places_max);
   }
   return came;
 }

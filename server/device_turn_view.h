@@ -178,7 +178,7 @@ struct StripeCounts {
   std::uint64_t send_ns = 0;    // to say what is to be said, and to close the turn.
   std::uint64_t steps = 0;      // Rows stepped.
   std::uint64_t stalled = 0;    // Steps that had no credit for some peer.
-  std::uint64_t dropped = 0;    // Messages that could not be true, or found an inbox full.
+  std::uint64_t dropped = 0;    // Messages that could not be true.
   std::uint64_t unsent = 0;     // Slots for a living peer that found no credit; must stay 0.
   std::uint64_t lost = 0;       // Slots for a silent peer whose ring is full.
   std::uint64_t applied = 0;    // Commands.
@@ -199,7 +199,7 @@ struct alignas(128) StripeState {
   std::uint64_t wakes = 0;
   std::uint64_t looks = 0;           // Turns, with and without work.
   std::uint32_t wake_next = 0;       // How far a bulk wake is, in two passes over the rows.
-  std::uint32_t held[kTurnPeers]{};  // Slots of a message whose last slots have not come yet.
+  std::uint32_t held[kTurnPeers]{};  // Slots on the desk: messages that wait, or not all of one.
   std::uint32_t broken[kTurnPeers]{};
   std::uint32_t halted = 0;     // Not 0: a row was lost, so no row is stepped here ever again.
   Tick deadline_next = Tick{};  // No row of the stripe is due before this tick.

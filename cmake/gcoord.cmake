@@ -95,14 +95,17 @@ endfunction()
 # where there is a GPU), nic, slow.
 add_custom_target(gcoord_sanitize_tests)
 add_custom_target(gcoord_gpu_tests)
+# Without OPTIMISED what a case itself does is compiled as it is written: it runs once, optimising what it expects takes
+# longer than it saves, and is half of what a test takes to compile. With it a test that computes for long stays quick.
 function(gcoord_test)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "NAME" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
   if(NOT GCOORD_TESTS)
     return()
   endif()
   gcoord_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK ${ARG_LINK} source_dir GTest::gmock GTest::gtest_main)
-  # A case runs once: optimising what it expects takes longer than it saves, and is half of what a test takes to compile.
-  target_compile_options(${ARG_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  if(NOT ARG_OPTIMISED)
+    target_compile_options(${ARG_NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  endif()
   gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   if(ARG_LABELS)
     gcoord_label_tests(${ARG_NAME} "${ARG_LABELS}")

@@ -129,10 +129,10 @@ class TurnStripe : private StripeIntake<Service> {
   // Puts the row that is kept back into the table, unless it is this one. Whether there was one.
   GCOORD_HD bool keep_only(std::uint32_t row) {
     const std::uint32_t kept = t_.desk.kept.row;
+    warp_sync();  // Before a member writes which row is kept, here or in its turn.
     if (kept == kNoTurnPlace || kept == row) {
       return false;
     }
-    warp_sync();
     if (warp_rank() == 0) {
       put_back(t_.node, t_.desk);
     }

@@ -48,20 +48,28 @@ GCOORD_HD_FLAT bool finds_one_message(const StripeTurn<Service>& t,
   return (kind != consensus::MessageKind::Snapshot) & is_ours(t, p, header) & (whole == slots);
 }
 
-// Whether the first slot that a look at the clients' ring found is a command for a row of this
-// stripe; then it is desk.request[0], and `row` is its row. Nothing is taken yet.
+// Whether the first `count` slots that a look at the clients' ring found are commands for one row
+// of this stripe, or the pieces of one; then they are the first of desk.request, and `row` is the
+// row. Nothing is taken yet.
 template <typename Service>
-GCOORD_HD_FLAT bool finds_one_request(const StripeTurn<Service>& t,
-                                      const netcore::SlotTile& seen,
-                                      std::uint32_t& row) {
+GCOORD_HD_FLAT bool finds_requests_of_one(const StripeTurn<Service>& t,
+                                          const netcore::SlotTile& seen,
+                                          std::uint32_t count,
+                                          std::uint32_t& row) {
   netcore::SlotTile tile = seen;
-  tile.slot_count = 1;
+  tile.slot_count = count;
   lay_requests(t, tile, 0);
   warp_sync();
-  const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[0]);
-  const std::uint64_t tag = front.word[1];
-  row = static_cast<std::uint32_t>(front.word[0]);
-  return t.rows.has(row) & (tag != 0) & (tag != kStoredTag) & (tag != kTransferTag);
+  row = static_cast<std::uint32_t>(consensus::load_chunk(&t.desk.request[0]).word[0]);
+  bool found = t.rows.has(row);
+  GCOORD_UNROLL_BY(1)
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const consensus::MessageChunk front = consensus::load_chunk(&t.desk.request[k]);
+    const std::uint64_t tag = front.word[1];
+    const bool same = static_cast<std::uint32_t>(front.word[0]) == row;
+    found = found & same & (tag != 0) & (tag != kStoredTag) & (tag != kTransferTag);
+  }
+  return found;
 }
 
 // The messages that were found so, one of each peer from which slots came. One member.

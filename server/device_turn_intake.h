@@ -129,7 +129,7 @@ class StripeIntake : protected StripeEnds<Service> {
   }
 
   // The intake of a turn that has one row, which was spoken to in one message of each peer, is
-  // asked one thing by a client or wants another turn, and nothing else to do; false: it may be
+  // asked a few things by clients or wants another turn, and nothing else to do; false: it may be
   // another one, and nothing was taken.
   GCOORD_HD_FLAT bool take_in_alone(const Looks& looks) {
     partly_ = false;
@@ -254,8 +254,11 @@ class StripeIntake : protected StripeEnds<Service> {
     if (warp_rank() == 0) {
       open_place(t_.desk, 0, row);
       open_inbox(t_.desk, slots);
-      t_.desk.proposal[0][0] = 0;
-      t_.desk.proposal_count[0] = asked ? 1 : 0;
+      GCOORD_UNROLL
+      for (std::uint32_t k = 0; k + 1 < kFewSlots; ++k) {
+        t_.desk.proposal[0][k] = static_cast<std::uint8_t>(k);
+      }
+      t_.desk.proposal_count[0] = static_cast<std::uint8_t>(asked ? asked_count_ : 0);
     }
     t_.place_count = 1;
     GCOORD_UNROLL
@@ -266,18 +269,21 @@ class StripeIntake : protected StripeEnds<Service> {
     t_.again = kNoTurnPlace;
     put_off_ = false;
     ++t_.state.looks;
-    requests_.pass(asked ? 1 : 0);
-    t_.state.counts.requests += asked ? 1 : 0;
+    requests_.pass(asked ? asked_count_ : 0);
+    t_.state.counts.requests += asked ? asked_count_ : 0;
   }
 
-  // The row for which what a look found in the clients' ring is one command, which then lies on the
-  // desk; kNoTurnPlace: it may be anything else. Nothing is taken yet.
-  GCOORD_HD std::uint32_t asked_row(const netcore::SlotTile& tile) const {
+  // The row for which all that a look found in the clients' ring is meant, asked_count_ commands or
+  // pieces of one, which then lie on the desk; kNoTurnPlace: it may be anything else, or more.
+  // Nothing is taken yet.
+  GCOORD_HD std::uint32_t asked_row(const netcore::SlotTile& tile) {
     std::uint32_t row = 0;
-    if (requests_.template plain_slots<kFewSlots>(tile, kFewSlots) != 1 || more_wait()) {
+    asked_count_ = requests_.template plain_slots<kFewSlots>(tile, kFewSlots);
+    const bool all = (asked_count_ != first_look()) | (warp_lanes() == 1);
+    if (asked_count_ == 0 || !all || more_wait()) {
       return kNoTurnPlace;
     }
-    const bool found = finds_one_request(t_, tile, row);
+    const bool found = finds_requests_of_one(t_, tile, asked_count_, row);
     warp_sync();  // Before somebody else writes what was read.
     return found ? row : kNoTurnPlace;
   }
@@ -442,7 +448,8 @@ class StripeIntake : protected StripeEnds<Service> {
   static constexpr std::uint32_t kKeptPlaces = 8;
 
   bool requests_wait_ = false;              // On the desk (parked),
-  std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known.
+  std::uint32_t asked_row_ = kNoTurnPlace;  // and this row is asked, if it is known,
+  std::uint32_t asked_count_ = 0;           // so many things.
   bool moved_ = false;                      // The clock, by the last look at it.
   std::uint32_t turns_alone_ = 0;           // Looks with work, one after the other.
   bool partly_ = false;                     // Of a message the rest is still to come.

@@ -1,6 +1,7 @@
 // The turn of a node on a device, by its host twin.
 #include "server/device_turn.h"
 
+#include "tests/server/turn_scenarios.h"
 #include "tests/server/turn_world.h"
 
 #include <gtest/gtest.h>
@@ -277,43 +278,10 @@ TEST(DeviceTurn, MessagesOfTheWrongSenderOrRowAreDroppedAndCounted) {
   EXPECT_EQ(world.led(), 61u);
 }
 
-// A follower that has missed commands finds more of them than an inbox holds. If then the other one
-// stands still, the command under way is behind all of those, and nobody sends it again but by a
-// timer: it must not be lost.
 TEST(DeviceTurn, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
   for (const std::uint32_t missed : {7u, 8u, 12u, 16u}) {
     SCOPED_TRACE(missed);
-    TurnClusterOptions options = small_cluster(12);
-    options.shape.shard_count = 1;
-    options.shape.stripe_count = 1;
-    options.timing.limits = {
-        .window_entries = 32, .uncommitted_entries = 32, .message_entries = 16};
-    World world(options);
-    world.turns(3000);
-    const std::uint32_t leads = world.counts(0).sum.led != 0   ? 0
-                                : world.counts(1).sum.led != 0 ? 1
-                                                               : 2;
-    ASSERT_TRUE(world.cluster->time_commands(leads, 100'000).ok());
-    ASSERT_TRUE(world.cluster->wake(leads).ok());
-    world.turns(60);
-    world.step_tenths = 0;
-    world.turns(300);
-    const auto turn = [&world](std::uint32_t n) { world.host[n]->turn(world.now_ns); };
-    const auto decided = [&] { return world.cluster->node(leads).service.rows[0].count; };
-    const std::uint32_t slow = (leads + 1) % kTurnNodes;
-    const std::uint32_t other = (leads + 2) % kTurnNodes;
-    for (std::uint32_t k = 0; k < missed; ++k) {
-      turn(leads);
-      turn(other);
-    }
-    turn(leads);
-    const std::uint64_t before = decided();
-    for (std::uint32_t k = 0; k < 20; ++k) {
-      turn(slow);
-      turn(leads);
-    }
-    EXPECT_GT(decided(), before);
-    expect_nothing_lost(world);
+    miss_commands_and_carry_on<HostNode>(missed);
   }
 }
 

@@ -31,16 +31,17 @@ inline TurnClusterOptions small_cluster(std::uint64_t seed) {
   return options;
 }
 
-// Three host nodes and a clock that moves by a tenth of a tick with every turn of a node.
-struct World {
-  explicit World(const TurnClusterOptions& options) {
+// Three nodes of one kind and a clock that moves by a tenth of a tick with every turn of a node.
+template <typename Node>
+struct BasicWorld {
+  explicit BasicWorld(const TurnClusterOptions& options) {
     auto made = chaos::make_host_turn_cluster(options);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     cluster = std::move(made).value();
     start();
   }
 
-  ~World() { stop(); }
+  ~BasicWorld() { stop(); }
 
   // Turns living nodes, a node at a time, in an order that follows from the seed.
   void turns(std::uint32_t count) {
@@ -95,16 +96,19 @@ struct World {
   }
 
   std::unique_ptr<TurnCluster> cluster;
-  std::optional<HostNode> host[kTurnNodes];
+  std::optional<Node> host[kTurnNodes];
   std::uint64_t now_ns = 1'000'000;
   std::uint64_t turned = 0;
   bool uneven = false;
   std::uint64_t step_tenths = 1;  // Of a tick, that pass with every turn of a node.
 };
 
+using World = BasicWorld<HostNode>;
+
 // Replicas that applied as much have the same digest; the commands of the replica that applied
 // most.
-inline std::uint64_t agreed_commands(World& world, const std::vector<std::uint32_t>& nodes) {
+template <typename Node>
+std::uint64_t agreed_commands(BasicWorld<Node>& world, const std::vector<std::uint32_t>& nodes) {
   std::uint64_t sum = 0;
   for (std::uint32_t row = 0; row < world.cluster->options().shape.shard_count; ++row) {
     std::map<std::uint64_t, std::uint64_t> digests;  // By commands applied.
@@ -118,7 +122,8 @@ inline std::uint64_t agreed_commands(World& world, const std::vector<std::uint32
   return sum;
 }
 
-inline void expect_equal_everywhere(World& world, const std::vector<std::uint32_t>& nodes) {
+template <typename Node>
+void expect_equal_everywhere(BasicWorld<Node>& world, const std::vector<std::uint32_t>& nodes) {
   for (std::uint32_t row = 0; row < world.cluster->options().shape.shard_count; ++row) {
     for (const std::uint32_t n : nodes) {
       const auto& first = world.cluster->node(nodes[0]).service.rows[row];
@@ -131,7 +136,8 @@ inline void expect_equal_everywhere(World& world, const std::vector<std::uint32_
 
 // `dropped`: messages that may be, because a node that is slow finds more of them than an inbox
 // holds.
-inline void expect_nothing_lost(World& world, std::uint64_t dropped = 0) {
+template <typename Node>
+void expect_nothing_lost(BasicWorld<Node>& world, std::uint64_t dropped = 0) {
   for (std::uint32_t n = 0; n < kTurnNodes; ++n) {
     const NodeCounts counts = world.counts(n);
     EXPECT_EQ(counts.sum.unsent, 0u);

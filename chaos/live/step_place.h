@@ -9,9 +9,6 @@ namespace gcoord::chaos {
 struct StepPlace {
   std::string device;     // --device; empty: CPUs.
   bool resident = false;  // --turn resident, of three nodes; without a device on its twin.
-  // --resident-peers. By proxy all that turns say to each other crosses the links that are cut and
-  // clogged here; mapped, only what hosts say does.
-  std::string resident_peers = "proxy";
 
   bool on_device() const { return resident || (!device.empty() && device != "cpu"); }
 
@@ -22,7 +19,8 @@ struct StepPlace {
       list.insert(list.end(), {"--device", device.empty() ? "twin" : device});
     }
     if (resident) {
-      list.insert(list.end(), {"--turn", "resident", "--resident-peers", resident_peers});
+      // So that all that turns say to each other crosses the links that are cut and clogged here.
+      list.insert(list.end(), {"--turn", "resident", "--resident-peers", "proxy"});
     }
     return list;
   }

@@ -53,11 +53,6 @@ void add_options(CLI::App& app, Arguments& arguments) {
       [&live] { live.place.resident = true; },
       "the nodes' turns stay on their devices (gcoordd --turn resident), on twins unless --device "
       "names others; three nodes, which write no traces, so histories are judged");
-  app.add_option("--resident-peers",
-                 live.place.resident_peers,
-                 "how turns reach each other, auto, mapped or proxy (default): of mapped ones cut "
-                 "links stop only what hosts say")
-      ->check(CLI::IsMember({"auto", "mapped", "proxy"}));
   app.add_flag("--list", arguments.list, "list the classes of faults, and end");
   app.add_option("--report", live.report, "write a page about the run to this file")
       ->type_name("FILE.html");
@@ -78,7 +73,7 @@ std::string replay_command(const Arguments& arguments) {
                         " --rate " + std::to_string(live.rate) + " --seed " +
                         std::to_string(live.seed);
   command += live.place.device.empty() ? "" : " --device " + live.place.device;
-  command += live.place.resident ? " --resident --resident-peers " + live.place.resident_peers : "";
+  command += live.place.resident ? " --resident" : "";
   for (std::size_t i = 0; i < live.faults.size(); ++i) {
     command += (i == 0 ? " --faults " : ",") + live.faults[i];
   }

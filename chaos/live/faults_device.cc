@@ -96,9 +96,9 @@ FaultClass of_device(std::string_view name,
 std::vector<FaultClass> device_faults(const StepPlace& place) {
   const std::string_view none =
       place.on_device() ? "" : "the nodes step on CPUs; --device cuda:N or twin";
-  const bool twin = place.device.empty() || place.device == "twin";
-  const std::string_view stall =
-      place.resident && twin ? "the twin of a resident turn launches nothing that hangs" : none;
+  const std::string_view stall = place.resident && place.device_name() == "twin"
+                                     ? "the twin of a resident turn launches nothing that hangs"
+                                     : none;
   const std::string_view flip =
       place.resident ? "gcoordd injects it into the host's turn only" : none;
   return {of_device("device-error", "18", kError, none),

@@ -181,9 +181,7 @@ nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& opti
           {"seconds", std::round(result.seconds * 10) / 10},
           {"seed", std::to_string(options.seed)},
           {"nodes", options.nodes},
-          {"device",
-           options.place.device.empty() ? (options.place.resident ? "twin" : "cpu")
-                                        : options.place.device},
+          {"device", options.place.device_name()},
           {"turn", options.place.resident ? "resident" : "host"},
           {"faults", faults_json(result)},
           {"injections", result.injected()},

@@ -10,13 +10,15 @@ struct StepPlace {
   std::string device;     // --device; empty: CPUs.
   bool resident = false;  // --turn resident, of three nodes; without a device on its twin.
 
-  bool on_device() const { return resident || (!device.empty() && device != "cpu"); }
+  std::string device_name() const { return !device.empty() ? device : resident ? "twin" : "cpu"; }
+
+  bool on_device() const { return device_name() != "cpu"; }
 
   // Of every node.
   std::vector<std::string> arguments() const {
     std::vector<std::string> list;
     if (!device.empty() || resident) {
-      list.insert(list.end(), {"--device", device.empty() ? "twin" : device});
+      list.insert(list.end(), {"--device", device_name()});
     }
     if (resident) {
       // So that all that turns say to each other crosses the links that are cut and clogged here.

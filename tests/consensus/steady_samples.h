@@ -2,6 +2,7 @@
 // a row in a hurry has it stepped. Host and device.
 #pragma once
 
+#include "common/assert.h"
 #include "consensus/step_plain.h"
 #include "tests/consensus/plain_samples.h"
 
@@ -112,7 +113,9 @@ GCOORD_HD Stepped step_steadily(const Given& given) {
                           .sink = sink_of(stepped.out.message, kOutboxMessages)};
   const ShardRef shard = ref_of(parts, ShardId{7}, kPlainSlots);
   const Message* messages = given.message;
-  if (step_steady<role>(shard, in, messages, stepped.out, arrays, given.input)) {
+  const bool steady = step_steady<role>(shard, in, messages, stepped.out, arrays, given.input);
+  GCOORD_ASSERT(steady == (stepped.out.beyond_plain == 0));
+  if (steady) {
     keep_moved(shard, ref_of(stepped.row, ShardId{7}, kPlainSlots));
   }
   return stepped;

@@ -1,49 +1,15 @@
 // What clients ask of the turn of a node on a device, by its host twin.
 #include "server/device_turn_loop.h"
 #include "server/device_turn_requests.h"
+#include "tests/server/turn_client.h"
 #include "tests/server/turn_world.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace gcoord::server {
 namespace {
-
-struct Client {
-  explicit Client(const netcore::GpuChannelDevice& end, std::uint32_t stripe)
-      : to(netcore::open_sender(end, netcore::Band::Rpc, stripe)),
-        from(netcore::open_receiver(end, netcore::Band::Rpc, stripe)) {}
-
-  bool ask(const TurnRequest& request) {
-    const netcore::Reservation place = to.reserve(1);
-    if (place.slot_count == 0) {
-      return false;
-    }
-    std::uint32_t words[netcore::kSlotWords];
-    std::memcpy(words, &request, sizeof words);
-    to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
-    return true;
-  }
-
-  std::optional<TurnReply> answer() {
-    const netcore::SlotTile tile = from.poll(1);
-    if (tile.slot_count == 0) {
-      return std::nullopt;
-    }
-    std::uint32_t words[netcore::kSlotWords];
-    tile.for_each_word(
-        [&words](std::uint32_t, std::uint32_t word, std::uint32_t value) { words[word] = value; });
-    from.release(tile);
-    TurnReply reply;
-    std::memcpy(static_cast<void*>(&reply), words, sizeof reply);
-    return reply;
-  }
-
-  netcore::LaneSender to;
-  netcore::LaneReceiver from;
-};
 
 TEST(DeviceTurnClients, ARequestIsAnsweredOnceItIsCommittedAndByTheLeaderOnly) {
   World world(small_cluster(8));

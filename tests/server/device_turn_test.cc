@@ -287,10 +287,7 @@ TEST(DeviceTurn, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
 
 // The last places of an inbox are kept for who is taken in last.
 TEST(DeviceTurn, APeerThatFloodsARowHoldsNobodyElseUp) {
-  TurnClusterOptions options = small_cluster(12);
-  options.shape.shard_count = 1;
-  options.shape.stripe_count = 1;
-  World world(options);
+  World world(one_row(12));
   world.turns(3000);
   world.lose(1);
   ASSERT_EQ(world.counts(0).sum.led, 1u);

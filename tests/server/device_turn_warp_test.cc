@@ -2,11 +2,14 @@
 // and exchanges in which members differ, and the ways that only those take.
 #include "chaos/turn/counting_service.h"
 #include "server/device_turn.h"
+#include "tests/server/turn_client.h"
 #include "tests/server/turn_scenarios.h"
 #include "tests/server/warp_twin/warp_twin.h"
 
 #include <cstring>
-#include <optional>
+#include <functional>
+#include <memory>
+#include <vector>
 
 namespace gcoord::server {
 namespace {
@@ -114,38 +117,6 @@ TEST(DeviceTurnOfWarps, WhatAnInboxHasNoPlaceForWaitsForTheNextTurn) {
   }
 }
 
-// A client's end of one stripe of a node.
-class Client {
- public:
-  Client(TurnCluster& cluster, std::uint32_t n)
-      : to_(netcore::open_sender(cluster.client(n), netcore::Band::Rpc, 0)),
-        from_(netcore::open_receiver(cluster.client(n), netcore::Band::Rpc, 0)) {}
-
-  void ask(std::uint64_t tag) {
-    TurnRequest request;
-    request.tag = tag;
-    request.word[0] = mix64(tag);
-    std::uint32_t words[netcore::kSlotWords];
-    std::memcpy(words, &request, sizeof words);
-    const netcore::Reservation place = to_.reserve(1);
-    ASSERT_EQ(place.slot_count, 1u);
-    to_.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
-  }
-
-  std::uint32_t answers() {
-    std::uint32_t count = 0;
-    for (auto tile = from_.poll(1); tile.slot_count != 0; tile = from_.poll(1)) {
-      from_.release(tile);
-      ++count;
-    }
-    return count;
-  }
-
- private:
-  netcore::LaneSender to_;
-  netcore::LaneReceiver from_;
-};
-
 // What is pushed together is found by one look: a command of several entries costs as many turns as
 // one of a single entry.
 TEST(DeviceTurnOfWarps, RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne) {
@@ -154,19 +125,24 @@ TEST(DeviceTurnOfWarps, RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne) {
   const std::uint32_t leads = leader_of_the_row(world);
   world.turns(60);
   world.step_tenths = 0;
-  Client client(*world.cluster, leads);
+  Client client(world.cluster->client(leads), 0);
   std::uint64_t tag = 0;
   std::uint64_t turns_of_one = 0;
   for (const std::uint32_t together : {1u, 2u, 4u, 7u}) {
     const std::uint64_t before = world.counts(leads).sum.turns;
     for (std::uint32_t command = 0; command < 20; ++command) {
       for (std::uint32_t k = 0; k < together; ++k) {
-        client.ask(++tag);
+        TurnRequest request;
+        request.tag = ++tag;
+        request.word[0] = mix64(tag);
+        ASSERT_TRUE(client.ask(request));
       }
       std::uint32_t answered = 0;
       for (std::uint32_t k = 0; k < 60; ++k) {
         world.turns(1);
-        answered += client.answers();
+        while (client.answer().has_value()) {
+          ++answered;
+        }
       }
       ASSERT_EQ(answered, together);
     }

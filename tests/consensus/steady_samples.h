@@ -73,7 +73,12 @@ GCOORD_HD inline void draw_given(Draw& draw, Given& given) {
     message = some_message(draw, given.row, self, leader);
   }
   fill_peers(draw, self, given.peer);
-  given.input = {.tick = kNow, .seed = 1, .self = self, .peer = given.peer, .peer_count = 2};
+  given.input = {};
+  given.input.tick = kNow;
+  given.input.seed = 1;
+  given.input.self = self;
+  given.input.peer = given.peer;
+  given.input.peer_count = 2;
   draw_mode(draw, given);
   draw_limits(draw, given.input.limits);
   if (draw.once_in(2)) {

@@ -118,13 +118,10 @@ GCOORD_HD inline bool notice_will_do(const Row& r, std::uint32_t slot, const Pee
          acknowledged(r, slot, peer) & counts(r, slot) & (r.election().transfer_target != slot);
 }
 
-// What a leader has to say to one peer, if anything.
+// What a leader has to say to one living peer that is behind.
 template <typename Row>
 GCOORD_HD inline void emit_lead(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
   Progress& progress = r.progress(slot);
-  if (peer.live == 0 || caught_up(r, slot, peer)) {
-    return;
-  }
   const bool replicates =
       progress.state == ProgressState::Replicate && progress.next > r.log().floor;
   if (!replicates && r.leaves_steady()) {
@@ -232,12 +229,17 @@ GCOORD_HD inline void emit_query(const Row& r, std::uint32_t slot, const PeerLiv
   r.push(m);
 }
 
-// At most one request per peer.
+// At most one request per peer. `behind`: see members_behind.
 template <typename Row>
-GCOORD_HD inline void emit_request(const Row& r, std::uint32_t slot, const PeerLiveness& peer) {
+GCOORD_HD inline void emit_request(const Row& r,
+                                   std::uint32_t slot,
+                                   const PeerLiveness& peer,
+                                   SlotMask behind) {
   const Role role = r.hot().role;
   if (role == Role::Leader) {
-    emit_lead(r, slot, peer);
+    if (has_slot(behind, slot)) {
+      emit_lead(r, slot, peer);
+    }
   } else if (role != Role::Follower) {
     emit_campaign(r, slot, peer);
   } else if (!emit_step_down(r, slot, peer)) {
@@ -432,15 +434,15 @@ GCOORD_HD inline void emit_to_leader(const Row& r, bool storage_moved) {
 
 // What a row owes its peers and a guest. A plain row owes no guest anything.
 template <typename Row>
-GCOORD_HD inline void emit_to_peers(const Row& r, bool storage_moved) {
+GCOORD_HD inline void emit_to_peers(const Row& r, bool storage_moved, SlotMask behind) {
   if constexpr (Row::kScope == StepScope::Steady) {
     if (!r.is_leader()) {
       return emit_to_leader(r, storage_moved);
     }
   }
   for_each_peer<Row::kEmitUnroll>(
-      r, [&r, storage_moved](std::uint32_t slot, const PeerLiveness& peer) {
-        emit_request(r, slot, peer);
+      r, [&r, storage_moved, behind](std::uint32_t slot, const PeerLiveness& peer) {
+        emit_request(r, slot, peer, behind);
         emit_reply(r, slot, peer, storage_moved);
       });
   emit_guest(r, storage_moved);
@@ -450,11 +452,11 @@ GCOORD_HD inline void emit_to_peers(const Row& r, bool storage_moved) {
 // --------------------------------------------------------------------------------------------------
 
 template <typename Row>
-GCOORD_HD inline void emit(const Row& r, const InboxHead& in) {
+GCOORD_HD inline void emit(const Row& r, const InboxHead& in, SlotMask behind) {
   r.hot().flags = static_cast<std::uint8_t>(r.hot().flags & ~kRowStalled);
   emit_storage(r);
   const bool storage_moved = store_at_once(r) || in.storage_ack.present != 0;
-  emit_to_peers(r, storage_moved);
+  emit_to_peers(r, storage_moved, behind);
   emit_apply(r);
   r.out.want_again((r.hot().flags & kRowStalled) != 0);
 }

@@ -44,22 +44,35 @@ GCOORD_HD constexpr std::uint32_t plain_peer_slot(std::uint32_t self_slot, std::
   return k + (k >= self_slot ? 1 : 0);
 }
 
+// The names of the two peers.
+struct PlainPeers {
+  NodeId node[kPlainSlots - 1];
+};
+
+GCOORD_HD inline PlainPeers plain_peers(const StepInput& input) {
+  return {{input.peer[0].node, input.peer[1].node}};
+}
+
 // The record of a node, if it is one of the peers: without a branch, which is what a device waits
 // for in a step.
-GCOORD_HD inline Found<PeerLiveness> find_plain_peer(const StepInput& input, NodeId node) {
-  const bool first = input.peer[0].node == node;
-  const bool known = first | (input.peer[1].node == node);
+GCOORD_HD inline Found<PeerLiveness> find_plain_peer(const StepInput& input,
+                                                     const PlainPeers& peers,
+                                                     NodeId node) {
+  const bool first = peers.node[0] == node;
+  const bool known = first | (peers.node[1] == node);
   return Found<PeerLiveness>(input.peer[first ? 0 : 1], known);
 }
 
 // The slot of a node of a plain row; kSlotNone: it has none.
-GCOORD_HD inline std::uint8_t plain_slot_of(const StepInput& input, NodeId node) {
-  std::uint32_t found = kSlotNone;
-  GCOORD_UNROLL
-  for (std::uint32_t slot = 0; slot < kPlainSlots; ++slot) {
-    found = plain_node(input, slot) == node ? slot : found;
-  }
-  return static_cast<std::uint8_t>(found);
+GCOORD_HD inline std::uint8_t plain_slot_of(const StepInput& input,
+                                            const PlainPeers& peers,
+                                            std::uint32_t self_slot,
+                                            NodeId node) {
+  const bool first = peers.node[0] == node;
+  const bool known = first | (peers.node[1] == node);
+  const std::uint32_t peer_slot = plain_peer_slot(self_slot, first ? 0 : 1);
+  const std::uint32_t other = known ? peer_slot : kSlotNone;
+  return static_cast<std::uint8_t>(node == input.self ? self_slot : other);
 }
 
 // Whether a row and its node's peers stand in that order.

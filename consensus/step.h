@@ -215,10 +215,12 @@ GCOORD_HD_FLAT void step_with(ShardRef shard,
   run_timers(r, in);
   on_local(r, in);
   conclude(r, in);
+  SlotMask behind = 0;
   if (r.is_leader()) {
-    set_leader_deadline(r);
+    behind = members_behind(r);
+    set_leader_deadline(r, behind);
   }
-  emit(r, in);
+  emit(r, in, behind);
   if (out.beyond_plain == 0) {
     assert_invariants(r);
   }

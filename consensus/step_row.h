@@ -39,6 +39,24 @@ enum class StepScope : std::uint8_t {
   Steady = 2,
 };
 
+// What a step keeps at hand of the names of its peers: a steady one, which asks for one of them
+// again and again, both; others look them up in their input.
+template <StepScope scope>
+struct PeersAtHand {
+  GCOORD_HD explicit PeersAtHand(const StepInput&) {}
+
+  GCOORD_HD PlainPeers of(const StepInput& input) const { return plain_peers(input); }
+};
+
+template <>
+struct PeersAtHand<StepScope::Steady> {
+  GCOORD_HD explicit PeersAtHand(const StepInput& input) : kept(plain_peers(input)) {}
+
+  GCOORD_HD const PlainPeers& of(const StepInput&) const { return kept; }
+
+  PlainPeers kept;
+};
+
 template <StepScope scope>
 struct BasicStepRow {
   static constexpr StepScope kScope = scope;
@@ -51,6 +69,9 @@ struct BasicStepRow {
   const StepInput& input;
   OutboxHead& out;
   const StepArrays& arrays;
+  PeersAtHand<scope> at_hand{input};
+
+  GCOORD_HD PlainPeers peers() const { return at_hand.of(input); }
 
   // Asked at every door out of the plain scope, before anything is changed behind it: whether to
   // turn back.
@@ -184,7 +205,7 @@ GCOORD_HD inline Found<PeerLiveness> peer_at(const Row& r, std::uint32_t slot) {
 template <typename Row>
 GCOORD_HD inline Found<PeerLiveness> peer_named(const Row& r, NodeId node) {
   if constexpr (Row::kIsPlain) {
-    return find_plain_peer(r.input, node);
+    return find_plain_peer(r.input, r.peers(), node);
   } else {
     return find_peer(r.input, node);
   }
@@ -194,7 +215,7 @@ GCOORD_HD inline Found<PeerLiveness> peer_named(const Row& r, NodeId node) {
 template <typename Row>
 GCOORD_HD inline std::uint8_t slot_named(const Row& r, NodeId node) {
   if constexpr (Row::kIsPlain) {
-    return plain_slot_of(r.input, node);
+    return plain_slot_of(r.input, r.peers(), r.hot().self_slot, node);
   } else {
     return slot_of(r.configuration(), node);
   }

@@ -18,11 +18,13 @@ GCOORD_HD inline bool caught_up(const Row& r, std::uint32_t slot, const PeerLive
   return settled && !read_open && election.transfer_target != slot && !readmission_due(r, slot);
 }
 
+// Leader: living members to whom there is something to say.
 template <typename Row>
-GCOORD_HD inline bool any_behind(const Row& r) {
-  bool behind = false;
+GCOORD_HD inline SlotMask members_behind(const Row& r) {
+  SlotMask behind = 0;
   for_each_peer(r, [&r, &behind](std::uint32_t slot, const PeerLiveness& peer) {
-    behind = behind | ((peer.live != 0) & !caught_up(r, slot, peer));
+    const bool meant = (peer.live != 0) & !caught_up(r, slot, peer);
+    behind = static_cast<SlotMask>(meant ? behind | slot_bit(slot) : behind);
   });
   return behind;
 }
@@ -171,11 +173,12 @@ GCOORD_HD inline void run_timers(const Row& r, const InboxHead& in) {
   }
 }
 
-// The earliest tick at which a leader has to look at the shard without being called.
+// The earliest tick at which a leader has to look at the shard without being called, while members
+// are `behind`.
 template <typename Row>
-GCOORD_HD inline void set_leader_deadline(const Row& r) {
+GCOORD_HD inline void set_leader_deadline(const Row& r, SlotMask behind) {
   Hot& hot = r.hot();
-  if (any_behind(r)) {
+  if (behind != 0) {
     hot.deadline = min_id(hot.deadline, r.input.tick + r.input.timing.resend_ticks);
   }
   if (!is_quorum(r.configuration(), bound_members(r))) {

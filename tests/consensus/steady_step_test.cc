@@ -193,7 +193,10 @@ RC_GTEST_PROP(SteadyStep, QuorumOfThreeEqualVotersIsTheOneInTheMiddle, ()) {
     index = any_from<std::uint64_t>(0, most);
   }
   const ShardRef shard = ref_of(row, ShardId{7}, kPlainSlots);
-  const StepInput input;
+  const PeerLiveness peers[kPlainSlots - 1]{};
+  StepInput input;
+  input.peer = peers;
+  input.peer_count = kPlainSlots - 1;
   OutboxHead out;
   const StepArrays none;
   const LogIndex expected = committed_index(row.configuration, match);

@@ -116,26 +116,42 @@ GCOORD_HD_FLAT void fill_inbox_kept(const RowTurn<Service>& r,
   }
 }
 
-// What follows the step of the kept row. A leader's client waits for what is decided; a follower's
-// leader waits for its answer, so that leaves before the follower applies (carry_on_kept).
+// As carry_on, of a turn that has told its host what to store: a disk is waited for there.
+template <typename Service>
+GCOORD_HD_APART bool carry_on_staged(const RowTurn<Service>& r,
+                                     consensus::ShardRef shard,
+                                     const consensus::ApplyRequest& apply) {
+  return carry_on(r, shard, apply, true);
+}
+
+// What follows the step of the kept row. A leader's client waits for what is decided, which was
+// stored in an earlier turn; a follower's leader waits for its answer, so that leaves before the
+// follower applies (carry_on_kept).
 template <consensus::Role role, typename Service>
 GCOORD_HD_FLAT void carry_out_kept(const RowTurn<Service>& r,
                                    consensus::ShardRef shard,
                                    const consensus::InboxHead& in,
                                    const consensus::OutboxHead& out) {
   const consensus::Hot& hot = shard.hot();
+  bool again = out.again != 0;
+  const bool staged = stages(r, out);
   if constexpr (role == consensus::Role::Leader) {
+    if (!staged) {
+      again = carry_on(r, shard, out.apply, false) || again;
+    }
     store_new(r, hot, in, out);
   } else {
     store_arrived(r);
   }
-  bool again = out.again != 0;
-  const bool staged = stages(r, out);
   if constexpr (Service::kTellsHost) {
-    again = (staged && !stage(r, shard, out.storage)) || again;
+    if (staged) {
+      again = !stage(r, shard, out.storage) || again;
+      if constexpr (role == consensus::Role::Leader) {
+        again = carry_on_staged(r, shard, out.apply) || again;
+      }
+    }
   }
   if constexpr (role == consensus::Role::Leader) {
-    again = carry_on(r, shard, out.apply, staged) || again;
     again = again || is_offered(r, hot, shard.log());
   } else {
     r.desk.decided = out.apply;

@@ -33,6 +33,19 @@ GCOORD_HD inline std::uint64_t relaxed_add(std::uint64_t& word, std::uint64_t co
 #endif
 }
 
+// Lowers a word to `value` if it is above. Relaxed, device scope.
+GCOORD_HD inline void relaxed_least(std::uint64_t& word, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  atomicMin(reinterpret_cast<unsigned long long*>(&word), value);
+#else
+  std::atomic_ref<std::uint64_t> shared(word);
+  std::uint64_t seen = shared.load(std::memory_order_relaxed);
+  while (value < seen && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+#endif
+}
+
 // Sets the bits of `mask` and returns the value before. Relaxed, device scope.
 GCOORD_HD inline std::uint32_t relaxed_set(std::uint32_t& word, std::uint32_t mask) {
 #if defined(__CUDA_ARCH__)

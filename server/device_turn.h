@@ -16,6 +16,7 @@
 #include "netcore/bounded_wait.h"
 #include "server/device_turn_alone.h"
 #include "server/device_turn_clock.h"
+#include "server/device_turn_deadlines.h"
 #include "server/device_turn_desk.h"
 #include "server/device_turn_intake.h"
 #include "server/device_turn_row.h"
@@ -275,7 +276,7 @@ class TurnStripe : private StripeIntake<Service> {
   GCOORD_HD void close_alone() {
     const std::uint32_t row = t_.desk.row[0];
     t_.again = t_.desk.again[0] != 0 ? row : kNoTurnPlace;
-    t_.state.deadline_next = min_id(t_.state.deadline_next, t_.desk.deadline[0]);
+    note_deadline(t_, row, t_.desk.deadline[0]);
     if constexpr (Service::kTellsHost) {
       if (warp_rank() == 0 && t_.desk.led_anew[0] != 0) {
         t_.node.leaders.close(t_.stripe, row - t_.rows.first, t_.state.looks);
@@ -295,13 +296,12 @@ class TurnStripe : private StripeIntake<Service> {
   }
 
   GCOORD_HD void close_places() {
-    Tick next = kTickNever;
     for (std::uint32_t base = 0; base < t_.place_count; base += warp_lanes()) {
       const std::uint32_t place = base + warp_rank();
       const bool meant = place < t_.place_count;
       const std::uint32_t row = meant ? t_.desk.row[place] : t_.rows.first;
       const bool again = meant && t_.desk.again[place] != 0;
-      next = meant ? min_id(next, t_.desk.deadline[place]) : next;
+      note_deadlines(t_, meant, row, t_.desk.deadline[meant ? place : 0]);
       if (warp_ballot(again) != 0) {
         push_due(t_, again && (t_.node.flags[row] & kTurnQueued) == 0, row);
       }
@@ -311,7 +311,6 @@ class TurnStripe : private StripeIntake<Service> {
         }
       }
     }
-    t_.state.deadline_next = min_id(t_.state.deadline_next, Tick{warp_least(next.value)});
   }
 
   GCOORD_HD void count_turn() {

@@ -31,6 +31,9 @@ static_assert(sizeof(TurnRowArrays) == 27 * sizeof(std::uint64_t));
 
 inline constexpr std::uint32_t kNoTurnPlace = ~0u;
 
+// Groups of rows whose deadlines are looked at only when one may have come.
+inline constexpr std::uint32_t kScanGroups = 32;
+
 // Which peers take messages: a bit each.
 inline constexpr std::uint32_t kCreditMasks = 1u << kTurnPeers;
 
@@ -103,8 +106,10 @@ struct StripeDesk {
   std::uint32_t offered;    // 1 + what the service offered to the only row already; 0: not asked.
   std::uint32_t staged;     // Of a kept follower: the host was told what to store,
   consensus::ApplyRequest decided;  // and this is to be applied once it has answered.
-  LogIndex laid_first;              // Entries that lie behind the messages of the only row already
-  std::uint32_t laid_count;         // (RowTurn::lay), as an Append from the first of them has them.
+  Tick scan_next[kScanGroups];  // By group of rows: none is due before (device_turn_deadlines.h);
+  std::uint32_t scan_shift;     // rows of a group, as a power of two.
+  LogIndex laid_first;          // Entries that lie behind the messages of the only row already
+  std::uint32_t laid_count;     // (RowTurn::lay), as an Append from the first of them has them.
 };
 
 // One group at work on its stripe. `state` is every member's own copy, equal in all of them.

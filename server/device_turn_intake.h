@@ -12,6 +12,7 @@
 #include "common/warp_device.h"
 #include "server/client_pace.h"
 #include "server/device_turn_alone.h"
+#include "server/device_turn_deadlines.h"
 #include "server/device_turn_ends.h"
 #include "server/device_turn_receive.h"
 #include "server/device_turn_requests.h"
@@ -32,7 +33,9 @@ class StripeIntake : protected StripeEnds<Service> {
 
   GCOORD_HD StripeIntake(const TurnNode<Service>& node, std::uint32_t stripe, StripeDesk& desk)
       : StripeEnds<Service>(node, stripe, desk),
-        pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {}
+        pace_(client_pace(node.shape.stripe_count, warp_lanes() != 1)) {
+    open_scan(t_);
+  }
 
   // What the first looks of a turn at the peers' lanes found, once their loads are done.
   struct Looks {
@@ -188,8 +191,8 @@ class StripeIntake : protected StripeEnds<Service> {
 
   // Takes over the clock's reading, and what came in. Messages before rows that are due: an answer
   // frees a sender, and a row that is due can wait. Some places are kept for rows that nobody
-  // speaks to, and where both peers have much to say, one of them leaves half of the others in
-  // every second turn.
+  // speaks to, and where the second peer has much to say, the first one leaves it half of the
+  // others: a node that all its peers hear last would fall behind.
   GCOORD_HD void take_in(const Looks& looks) {
     take_reading(t_);
     if (t_.state.version == 0 || t_.state.halted != 0) {
@@ -207,8 +210,7 @@ class StripeIntake : protected StripeEnds<Service> {
     }
     const bool rows_wait = t_.state.due_count != 0 || t_.again != kNoTurnPlace || waking(t_);
     const std::uint32_t places = rows_wait ? kTurnPlaces - kKeptPlaces : kTurnPlaces;
-    const bool more = (came_[1] >= kFewSlots) | (t_.desk.waits[1] != 0);
-    const bool halves = t_.state.looks % 2 == 0 && more;
+    const bool halves = (came_[1] >= kFewSlots) | (t_.desk.waits[1] != 0);
     if (!looks.nothing[0]) {
       take_messages<0>(looks.seen[0], looks.most[0], halves ? places / 2 : places);
     }

@@ -262,14 +262,14 @@ GCOORD_HD void deliver_slots(StripeTurn<Service>& t,
 // Slots that a look asks for while little comes: five are one row of packets of a warp.
 inline constexpr std::uint32_t kFewSlots = 5;
 
-// Slots that one look at a peer's lane may take: every one may need a place of its own.
+// Slots that one look at a peer's lane may take: what the desk holds, if any row may be given a
+// place. What finds none waits there.
 template <typename Service>
 GCOORD_HD std::uint32_t room_for(const StripeTurn<Service>& t,
                                  std::uint32_t p,
                                  std::uint32_t places_max) {
-  const std::uint32_t places = t.place_count < places_max ? places_max - t.place_count : 0;
-  const std::uint32_t slots = t.state.broken[p] != 0 ? 0 : kTurnSlots - t.state.held[p];
-  return slots < places ? slots : places;
+  const bool closed = (t.state.broken[p] != 0) | (t.place_count >= places_max);
+  return closed ? 0 : kTurnSlots - t.state.held[p];
 }
 
 // Takes in what waits of one peer's messages and what a look at its lane found; how many slots that
@@ -345,43 +345,6 @@ GCOORD_HD void take_again(StripeTurn<Service>& t) {
     t.again = kNoTurnPlace;
     warp_sync();
   }
-}
-
-// Once per tick and only if a row can be due: queues the rows whose deadline has come.
-template <typename Service>
-GCOORD_HD void scan_deadlines(StripeTurn<Service>& t) {
-  if (t.tick() < t.state.deadline_next) {
-    return;
-  }
-  Tick next = kTickNever;
-  for (std::uint32_t base = t.rows.first; base < t.rows.end; base += warp_lanes() * kScanRows) {
-    const std::uint32_t first = base + warp_rank() * kScanRows;
-    Tick deadline[kScanRows] = {kTickNever, kTickNever, kTickNever, kTickNever};
-    if (first < t.rows.end) {
-      const consensus::MessageChunk one = consensus::load_chunk(t.node.table.deadline + first);
-      const consensus::MessageChunk two = consensus::load_chunk(t.node.table.deadline + first + 2);
-      deadline[0] = Tick{one.word[0]};
-      deadline[1] = Tick{one.word[1]};
-      deadline[2] = Tick{two.word[0]};
-      deadline[3] = Tick{two.word[1]};
-    }
-    bool any = false;
-    GCOORD_UNROLL
-    for (std::uint32_t k = 0; k < kScanRows; ++k) {
-      const bool due = first + k < t.rows.end && deadline[k] <= t.tick();
-      any = any || due;
-      next = due || first + k >= t.rows.end ? next : min_id(next, deadline[k]);
-    }
-    if (warp_ballot(any) == 0) {
-      continue;
-    }
-    for (std::uint32_t k = 0; k < kScanRows; ++k) {
-      const bool due = first + k < t.rows.end && deadline[k] <= t.tick();
-      push_due(t, due && (t.node.flags[first + k] & kTurnQueued) == 0, first + k);
-    }
-  }
-  t.state.deadline_next = Tick{warp_least(next.value)};
-  warp_sync();
 }
 
 // Rows of the ring, until `places_max` places are taken.

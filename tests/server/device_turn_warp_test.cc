@@ -2,6 +2,7 @@
 // and exchanges in which members differ, and the ways that only those take.
 #include "chaos/turn/counting_service.h"
 #include "server/device_turn.h"
+#include "tests/server/deadline_model.h"
 #include "tests/server/turn_client.h"
 #include "tests/server/turn_scenarios.h"
 #include "tests/server/warp_twin/warp_twin.h"
@@ -152,6 +153,42 @@ TEST(DeviceTurnOfWarps, RequestsThatAreFoundTogetherCostNoMoreTurnsThanOne) {
   }
   expect_equal_everywhere(world, {0, 1, 2});
   expect_nothing_lost(world);
+}
+
+// The same as TurnDeadlines, by 32 members that bring a row each.
+TEST(DeviceTurnOfWarps, AScanFindsEveryRowThatIsDueOnce) {
+  for (const std::uint32_t rows : kScannedRows) {
+    SCOPED_TRACE(rows);
+    DeadlineModel model(rows, 40 + rows);
+    DeadlineModel::Turn first = model.turn();  // As the first member knows it.
+    bool notes = false;
+    bool ends = false;
+    twin::Block group({[&] {
+      DeadlineModel::Turn turn = model.turn();
+      open_scan(turn);
+      twin::rest();
+      while (!ends) {
+        notes ? model.note(turn) : DeadlineModel::scan(turn);
+        if (twin::rank() == 0) {
+          first.state = turn.state;
+        }
+        twin::rest();
+      }
+    }});
+    group.round();
+    for (std::uint32_t round = 0; round < 400 && !testing::Test::HasFailure(); ++round) {
+      model.pass_time();
+      notes = false;
+      group.round();
+      model.expect_found(first);
+      model.step_rows();
+      notes = true;
+      group.round();
+    }
+    EXPECT_GT(model.found(), 20u);
+    ends = true;
+    group.round();
+  }
 }
 
 }  // namespace

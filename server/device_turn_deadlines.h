@@ -39,11 +39,12 @@ GCOORD_HD inline std::uint32_t scan_shift_of(const RowRange& rows) {
   return shift;
 }
 
-// Nothing is known of any group.
+// Of any group no more is known than what the last desk left of all of them. Not less either: who
+// notes a deadline takes one that is not earlier than its group's for known.
 template <typename Service>
 GCOORD_HD void open_scan(const StripeTurn<Service>& t) {
   for (std::uint32_t at = warp_rank(); at < kScanGroups; at += warp_lanes()) {
-    t.desk.scan_next[at] = Tick{};
+    t.desk.scan_next[at] = t.state.deadline_next;
   }
   if (warp_rank() == 0) {
     t.desk.scan_shift = scan_shift_of(t.rows);

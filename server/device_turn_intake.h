@@ -406,6 +406,10 @@ class StripeIntake : protected StripeEnds<Service> {
   GCOORD_HD void take_messages(const netcore::SlotTile& seen,
                                std::uint32_t looked,
                                std::uint32_t places) {
+    if (t_.place_count >= places) {
+      came_[p] = t_.state.broken[p] != 0 ? 0 : kFewSlots;  // It has its part in the next turn.
+      return;
+    }
     const std::uint32_t room = room_for(t_, p, places);
     // A first look that is full was too small.
     const bool few = came_[p] < kFewSlots &&

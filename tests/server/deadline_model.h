@@ -41,6 +41,13 @@ class DeadlineModel {
             stripe_rows(node_.shape)};
   }
 
+  // The same of a group that begins where another one has left.
+  Turn turn_after(const Turn& left) {
+    Turn turn = this->turn();
+    turn.state.deadline_next = left.state.deadline_next;
+    return turn;
+  }
+
   // --- What the group does; all members call it
 
   static void scan(Turn& turn) {

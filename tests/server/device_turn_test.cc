@@ -231,17 +231,24 @@ TEST(DeviceTurn, AStripeThatCannotKeepARowIsSilentFromThenOn) {
 // --- Hostile peers
 
 // Node 1's end of its channel to node 0, worked by somebody else.
-void publish_as_node_1(World& world, const consensus::Message& message, std::uint32_t count) {
+// Whether there was room for it.
+bool say_as_node_1(World& world, const consensus::Message& message) {
   const auto& channel = world.cluster->node(1).channel[0];
   netcore::LaneSender to = netcore::open_sender(channel, netcore::Band::Consensus, 0);
   std::uint32_t words[netcore::kSlotWords];
   std::memcpy(words, &message, sizeof words);
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const netcore::Reservation place = to.reserve(1);
-    ASSERT_EQ(place.slot_count, 1u);
+  const netcore::Reservation place = to.reserve(1);
+  if (place.slot_count != 0) {
     to.publish(place, [&words](std::uint32_t, std::uint32_t word) { return words[word]; });
   }
   netcore::close_sender(channel, netcore::Band::Consensus, 0, to);
+  return place.slot_count != 0;
+}
+
+void publish_as_node_1(World& world, const consensus::Message& message, std::uint32_t count) {
+  for (std::uint32_t k = 0; k < count; ++k) {
+    ASSERT_TRUE(say_as_node_1(world, message));
+  }
 }
 
 consensus::Message forged(consensus::MessageKind kind) {
@@ -300,6 +307,30 @@ TEST(DeviceTurn, APeerThatFloodsARowHoldsNobodyElseUp) {
     world.turns(3);
   }
   EXPECT_GT(world.counts(0).sum.applied, before + 15);
+}
+
+// One that has something to say of more rows than a turn has places for leaves the other its part.
+TEST(DeviceTurn, APeerThatSpeaksOfEveryRowHoldsNobodyElseUp) {
+  TurnClusterOptions options = small_cluster(12);
+  options.shape.shard_count = 48;
+  options.shape.stripe_count = 1;
+  World world(options);
+  world.turns(3000);
+  world.lose(1);
+  world.turns(3000);
+  ASSERT_GT(world.counts(0).sum.led, 15u);
+  ASSERT_TRUE(world.cluster->feed(0, 1).ok());
+  world.turns(60);
+  const std::uint64_t before = world.counts(0).sum.applied;
+  consensus::Message m = forged(consensus::MessageKind::AppendReply);
+  m.term = Term{};
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    while (say_as_node_1(world, m)) {  // All that its lane holds, one row after the other.
+      m.shard = ShardId{(m.shard.value + 1) % options.shape.shard_count};
+    }
+    world.turns(3);
+  }
+  EXPECT_GT(world.counts(0).sum.applied, before + 200);
 }
 
 // What lies in front of one peer's lane and is to be judged waits for no pause of the other peer,

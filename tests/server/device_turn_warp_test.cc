@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gcoord::server {
@@ -162,15 +163,21 @@ TEST(DeviceTurnOfWarps, AScanFindsEveryRowThatIsDueOnce) {
     DeadlineModel model(rows, 40 + rows);
     DeadlineModel::Turn first = model.turn();  // As the first member knows it.
     bool notes = false;
+    bool opens = false;
     bool ends = false;
     twin::Block group({[&] {
-      DeadlineModel::Turn turn = model.turn();
-      open_scan(turn);
+      std::optional<DeadlineModel::Turn> turn(model.turn());
+      open_scan(*turn);
       twin::rest();
       while (!ends) {
-        notes ? model.note(turn) : DeadlineModel::scan(turn);
+        if (opens) {
+          const DeadlineModel::Turn after = model.turn_after(*turn);
+          turn.emplace(after);
+          open_scan(*turn);
+        }
+        notes ? model.note(*turn) : DeadlineModel::scan(*turn);
         if (twin::rank() == 0) {
-          first.state = turn.state;
+          first.state = turn->state;
         }
         twin::rest();
       }
@@ -179,10 +186,12 @@ TEST(DeviceTurnOfWarps, AScanFindsEveryRowThatIsDueOnce) {
     for (std::uint32_t round = 0; round < 400 && !testing::Test::HasFailure(); ++round) {
       model.pass_time();
       notes = false;
+      opens = false;
       group.round();
       model.expect_found(first);
       model.step_rows();
       notes = true;
+      opens = round % 8 == 0;
       group.round();
     }
     EXPECT_GT(model.found(), 20u);

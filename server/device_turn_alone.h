@@ -116,14 +116,6 @@ GCOORD_HD_FLAT void fill_inbox_kept(const RowTurn<Service>& r,
   }
 }
 
-// As carry_on, of a turn that has told its host what to store: a disk is waited for there.
-template <typename Service>
-GCOORD_HD_APART bool carry_on_staged(const RowTurn<Service>& r,
-                                     consensus::ShardRef shard,
-                                     const consensus::ApplyRequest& apply) {
-  return carry_on(r, shard, apply, true);
-}
-
 // What follows the step of the kept row. A leader's client waits for what is decided, which was
 // stored in an earlier turn; a follower's leader waits for its answer, so that leaves before the
 // follower applies (carry_on_kept).
@@ -147,7 +139,7 @@ GCOORD_HD_FLAT void carry_out_kept(const RowTurn<Service>& r,
     if (staged) {
       again = !stage(r, shard, out.storage) || again;
       if constexpr (role == consensus::Role::Leader) {
-        again = carry_on_staged(r, shard, out.apply) || again;
+        again = carry_on(r, shard, out.apply, true) || again;
       }
     }
   }

@@ -264,7 +264,7 @@ GCOORD_HD bool apply_decided(const RowTurn<Service>& r,
     if (index < last && !told && apply_together(r, index + 1)) {
       index = index + 1;
     }
-    while (index < last && !configured && apply_and_tell(r, hot, index + 1)) {
+    while (index < last && !configured && apply_and_tell(r, hot.leader, hot.term, index + 1)) {
       index = index + 1;
       configured = note_configured(r, index);
     }

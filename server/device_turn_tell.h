@@ -21,12 +21,12 @@ inline constexpr std::uint32_t kToldSlots = 2;
 
 // What all that is told of a row has in common.
 template <typename RowTurn>
-GCOORD_HD TurnReply told_of(const RowTurn& r, const consensus::Hot& hot, TurnVerdict verdict) {
+GCOORD_HD TurnReply told_of(const RowTurn& r, NodeId leader, Term term, TurnVerdict verdict) {
   TurnReply reply;
   reply.shard = ShardId{r.row};
   reply.verdict = verdict;
-  reply.leader = hot.leader;
-  reply.term = hot.term;
+  reply.leader = leader;
+  reply.term = term;
   return reply;
 }
 
@@ -41,7 +41,8 @@ GCOORD_HD bool tell_owed(const RowTurn& r, consensus::ShardRef shard) {
   if (at == kTurnReplies) {
     return false;
   }
-  TurnReply installed = told_of(r, shard.hot(), TurnVerdict::Installed);
+  const consensus::Hot& hot = shard.hot();
+  TurnReply installed = told_of(r, hot.leader, hot.term, TurnVerdict::Installed);
   installed.index = r.node.applied[r.row];
   write_reply(r, at, installed);
   flags = static_cast<std::uint8_t>(flags & ~kTurnInstallOwed);
@@ -80,8 +81,10 @@ GCOORD_HD bool apply_together(const RowTurn& r, LogIndex index) {
 }
 
 // Executes one decided entry and tells the host. False: later, for want of room or of the service.
+// Apart: what a service does with an entry is longer than all the rest of a turn, and would stand
+// in each of its ways. By value, what a reference would pull out of the caller's registers.
 template <typename RowTurn>
-GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIndex index) {
+GCOORD_HD_APART bool apply_and_tell(const RowTurn r, NodeId leader, Term term, LogIndex index) {
   if ((r.node.flags[r.row] & kTurnInstallOwed) != 0) {
     return false;  // The host must hear of the snapshot first.
   }
@@ -93,10 +96,10 @@ GCOORD_HD bool apply_and_tell(const RowTurn& r, const consensus::Hot& hot, LogIn
   static_assert(sizeof entry == netcore::kSlotBytes);
   const std::uint64_t tag = r.node.origin_of(r.row, index);
   const bool asked = tag != 0 && !is_own_term(tag);
-  TurnReply reply = told_of(r, hot, asked ? TurnVerdict::Committed : TurnVerdict::Told);
+  TurnReply reply = told_of(r, leader, term, asked ? TurnVerdict::Committed : TurnVerdict::Told);
   reply.tag = tag;
   reply.index = index;
-  // By value: it goes where a reference would pull the row's variables out of their registers.
+  // By value, as above.
   const auto log = [page = r.node.page(r.row)](LogIndex earlier) { return page.entry(earlier); };
   const bool done = r.node.service.apply_told(log, r.row, index, entry, reply.result);
   if (!done) {

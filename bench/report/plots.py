@@ -218,7 +218,7 @@ def plot_device_turn(results, plots):
         percentiles(latency, place, data[what])
     latency.axvline(10, color=AIM, linewidth=1, linestyle="--", label="aim, commit over NVLink")
     latency.set(title="One command at a time", xlabel="us", xlim=(0, None), yticks=range(len(names)),
-                yticklabels=names, ylim=(len(names) - 0.5, -0.8))
+                yticklabels=names, ylim=(len(names) - 0.5, -2.2))
     rate.legend(fontsize=8, loc="upper left")
     latency.legend(fontsize=8, loc="upper right")
     save(figure, plots, "device_turn", ", ".join(source for _, source in found))

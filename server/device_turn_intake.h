@@ -397,7 +397,7 @@ class StripeIntake : protected StripeEnds<Service> {
   // Slots that a first look at a peer's lane asks for; none where the last time so many came that
   // the next look is a large one.
   GCOORD_HD std::uint32_t few_from(std::uint32_t p) const {
-    const std::uint32_t room = room_for(t_, p, kTurnPlaces);
+    const std::uint32_t room = room_for(t_, p);
     const std::uint32_t few = room < kFewSlots ? room : kFewSlots;
     return came_[p] < kFewSlots ? few : 0;
   }
@@ -410,7 +410,7 @@ class StripeIntake : protected StripeEnds<Service> {
       came_[p] = t_.state.broken[p] != 0 ? 0 : kFewSlots;  // It has its part in the next turn.
       return;
     }
-    const std::uint32_t room = room_for(t_, p, places);
+    const std::uint32_t room = room_for(t_, p);
     // A first look that is full was too small.
     const bool few = came_[p] < kFewSlots &&
                      (looked < kFewSlots ||

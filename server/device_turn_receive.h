@@ -262,14 +262,11 @@ GCOORD_HD void deliver_slots(StripeTurn<Service>& t,
 // Slots that a look asks for while little comes: five are one row of packets of a warp.
 inline constexpr std::uint32_t kFewSlots = 5;
 
-// Slots that one look at a peer's lane may take: what the desk holds, if any row may be given a
-// place. What finds none waits there.
+// Slots that one look at a peer's lane may take: what the desk holds. What finds no place for its
+// row waits there.
 template <typename Service>
-GCOORD_HD std::uint32_t room_for(const StripeTurn<Service>& t,
-                                 std::uint32_t p,
-                                 std::uint32_t places_max) {
-  const bool closed = (t.state.broken[p] != 0) | (t.place_count >= places_max);
-  return closed ? 0 : kTurnSlots - t.state.held[p];
+GCOORD_HD std::uint32_t room_for(const StripeTurn<Service>& t, std::uint32_t p) {
+  return t.state.broken[p] != 0 ? 0 : kTurnSlots - t.state.held[p];
 }
 
 // Takes in what waits of one peer's messages and what a look at its lane found; how many slots that

@@ -1,5 +1,5 @@
 // What a client knows of its cluster, and of itself, for C; with the rules of gcoord/gcoord.h.
-// docs/client.md has the circuit breaker's states.
+// docs/reference/client.md has the circuit breaker's states.
 #pragma once
 
 #include "gcoord/gcoord.h"

@@ -261,7 +261,7 @@ enum class ErrorCode : std::uint32_t {
   SnapshotNotServed = 8314,
 };
 
-// Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.
+// Exit codes of gcoordctl and gcoordd (docs/reference/errors.md). Never renumber.
 enum class ExitCode : std::uint8_t {
   Ok = 0,
   Negative = 1,  // A negative answer or a failed check.

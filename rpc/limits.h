@@ -10,8 +10,7 @@
 
 namespace gcoord::rpc {
 
-// One cache line; see DESIGN.md section 9 for the slot and docs/reference/wire_format.md for the
-// header.
+// One cache line; docs/reference/wire_format.md has the slot and the header.
 inline constexpr std::size_t kSlotBytes = 64;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 

@@ -1,9 +1,9 @@
 // What nodes' histories say of each other and of themselves, when a world has come to rest.
 //
-// Three questions for each shard (FAULTS.md I15). Have trees of one size one root, on every node?
-// Is a node's tree the one over the entries that it kept: do they hash to the root that its trees
-// say? And is everything in it: do the entries of a history from the beginning, applied to empty
-// tables, lead to the state that answered the clients? One thread.
+// Three questions for each shard (I15 of docs/internals/faults.md). Have trees of one size one
+// root, on every node? Is a node's tree the one over the entries that it kept: do they hash to the
+// root that its trees say? And is everything in it: do the entries of a history from the beginning,
+// applied to empty tables, lead to the state that answered the clients? One thread.
 #pragma once
 
 #include "chaos/world/weak_reads.h"

@@ -65,7 +65,7 @@ struct LockRun {
 inline constexpr std::uint32_t kRunClasses = 32;
 
 // Runs of this class and above have a group each: 128 commands. Measured in
-// docs/reference/performance.md.
+// docs/internals/performance_device.md.
 inline constexpr std::uint32_t kLongRunClass = 7;
 
 // What the stages of one batch tell each other; zero before the first.

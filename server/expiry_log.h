@@ -20,8 +20,8 @@
 
 namespace gcoord::server {
 
-// What is under way, in microseconds of a core on each node (docs/reference/performance.md): an end
-// that is applied, and an entry around it.
+// What is under way, in microseconds of a core on each node
+// (docs/internals/performance_services.md): an end that is applied, and an entry around it.
 inline constexpr std::size_t kEndCost = 1;
 inline constexpr std::size_t kEndEntryCost = 4;
 

@@ -41,7 +41,7 @@ inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 // while the disk writes the first, and so little that a request does not wait for long behind it.
 // Some 3 milliseconds of work on each node: 1,300 ends with their questions in lists of 100. Four
 // times as much ended a million no sooner, and others waited twice as long
-// (docs/reference/performance.md).
+// (docs/internals/performance_services.md).
 inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 12;
 
 // A registration that is asked about: the question, and what its end will cost in a list.

@@ -12,6 +12,8 @@
 // (locks/lock_entry.h) and carry none (docs/adr/0030). Plain functions; thread-safe.
 #pragma once
 
+#include "server/reply_sink.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +30,6 @@ enum class RecordKind : std::uint8_t {
   Configuration = 2,  // Behind it: a Configuration as in shard_codec.h.
   Publication = 3,    // Of the cluster log.
   Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
-};
-
-// Who asked. Never renumber.
-enum class RecordOrigin : std::uint8_t {
-  System = 0,    // The cluster itself: an expiry, a wait whose time ran out.
-  Loopback = 1,  // A client on the node's own host.
-  Remote = 2,
 };
 
 struct RecordHeader {

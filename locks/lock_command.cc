@@ -3,11 +3,11 @@
 #include "common/assert.h"
 #include "common/utf8.h"
 #include "locks/byte_codec.h"
+#include "locks/limits.h"
 #include "locks/lock_break_wait.h"
 #include "locks/lock_ends.h"
 #include "locks/lock_force_command.h"
 #include "locks/lock_move_command.h"
-#include "locks/lock_table.h"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "locks/byte_codec.h"
-#include "locks/lock_table.h"
+#include "locks/limits.h"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "locks/byte_codec.h"
-#include "locks/lock_extra.h"
+#include "locks/limits.h"
 
 #include <string>
 

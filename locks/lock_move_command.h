@@ -15,8 +15,9 @@
 
 #include "common/hd.h"
 #include "common/status.h"
+#include "locks/limits.h"
 #include "locks/lock_command.h"
-#include "locks/lock_extra.h"
+#include "locks/lock_hold.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -15,9 +15,9 @@
 #include "ledger/storage_driver.h"
 #include "netcore/memory_registry.h"
 #include "netcore/peer_network.h"
+#include "server/choices.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
-#include "server/resident_links.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #include "server/deadlock_watch.h"
 
+#include "common/limits.h"
 #include "rpc/error_codes.h"
 #include "server/deadlock_text.h"
-#include "server/replica_port.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,11 +2,11 @@
 
 #include "common/assert.h"
 #include "common/crc32c.h"
+#include "common/limits.h"
 #include "ledger/byte_order.h"
 #include "ledger/merkle_proof.h"
 #include "rpc/byte_codec.h"
 #include "server/publication_bytes.h"
-#include "server/replica_port.h"
 
 #include <type_traits>
 #include <utility>

@@ -27,9 +27,6 @@
 
 namespace gcoord::server {
 
-// The longest command that propose() takes. An Append of 31 such entries is one extent of 64 KiB.
-inline constexpr std::size_t kCommandBytesMax = 2048;
-
 struct EngineOptions {
   ClusterId cluster;
   NodeId node;

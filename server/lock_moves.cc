@@ -3,8 +3,8 @@
 #include "common/name_hash.h"
 #include "locks/byte_codec.h"
 #include "locks/lock_move_command.h"
-#include "server/engine_options.h"
 #include "server/lock_replies.h"
+#include "server/log_limits.h"
 #include "server/log_record.h"
 
 #include <algorithm>

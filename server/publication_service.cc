@@ -4,7 +4,7 @@
 #include "common/random.h"
 #include "ledger/byte_order.h"
 #include "server/engine_errors.h"
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 #include "server/log_record.h"
 #include "server/publication_message.h"
 

@@ -1,7 +1,7 @@
 #include "server/lock_moves.h"
 
+#include "common/bytes.h"
 #include "common/name_hash.h"
-#include "locks/byte_codec.h"
 #include "locks/lock_move_command.h"
 #include "server/lock_replies.h"
 #include "server/log_limits.h"
@@ -12,8 +12,6 @@
 
 namespace gcoord::server {
 
-using locks::ByteReader;
-using locks::ByteWriter;
 using locks::LockCode;
 using locks::Residence;
 using rpc::ErrorCode;

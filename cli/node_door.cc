@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "netcore/transport_simulated.h"
+#include "server/log_limits.h"
 #include "server/system_random.h"
 
 #include <algorithm>

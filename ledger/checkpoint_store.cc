@@ -1,8 +1,8 @@
 #include "ledger/checkpoint_store.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "ledger/background_jobs.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <rocksdb/cache.h>
@@ -179,7 +179,7 @@ Result<std::span<const std::byte>> Database::verify(CheckpointColumn which,
                                                     std::span<const std::byte> stored) const {
   if (stored.size() >= kValueCrcBytes) {
     const auto bytes = stored.subspan(kValueCrcBytes);
-    if (ledger::load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
+    if (load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
       return bytes;
     }
   }
@@ -210,7 +210,7 @@ Result<std::uint64_t> Database::number(CheckpointColumn which, std::string_view 
   if (bytes.value().size() != sizeof(std::uint64_t)) {
     return damaged("a number of the wrong size in " + path);
   }
-  return ledger::load<std::uint64_t>(bytes.value().data());
+  return load<std::uint64_t>(bytes.value().data());
 }
 
 Result<std::uint64_t> Database::newest_batch(CheckpointColumn which) const {

@@ -1,8 +1,8 @@
 #include "ledger/history_store.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "ledger/background_jobs.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <rocksdb/cache.h>

@@ -1,7 +1,7 @@
 #include "ledger/signer_state.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/tree_proof.h"
 

@@ -1,8 +1,8 @@
 #include "ledger/wal_format.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <algorithm>

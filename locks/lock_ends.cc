@@ -1,8 +1,8 @@
 #include "locks/lock_ends.h"
 
 #include "common/assert.h"
-#include "locks/byte_codec.h"
-#include "locks/lock_table.h"
+#include "common/bytes.h"
+#include "locks/limits.h"
 
 #include <string>
 
@@ -72,7 +72,7 @@ Result<LockCommand> decode_expire_sessions(std::span<const std::byte> bytes) {
   if (!reader.ok() || reader.rest_bytes() > kEndsMax * kEndBytes) {
     return bad("impossible list of sessions");
   }
-  LockCommand command = make_expire_sessions(reader.text(reader.rest_bytes()));
+  LockCommand command = make_expire_sessions(reader.bytes(reader.rest_bytes()));
   command.flags = flags;
   GCOORD_TRY_STATUS(check_list(command));
   return command;

@@ -14,6 +14,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/limits.h"
 #include "locks/lock_hold.h"
 #include "locks/lock_names.h"
 #include "locks/lock_reply.h"
@@ -109,10 +110,6 @@ GCOORD_HD inline void release_note(const LockTables& tables, NameBlockRow first)
     release_name(tables, first);
   }
 }
-
-// Waiters that a lock takes along when it is moved to another shard: as many as one command has
-// room for beside the shortest name (lock_move_command.h). Longer names leave room for fewer.
-inline constexpr std::uint32_t kMoveWaitersMax = 166;
 
 // Gives back what a lock that is away left to be sent: a block for the lock, one for each waiter.
 GCOORD_HD inline void release_export(const LockTables& tables, NameBlockRow first) {

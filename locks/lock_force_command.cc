@@ -1,8 +1,8 @@
 #include "locks/lock_force_command.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/utf8.h"
-#include "locks/byte_codec.h"
 
 #include <string>
 
@@ -45,7 +45,7 @@ Result<LockCommand> decode_break(ByteReader& reader) {
       reader.rest_bytes() - name_bytes > std::size_t{kBreakWhoBytesMax} + kNoteBytesMax) {
     return bad("impossible break");
   }
-  const std::string_view text = reader.text(reader.rest_bytes());
+  const std::string_view text = reader.bytes(reader.rest_bytes());
   command.name = text.data();
   command.name_bytes = name_bytes;
   command.note_bytes = static_cast<std::uint16_t>(text.size() - name_bytes);

@@ -1,4 +1,4 @@
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_command.h"
 #include "locks/lock_snapshot.h"
 
@@ -149,7 +149,7 @@ class Parser {
   bool moves() const { return snapshot_.version == kLockSnapshotVersionMoves; }
 
   Status read_note(std::string_view& note) {
-    note = reader_.text(reader_.integer<std::uint16_t>());
+    note = reader_.bytes(reader_.integer<std::uint16_t>());
     return reader_.ok() && note.size() <= kNoteBytesMax ? Status{} : lost("impossible note");
   }
 
@@ -223,7 +223,7 @@ class Parser {
     if (blocks > kMoveWaitersMax + 1) {
       return lost("a moved lock with too many waiters");
     }
-    lock.exported = reader_.text(std::size_t{blocks} * NameBlock::kBytes);
+    lock.exported = reader_.bytes(std::size_t{blocks} * NameBlock::kBytes);
     return reader_.ok() ? Status{} : lost("truncated move");
   }
 
@@ -233,7 +233,7 @@ class Parser {
     lock.token = FencingToken{reader_.integer<std::uint64_t>()};
     lock.granted_at = LogIndex{reader_.integer<std::uint64_t>()};
     lock.waiter_count = reader_.integer<std::uint32_t>();
-    lock.name = reader_.text(reader_.integer<std::uint16_t>());
+    lock.name = reader_.bytes(reader_.integer<std::uint16_t>());
     lock.waiter_first = static_cast<std::uint32_t>(snapshot_.waiters.size());
     if (!reader_.ok()) {
       return lost("truncated lock");

@@ -1,4 +1,4 @@
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_snapshot.h"
 
 #include <cstring>

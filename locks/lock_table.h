@@ -19,6 +19,7 @@
 #include "common/name_hash.h"
 #include "common/random.h"
 #include "locks/hash_index.h"
+#include "locks/limits.h"
 #include "locks/lock_reply.h"
 #include "locks/row_pool.h"
 
@@ -33,21 +34,6 @@ using NameBlockRow = StrongId<struct NameBlockRowTag, std::uint32_t>;
 // Requests of one session that one shard remembers, waits included: the exactly-once window of
 // RIFL (Lee et al., SOSP 2015), and the bound of every loop over them. A power of two.
 inline constexpr std::uint32_t kSessionRequestsMax = 64;
-
-// Sequences from here on are no client's: waits that a moved lock brought along have them until
-// their sessions ask again (lock_move.h).
-inline constexpr std::uint64_t kImportedSequence = std::uint64_t{1} << 63;
-
-GCOORD_HD constexpr bool is_imported(RequestSequence sequence) {
-  return sequence.value >= kImportedSequence;
-}
-
-// Of these, the ones that lapse when nobody asks after them (lock_import.h).
-inline constexpr std::uint64_t kLapsingSequence = std::uint64_t{1} << 62;
-
-GCOORD_HD constexpr bool import_lapses(RequestSequence sequence) {
-  return sequence.value >= (kImportedSequence | kLapsingSequence);
-}
 
 // How far a sequence may run ahead of acked_below. Only sanity: a wait of months keeps acked_below
 // low while the session works on, and a span of 2^31 never stops it.
@@ -80,9 +66,6 @@ enum class SessionPhase : std::uint8_t {
   // No client's: what keeps the records of moved names that nobody holds (lock_residence.h).
   Keeper = 3,
 };
-
-// The id of a shard's keeper. No command may speak for it.
-inline constexpr SessionId kKeeperSession{~std::uint64_t{0}};
 
 // A session's registration in one shard. Two sectors of a device's memory.
 struct alignas(16) SessionRecord {

@@ -8,26 +8,18 @@
 #pragma once
 
 #include "common/ids.h"
+#include "server/choices.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
 
 // First byte of the peer message. Never renumber.
 inline constexpr std::byte kCoordinatorKind{9};
-
-// How the nodes of a cluster find their coordinator (--coordinator). Never renumber: it travels. A
-// later release may know more of them, so one that is not named here is no error of form.
-enum class CoordinatorMethod : std::uint8_t {
-  Raft = 0,   // Who leads shard 0; no message of its own.
-  Bully = 1,  // consensus/coordinator/step.h, as the next.
-  Ring = 2,
-};
 
 // Never renumber. The first three are those of consensus/coordinator/step.h.
 enum class CoordinatorWord : std::uint8_t {
@@ -48,11 +40,5 @@ struct CoordinatorMessage {
 
 std::vector<std::byte> encode_coordinator(const CoordinatorMessage& message);
 std::optional<CoordinatorMessage> decode_coordinator(std::span<const std::byte> bytes);
-
-// "raft", "bully" or "ring"; "unknown" for a method of a later release.
-std::string_view coordinator_method_name(CoordinatorMethod method);
-
-// The method of that name; none for any other text.
-std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text);
 
 }  // namespace gcoord::server

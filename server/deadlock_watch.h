@@ -165,11 +165,11 @@ class DeadlockWatch {
 
   void drop() { dropped_->add(); }
 
-  void on_waits(NodeId from, rpc::ByteReader& reader);
-  void on_question(NodeId from, rpc::ByteReader& reader);
+  void on_waits(NodeId from, ByteReader& reader);
+  void on_question(NodeId from, ByteReader& reader);
   void answer(const Question& question);
-  void on_answer(NodeId from, rpc::ByteReader& reader);
-  void on_break(rpc::ByteReader& reader);
+  void on_answer(NodeId from, ByteReader& reader);
+  void on_break(ByteReader& reader);
 
   std::uint64_t interval_ticks() const;
 

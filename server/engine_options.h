@@ -15,9 +15,9 @@
 #include "ledger/storage_driver.h"
 #include "netcore/memory_registry.h"
 #include "netcore/peer_network.h"
+#include "server/choices.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
-#include "server/resident_links.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +26,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// The longest command that propose() takes. An Append of 31 such entries is one extent of 64 KiB.
-inline constexpr std::size_t kCommandBytesMax = 2048;
 
 struct EngineOptions {
   ClusterId cluster;

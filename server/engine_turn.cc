@@ -4,6 +4,7 @@
 #include "consensus/log_runs.h"
 #include "server/compaction.h"
 #include "server/engine_core.h"
+#include "server/log_limits.h"
 #include "server/shard_codec.h"
 #include "server/system_random.h"
 

@@ -11,10 +11,9 @@
 #include "common/status.h"
 #include "consensus/inbox.h"
 #include "ledger/history_keeping.h"
-#include "server/coordinator_message.h"
+#include "server/choices.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
-#include "server/resident_links.h"
 
 #include <chrono>
 #include <cstdint>

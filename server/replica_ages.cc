@@ -1,6 +1,7 @@
 #include "server/replica_ages.h"
 
 #include "common/assert.h"
+#include "common/limits.h"
 #include "rpc/read_messages.h"
 
 #include <algorithm>

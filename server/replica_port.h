@@ -39,11 +39,9 @@ class ReplicaPort {
   virtual ShardView view(ShardId shard) const = 0;
   virtual NodeView view() const = 0;
 
-  // Sends bytes to the service of another node, at most kPeerMessageBytesMax; lost when the peer is
-  // not connected or out of credit.
+  // Sends bytes to the service of another node, at most kPeerMessageBytesMax (common/limits.h);
+  // lost when the peer is not connected or out of credit.
   virtual void send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
 };
-
-inline constexpr std::size_t kPeerMessageBytesMax = 32 * 1024;
 
 }  // namespace gcoord::server

@@ -56,18 +56,6 @@ bool may_map(const ResidentLinkEnd& end) {
 
 }  // namespace
 
-std::string_view resident_peers_name(ResidentPeers wish) {
-  switch (wish) {
-    case ResidentPeers::Auto:
-      return "auto";
-    case ResidentPeers::Mapped:
-      return "mapped";
-    case ResidentPeers::Proxy:
-      return "proxy";
-  }
-  return "unknown";
-}
-
 std::string_view resident_link_kind_name(ResidentLinkKind kind) {
   switch (kind) {
     case ResidentLinkKind::Undecided:

@@ -1,4 +1,4 @@
-// Where answers to clients go: the seam between the services and the front end.
+// Sink of answers to clients: the interface between the services and the front end.
 //
 // One thread. A sink takes any number of replies within a turn and sends them together; a reply to
 // a connection that is gone is dropped.

@@ -1,4 +1,4 @@
-// What every command of gcoordctl is given, and how the commands hang together.
+// Context that every command of gcoordctl receives, and the registration of commands.
 //
 // Each verb group is one file with one function that adds its subcommands to the parser; a
 // subcommand's body runs after parsing and returns the exit code. Bodies talk to the cluster only

@@ -1,5 +1,5 @@
-// What only some locks have, beside the record that all have: a count of holds, a holder's note,
-// several holders (lock_share.h).
+// Optional part of a lock's record: a count of holds, a holder's note, several holders
+// (lock_share.h).
 //
 // Such a lock is marked: its record's name begins with a block that holds these words and says
 // where the name goes on. So a plain lock costs what it did, and whether a lock is marked is one

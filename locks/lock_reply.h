@@ -1,4 +1,4 @@
-// What a lock command answers: one reply per command, and events for the waits that it ended.
+// Reply to a lock command: one per command, and events for the waits that it ended.
 //
 // A reply is a function of the shard's command sequence only, so every replica computes the same
 // one; the leader sends it to the client. A wait that ends later than its acquire is told by an

@@ -1,4 +1,4 @@
-// Which parts of a column of deadlines hold one that was lowered since a copy of them was made.
+// Slices of a deadline column with a deadline that was lowered since the last copy.
 //
 // For whoever keeps a copy of the column elsewhere (deadline_mirror.h): as long as no part is
 // marked, every deadline of the copy is at most the true one. A deadline that is raised marks

@@ -1,4 +1,4 @@
-// When sessions run out: the volatile side of the lock service, never replicated.
+// Expiry clock of sessions: the volatile side of the lock service, never replicated.
 //
 // Every node keeps, per registration in its tables, the tick of the last keep-alive that it heard,
 // leader or not. On the leader of a shard its registrations also have a deadline; a scan of the

@@ -1,4 +1,4 @@
-// Where the wide loops of sessions and waits run: memory, and one call per stage.
+// Device interface of the wide loops over sessions and waits: memory, and one call per stage.
 //
 // Renewing many sessions, looking at all deadlines, thinning out a wait-for graph: each is a pure
 // function per row, edge or vertex, and this interface is the loop around it, on the host

@@ -1,4 +1,4 @@
-// What a search among waits found, and whether that proves itself.
+// Findings of a deadlock search, and their verification.
 //
 // Findings come from a device and are indices. A look at the graph that was searched shows, without
 // searching it again, that nobody among them can go on: who waits for all has somebody among them

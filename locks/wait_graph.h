@@ -1,4 +1,4 @@
-// Who can never go on: a graph of those that wait, thinned out until only a deadlock is left.
+// Deadlock detector: a graph of waits, reduced until only the waits of a deadlock remain.
 //
 // A vertex waits for the vertices that its edges lead to: for all of them (a lock that it wants
 // alone) or for any of them (a permit). One without edges goes on by itself. Who goes on frees

@@ -1,5 +1,4 @@
-// What nodes tell each other while they elect a coordinator by bully or ring
-// (docs/coordinators.md).
+// Messages of the coordinator elections by bully or ring (docs/coordinators.md).
 //
 //   kind 9, method 1, word 1, hops 1, subject 4 (little-endian, a node's number); more may follow
 //

@@ -1,4 +1,4 @@
-// Which device a node steps its shards on: as the operator says it, and as it turned out.
+// Choice of the device on which a node steps its shards: the operator's request, and the result.
 //
 // A device that was asked for by name is never replaced: if it cannot be used, the node does not
 // start, with one line, a stable number and one fix. `auto` takes the first device that can be used

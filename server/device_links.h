@@ -1,4 +1,4 @@
-// How this node's device could be joined with those of its peers, and why: for the operator.
+// Report for the operator: how this node's device can be joined with those of its peers, and why.
 //
 // Nodes tell each other now and then what device they step on (netcore/gpu_node_facts.h), in a peer
 // message of its own kind; both ends then choose alike (netcore/gpu_capability.h). Nothing goes

@@ -1,5 +1,5 @@
-// What a node gives its device to do beside stepping: looks at the deadlines of all sessions, and
-// searches for deadlocks among those that wait.
+// Device work of a node besides stepping: scans of all session deadlines, and deadlock searches
+// among the waits.
 //
 // On the host until start(), and after it for what is small: there a call of the device costs more
 // than the work. The answers are the same in both places. The host is the authority: it ends a

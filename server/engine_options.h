@@ -1,4 +1,4 @@
-// What a replica engine is told once, at its start.
+// Start options of a replica engine.
 //
 // Values come validated in form from server/options; ReplicaEngine::open checks what they mean
 // together. Cluster-wide values (election, heartbeat and tick length, shard count, peers at first

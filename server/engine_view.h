@@ -1,5 +1,4 @@
-// What an engine shows of itself: one shard, the whole node, one transition. Values, not
-// references.
+// Read-only views of an engine: one shard, the whole node, one transition. Values, not references.
 #pragma once
 
 #include "common/ids.h"

@@ -1,4 +1,4 @@
-// What stands before every command in the log: what it is, who asked for it, and when.
+// Header of every command in the log: its kind, its origin and its time.
 //
 // A proposing leader's host writes eight bytes in front of a command:
 //

@@ -1,4 +1,4 @@
-// What every node of the cluster understands, so that a leader proposes nothing else.
+// Features that every node of the cluster understands, so that a leader proposes nothing else.
 //
 // A follower of an older release would take a command that it does not know for one that changes
 // nothing, and its state would go another way. So nodes tell each other their features

@@ -1,4 +1,4 @@
-// What each part of a node is told of the node's options, and what the node says of itself.
+// Mapping of the node's options to the options of its parts, and the node's description of itself.
 //
 // Pure but for seeds, which are drawn, and for the time of a header. Any thread.
 #pragma once

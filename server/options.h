@@ -1,4 +1,4 @@
-// What an operator may say to gcoordd, with defaults, ranges and the reason for each.
+// Options of gcoordd, with defaults, ranges and the reason for each.
 //
 // An option comes from a flag (--tick-ms 10), the environment (GCOORD_TICK_MS=10), a TOML file
 // (tick_ms = 10), or its default, in this order of precedence. Every option is validated once,

@@ -1,6 +1,5 @@
-// How much a node is suspected to have failed, from the times at which its heartbeats came: the phi
-// accrual failure detector (Hayashibara, Defago, Yared, Katayama, "The phi accrual failure
-// detector", SRDS 2004, section 4).
+// Phi accrual failure detector: a suspicion level from the arrival times of heartbeats
+// (Hayashibara, Defago, Yared, Katayama, "The phi accrual failure detector", SRDS 2004, section 4).
 //
 // phi = -log10(P_later(t)), where t is the time since the last heartbeat and P_later the chance
 // that one comes later than that, were intervals normally distributed with the mean and the

@@ -1,4 +1,4 @@
-// How old a replica's state may be, and how it finds out: it asks the leaders.
+// Age bound of a replica's state, obtained from queries to the shard's leader.
 //
 // A shard that is silent costs no message (DESIGN.md section 3a), so a follower hears nothing from
 // which it could tell how fresh it is. When a read wants to know, it asks the shard's leader at

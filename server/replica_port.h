@@ -1,4 +1,4 @@
-// What the services see of the replica engine; a fake one drives them in tests.
+// Interface of the replica engine to the services; tests use a fake.
 //
 // The calls mean what ReplicaEngine says of them (replica_engine.h). One thread.
 #pragma once

@@ -1,4 +1,4 @@
-// The way of replies to clients: the seam between services and any front end.
+// Sink of answers to clients: the interface between the services and the front end.
 //
 // One thread. A sink takes any number of replies within a turn and sends them together; a reply to
 // a connection that is gone is dropped.

@@ -1,4 +1,4 @@
-// What the engine of a node calls: the services that live on committed entries.
+// State machine interface of a node's engine: the services that apply committed entries.
 //
 // The engine (replica_engine.h) keeps the shards' logs and tells the service, in this one
 // interface, what was decided. All calls come from the thread that calls ReplicaEngine::turn (or

@@ -1,4 +1,4 @@
-// What is known of sessions on this node: one of them, and pages of all.
+// Session queries of a node: one session, and pages of all.
 //
 // Every node has every shard's registrations, as far as its replicas have applied; time is measured
 // by the leader of a shard, and elsewhere estimated from the keep-alives that were heard. A list

@@ -1,4 +1,4 @@
-// What the shared library shows to programs: everything marked so, and nothing else.
+// Export macro of the shared library: only symbols marked with it are visible to programs.
 #pragma once
 
 // On declarations only. The library itself is compiled with hidden symbols, so that it never meets

@@ -1,4 +1,4 @@
-// Where the client library takes its time from. Programs need not care; tests bring their own.
+// Clock of the client library. Programs need not care; tests bring their own.
 //
 // Every deadline, back-off and lease of a client is measured on its clock alone, never on a node's:
 // clocks of machines are only assumed to run at about the same rate (ClientOptions::drift_divisor),

@@ -1,5 +1,5 @@
-// What a client knows of its cluster, and of itself, for C; with the rules of gcoord/gcoord.h.
-// docs/client.md has the circuit breaker's states.
+// Cluster and client status for C, under the rules of gcoord/gcoord.h. docs/client.md has the
+// states of the circuit breaker.
 #pragma once
 
 #include "gcoord/gcoord.h"

@@ -1,4 +1,5 @@
-// What a node is asked to let go of in its ledger, and what became of it (gcoordctl ledger prune).
+// Ledger pruning: the request to a node to discard old entries, and the result (gcoordctl ledger
+// prune).
 //
 // A number that bounds nothing is 0; at least one is to be given. Entries go oldest first, in steps
 // of 256, and never those that the node may need to recover. Plain values; no thread rules.

@@ -1,4 +1,4 @@
-// How the client library reports failure: Status by value, Result<T> with a value or a Status.
+// Error types of the client library: Status by value, and Result<T> with a value or a Status.
 //
 // No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
 // number that gcoord prints as GC6001 (docs/errors.md lists all), 0 when there is none; the message

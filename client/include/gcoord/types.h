@@ -1,4 +1,4 @@
-// What the client library answers with: grants, verdicts, descriptions of locks and of the cluster.
+// Result types of the client library: grants, verdicts, descriptions of locks and of the cluster.
 // Plain values; no thread rules.
 #pragma once
 

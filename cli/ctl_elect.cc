@@ -1,9 +1,9 @@
 // gcoordctl elect campaign | leader | resign. The verbs of the line are in ctl_elect_line.cc.
 //
-// An election is the lock of its name (docs/services.md). `campaign` stands in line, prints its
-// epoch when it is elected, and leads until a signal ends it, which resigns, or until its session
-// is lost: then it exits with 6, before a node could elect another. A shell that wants to know
-// looks at the exit code, or asks `elect leader`.
+// An election is the lock of its name (docs/reference/services.md). `campaign` stands in line,
+// prints its epoch when it is elected, and leads until a signal ends it, which resigns, or until
+// its session is lost: then it exits with 6, before a node could elect another. A shell that wants
+// to know looks at the exit code, or asks `elect leader`.
 #include "cli/check_flags.h"
 #include "cli/command.h"
 #include "cli/lock_flags.h"

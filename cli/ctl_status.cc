@@ -1,5 +1,5 @@
 // gcoordctl status: what every node of the cluster says of itself, and which ones say nothing. It
-// exits with 3 when there are such, after it has printed all that is known (SERVICES.md O3).
+// exits with 3 when there are such, after it has printed all that is known.
 #include "cli/command.h"
 #include "cli/status_ledger.h"
 #include "rpc/error_codes.h"

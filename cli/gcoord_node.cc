@@ -1,5 +1,5 @@
 // gcoord-node: one node over stdin and stdout, in Maelstrom's message format (cli/node_door.h,
-// docs/doors.md).
+// docs/reference/machine_interfaces.md).
 //
 // Exit codes: 0 at the end of the input, 1 when the node cannot go on, 2 on a wrong option. stderr
 // is for people.

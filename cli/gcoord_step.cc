@@ -1,4 +1,5 @@
-// gcoord-step: the pure consensus step as a conversation in JSON lines (docs/doors.md).
+// gcoord-step: the pure consensus step as a conversation in JSON lines
+// (docs/reference/machine_interfaces.md).
 #include "cli/step_door.h"
 #include "consensus/stepper_cuda.h"
 
@@ -19,7 +20,8 @@ constexpr const char* kFooter =
     "  {\"op\": \"create\", \"nodes\": 3}\n"
     "  {\"op\": \"campaign\", \"node\": 1}\n"
     "  {\"op\": \"propose\", \"node\": 1, \"commands\": [\"a\"]}\n"
-    "docs/doors.md lists the operations. Exit code 0 at the end of the input, 2 on a wrong option.";
+    "docs/reference/machine_interfaces.md lists the operations. Exit code 0 at the end of the "
+    "input, 2 on a wrong option.";
 
 constexpr int kDevice = 0;
 

@@ -1,4 +1,5 @@
-// The history door (DESIGN.md section 10): one JSON line per operation, for checkers.
+// Histories of clients: one JSON line per operation, for checkers
+// (docs/reference/machine_interfaces.md).
 //
 //   {"process","op","key","args","call","return","outcome","token"}
 //

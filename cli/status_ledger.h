@@ -1,9 +1,9 @@
 // The ledger's part of `gcoordctl status`: what each node has published, who signed it and how long
 // ago, and what is wrong with it.
 //
-// Lines to stand below the table of nodes, made of what the nodes say of themselves (docs/doors.md,
-// "publication"). Nodes that could not be reached, or are of a release that says nothing of it, are
-// left out. Pure; thread-safe.
+// Lines to stand below the table of nodes, made of what the nodes say of themselves
+// (docs/reference/machine_interfaces.md, "publication"). Nodes that could not be reached, or are of
+// a release that says nothing of it, are left out. Pure; thread-safe.
 #pragma once
 
 #include "cli/output.h"

@@ -1,7 +1,8 @@
 // gcoord-step behind its program: one JSON object in, one JSON object out, over the scenario
 // cluster.
 //
-// A request names its operation in "op"; docs/doors.md lists them with their members. An answer is
+// A request names its operation in "op"; docs/reference/machine_interfaces.md lists them with their
+// members. An answer is
 // {"ok": true, ..., "events": [...]} with what happened in order, or {"ok": false, "code":
 // "GC1001", "error": "..."}; a broken invariant adds "violations". 64-bit numbers are strings in
 // answers and may be strings in requests. Whatever the input, an answer comes. One thread.

@@ -4,8 +4,9 @@
 // failed, nothing in device memory can be trusted, so the owner stops (fail-stop) and builds the
 // state anew from the durable log. A fault plan makes the nth call fail, the nth launch overrun its
 // deadline, or flips a bit of device memory before the nth launch; it is a door for tests
-// (GCOORD_DEVICE_FAULT, docs/devices.md) and the same on a real device and on its stand-in.
-// Contract: one thread. Host only; knows no CUDA, so that a build without it tests the paths.
+// (GCOORD_DEVICE_FAULT, docs/reference/devices.md) and the same on a real device and on its
+// stand-in. Contract: one thread. Host only; knows no CUDA, so that a build without it tests the
+// paths.
 #pragma once
 
 #include "common/device_errors.h"

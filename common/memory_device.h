@@ -7,9 +7,10 @@
 // why, is decided in netcore/memory_order.h; nothing else includes this file.
 //
 // Contract: naturally aligned addresses of global or pinned host memory, never of shared or local
-// memory. Loads never go through a cache that is not coherent (ORDERING.md O2). One call moves one
-// thread's word; groups are the caller's business (common/warp_device.h). Sources: PTX ISA 8.8,
-// sections "Memory Consistency Model" and "ld", "st" (type .b128 since ISA 8.3).
+// memory. Loads never go through a cache that is not coherent (O2 of
+// docs/internals/memory_order.md). One call moves one thread's word; groups are the caller's
+// business (common/warp_device.h). Sources: PTX ISA 8.8, sections "Memory Consistency Model" and
+// "ld", "st" (type .b128 since ISA 8.3).
 #pragma once
 
 #include "common/hd.h"
@@ -94,7 +95,7 @@ GCOORD_HD inline void store_relaxed_system(std::uint64_t* to, std::uint64_t valu
 // atom.cas.acq_rel.sys: stores `desired` where there is `expected`; returns what was there.
 // Publishes what this thread wrote before, and what the word's last writer published is visible
 // after it, whether it stored or not. The word is touched by processors that reach it with native
-// atomics only: between a CPU and a device across PCIe there are none (ORDERING.md O8).
+// atomics only: between a CPU and a device across PCIe there are none (O8).
 GCOORD_HD inline std::uint64_t swap_if_system(std::uint64_t* at,
                                               std::uint64_t expected,
                                               std::uint64_t desired) {

@@ -39,7 +39,8 @@ GCOORD_HD inline std::uint32_t warp_rank() {
 }
 
 // Every member arrives before any leaves; what members wrote before is visible to the others after,
-// and ordered before what one of them then releases to other devices (ORDERING.md O1: cumulative).
+// and ordered before what one of them then releases to other devices (O1 of
+// docs/internals/memory_order.md: cumulative).
 GCOORD_HD inline void warp_sync() {
 #if defined(__CUDA_ARCH__)
   __syncwarp();

@@ -21,7 +21,7 @@
 namespace gcoord::consensus {
 
 // One step in so many is done again. Half a microsecond of the host each; with the digests it makes
-// 5 % of a large batch (docs/devices.md).
+// 5 % of a large batch (docs/reference/devices.md).
 inline constexpr std::uint32_t kDeviceCheckOneIn = 64;
 
 // Rows of one look. It takes as long as a small batch, once per tick.

@@ -1,9 +1,10 @@
 // Storage requests and applied ranges that a row emits at the end of a step, and the answers of
 // storage.
 //
-// Storage is a peer (DESIGN.md section 3): a request leaves by the outbox and its acknowledgement
-// comes by the inbox of a later step, so that "durable before sent" is state of the row. Where
-// memory is all the storage there is, the answer is the request itself. Pure; host and device.
+// Storage is a peer (docs/internals/architecture.md): a request leaves by the outbox and its
+// acknowledgement comes by the inbox of a later step, so that "durable before sent" is state of the
+// row. Where memory is all the storage there is, the answer is the request itself. Pure; host and
+// device.
 #pragma once
 
 #include "consensus/step_row.h"

@@ -1,5 +1,5 @@
 // Node liveness: what one node knows of each other node, in place of heartbeats per shard
-// (DESIGN.md section 3a).
+// (docs/internals/architecture.md).
 //
 // Once per heartbeat interval each node sends every peer one Heartbeat that also echoes the newest
 // one it heard. Both directions matter, to different rules:

@@ -1,4 +1,5 @@
-// The file that a snapshot of a cluster is kept in, byte by byte (docs/snapshot_format.md).
+// The file that a snapshot of a cluster is kept in, byte by byte
+// (docs/reference/snapshot_format.md).
 //
 //   prologue, 16 bytes | section | section | ... | SHA-256 over all before it, 32 bytes
 //

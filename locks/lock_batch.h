@@ -64,7 +64,8 @@ struct LockRun {
 // Runs of class c have 2^c up to 2^(c+1) commands.
 inline constexpr std::uint32_t kRunClasses = 32;
 
-// Runs of this class and above have a group each: 128 commands. Measured in docs/performance.md.
+// Runs of this class and above have a group each: 128 commands. Measured in
+// docs/internals/performance_device.md.
 inline constexpr std::uint32_t kLongRunClass = 7;
 
 // What the stages of one batch tell each other; zero before the first.

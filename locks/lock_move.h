@@ -1,4 +1,5 @@
-// Moving the lock of a name between shards while it is held and waited for (SERVICES.md, L19).
+// Moving the lock of a name between shards while it is held and waited for (L19 of
+// docs/reference/services.md).
 //
 // Three commands, in the logs of two shards. MoveOut takes the lock out of the tables where it is:
 // whoever waits is told that it has moved, and what it was is kept, word for word, with the record

@@ -39,8 +39,8 @@ inline constexpr std::uint32_t kSessionRequestsMax = 64;
 // low while the session works on, and a span of 2^31 never stops it.
 inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
 
-// Locks that one ExpireSession or CloseSession releases: bounds the work of a command (SERVICES.md
-// S4: a huge lease must not stall the rest).
+// Locks that one ExpireSession or CloseSession releases: bounds the work of a command, so
+// that a huge session does not stall the rest (S4 of docs/reference/services.md).
 inline constexpr std::uint32_t kReleasesPerCommandMax = 64;
 
 // The shard of a free row.

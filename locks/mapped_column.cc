@@ -9,8 +9,8 @@ namespace gcoord::locks {
 namespace {
 
 // Columns of this size and more ask for huge pages: where rows are looked up at random, finding a
-// page costs a third of what the row does (docs/performance.md). A huge page is had as a whole from
-// its first touch on, which wastes little in a column of several.
+// page costs a third of what the row does (docs/internals/performance_services.md). A huge page is
+// had as a whole from its first touch on, which wastes little in a column of several.
 constexpr std::size_t kHugeFrom = std::size_t{16} << 20;
 
 std::size_t whole_pages(std::size_t bytes) {

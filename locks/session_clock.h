@@ -5,7 +5,7 @@
 // deadline column finds those that ran out, and the leader proposes ExpireSession for them. Nothing
 // ends here: the expiry takes effect when it is applied from the log.
 //
-// Rules (DESIGN.md section 8, SERVICES.md S7 and S8):
+// Rules (S7 and S8 of docs/reference/services.md):
 //   - a new leader continues: deadline = last keep-alive heard here + TTL + one election time,
 //     never a fresh TTL;
 //   - a node whose loop stalled calls pause_guard first, so that the silence that it caused itself

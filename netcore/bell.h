@@ -3,8 +3,9 @@
 // A kernel cannot write to a descriptor. It pushes a count into host memory, and a host thread that
 // looks there makes a descriptor readable (bell_watch.h), so that whoever sleeps on that in an
 // event loop wakes up. Each bell has one ringer at a time, which counts; so nothing is lost however
-// late the host looks, and no atomics are needed that a device and a host do not share (ORDERING.md
-// O8). What the ringer wrote before is visible to whoever takes the ring.
+// late the host looks, and no atomics are needed that a device and a host do not share (O8 of
+// docs/internals/memory_order.md). What the ringer wrote before is visible to whoever takes the
+// ring.
 //
 // Host and device.
 #pragma once

@@ -1,4 +1,5 @@
-// Waiting that always ends: for room in a ring, for a slot, for an answer (ORDERING.md O10).
+// Waiting that always ends: for room in a ring, for a slot, for an answer (O10 of
+// docs/internals/memory_order.md).
 //
 // A waiter spins, then backs off, and between spins looks at three things it does not control: the
 // abort word, the channel's control words and the clock. Each of them ends the wait with a status

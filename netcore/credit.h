@@ -3,9 +3,9 @@
 // All counters are absolute cursors that only grow within an epoch, so an update may be lost,
 // repeated or overtaken without harm: the greatest one wins. The sender's `sent` and the receiver's
 // `received` name positions in the ring; a gap between them is loss and frees its slots at once
-// (DESIGN.md section 3 rule 5: whoever sent them emits again). Numbers are from ORDERING.md: grant
-// when more than half is consumed or the sender must believe that less than a quarter is left; two
-// slots stay out of reach of data, so that control never waits for it.
+// (the sender emits again what was lost). Thresholds as in UCX: grant when more than half is
+// consumed or the sender must believe that less than a quarter is left; two slots stay out of reach
+// of data, so that control never waits for it.
 //
 // A new epoch starts all cursors at 0. Pure arithmetic, host and device; one owner per object.
 #pragma once

@@ -1,7 +1,7 @@
 // Reasons for dropping a peer's message. Every reason is counted, per peer and in metrics.
 //
 // A frame that is merely old is dropped alone; every other reason also closes the link, because a
-// correct peer never sends such a thing (FAULTS.md 12, 28).
+// correct peer never sends such a thing (faults 12 and 28 of docs/internals/faults.md).
 #pragma once
 
 #include <cstddef>

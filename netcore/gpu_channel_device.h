@@ -8,14 +8,14 @@
 //   close_sender(channel, Band::Consensus, lane, sender);
 //
 // One group per lane end at a time, over all kernels that run: a lane end has one writer. The
-// liveness word is a slot of its own that overwrites itself, never behind anything (DESIGN.md
-// section 7); one group per node writes it. Host and device: a host thread that holds the other end
-// of pinned memory uses the same functions with the same handle.
+// liveness word is a slot of its own that overwrites itself, never behind anything; one group per
+// node writes it. Host and device: a host thread that holds the other end of pinned memory uses the
+// same functions with the same handle.
 //
 // Everything here is trusted memory of this node except `own_region`, which the peer may write at
 // any time and with anything; only lane_receiver.h, lane_sender.h and pull_heartbeat read it, and
 // they judge what they read. Nothing is read from `peer_region`: a load across NVLink stalls its
-// warp for a microsecond (ORDERING.md O9).
+// warp for a microsecond (O9 of docs/internals/memory_order.md).
 //
 // A handle is good for one epoch. When a wait answers EpochChanged, Aborted or ChannelReset, the
 // kernel stops using it and leaves; the host makes a new channel and launches or feeds it anew.

@@ -18,7 +18,7 @@
 // lanes before the peer's first liveness word; and a proxy on which the peer then falls silent
 // ends, in good time before the device calls it lost. So does one whose peer lives and grants a
 // lane nothing for several times as long: credit that was lost does not come back by waiting
-// (FAULTS.md 21). What was under way is lost, as when a link ends.
+// (fault 21 of docs/internals/faults.md). What was under way is lost, as when a link ends.
 //
 // The owner makes a new proxy, under a greater epoch that both sides agree on, when this one has
 // ended, as it has to when the network reports a new channel to the peer, and when fault() says so.

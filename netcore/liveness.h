@@ -1,4 +1,4 @@
-// The liveness word that nodes exchange, never behind data (DESIGN.md section 3a).
+// The liveness word that nodes exchange, never behind data (docs/internals/architecture.md).
 //
 // The sender stamps its own tick and echoes the newest tick it heard from the receiver, with the
 // incarnation that tick belongs to. netcore carries the word and interprets none of it; it only

@@ -1,4 +1,5 @@
-// The one place where netcore chooses memory orders (ORDERING.md rules O1, O2, O3, O11).
+// The one place where netcore chooses memory orders (rules O1, O2, O3 and O11 of
+// docs/internals/memory_order.md).
 //
 // Ring code names an intent (publish, observe, own, packet) and takes the orders from here: from
 // HostOrder for rings between host threads, from SystemOrder where one end may be a GPU, another

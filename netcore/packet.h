@@ -3,8 +3,9 @@
 // Over NVLink or PCIe one 16-byte store arrives whole, but two stores arrive in any order. A packet
 // therefore carries three words of message and a stamp that says where and when it belongs; a
 // reader that finds the stamp it waits for has the packet, and six of them are the slot. No flag,
-// no fence, one way of latency (ORDERING.md O3; the idea is NCCL's LL and mscclpp's LLPacket, which
-// spend half of the bytes on flags; this spends a third, header included).
+// no fence, one way of latency (O3 of docs/internals/memory_order.md; the idea is NCCL's LL and
+// mscclpp's LLPacket, which spend half of the bytes on flags; this spends a third, header
+// included).
 //
 // A stamp names the epoch and the lap of the ring, so what an earlier lap or an earlier channel
 // left behind is never taken for new. 0 is never valid. Memory starts as zeros. Never renumber:

@@ -3,7 +3,7 @@
 // The owner calls `progress` in its turn loop, sends by slots, and sleeps on `event_fd` when `arm`
 // says so. Whatever is given to `send` either travels whole, in order within its band, or dies with
 // the channel: after on_peer_down nothing of the old epoch arrives, and the owner re-emits from its
-// state (DESIGN.md section 3, rule 5). Delivery to the Sink consumes the slots and returns credit.
+// state. Delivery to the Sink consumes the slots and returns credit.
 //
 // Exactly one channel lives per pair of nodes. Both sides may call; if calls cross, the lower node
 // id's call counts. A reconnect is always a new epoch, greater than every one before it.

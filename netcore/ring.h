@@ -24,8 +24,9 @@ GCOORD_HD constexpr bool is_ring_capacity(std::uint32_t capacity) {
   return capacity != 0 && (capacity & (capacity - 1)) == 0;
 }
 
-// What a slot carries to validate itself: the cursor it was written at, never 0 (ORDERING.md O3).
-// A slot whose stamp is not that of the cursor being read is from an earlier lap.
+// What a slot carries to validate itself: the cursor it was written at, never 0 (O3 of
+// docs/internals/memory_order.md). A slot whose stamp is not that of the cursor being read is from
+// an earlier lap.
 GCOORD_HD constexpr std::uint64_t ring_stamp(std::uint64_t cursor) {
   return cursor + 1;
 }

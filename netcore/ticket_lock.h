@@ -8,7 +8,7 @@
 //
 // Not the replicated lock service. This lock lives in one device's memory and dies with it, knows
 // no sessions, and grants in some microseconds; the service survives nodes and takes a commit.
-// docs/gpu_locks.md says which to use when.
+// docs/how-to/gpu_locks.md says which to use when.
 //
 // A holder that stops or dies holds on until somebody revokes its ticket: the host, which knows
 // that the process is gone or that its time is over (GpuTicketLock::revoke), or anybody by

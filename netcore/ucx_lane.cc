@@ -60,7 +60,7 @@ Result<std::unique_ptr<UcxContext>> UcxContext::create(const std::string& transp
   }
   set_default(ucx, config, "TLS", transports);
   set_default(ucx, config, "NET_DEVICES", net_devices);
-  set_default(ucx, config, "RNDV_THRESH", "16384");  // DESIGN.md section 7.
+  set_default(ucx, config, "RNDV_THRESH", "16384");  // Larger payloads go by rendezvous.
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

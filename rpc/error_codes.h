@@ -5,8 +5,8 @@
 // 1 usage and configuration, 2 storage and the data directory, 3 network and peers, 4 protocol and
 // client, 5 consensus and leaders, 6 locks and sessions, 7 devices. Folders on this floor and below
 // know only their own numbers (ledger/error_details.h, common/device_errors.h); this table has them
-// all. docs/errors.md holds the same table for readers; a test compares them. The number travels as
-// Status::detail and ReplySlot::detail. Constant after start; thread-safe.
+// all. docs/reference/errors.md holds the same table for readers; a test compares them. The number
+// travels as Status::detail and ReplySlot::detail. Constant after start; thread-safe.
 #pragma once
 
 #include "common/status.h"
@@ -261,7 +261,7 @@ enum class ErrorCode : std::uint32_t {
   SnapshotNotServed = 8314,
 };
 
-// Exit codes of gcoordctl and gcoordd (DESIGN.md section 9). Never renumber.
+// Exit codes of gcoordctl and gcoordd (docs/reference/errors.md). Never renumber.
 enum class ExitCode : std::uint8_t {
   Ok = 0,
   Negative = 1,  // A negative answer or a failed check.

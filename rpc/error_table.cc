@@ -1,4 +1,4 @@
-// The table itself, one entry per line as docs/errors.md has it.
+// The table itself, one entry per line as docs/reference/errors.md has it.
 #include "rpc/error_codes.h"
 
 namespace gcoord::rpc {

@@ -4,7 +4,7 @@
 //
 // Each slot names its payload as (offset, bytes) within the payload area. All integers are
 // little-endian. The same frame carries requests (client to node) and replies (node to client); a
-// flag says which. docs/wire_format.md shows every byte.
+// flag says which. docs/reference/wire_format.md shows every byte.
 //
 // FrameBuilder writes frames, FrameDecoder reads them from a stream in pieces of any size. The
 // decoder trusts nothing: it checks the header's own checksum before it believes a length, never

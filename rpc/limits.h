@@ -1,4 +1,5 @@
-// The bounds of the client protocol, in one place. docs/wire_format.md repeats them for readers.
+// The bounds of the client protocol, in one place. docs/reference/wire_format.md repeats them for
+// readers.
 //
 // They are part of the protocol: client and node check the same numbers, and a later version may
 // only raise an upper bound together with a feature bit.
@@ -9,7 +10,7 @@
 
 namespace gcoord::rpc {
 
-// One cache line; see DESIGN.md section 9 for the slot and docs/wire_format.md for the header.
+// One cache line; docs/reference/wire_format.md has the slot and the header.
 inline constexpr std::size_t kSlotBytes = 64;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 

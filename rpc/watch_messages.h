@@ -38,7 +38,7 @@ enum class WatchTarget : std::uint8_t {
   Session = 3,  // What it holds and waits for.
 };
 
-// Never renumber. docs/services.md says what each of them has.
+// Never renumber. docs/reference/services.md says what each of them has.
 enum class WatchEventKind : std::uint8_t {
   Granted = 1,       // The session holds the name under the token.
   Released = 2,      // It gave the name back, or closed its session.

@@ -1,5 +1,5 @@
 // The clocks of a node. What it decides is by CLOCK_BOOTTIME alone, which counts the time a machine
-// was suspended, as leases must (DESIGN.md section 3a). Thread-safe.
+// was suspended, as leases must. Thread-safe.
 #pragma once
 
 #include <cstdint>

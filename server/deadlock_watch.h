@@ -1,4 +1,5 @@
-// Finds deadlocks among sessions of the whole cluster and ends one wait of each (SERVICES.md L18).
+// Finds deadlocks among sessions of the whole cluster and ends one wait of each (L18 of
+// docs/reference/services.md).
 //
 //   leaders: waits of their shards -> one node, every interval
 //   that node: circles of waits -> the leaders: is each of these still there, linearizably?

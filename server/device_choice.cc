@@ -13,7 +13,7 @@
 namespace gcoord::server {
 namespace {
 
-// The places of the numbers in the one table (docs/errors.md).
+// The places of the numbers in the one table (docs/reference/errors.md).
 static_assert(kDeviceBuild == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceBuild));
 static_assert(kDeviceAbsent == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceAbsent));
 static_assert(kDeviceMemory == static_cast<std::uint32_t>(rpc::ErrorCode::DeviceMemory));

@@ -17,7 +17,7 @@
 namespace gcoord::server {
 
 struct DevicePatience {
-  // Longer than an MPS server needs to be rid of clients that died (docs/devices.md).
+  // Longer than an MPS server needs to be rid of clients that died (docs/reference/devices.md).
   std::chrono::milliseconds limit{8'000};
   std::chrono::milliseconds between{200};
   std::function<void(std::chrono::milliseconds)> pause;    // Returns after so long.

@@ -4,9 +4,9 @@
 // published as many at a time as the group has members; a turn of a single row needs no list.
 // Entries are read from the log page as they
 // are stored; nothing is copied in between. Credit was looked at before the rows were stepped: a
-// row that has none emits nothing (DESIGN.md section 3 rule 5). A client that leaves no room loses
-// its reply, which is counted. Contract: all members of the group call every function. Host and
-// device.
+// row that has none emits nothing now and emits it again in a later turn. A client that leaves no
+// room loses its reply, which is counted. Contract: all members of the group call every function.
+// Host and device.
 #pragma once
 
 #include "common/hd.h"

@@ -1,10 +1,11 @@
 // Storage requests of a row in durable mode to its host, and the host's durability reports.
 //
-// "Storage is a peer" (DESIGN.md section 3): the step's StorageRequest leaves the device through
-// the ring to the host, as one slot followed by the entries as they lie in the log page; the host
-// writes what all rows asked for as one record of its log and acknowledges row by row, through the
-// ring of requests. A row has one request under way, and emits votes and acknowledgements only when
-// the answer has come: that is state of the row, which nothing here can break.
+// Storage is a peer (docs/internals/architecture.md): the step's StorageRequest leaves the device
+// through the ring to the host, as one slot followed by the entries as they lie in the log page;
+// the host writes what all rows asked for as one record of its log and acknowledges row by row,
+// through the ring of requests. A row has one request under way, and emits votes and
+// acknowledgements only when the answer has come: that is state of the row, which nothing here can
+// break.
 //
 // A request says one term of entries and at most kStageMax of them, and a snapshot goes alone, with
 // its configuration as an entry would have it: the row is told what was taken, as if it had asked

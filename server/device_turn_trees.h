@@ -5,9 +5,10 @@
 // stay in the log, which is all the journal there is: a row forgets nothing that is not in its
 // tree, and while its log is full it takes no more proposals. A snapshot brings no tree, so a row
 // that was brought up by one has none from then on.
-// Memory orders: both words are published with release and observed with acquire (ORDERING.md O1,
-// O2), entries before the turn's, looks at entries before the other's; of device scope, as log,
-// words and both kernels are on one. One writer for each. POD; host and device.
+// Memory orders: both words are published with release and observed with acquire (O1 and O2 of
+// docs/internals/memory_order.md), entries before the turn's, looks at entries before the other's;
+// of device scope, as log, words and both kernels are on one. One writer for each. POD; host and
+// device.
 #pragma once
 
 #include "common/hd.h"

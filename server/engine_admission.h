@@ -2,11 +2,11 @@
 // whether all peers have accepted this node's own directory.
 //
 // A node whose directory was replaced has forgotten its votes, and an old image of a directory that
-// comes back has forgotten some: neither may speak under the old id (FAULTS.md 24 and 25,
-// docs/adr/0012). Three marks tell them: the directory's id, its incarnation, and how far its log
-// of record is known to have reached, which heartbeats report and which never falls. What is
-// admitted is remembered durably before it counts; reports of heartbeats are kept with every
-// checkpoint.
+// comes back has forgotten some: neither may speak under the old id (faults 24 and 25 of
+// docs/internals/faults.md, docs/adr/0012). Three marks tell them: the directory's id, its
+// incarnation, and how far its log of record is known to have reached, which heartbeats report and
+// which never falls. What is admitted is remembered durably before it counts; reports of heartbeats
+// are kept with every checkpoint.
 //
 // A directory is established once every node has admitted it: until then a wiped disk cannot be
 // told from a new one, so it does not vote.

@@ -1,4 +1,5 @@
-// The stable numbers of the engine's failures: names for places of the one table (docs/errors.md).
+// The stable numbers of the engine's failures: names for places of the one table
+// (docs/reference/errors.md).
 #pragma once
 
 #include "ledger/error_details.h"

@@ -168,7 +168,7 @@ Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
 
   clock_.read();
-  // Promises from before the restart bind for one election timeout more (DESIGN.md section 3a). A
+  // Promises from before the restart bind for one election timeout more. A
   // directory that not every node has admitted yet may stand for one that is lost: it waits.
   vote_after_ = silent_until();
   vote_after_ = admission_->established() ? vote_after_ : kTickVoteNever;

@@ -2,7 +2,7 @@
 //
 // Messages are gathered while rows are stepped and leave at once when the turn has been handed to
 // storage. What the channel does not take is dropped and counted; consensus emits it again by its
-// own deadlines (DESIGN.md section 3, rule 5). One thread.
+// own deadlines. One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -1,5 +1,5 @@
-// The liveness records of the other nodes, and the heartbeats that keep them (DESIGN.md section
-// 3a).
+// The liveness records of the other nodes, and the heartbeats that keep them
+// (docs/internals/architecture.md).
 //
 // Beside each record stands how much the node is suspected by the times of its heartbeats
 // (phi_accrual.h), which people look at and nothing else.

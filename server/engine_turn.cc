@@ -351,7 +351,7 @@ void ReplicaEngine::Core::send_all() {
   const std::uint64_t durable = disk_->durable_lsn().value;
   network_->tell_durable(durable);
   // A node whose storage stands still serves nobody: silence lets its leases lapse and other nodes
-  // take over (FAULTS.md 8).
+  // take over (fault 8 of docs/internals/faults.md).
   if (disk_->waits_since(now()) < options_.timing.election_ticks) {
     peers_->send_heartbeats(*network_, now(), durable);
   }

@@ -86,7 +86,8 @@ struct NodeView {
   std::vector<NodePeerView> peers;
 };
 
-// A row before and after one step differ. Trace lines are made of these (DESIGN.md section 10).
+// A row before and after one step differ. Trace lines are made of these
+// (docs/reference/machine_interfaces.md).
 struct ShardTransition {
   NodeId node;
   ShardId shard;

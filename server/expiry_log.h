@@ -20,15 +20,15 @@
 
 namespace gcoord::server {
 
-// What is under way, in microseconds of a core on each node (docs/performance.md): an end that is
-// applied, and an entry around it.
+// What is under way, in microseconds of a core on each node
+// (docs/internals/performance_services.md): an end that is applied, and an entry around it.
 inline constexpr std::size_t kEndCost = 1;
 inline constexpr std::size_t kEndEntryCost = 4;
 
 // What a list gives back, sessions, holds and kept replies together: three for each of the longest
-// list, as a lease has. A large session must not stall the rest (SERVICES.md S4), and what watches
-// are told of one entry mostly fits one frame: what they come to hold until it is applied is not
-// known yet (watch_delivery.cc). Who has more goes alone, as many commands.
+// list, as a lease has. A large session must not stall the rest (S4 of docs/reference/services.md),
+// and what watches are told of one entry mostly fits one frame: what they come to hold until it is
+// applied is not known yet (watch_delivery.cc). Who has more goes alone, as many commands.
 inline constexpr std::size_t kListedWeightMax = 3 * std::size_t{locks::kEndsMax};
 
 class ExpiryLog {

@@ -12,9 +12,9 @@
 // a row, the row judges again.
 //
 // Contract: memory that both sides reach at one address, zero at first; 0 says that nothing was
-// said yet. Orders as in ORDERING.md: words are relaxed, one aligned store each (O3); a page is
-// released by a member of the stripe's group after the group has met (O1) and acquired by the host
-// (O2). Host and device; POD.
+// said yet. Orders as in docs/internals/memory_order.md: words are relaxed, one aligned store each
+// (O3); a page is released by a member of the stripe's group after the group has met (O1) and
+// acquired by the host (O2). Host and device; POD.
 #pragma once
 
 #include "common/assert.h"

@@ -1,11 +1,11 @@
 // Age bound of a replica's state, obtained from queries to the shard's leader.
 //
-// A shard that is silent costs no message (DESIGN.md section 3a), so a follower hears nothing from
-// which it could tell how fresh it is. When a read wants to know, it asks the shard's leader at
-// which index the state is linearizable. Whatever was acknowledged before the question left is at
-// or below the answer, so once that much is applied here, the state is at most as old as the
-// question: its age is measured by one clock, and no clock of another node is trusted. The leader
-// confirms its leadership for the answer as for any read.
+// A shard that is silent costs no message (docs/internals/architecture.md), so a follower hears
+// nothing from which it could tell how fresh it is. When a read wants to know, it asks the shard's
+// leader at which index the state is linearizable. Whatever was acknowledged before the question
+// left is at or below the answer, so once that much is applied here, the state is at most as old as
+// the question: its age is measured by one clock, and no clock of another node is trusted. The
+// leader confirms its leadership for the answer as for any read.
 //
 // A leader whose lease is valid at the moment of the look has age zero. One that has none, or whose
 // engine times no leases, is a replica like any other: it may have been replaced while its process

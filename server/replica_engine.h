@@ -1,9 +1,10 @@
 // The consensus side of a node: all shard replicas, their storage and their messages, in one loop.
 //
-// A turn is poll -> step -> persist -> send -> apply (DESIGN.md section 4). It takes whatever is
-// queued, never blocks and never waits to fill a batch. All shards' writes of a turn are one record
-// of the log of record; all messages of a turn to one peer are one send. Disk writes run on two
-// threads inside (ledger/wal_writer.h, ledger/checkpointer.h), seen here only as eventfds.
+// A turn is poll -> step -> persist -> send -> apply (docs/internals/architecture.md). It takes
+// whatever is queued, never blocks and never waits to fill a batch. All shards' writes of a turn
+// are one record of the log of record; all messages of a turn to one peer are one send. Disk writes
+// run on two threads inside (ledger/wal_writer.h, ledger/checkpointer.h), seen here only as
+// eventfds.
 //
 //   loop: if turn() did nothing and arm() is true, sleep on event_fds() for at most
 //         until_next_deadline(); then turn() again.

@@ -40,7 +40,8 @@ inline constexpr std::size_t kExpiriesPerPassMax = 1024;
 // What is asked about or in the log and not decided: so much that the next parts are under way
 // while the disk writes the first, and so little that a request does not wait for long behind it.
 // Some 3 milliseconds of work on each node: 1,300 ends with their questions in lists of 100. Four
-// times as much ended a million no sooner, and others waited twice as long (docs/performance.md).
+// times as much ended a million no sooner, and others waited twice as long
+// (docs/internals/performance_services.md).
 inline constexpr std::size_t kExpiryCostMax = std::size_t{1} << 12;
 
 // A registration that is asked about: the question, and what its end will cost in a list.

@@ -19,7 +19,7 @@
 //    "incarnation", "transport", "device_link", "reason"}]}
 // shard_show: one row with its configuration; shard_list: rows without.
 //
-// docs/doors.md names the fields for scripts. One thread.
+// docs/reference/machine_interfaces.md names the fields for scripts. One thread.
 #pragma once
 
 #include "ledger/history_worker.h"

@@ -1,4 +1,5 @@
-// The trace door (DESIGN.md section 10): every transition of every shard as one line of JSON.
+// Traces of nodes: every transition of every shard as one line of JSON
+// (docs/reference/machine_interfaces.md).
 //
 //   {"tick","node","shard","term","vote","role","leader","last","commit","applied","durable",
 //    "cause","state_hash"}

@@ -62,8 +62,9 @@ int judge(const Arguments& arguments) {
 }
 
 int main_of(int argc, char** argv) {
-  CLI::App app{"judges histories of clients and traces of nodes (invariants of docs/testing.md)",
-               "gcoord-check"};
+  CLI::App app{
+      "judges histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
+      "gcoord-check"};
   Arguments arguments;
   std::vector<std::string> models;
   for (const auto& [name, kind] : kModels) {

@@ -1,8 +1,8 @@
 // Is there, for every key, one order of its operations that explains what all clients were told?
 //
-// I9 of FAULTS.md. Keys are independent, so each is judged by itself (Horn and Kroening 2015: that
-// loses nothing). Unknown outcomes stay open to the end of the history. Pure, but for the time
-// bound.
+// I9 of docs/internals/faults.md. Keys are independent, so each is judged by itself (Horn and
+// Kroening 2015: that loses nothing). Unknown outcomes stay open to the end of the history. Pure,
+// but for the time bound.
 #pragma once
 
 #include "chaos/check/key_calls.h"

@@ -4,8 +4,8 @@
 //    "outcome":"ok","token":"7"}
 //
 // Times are nanoseconds of one clock, so that histories of several processes on one machine merge
-// into one. Numbers of 64 bits are strings. Checkers read nothing but this (docs/doors.md has every
-// member). Plain values; no thread rules.
+// into one. Numbers of 64 bits are strings. Checkers read nothing but this
+// (docs/reference/machine_interfaces.md has every member). Plain values; no thread rules.
 #pragma once
 
 #include "common/status.h"

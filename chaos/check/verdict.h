@@ -20,7 +20,7 @@ std::string_view verdict_name(Verdict verdict);
 
 // One broken promise, with its evidence.
 struct Finding {
-  std::string invariant;  // Its number in FAULTS.md, for example "I10".
+  std::string invariant;  // Its number in docs/internals/faults.md, for example "I10".
   std::string key;        // Or "shard 7".
   std::string what;
   std::vector<std::string> evidence;  // Operations or trace lines, then what was allowed.

@@ -25,7 +25,7 @@ struct DemoOptions {
   std::uint32_t lanes = 16;   // Requests that each of them keeps under way.
   std::chrono::milliseconds length{10'000};
   std::string durability = "durable";  // Or memory.
-  // Or resident: the turn on the device itself (docs/devices.md).
+  // Or resident: the turn on the device itself (docs/reference/devices.md).
   std::string turn = "host";
   bool keep = false;
 };

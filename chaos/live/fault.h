@@ -1,9 +1,9 @@
 // One class of fault that live chaos can inject, and its single strikes.
 //
 // A strike is injected, holds for a while, and is healed; what it does is drawn from the run's seed
-// (draw.h). inject() and heal() judge what must hold of this fault in particular (FAULTS.md's last
-// column): a failure that they return fails the run. What must hold of every fault, the checkers
-// judge. One thread.
+// (draw.h). inject() and heal() judge what must hold of this fault in particular (the last
+// column of docs/internals/faults.md): a failure that they return fails the run. What must hold of
+// every fault, the checkers judge. One thread.
 #pragma once
 
 #include "chaos/live/draw.h"
@@ -49,7 +49,7 @@ class NodesDown : public Fault {
 
 struct FaultClass {
   std::string_view name;
-  std::string_view table;                        // Its numbers in the fault table of FAULTS.md.
+  std::string_view table;                        // Its numbers in docs/internals/faults.md.
   bool combines = false;                         // May strike together with another.
   std::function<std::unique_ptr<Fault>()> make;  // Empty: it cannot be injected here,
   std::string_view skip;                         // for this reason.

@@ -51,7 +51,8 @@ class Skew final : public ClockTrouble {
   }
 };
 
-// Clocks run fast or slow within what clients are told to allow for: 1 % (docs/services.md).
+// Clocks run fast or slow within what clients are told to allow for: 1 %
+// (docs/reference/services.md).
 class Drift final : public ClockTrouble {
  public:
   Result<std::string> inject(LiveWorld& world, Draw& draw) override {

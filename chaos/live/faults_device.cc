@@ -1,5 +1,5 @@
 // Devices that fail a call, overrun their deadline or forget what they were told: the node's own
-// door for tests (GCOORD_DEVICE_FAULT, docs/devices.md), set for one life of one node.
+// door for tests (GCOORD_DEVICE_FAULT, docs/reference/devices.md), set for one life of one node.
 #include "chaos/live/fault.h"
 
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 // batch, which a stall overruns, is two seconds.
 constexpr std::chrono::seconds kStopsWithin{30};
 
-// The exit code of a node that its device failed (docs/errors.md).
+// The exit code of a node that its device failed (docs/reference/errors.md).
 constexpr int kDeviceExit = 1;
 
 // What a plan of GCOORD_DEVICE_FAULT is called, what it looks like from outside, and between which

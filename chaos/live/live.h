@@ -41,7 +41,7 @@ struct LiveOptions {
 // One class in the result.
 struct FaultTally {
   std::string name;
-  std::string table;  // Its number in FAULTS.md's table.
+  std::string table;  // Its number in docs/internals/faults.md.
   std::uint32_t injected = 0;
   std::uint64_t felt = 0;
   std::string skip;          // Why it cannot be injected here; empty: it can.

@@ -2,7 +2,7 @@
 // again, and notes in the run's result what was done, what came of it and how long that took.
 //
 // Whole is a leader in every shard within three election timeouts, and every node that lost what it
-// had at full strength within 30 s (issue 4); only then is the window of a strike over. Blocking,
+// had at full strength within 30 s; only then is the window of a strike over. Blocking,
 // talks on stdout. One thread.
 #pragma once
 

@@ -21,7 +21,7 @@
 
 namespace gcoord::chaos {
 
-// What a cluster occupies; see docs/performance.md for what each part is.
+// What a cluster occupies; see docs/internals/performance_device.md for what each part is.
 struct ResidentMemory {
   std::size_t row_bytes = 0;       // Rows of all nodes, deadlines, due and receiver bytes.
   std::size_t wide_bytes = 0;      // The pool for exceptional rows.

@@ -1,9 +1,9 @@
 // The judge of a simulated run: what Raft promises, checked against everything that every node ever
 // did.
 //
-// The numbers are those of FAULTS.md: I1 Election Safety, I2 One Vote, I4 Log Matching, I5 Leader
-// Completeness, I6 State Machine Safety, I7 monotone, I12 leases. The first violation is kept;
-// later ones are consequences.
+// The numbers are those of docs/internals/faults.md: I1 Election Safety, I2 One Vote, I4 Log
+// Matching, I5 Leader Completeness, I6 State Machine Safety, I7 monotone, I12 leases. The first
+// violation is kept; later ones are consequences.
 #pragma once
 
 #include "chaos/sim/sim_entry.h"

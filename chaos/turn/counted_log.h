@@ -1,7 +1,7 @@
 // A node's log of counted entries as its Merkle trees follow it (ledger/merkle_follow.h).
 //
 // The record of an entry is what the ledger keeps of a common command: 54 bytes, so that its leaf
-// is one block of SHA-256 (DESIGN.md section 6):
+// is one block of SHA-256:
 //
 //   shard 4, kind 4 (0 no-op, 1 command), index 8, the command 16, its name 22
 //

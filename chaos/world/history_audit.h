@@ -1,10 +1,10 @@
 // Audit of the nodes' histories against each other and against their own trees, after a world has
 // quiesced.
 //
-// Three questions for each shard (FAULTS.md I15). Have trees of one size one root, on every node?
-// Is a node's tree the one over the entries that it kept: do they hash to the root that its trees
-// say? And is everything in it: do the entries of a history from the beginning, applied to empty
-// tables, lead to the state that answered the clients? One thread.
+// Three questions for each shard (I15 of docs/internals/faults.md). Have trees of one size one
+// root, on every node? Is a node's tree the one over the entries that it kept: do they hash to the
+// root that its trees say? And is everything in it: do the entries of a history from the beginning,
+// applied to empty tables, lead to the state that answered the clients? One thread.
 #pragma once
 
 #include "chaos/world/weak_reads.h"

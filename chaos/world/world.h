@@ -2,8 +2,9 @@
 // and the faults that befall them, on one logical clock, from one seed.
 //
 // First the safety phase: load and faults. Then everything is healed, clients finish what they
-// began and check what they hold, and the cluster must converge within bounds that FAULTS.md gives
-// in election timeouts (its L1). At the end the checkers judge everything (world_judge.h).
+// began and check what they hold, and the cluster must converge within bounds in election
+// timeouts (L1 of docs/internals/faults.md). At the end the checkers judge everything
+// (world_judge.h).
 #pragma once
 
 #include "chaos/world/client_wire.h"

@@ -1,6 +1,6 @@
 // Nodes that elect a coordinator over a network of this process: every message takes one tick, none
 // is lost but those to a failed node or over a cut. It counts what they send, which is what the two
-// algorithms are compared by (docs/coordinators.md).
+// algorithms are compared by (docs/internals/coordinators.md).
 //
 // Deterministic. Host only; one thread.
 #pragma once

@@ -47,7 +47,8 @@ class CheckedBenchTest : public testing::Test {
                 history(names)});
   }
 
-  // What every replica says of some shards, as lines of a trace (docs/doors.md).
+  // What every replica says of some shards, as lines of a trace
+  // (docs/reference/machine_interfaces.md).
   std::string write_states() const {
     const std::string file = (directory_.path() / "states.trace").string();
     std::ofstream out(file);

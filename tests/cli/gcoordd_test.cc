@@ -92,7 +92,7 @@ TEST_F(ThreeNodesProcessTest, WithoutAMajorityNothingIsGranted) {
 TEST_F(ThreeNodesProcessTest, StatusShowsDeadNodesAndLiveOnes) {
   acquire("a");
   cluster_->kill(2);
-  const auto status = ctl_->json({"status"}, 3);  // SERVICES.md O3: all that is known, and not 0.
+  const auto status = ctl_->json({"status"}, 3);  // All that is known, and not 0.
   ASSERT_EQ(status["nodes"].size(), 3u);
   EXPECT_EQ(status["nodes"][0]["reachable"], true);
   EXPECT_EQ(status["nodes"][1]["reachable"], false);

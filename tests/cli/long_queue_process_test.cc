@@ -1,5 +1,5 @@
 // L4 with real durable nodes: what `./gcoord bench waiters` measures, and that it is exact. How
-// long a hand-over takes is a figure, not a test (docs/performance.md).
+// long a hand-over takes is a figure, not a test (docs/reference/performance.md).
 #include "tests/cli/programs.h"
 
 namespace gcoord::cli {

@@ -1,5 +1,5 @@
 // Many elections of real processes at once: what `./gcoord bench elections` measures, and that it
-// ends. How long it takes is a figure, not a test (docs/performance.md).
+// ends. How long it takes is a figure, not a test (docs/reference/performance.md).
 #include "tests/cli/programs.h"
 
 namespace gcoord::cli {

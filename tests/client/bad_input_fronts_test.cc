@@ -38,7 +38,8 @@ struct Claim {
   std::uint64_t token = 0;
 };
 
-// What every front end can be asked; the answer is a number of docs/errors.md, 0 for success.
+// What every front end can be asked; the answer is a number of docs/reference/errors.md, 0 for
+// success.
 class Front {
  public:
   Front() = default;

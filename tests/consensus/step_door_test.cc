@@ -50,7 +50,7 @@ std::vector<std::string> replay(const std::vector<std::string>& page) {
 }
 
 TEST(StepDoor, AnswersAsTheDocumentedSessionSays) {
-  const std::string path = in_sources("docs/doors.md");
+  const std::string path = in_sources("docs/reference/machine_interfaces.md");
   const std::vector<std::string> written = read_lines(path);
   const std::vector<std::string> happened = replay(written);
   if (std::getenv("GCOORD_REWRITE") != nullptr) {

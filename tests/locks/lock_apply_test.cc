@@ -1,4 +1,5 @@
-// Grants, queues, releases and their fencing tokens (SERVICES.md L1 to L5, L11 to L13).
+// Grants, queues, releases and their fencing tokens (L1 to L5 and L11 to L13 of
+// docs/reference/services.md).
 #include "locks/lock_apply.h"
 
 #include "tests/locks/lock_harness.h"

@@ -1,4 +1,5 @@
-// The end of one wait of a deadlock (SERVICES.md L18): exactly that wait, once, for good.
+// The end of one wait of a deadlock (L18 of docs/reference/services.md): exactly that wait, once,
+// for good.
 #include "locks/lock_break_wait.h"
 
 #include "locks/lock_entry.h"

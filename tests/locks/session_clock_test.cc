@@ -1,4 +1,4 @@
-// The volatile session clock (SERVICES.md S3, S7 to S9; DESIGN.md section 8).
+// The volatile session clock (S3 and S7 to S9 of docs/reference/services.md).
 #include "locks/session_clock.h"
 
 #include "tests/locks/lock_harness.h"

@@ -1,4 +1,5 @@
-// Deadlocks among waits (SERVICES.md L18), compared with a detector that anybody can follow.
+// Deadlocks among waits (L18 of docs/reference/services.md), compared with a detector that anybody
+// can follow.
 #include "locks/wait_graph.h"
 
 #include "common/random.h"

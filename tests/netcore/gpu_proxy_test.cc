@@ -147,7 +147,8 @@ TEST(GpuProxy, SlotsAndPayloadsCrossTwoProxiesAndTheNetworkBetween) {
   EXPECT_EQ(world.two.proxy->counts().dropped(), 0u);
 }
 
-// Rows 69 and 156 of the product: what a message costs is stores and loads in mapped memory.
+// Rows 69 and 156 of docs/internals/channel_rows.md: what a message costs is stores and loads in
+// mapped memory.
 TEST(GpuProxy, Row69NoMessageCostsACallToTheDevice) {
   ProxyWorld world;
   ASSERT_GT(world.one.device_calls(), 0u);  // Made it.

@@ -16,13 +16,13 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string documented_errors() {
-  std::ifstream file{in_sources("docs/errors.md")};
+  std::ifstream file{in_sources("docs/reference/errors.md")};
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
-// The row of docs/errors.md for an entry.
+// The row of docs/reference/errors.md for an entry.
 std::string row_of(const ErrorEntry& entry) {
   std::stringstream row;
   row << "| GC" << static_cast<std::uint32_t>(entry.code) << " | " << entry.name << " | "

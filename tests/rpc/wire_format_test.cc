@@ -1,4 +1,4 @@
-// docs/wire_format.md shows two frames; they must be what the code writes.
+// docs/reference/wire_format.md shows two frames; they must be what the code writes.
 #include "rpc/frame.h"
 #include "rpc/lock_messages.h"
 #include "tests/source_dir.h"
@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 
 // The bytes of the block that begins with ```hex <name>: an offset, then up to 16 bytes per line.
 Bytes documented(const std::string& name) {
-  std::ifstream file{in_sources("docs/wire_format.md")};
+  std::ifstream file{in_sources("docs/reference/wire_format.md")};
   Bytes bytes;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {

@@ -17,8 +17,8 @@ using Word = CoordinatorWord;
 // Until nodes that have just met agree: the wait of a start, an election, two rounds of words.
 constexpr std::uint64_t kSettleSeconds = 10;
 
-// What the table of docs/coordinators.md says an election of n nodes costs at most, when several
-// find the failure. Ranks rise along the ring.
+// What the table of docs/internals/coordinators.md says an election of n nodes costs at most, when
+// several find the failure. Ranks rise along the ring.
 std::uint64_t most_messages(Method method, std::uint64_t n) {
   return method == Method::Bully ? n * (n - 1) / 2 + (n - 1) * (n - 2) / 2 + n - 2
                                  : n * (n + 1) / 2 + n;

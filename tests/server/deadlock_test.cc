@@ -1,5 +1,5 @@
-// Deadlocks among the sessions of several nodes (SERVICES.md L18): lock services over fake engines
-// whose logs and messages move when the test says so.
+// Deadlocks among the sessions of several nodes (L18 of docs/reference/services.md): lock services
+// over fake engines whose logs and messages move when the test says so.
 #include "common/random.h"
 #include "server/deadlock_watch.h"
 #include "tests/server/deadlock_cluster.h"

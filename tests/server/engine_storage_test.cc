@@ -327,7 +327,7 @@ TEST(EngineStorage, NodesOfDifferentSettingsRefuseEachOther) {
   EXPECT_TRUE(told);
 }
 
-// FAULTS.md 8: followers would commit for ever what a leader cannot apply.
+// Fault 8 of docs/internals/faults.md: followers would commit for ever what a leader cannot apply.
 TEST(EngineStorage, ALeaderWhoseDiskStandsStillIsReplaced) {
   EngineCluster cluster(3, 1);
   cluster.start_all();

@@ -17,7 +17,8 @@ namespace {
 
 constexpr ResidentMeeting kAllMet{.established = true};
 
-// FAULTS.md 24: two empty directories, and a third node that is down and remembers.
+// Fault 24 of docs/internals/faults.md: two empty directories, and a third node that is down and
+// remembers.
 TEST(ResidentBegin, NobodyBeginsBesideANodeThatMayRememberAnotherDirectory) {
   EXPECT_FALSE(may_begin({.all_ready = true, .waited_ms = 100 * kMeetPatienceMs}));
   EXPECT_FALSE(may_begin({}));

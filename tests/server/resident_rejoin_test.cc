@@ -40,7 +40,8 @@ TEST(ResidentRejoin, ANodeWithoutItsDirectoryBecomesAVoterAgainAndCounts) {
 
 // An entry is decided by the leader and the victim alone; then the victim's disk is lost, and the
 // leader is away. Who is left, a witness that never heard of the entry and an empty directory, must
-// elect nobody: whoever they elected would decide something else in its place (FAULTS.md 24, I5).
+// elect nobody: whoever they elected would decide something else in its place (fault 24 and I5 of
+// docs/internals/faults.md).
 TEST(ResidentRejoin, WhatItAcknowledgedBeforeIsNotVotedAway) {
   ReplacedWorld world(62);
   world.work(12);

@@ -19,7 +19,7 @@ from typing import Iterator
 
 from cpp_source import CppFile, Function, identifiers
 
-# Floors of docs/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
+# Floors of docs/internals/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
 FLOORS = {
     "common": 0,
     "consensus": 1, "ledger": 1, "netcore": 1, "rpc": 1,

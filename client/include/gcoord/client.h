@@ -13,7 +13,7 @@
 // leave together in one frame, so thousands in flight cost little each.
 //
 // Errors: GC3001 when no node can be reached (with the evidence per endpoint), GC4009 when the
-// deadline passed, GC5001 while a shard has no leader; the rest in docs/errors.md.
+// deadline passed, GC5001 while a shard has no leader; the rest in docs/reference/errors.md.
 #pragma once
 
 #include "gcoord/api.h"
@@ -197,10 +197,11 @@ class GCOORD_API Client {
   // The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
 
-  // Reads a snapshot of what one node holds, in the bytes of its file (docs/snapshot_format.md).
-  // on_bytes is called on this thread, piece by piece in order; a failure of its own ends the
-  // reading. Each piece may take as long as a request; a node that is still preparing one says so.
-  // Whether the whole is right, its reader finds out: nothing is checked here.
+  // Reads a snapshot of what one node holds, in the bytes of its file
+  // (docs/reference/snapshot_format.md). on_bytes is called on this thread, piece by piece in
+  // order; a failure of its own ends the reading. Each piece may take as long as a request; a node
+  // that is still preparing one says so. Whether the whole is right, its reader finds out: nothing
+  // is checked here.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
 
   // Has one node let go of old entries of its ledger; returns when they are gone for good. It may

@@ -1,8 +1,8 @@
 // Error types of the client library: Status by value, and Result<T> with a value or a Status.
 //
 // No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
-// number that gcoord prints as GC6001 (docs/errors.md lists all), 0 when there is none; the message
-// names one cause, the evidence and one fix. Plain values; no thread rules.
+// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none;
+// the message names one cause, the evidence and one fix. Plain values; no thread rules.
 #pragma once
 
 #include "gcoord/api.h"
@@ -40,7 +40,7 @@ enum class StatusCode : std::uint8_t {
   Unauthenticated = 16,
 };
 
-// The numbers that programs most often branch on; docs/errors.md has the whole table.
+// The numbers that programs most often branch on; docs/reference/errors.md has the whole table.
 inline constexpr std::uint32_t kDetailUnreachable = 3001;
 inline constexpr std::uint32_t kDetailCircuitOpen = 3011;
 inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;
@@ -70,7 +70,8 @@ class [[nodiscard]] Status {
 
   StatusCode code() const { return code_; }
 
-  // The number of docs/errors.md: 6001 for GC6001. For scripts; it never changes its meaning.
+  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its
+  // meaning.
   std::uint32_t detail() const { return detail_; }
 
   // For people: the cause, the evidence in brackets, and what to do. Its words may change.

@@ -5,7 +5,7 @@
             with session.acquire("jobs/train-7") as lock:
                 write_checkpoint(fence=lock.fence)
 
-Names are those of the C++ library, and so are the promises (docs/client.md): while `valid` or `is_leader()` is true,
+Names are those of the C++ library, and so are the promises (docs/reference/client.md): while `valid` or `is_leader()` is true,
 nobody else holds the name, given clocks that differ in rate by less than drift_divisor and drift_margin allow; work
 that may outlast that carries `fence` or `epoch` to whatever it writes to.
 

@@ -1,4 +1,4 @@
-"""Failures, by their stable numbers (docs/errors.md)."""
+"""Failures, by their stable numbers (docs/reference/errors.md)."""
 
 import enum
 from typing import Dict, Type

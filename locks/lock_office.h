@@ -1,5 +1,5 @@
 // Commands of a holder that keep the lock: change the note, or hand the lock over to one of its
-// waiters. An election is made of these (docs/services.md, E2 and E6).
+// waiters. An election is made of these (docs/reference/services.md, E2 and E6).
 //
 // Both are guarded by the holder's token, so whoever was deposed changes nothing. A transfer is one
 // command: before it the one holds the lock, after it the other under the next token, and where it

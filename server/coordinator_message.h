@@ -1,4 +1,4 @@
-// Messages of the coordinator elections by bully or ring (docs/coordinators.md).
+// Messages of the coordinator elections by bully or ring (docs/internals/coordinators.md).
 //
 //   kind 9, method 1, word 1, hops 1, subject 4 (little-endian, a node's number); more may follow
 //

@@ -1,5 +1,5 @@
-// Fault classes of a simulated world, by name: the classes of docs/testing.md that exist in one
-// process.
+// Fault classes of a simulated world, by name: the classes of docs/internals/testing.md that exist
+// in one process.
 //
 // Each counts how often it struck. The names are part of `--json`: never rename. Plain values.
 #pragma once

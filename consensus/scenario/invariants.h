@@ -1,4 +1,4 @@
-// Invariants of a whole run, checked from outside the step (FAULTS.md, I1 to I12).
+// Invariants of a whole run, checked from outside the step (docs/internals/faults.md, I1 to I12).
 //
 // The step asserts what one replica can see. Here is the view from above: who ever led a term, who
 // voted for whom over all lives, what was ever decided, what is durable when a message leaves, and

@@ -1,5 +1,5 @@
-// Cluster and client status for C, under the rules of gcoord/gcoord.h. docs/client.md has the
-// states of the circuit breaker.
+// Cluster and client status for C, under the rules of gcoord/gcoord.h. docs/reference/client.md has
+// the states of the circuit breaker.
 #pragma once
 
 #include "gcoord/gcoord.h"

@@ -1,7 +1,5 @@
 #include "server/engine_peers.h"
 
-#include "common/incarnation.h"
-
 #include <algorithm>
 #include <string>
 
@@ -63,12 +61,6 @@ void EnginePeers::show_suspicions(Tick now) {
   for (std::size_t k = 0; k < gauges_.size(); ++k) {
     gauges_[k]->set(phi_milli(phi(k, now)));
   }
-}
-
-bool EnginePeers::any_replaced() const {
-  return std::any_of(records_.begin(), records_.end(), [](const PeerLiveness& peer) {
-    return generation_of(peer.incarnation) != 0;
-  });
 }
 
 bool EnginePeers::refresh(Tick now) {

@@ -30,9 +30,6 @@ class EnginePeers {
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
 
-  // Whether the data directory of any peer is not its first one.
-  bool any_replaced() const;
-
   // Takes notice of the time. True: the rows are to be woken.
   bool refresh(Tick now);
 

@@ -1,10 +1,8 @@
 #include "server/resident_engine.h"
 
-#include "common/incarnation.h"
 #include "server/device_choice.h"
 #include "server/engine_errors.h"
 #include "server/log_record.h"
-#include "server/system_random.h"
 
 #include <algorithm>
 #include <string>
@@ -195,7 +193,7 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
     GCOORD_TRY_STATUS(go_on());
   }
   GCOORD_TRY(const std::size_t told, listen());
-  GCOORD_TRY_STATUS(rejoin_when_due());
+  GCOORD_TRY_STATUS(claim_->rejoin_when_due(rows_->leaders().forgotten_count()));
   if (!turns_here()) {
     GCOORD_TRY_STATUS(probe_->refresh(now_ms()));  // Who spoke while this host slept, lives.
   }
@@ -413,44 +411,12 @@ void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
 }
 
 void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
-  const netcore::RefusalCode code = refusal.code;
-  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
-                      code == netcore::RefusalCode::ReplacedDirectory;
-  if (!failure_.ok() || (!forgot && code != netcore::RefusalCode::DifferentSettings)) {
+  if (!failure_.ok()) {
     return;
   }
-  const bool known =
-      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
-  if (forgot && known && options_.engine.rejoin) {
-    fail(take_over(refusal));
-    return;
+  if (const Status status = claim_->on_refused(refusal); !status.ok()) {
+    fail(status);
   }
-  fail(Status{StatusCode::FailedPrecondition,
-              "a peer refuses this node: " + refusal.text,
-              forgot ? kDirectoryRefused : kSettingsDiffer});
-}
-
-// As ReplicaEngine's: whatever this engine knows belongs to a life that was not admitted.
-Status ResidentEngine::take_over(const netcore::Refusal& refusal) {
-  GCOORD_TRY_STATUS(identity_->take_over(refusal.known, draw_random()));
-  return Status{StatusCode::Aborted,
-                "comes back as another life of this node, because a peer says: " + refusal.text,
-                kDirectoryTakenOver};
-}
-
-// The data directory of some node is not its first one.
-bool ResidentEngine::any_replaced() const {
-  const auto& peers = identity_->peers();
-  return generation_of(incarnation()) != 0 ||
-         std::any_of(peers.begin(), peers.end(), [](const ledger::PeerIdentity& peer) {
-           return generation_of(peer.incarnation) != 0;
-         });
-}
-
-// A row says that it remembers when the configuration behind which it votes again is durable here.
-Status ResidentEngine::rejoin_when_due() {
-  const bool through = rows_->leaders().forgotten_count() == 0;
-  return through && identity_->rejoining() ? identity_->mark_rejoined() : Status{};
 }
 
 const ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) const {
@@ -477,7 +443,7 @@ NodeView ResidentEngine::view() const {
   node.durability = options_.engine.durability;
   node.established = identity_->established();
   node.rejoining = identity_->rejoining();
-  node.readmits = !is_durable() || any_replaced();
+  node.readmits = !is_durable() || claim_->any_replaced(identity_->peers());
   node.voting_count = running_ ? rows_->leaders().voting_count() : 0;
   node.forgotten_count = rows_->leaders().forgotten_count();
   node.unled_count = rows_->leaders().unled_count();

@@ -37,6 +37,7 @@
 #include "common/metrics.h"
 #include "ledger/data_directory.h"
 #include "netcore/peer_network.h"
+#include "server/directory_claim.h"
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
 #include "server/node_engine.h"
@@ -241,9 +242,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   void tell_metrics();
   void tell_link(NodeId peer, const ResidentLink& link, bool in_use);
   void fail(const Status& status);
-  Status take_over(const netcore::Refusal& refusal);
-  bool any_replaced() const;
-  Status rejoin_when_due();
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
 
@@ -273,6 +271,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
   std::unique_ptr<ResidentProbe> probe_;
   std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<ResidentProxies> proxies_;
   std::unique_ptr<ResidentJoin> join_;

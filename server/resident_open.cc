@@ -201,6 +201,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<EngineAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
+  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;

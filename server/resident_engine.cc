@@ -27,7 +27,6 @@ constexpr std::chrono::milliseconds kNapMs{1};
 // some calls of the system, and a client may be waiting for the device.
 constexpr std::uint64_t kNetworkUs = 200;
 
-constexpr std::uint64_t kHeartbeatMs = 200;
 constexpr std::uint64_t kHeardMs = 1000;
 
 }  // namespace
@@ -337,16 +336,7 @@ std::chrono::milliseconds ResidentEngine::until_next_deadline() const {
 // --- Peers
 
 void ResidentEngine::talk(std::uint64_t now_ms) {
-  if (now_ms >= next_heartbeat_ms_) {
-    next_heartbeat_ms_ = now_ms + kHeartbeatMs;
-    netcore::Heartbeat word;
-    word.incarnation = incarnation();
-    word.send_tick = Tick{now_ms};
-    word.durable = durable_word();
-    for (const Peer& peer : peers_) {
-      network_->heartbeat(peer.id, word);
-    }
-  }
+  heartbeats_->send(*network_, Tick{now_ms}, durable_word());
   network_->flush();
 }
 

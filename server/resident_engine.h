@@ -40,6 +40,7 @@
 #include "server/directory_claim.h"
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
+#include "server/heartbeats.h"
 #include "server/node_engine.h"
 #include "server/resident_begin.h"
 #include "server/resident_channel_metrics.h"
@@ -273,6 +274,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<netcore::PeerNetwork> network_;
+  std::unique_ptr<Heartbeats> heartbeats_;  // Of milliseconds.
   std::unique_ptr<ResidentProxies> proxies_;
   std::unique_ptr<ResidentJoin> join_;
   std::unique_ptr<ResidentTurn> turn_;
@@ -288,7 +290,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::uint64_t next_ready_ms_ = 0;
   std::uint64_t next_network_us_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
-  std::uint64_t next_heartbeat_ms_ = 0;
   std::uint64_t next_alive_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.
   std::uint32_t next_lane_ = 0;  // Where the next pass begins to listen.

@@ -3,6 +3,7 @@
 #include "server/device_choice.h"
 #include "server/engine_errors.h"
 #include "server/log_record.h"
+#include "server/node_view.h"
 
 #include <algorithm>
 #include <string>
@@ -422,22 +423,12 @@ ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) {
 // --- Views
 
 NodeView ResidentEngine::view() const {
-  NodeView node;
-  node.cluster = options_.engine.cluster;
-  node.node = options_.engine.node;
-  node.incarnation = incarnation();
-  node.directory_id = identity_->directory_id();
-  node.shard_count = options_.engine.shard_count;
+  NodeView node =
+      make_node_view(options_.engine, *identity_, Tick{now_ms() / options_.engine.tick_ms});
   node.leader_count = rows_->leaders().leader_count();
-  node.tick = Tick{now_ms() / options_.engine.tick_ms};
-  node.durability = options_.engine.durability;
-  node.established = identity_->established();
-  node.rejoining = identity_->rejoining();
   node.readmits = !is_durable() || claim_->any_replaced(identity_->peers());
-  node.voting_count = running_ ? rows_->leaders().voting_count() : 0;
-  node.forgotten_count = rows_->leaders().forgotten_count();
-  node.unled_count = rows_->leaders().unled_count();
-  node.led_anew = rows_->leaders().led_anew();
+  add_counts(node, rows_->leaders());
+  node.voting_count = running_ ? node.voting_count : 0;
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
   node.stepper = {"cpu", "", 0, 0};

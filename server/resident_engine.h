@@ -30,7 +30,7 @@
 //
 // The host checks the device: an answer to a probe in every lane about twice a second, equal state
 // hashes after every command, entries in order. The first failure ends the node (GC7101 to GC7103)
-// with nothing more answered. One thread; calls as in node_engine.h.
+// with nothing more answered. One thread; calls as in replicated_log.h.
 #pragma once
 
 #include "common/device_calls.h"
@@ -41,7 +41,7 @@
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
 #include "server/heartbeats.h"
-#include "server/node_engine.h"
+#include "server/replicated_log.h"
 #include "server/resident_begin.h"
 #include "server/resident_channel_metrics.h"
 #include "server/resident_device.h"
@@ -90,7 +90,7 @@ constexpr std::uint64_t proxy_silence_ms(const EngineOptions& options) {
 // The most that the tables of a resident node are sized for, over all stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
-class ResidentEngine final : public NodeEngine, private netcore::Sink {
+class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
  public:
   // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
   // device's own numbers, the network's.
@@ -103,9 +103,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     return ResidentRequests::has_place(command);
   }
 
-  bool takes_lists() const override { return false; }
-
-  bool times_leases() const override { return false; }
+  Abilities abilities() const override { return {.lists = false, .timed_leases = false}; }
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
@@ -128,8 +126,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Incarnation incarnation() const override { return identity_->incarnation(); }
 
   std::uint16_t listen_port() const override { return network_->listen_port(); }
-
-  bool transfers() const override { return true; }
 
   void transfer(ShardId shard, NodeId to) override { requests_->transfer(shard, to); }
 

@@ -14,6 +14,7 @@
 #include "server/checkpointing.h"
 #include "server/device_choice.h"
 #include "server/device_metrics.h"
+#include "server/directory_claim.h"
 #include "server/engine_active.h"
 #include "server/engine_admission.h"
 #include "server/engine_clock.h"
@@ -134,7 +135,6 @@ class ReplicaEngine::Core {
   LogIndex apply_range(const Apply& range);
   void after_apply(std::uint32_t row, LogIndex applied);
   void on_refused(const netcore::Refusal& refusal);
-  Status take_over(const netcore::Refusal& refusal);
   void look_at_lives();
   Tick silent_until() const;
   void establish();
@@ -183,6 +183,7 @@ class ReplicaEngine::Core {
   Readmission readmission_;
   std::unique_ptr<EngineDisk> disk_;
   std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<EnginePeers> peers_;
   std::unique_ptr<EngineInflow> inflow_;
   std::unique_ptr<netcore::PeerNetwork> network_;

@@ -144,6 +144,7 @@ Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
       disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
         fail(status);
       });
+  claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
   inflow_ =
       std::make_unique<EngineInflow>(EngineInflow::Options{options_.node, options_.shard_count},
                                      rows_,

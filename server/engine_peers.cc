@@ -1,7 +1,5 @@
 #include "server/engine_peers.h"
 
-#include "common/incarnation.h"
-
 #include <algorithm>
 #include <string>
 
@@ -14,7 +12,7 @@ EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
                          Incarnation self,
                          const consensus::Timing& timing,
                          consensus::Durability durability)
-    : self_(self), timing_(timing) {
+    : self_(self), timing_(timing), heartbeats_(self, peers, timing.resend_ticks) {
   for (const netcore::PeerAddress& address : peers) {
     PeerLiveness record{.node = address.id};
     record.lives_by_start = durability == consensus::Durability::Memory ? 1 : 0;
@@ -65,12 +63,6 @@ void EnginePeers::show_suspicions(Tick now) {
   }
 }
 
-bool EnginePeers::any_replaced() const {
-  return std::any_of(records_.begin(), records_.end(), [](const PeerLiveness& peer) {
-    return generation_of(peer.incarnation) != 0;
-  });
-}
-
 bool EnginePeers::refresh(Tick now) {
   bool changed = false;
   for (PeerLiveness& peer : records_) {
@@ -80,18 +72,9 @@ bool EnginePeers::refresh(Tick now) {
 }
 
 void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable) {
-  if (now < next_heartbeat_) {
-    return;
-  }
-  next_heartbeat_ = now + timing_.resend_ticks;
-  for (const PeerLiveness& peer : records_) {
-    network.heartbeat(peer.node,
-                      {.incarnation = self_,
-                       .send_tick = now,
-                       .echoed_peer_send_tick = peer.peer_tick,
-                       .echoed_incarnation = peer.incarnation,
-                       .durable = durable});
-  }
+  heartbeats_.send(network, now, durable, [this](std::size_t k) {
+    return Heartbeats::Echo{records_[k].peer_tick, records_[k].incarnation};
+  });
 }
 
 bool EnginePeers::credit_returned(const netcore::PeerNetwork& network) const {
@@ -101,7 +84,7 @@ bool EnginePeers::credit_returned(const netcore::PeerNetwork& network) const {
 }
 
 Tick EnginePeers::next_deadline() const {
-  Tick next = records_.empty() ? kTickNever : next_heartbeat_;
+  Tick next = records_.empty() ? kTickNever : heartbeats_.next();
   for (const PeerLiveness& peer : records_) {
     if (peer.live != 0) {
       next = min_id(next, peer.heard + timing_.election_ticks);

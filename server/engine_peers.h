@@ -12,6 +12,7 @@
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
 #include "netcore/peer_network.h"
+#include "server/heartbeats.h"
 #include "server/phi_accrual.h"
 
 #include <cstddef>
@@ -30,17 +31,15 @@ class EnginePeers {
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
 
-  // Whether the data directory of any peer is not its first one.
-  bool any_replaced() const;
-
   // Takes notice of the time. True: the rows are to be woken.
   bool refresh(Tick now);
 
-  // Sends a heartbeat to every peer if one is due, with how far the log of record is durable.
+  // Sends a heartbeat to every peer if one is due, with how far the log of record is durable. It
+  // echoes the peer's newest one.
   void send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable);
 
   // Makes one due at once: a channel came up.
-  void hurry() { next_heartbeat_ = Tick{0}; }
+  void hurry() { heartbeats_.hurry(); }
 
   // Sets every record's credit: what the channel takes less what is gathered already.
   template <typename Gathered>
@@ -70,7 +69,7 @@ class EnginePeers {
  private:
   Incarnation self_;
   consensus::Timing timing_;
-  Tick next_heartbeat_;
+  Heartbeats heartbeats_;
   std::vector<consensus::PeerLiveness> records_;
   std::vector<PhiAccrual> suspicions_;  // By record.
   std::vector<Gauge*> gauges_;          // By record; none before register_gauges().

@@ -1,15 +1,15 @@
 // The engine with the host's turn, as a node and its services see it. One thread.
 #pragma once
 
-#include "server/node_engine.h"
 #include "server/replica_engine.h"
+#include "server/replicated_log.h"
 
 #include <memory>
 #include <utility>
 
 namespace gcoord::server {
 
-class EnginePort final : public NodeEngine {
+class EnginePort final : public ReplicatedLog {
  public:
   explicit EnginePort(std::unique_ptr<ReplicaEngine> engine) : engine_(std::move(engine)) {}
 
@@ -49,8 +49,6 @@ class EnginePort final : public NodeEngine {
 
   std::uint16_t listen_port() const override { return engine_->listen_port(); }
 
-  bool transfers() const override { return true; }
-
   void transfer(ShardId shard, NodeId to) override { engine_->transfer(shard, to); }
 
   const ledger::CheckpointStore* checkpoints() const override { return &engine_->checkpoints(); }
@@ -60,8 +58,6 @@ class EnginePort final : public NodeEngine {
   std::optional<Status> checkpoint_outcome(std::uint64_t number) const override {
     return engine_->checkpoint_outcome(number);
   }
-
-  std::string shard_channel(NodeId) const override { return {}; }
 
  private:
   std::unique_ptr<ReplicaEngine> engine_;

@@ -1,12 +1,10 @@
 // The turn of the engine: poll, time, step, persist, send, apply.
 #include "common/assert.h"
-#include "common/incarnation.h"
 #include "consensus/log_runs.h"
 #include "server/compaction.h"
 #include "server/engine_core.h"
 #include "server/log_limits.h"
 #include "server/shard_codec.h"
-#include "server/system_random.h"
 
 #include <algorithm>
 #include <utility>
@@ -151,49 +149,27 @@ void ReplicaEngine::Core::establish() {
   }
 }
 
-// A peer knows this directory better than the directory does, or the node runs with settings of its
-// own: it must not speak, and only a person can put it right.
 void ReplicaEngine::Core::on_refused(const netcore::Refusal& refusal) {
-  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
-                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
-  if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
+  if (!failure_.ok()) {
     return;
   }
-  const bool known =
-      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
-  if (forgot && known && options_.rejoin && failure_.ok()) {
-    fail(take_over(refusal));
-    return;
+  if (const Status status = claim_->on_refused(refusal); !status.ok()) {
+    fail(status);
   }
-  fail(Status{StatusCode::FailedPrecondition,
-              "a peer refuses this node: " + refusal.text,
-              forgot ? kDirectoryRefused : kSettingsDiffer});
-}
-
-// The operator has said that this node may come back without its memory: it becomes the successor
-// of what the peer remembers. Whatever this engine knows belongs to a life that was not admitted.
-Status ReplicaEngine::Core::take_over(const netcore::Refusal& refusal) {
-  GCOORD_TRY_STATUS(disk_->identity().take_over(refusal.known, draw_random()));
-  return Status{StatusCode::Aborted,
-                "comes back as another life of this node, because a peer says: " + refusal.text,
-                kDirectoryTakenOver};
 }
 
 // Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has
 // come through them.
 void ReplicaEngine::Core::look_at_lives() {
-  const bool replaced = generation_of(incarnation()) != 0 || peers_->any_replaced();
-  if (replaced) {
+  lives_end_ = claim_->any_replaced(peers_->records());
+  if (lives_end_) {
     readmission_.turn_on();
   }
-  lives_end_ = replaced;
-  // An engine that has just taken over knows nothing of the life that begins when it is opened
-  // anew.
-  const bool through = failure_.ok() && readmission_.forgotten_count() == 0;
-  if (through && disk_->identity().rejoining()) {
-    if (const Status status = disk_->identity().mark_rejoined(); !status.ok()) {
-      fail(status);
-    }
+  if (!failure_.ok()) {
+    return;
+  }
+  if (const Status status = claim_->rejoin_when_due(readmission_.forgotten_count()); !status.ok()) {
+    fail(status);
   }
 }
 

@@ -33,7 +33,7 @@ struct ShardView {
   LogIndex floor;
   consensus::Configuration configuration;
   // Leads and may answer linearizable reads at the moment of the look without asking anybody; or,
-  // where the engine times no leases (replica_port.h), led a moment ago.
+  // where leases are not timed (replicated_log.h), led a moment ago.
   bool lease = false;
 };
 

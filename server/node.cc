@@ -363,7 +363,7 @@ class Node::Impl {
         heirs.push_back(peer.link.id);
       }
     }
-    if (heirs.empty() || !engine_->transfers()) {
+    if (heirs.empty()) {
       return Status{};
     }
     for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
@@ -394,7 +394,7 @@ class Node::Impl {
       announce();
       look_at_device_links();
       release_memory();
-      if (!stopping_ && engine_->transfers()) {
+      if (!stopping_) {
         leader_transfers_.add(balance_.sweep(view));
       }
       return ledger_->sweep(*engine_);
@@ -489,7 +489,7 @@ class Node::Impl {
   PublicationService publication_;
   std::unique_ptr<NodeLedger> ledger_;
   std::unique_ptr<TraceFile> trace_;
-  std::unique_ptr<NodeEngine> engine_;
+  std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<SnapshotSaves> saves_;

@@ -106,7 +106,7 @@ Status NodeLedger::start(Incarnation incarnation,
   return Status{};
 }
 
-Status NodeLedger::pass(ReplicaPort& engine, std::uint64_t unix_ms) {
+Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
   if (!publishes()) {
     return Status{};
   }
@@ -168,7 +168,7 @@ Status NodeLedger::quarantine(const std::vector<HistoryAlarm>& shards) {
                 ledger::kHistoryRepair};
 }
 
-Status NodeLedger::sweep(ReplicaPort& engine) {
+Status NodeLedger::sweep(ReplicatedLog& engine) {
   if (repair_.empty()) {
     return Status{};
   }

@@ -108,7 +108,7 @@ EngineOptions engine_options(const NodeOptions& options) {
   return result;
 }
 
-Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockService& service) {
+Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service) {
   if (options.turn == TurnOption::Resident) {
     return {};
   }
@@ -166,7 +166,7 @@ rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port)
   return welcome;
 }
 
-ledger::SnapshotHeader make_header(const NodeOptions& options, const NodeEngine& engine) {
+ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine) {
   ledger::SnapshotHeader header{.cluster = options.cluster,
                                 .time_ms = wall_ms(),
                                 .node = options.node,

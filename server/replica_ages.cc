@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "common/limits.h"
 #include "rpc/read_messages.h"
+#include "server/replica_port.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,7 +65,7 @@ ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Do
 
 std::optional<std::uint64_t> ReplicaAges::age_us(ShardId shard, std::uint64_t now_us) const {
   const ShardView view = engine_->view(shard);
-  const bool leased = engine_->times_leases() && view.lease && doors_.leads(shard);
+  const bool leased = engine_->abilities().timed_leases && view.lease && doors_.leads(shard);
   if (leased && view.applied >= view.commit) {
     return 0;
   }

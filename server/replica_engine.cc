@@ -3,6 +3,7 @@
 #include "common/assert.h"
 #include "consensus/step.h"
 #include "server/engine_core.h"
+#include "server/node_view.h"
 
 #include <algorithm>
 #include <utility>
@@ -209,29 +210,18 @@ ShardView ReplicaEngine::Core::view(ShardId shard) const {
 }
 
 NodeView ReplicaEngine::Core::view() const {
-  NodeView node{.cluster = options_.cluster,
-                .node = options_.node,
-                .incarnation = incarnation(),
-                .directory_id = disk_->identity().directory_id(),
-                .shard_count = options_.shard_count,
-                .leader_count = leader_count_,
-                .tick = now(),
-                .vote_after = vote_after_,
-                .submitted_lsn = disk_->submitted_lsn(),
-                .durable_lsn = disk_->durable_lsn(),
-                .checkpoint_lsn = disk_->checkpoint_lsn(),
-                .checkpoint_count = metrics_.checkpoints.value(),
-                .entry_bytes = pool_.used_bytes(),
-                .stepper = stepper_->report(),
-                .established = disk_->identity().established(),
-                .stepper_why = stepper_why_,
-                .durability = options_.durability,
-                .rejoining = disk_->identity().rejoining(),
-                .readmits = readmission_.on(),
-                .voting_count = readmission_.voting_count(),
-                .forgotten_count = readmission_.forgotten_count(),
-                .unled_count = readmission_.unled_count(),
-                .led_anew = readmission_.led_anew()};
+  NodeView node = make_node_view(options_, disk_->identity(), now());
+  node.leader_count = leader_count_;
+  node.vote_after = vote_after_;
+  node.submitted_lsn = disk_->submitted_lsn();
+  node.durable_lsn = disk_->durable_lsn();
+  node.checkpoint_lsn = disk_->checkpoint_lsn();
+  node.checkpoint_count = metrics_.checkpoints.value();
+  node.entry_bytes = pool_.used_bytes();
+  node.stepper = stepper_->report();
+  node.stepper_why = stepper_why_;
+  node.readmits = readmission_.on();
+  add_counts(node, readmission_);
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];

@@ -28,6 +28,8 @@ constexpr std::uint32_t kBlocks = 128;
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;
 
+constexpr std::uint64_t kHeartbeatMs = 200;
+
 Status not_served(const std::string& what) {
   return rpc::make_error(rpc::ErrorCode::OptionInvalid, "--turn resident " + what);
 }
@@ -201,6 +203,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<EngineAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
+  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;
@@ -217,6 +220,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+  heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);
   ResidentJoinOptions join{options.node, {}, network_->listen_port()};
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {

@@ -63,7 +63,7 @@ class Service {
 
   // This replica came to lead the shard, leads it no more, or leads it in another term. An engine
   // may tell of other changes of role, term or recorded leader, too; whoever needs those asks
-  // (ReplicaPort::view). leader 0: none known.
+  // (ReplicatedLog::view). leader 0: none known.
   virtual void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) = 0;
 
   // Appends the shard's whole state to `bytes`, as of the newest apply() or install(). Equal states

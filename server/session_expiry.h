@@ -24,7 +24,7 @@
 #include "server/expiry_log.h"
 #include "server/expiry_message.h"
 #include "server/expiry_rounds.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +75,7 @@ class SessionExpiry {
                 MetricsRegistry& metrics,
                 Doors doors);
 
-  void start(ReplicaPort& engine) { engine_ = &engine; }
+  void start(ReplicatedLog& engine) { engine_ = &engine; }
 
   // Looks for registrations that ran out, asks, and proposes what a majority agreed to. Called in
   // every pass; costs nothing when nothing is due.
@@ -135,7 +135,7 @@ class SessionExpiry {
 
   SessionExpiryOptions options_;
   locks::LockCpu& locks_;
-  ReplicaPort* engine_ = nullptr;
+  ReplicatedLog* engine_ = nullptr;
   Doors doors_;
   ExpiryLog log_;
   ExpiryRounds rounds_;

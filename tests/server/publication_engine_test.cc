@@ -82,7 +82,7 @@ class FlippingService final : public Service {
 };
 
 // The engine of a node as services see it.
-class EnginePortOfTest final : public ReplicaPort {
+class EnginePortOfTest final : public ReplicatedLog {
  public:
   explicit EnginePortOfTest(ReplicaEngine& engine) : engine_(engine) {}
 

@@ -137,7 +137,8 @@ Command* add_elect_verb(Command& elect,
                         const std::string& help,
                         int (*body)(Context&, const Options&)) {
   Command* app = add_verb(elect, context, options, verb, help, body);
-  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
+  app->add_option("NAME", options->name, "name of the election, which is the name of a lock")
+      ->required();
   return app;
 }
 

@@ -153,7 +153,8 @@ void NodeDoor::on_request(const std::string& src, const json& body) {
     const bool known = engine_ == nullptr || body.contains("key");
     reply(src,
           msg_id,
-          known ? node_error(NodeError::MalformedRequest, "before init, or too long, or no request")
+          known ? node_error(NodeError::MalformedRequest,
+                             "no request, a request before init, or one that is too long")
                 : node_error(NodeError::NotSupported, "only init, read, write and cas are known"));
     return;
   }

@@ -83,10 +83,10 @@ Status check_fields(const LockCommand& command) {
     return bad("sequence 0");
   }
   if (command.session == kKeeperSession) {
-    return bad("a session that is no client's");
+    return bad("a session that does not belong to a client");
   }
   if (is_imported(command.sequence)) {
-    return bad("a sequence that is no client's");
+    return bad("a sequence that does not belong to a client");
   }
   if (kind_acknowledges(command.kind)) {
     const bool in_order = command.acked_below.value > 0 && command.acked_below <= command.sequence;
@@ -104,7 +104,7 @@ Status check_fields(const LockCommand& command) {
     return bad("token 0");
   }
   if (command.kind == LockCommandKind::Transfer && office_word(command) == 0) {
-    return bad("no session to hand over to");
+    return bad("no session for the hand-over");
   }
   return {};
 }

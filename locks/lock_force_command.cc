@@ -24,7 +24,7 @@ Status check_break(const LockCommand& command) {
   const std::uint32_t who_bytes = command.serial;
   if (who_bytes == 0 || who_bytes > kBreakWhoBytesMax || who_bytes >= command.note_bytes ||
       command.note_bytes - who_bytes > kNoteBytesMax) {
-    return bad("who breaks a lock, or why, is missing or too long");
+    return bad("the author or the reason of a break is missing or too long");
   }
   const bool text = utf8_well_formed(break_who(command)) && utf8_well_formed(break_reason(command));
   return text ? check_name({command.name, command.name_bytes}) : bad("not UTF-8");

@@ -42,7 +42,7 @@ Status check_move(const LockCommand& command) {
   if (command.kind == LockCommandKind::MoveLapse) {
     const bool place = command.session.value != 0 && command.session != kKeeperSession &&
                        import_lapses(command.sequence);
-    return place ? Status{} : bad("a place that does not lapse");
+    return place ? Status{} : bad("a queue position that never lapses");
   }
   if (command.kind != LockCommandKind::MoveOut &&
       (move_number(command) == 0 || move_number(command) > kMoveNumberMax)) {

@@ -196,7 +196,7 @@ class Parser {
     const bool native = lock.hold == SnapshotHold::Plain || lock.hold == SnapshotHold::Share ||
                         lock.hold == SnapshotHold::Broken;
     if (lock.hold == SnapshotHold::Share || lock.hold == SnapshotHold::Broken || !moves()) {
-      return lock.kept ? lost("nothing that a keeper keeps") : Status{};
+      return lock.kept ? lost("a hold that the keeper cannot have") : Status{};
     }
     lock.residence = static_cast<Residence>(reader_.integer<std::uint8_t>());
     if (lock.residence > Residence::Away || (native && lock.residence != Residence::Native)) {
@@ -263,15 +263,15 @@ class Parser {
       return lost("truncated waiter");
     }
     if (session_place >= snapshot_.sessions.size()) {
-      return lost("waiter of no session");
+      return lost("waiter without a session");
     }
     const LockSnapshot::Session& session = snapshot_.sessions[session_place];
     if (request_place >= session.request_count) {
-      return lost("waiter of no request");
+      return lost("waiter without a request");
     }
     const std::uint32_t place = session.request_first + request_place;
     if (snapshot_.requests[place].code != LockCode::Waiting) {
-      return lost("request in a queue does not wait");
+      return lost("request in a queue that does not wait");
     }
     // Queues are in log order; one entry of the log queues one request, or all that a lock brings.
     const bool first = snapshot_.waiters.size() == snapshot_.locks.back().waiter_first;
@@ -282,7 +282,7 @@ class Parser {
     const LockSnapshot::Request& request = snapshot_.requests[place];
     if ((request.token.value != 0 || !request.note.empty()) &&
         snapshot_.locks.back().hold == SnapshotHold::Plain) {
-      return lost("wait for more than its lock says");
+      return lost("wait for more than its lock allows");
     }
     snapshot_.waiters.push_back(place);
     return {};
@@ -382,7 +382,7 @@ Status check_names(const LockSnapshot& snapshot) {
   }
   for (const auto& [name, lock] : locks) {
     if (!lock.whole()) {
-      return lost("holders of a lock that do not go together");
+      return lost("holders of a lock that contradict each other");
     }
   }
   return {};
@@ -422,7 +422,7 @@ Status check_whole(const LockSnapshot& snapshot) {
       std::count_if(snapshot.requests.begin(), snapshot.requests.end(), [](const auto& request) {
         return request.code == LockCode::Waiting;
       }));
-  return waiting == snapshot.waiters.size() ? Status{} : lost("waiting request in no queue");
+  return waiting == snapshot.waiters.size() ? Status{} : lost("waiting request without a queue");
 }
 
 }  // namespace

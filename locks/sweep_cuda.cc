@@ -100,28 +100,28 @@ class CudaSweepDevice final : public SweepDevice {
 
   Status scan_due(const DueScan& scan) override {
     launch_scan_due(scan, stream_);
-    return finish("looking for sessions that ran out");
+    return finish("scanning for expired sessions");
   }
 
   Status take_due(const DueTake& take) override {
     launch_take_due(take, stream_);
-    return finish("taking sessions that ran out");
+    return finish("collecting expired sessions");
   }
 
   // Waits, too, so that an overrun has the name of who is late.
   Status begin_graph(const WaitGraph& graph) override {
     launch_begin_graph(graph, stream_);
-    return finish("counting who waits");
+    return finish("counting waits");
   }
 
   Status prune_graph(const WaitGraph& graph) override {
     launch_prune_graph(graph, stream_);
-    return finish("thinning out who waits");
+    return finish("reducing the wait graph");
   }
 
   Status find_cycles(const WaitGraph& graph) override {
     launch_find_cycles(graph, stream_);
-    return finish("following who waits");
+    return finish("following waits");
   }
 
  private:

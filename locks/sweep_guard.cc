@@ -35,23 +35,23 @@ class GuardedSweepDevice final : public SweepDevice {
   }
 
   Status scan_due(const DueScan& scan) override {
-    return launch("looking for sessions that ran out", [&] { return device_->scan_due(scan); });
+    return launch("scanning for expired sessions", [&] { return device_->scan_due(scan); });
   }
 
   Status take_due(const DueTake& take) override {
-    return launch("taking sessions that ran out", [&] { return device_->take_due(take); });
+    return launch("collecting expired sessions", [&] { return device_->take_due(take); });
   }
 
   Status begin_graph(const WaitGraph& graph) override {
-    return launch("counting who waits", [&] { return device_->begin_graph(graph); });
+    return launch("counting waits", [&] { return device_->begin_graph(graph); });
   }
 
   Status prune_graph(const WaitGraph& graph) override {
-    return launch("thinning out who waits", [&] { return device_->prune_graph(graph); });
+    return launch("reducing the wait graph", [&] { return device_->prune_graph(graph); });
   }
 
   Status find_cycles(const WaitGraph& graph) override {
-    return launch("following who waits", [&] { return device_->find_cycles(graph); });
+    return launch("following waits", [&] { return device_->find_cycles(graph); });
   }
 
  private:

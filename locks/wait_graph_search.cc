@@ -105,7 +105,7 @@ Result<WaitCycles> WaitGraphSearch::search() {
   GCOORD_TRY_STATUS(device_.copy_out(&state, graph_.state, sizeof(state)));
   if (state.cycle_count == 0 || state.cycle_count > graph_.vertex_count) {
     return impossible("says that " + std::to_string(state.cycle_count) + " of " +
-                      std::to_string(graph_.vertex_count) + " stand on circles");
+                      std::to_string(graph_.vertex_count) + " are in deadlocks");
   }
   found.on_cycle.resize(state.cycle_count);
   GCOORD_TRY_STATUS(device_.copy_out(
@@ -135,7 +135,7 @@ Result<WaitFindings> WaitGraphSearch::find_all(std::span<const WaitEdge> edges,
     GCOORD_TRY(found.choices, choices());
   }
   if (!proves_itself(found, edges, any)) {
-    return impossible("names circles of waits that are none");
+    return impossible("names deadlocks that do not exist");
   }
   return found;
 }

@@ -58,20 +58,21 @@ void CoordinatorOffice::register_metrics(MetricsRegistry& metrics) {
       "election", "answer", "coordinator", "again", "method"};
   for (std::size_t k = 0; k < kSentKinds; ++k) {
     sent_[k] = &metrics.counter({"gcoord_coordinator_messages_total",
-                                 "Messages of elections by bully or ring, by what they are for.",
+                                 "Messages of elections by bully or ring, by purpose.",
                                  "word",
                                  kSentNames[k]});
   }
-  elections_ = counter("elections_total", "Elections in which this node stood.");
-  won_ = counter("elections_won_total", "Of them, those that it won.");
-  changes_ = counter("changes_total", "Coordinators that followed another one, or none.");
-  dropped_ = counter("messages_bad_total", "Messages of peers about the coordinator, dropped.");
-  other_method_ =
-      counter("messages_other_method_total", "Messages of peers that elect otherwise, dropped.");
-  node_ = &metrics.gauge({"gcoord_coordinator_node",
-                          "The coordinator elected by bully or ring; 0: none is known, or raft.",
-                          "",
-                          ""});
+  elections_ = counter("elections_total", "Elections in which this node was a candidate.");
+  won_ = counter("elections_won_total", "Elections that this node won.");
+  changes_ = counter("changes_total", "Changes of the coordinator, the first one included.");
+  dropped_ = counter("messages_bad_total", "Dropped messages of peers about the coordinator.");
+  other_method_ = counter("messages_other_method_total",
+                          "Dropped messages of peers with another election method.");
+  node_ = &metrics.gauge(
+      {"gcoord_coordinator_node",
+       "Node id of the coordinator elected by bully or ring; 0: none is known, or raft.",
+       "",
+       ""});
 }
 
 std::optional<std::uint8_t> CoordinatorOffice::place_of(NodeId node) const {

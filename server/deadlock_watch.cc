@@ -38,13 +38,14 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
-  reported_count_ =
-      counter("waits_total", "Waits that this node reported to who looks for circles.");
-  found_count_ = counter("found_total", "Circles of waits that this node found and asked about.");
+  reported_count_ = counter("waits_total", "Waits that this node reported to the coordinator.");
+  found_count_ =
+      counter("found_total", "Possible deadlocks that this node found and asked to confirm.");
   ended_count_ = counter("ended_total", "Deadlocks that this node had ended.");
   unconfirmed_ =
-      counter("unconfirmed_total", "Circles that were not there any more when asked about.");
-  oversized_ = counter("oversized_total", "Circles with more waits than can be confirmed.");
+      counter("unconfirmed_total", "Possible deadlocks that had gone before they were confirmed.");
+  oversized_ =
+      counter("oversized_total", "Possible deadlocks with too many waits to be confirmed.");
   dropped_ =
       counter("messages_bad_total", "Messages of peers about deadlocks that did not decode.");
 }

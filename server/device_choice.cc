@@ -81,7 +81,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
   if (text.substr(0, kPrefix.size()) != kPrefix || !whole || choice.index > kIndexMax) {
     return Status{
         StatusCode::InvalidArgument,
-        "'" + std::string(text) + "' is none of cpu, auto, twin and cuda:N, as in cuda:0"};
+        "'" + std::string(text) + "' is none of cpu, auto, twin and cuda:N, for example cuda:0"};
   }
   return choice;
 }
@@ -89,7 +89,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
 Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
   switch (options.device.kind) {
     case DeviceChoice::Kind::Cpu:
-      return cpu(options, "cpu was asked for, or is the default");
+      return cpu(options, "cpu was requested, or is the default");
     case DeviceChoice::Kind::Auto:
       return first_usable(options);
     case DeviceChoice::Kind::Cuda:
@@ -103,7 +103,7 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
   if (!stepper.ok()) {
     return explain_device(stepper.status());
   }
-  std::string why = name_with_product(*stepper.value()) + " was asked for by name";
+  std::string why = name_with_product(*stepper.value()) + " was requested by name";
   return ChosenStepper{std::move(stepper).value(), std::move(why)};
 }
 

@@ -51,23 +51,27 @@ Status DeviceSweeps::start(Result<std::unique_ptr<locks::SweepDevice>> opened,
 void DeviceSweeps::register_metrics() {
   const auto counter = [this](const char* of) {
     return &metrics_.counter({"gcoord_server_device_sweeps_total",
-                              "Looks of the device at all sessions, and searches among waits",
+                              "Scans of all sessions and searches of waits on the device",
                               "of",
                               of});
   };
   sessions_ = counter("sessions");
   waits_ = counter("waits");
-  checked_ = &metrics_.counter({"gcoord_server_device_sweeps_checked_total",
-                                "Of these, those that were done again on the host",
-                                "",
-                                ""});
+  checked_ =
+      &metrics_.counter({"gcoord_server_device_sweeps_checked_total",
+                         "Scans and searches of the device that the host repeated for a check",
+                         "",
+                         ""});
   errors_ = &metrics_.counter(device_errors_name());
-  alone_ = &metrics_.gauge({"gcoord_server_device_sweeps_alone",
-                            "1: the device has no memory left for these, the host does them alone",
-                            "",
-                            ""});
-  us_ = &metrics_.histogram(
-      {"gcoord_server_device_sweeps_us", "Microseconds of one of these, with its copies", "", ""});
+  alone_ = &metrics_.gauge(
+      {"gcoord_server_device_sweeps_alone",
+       "1: the device has no memory left for scans and searches, and the host does them",
+       "",
+       ""});
+  us_ = &metrics_.histogram({"gcoord_server_device_sweeps_us",
+                             "Microseconds of one scan or search, with its copies",
+                             "",
+                             ""});
 }
 
 std::uint64_t DeviceSweeps::now_us() const {
@@ -107,7 +111,7 @@ void DeviceSweeps::go_alone(const Status& why) {
   device_search_.reset();
   device_.reset();
   alone_->set(1);
-  say_warning("the host looks for sessions that ran out and for deadlocks alone from now on: {}",
+  say_warning("from now on the host alone scans for expired sessions and deadlocks: {}",
               why.message());
 }
 
@@ -138,8 +142,7 @@ std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
   observe(*sessions_, begin_us);
   if (missed_by(*look.value(), clock, now)) {
     fail({StatusCode::Internal,
-          "the device overlooked a session that ran out: its copy of the deadlines has changed by "
-          "itself",
+          "the device missed an expired session: its copy of the deadlines is corrupt",
           kDeviceDiffers});
     return 0;
   }

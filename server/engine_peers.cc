@@ -51,7 +51,8 @@ void EnginePeers::register_gauges(MetricsRegistry& registry) {
   for (const PeerLiveness& peer : records_) {
     gauges_.push_back(&registry.gauge(
         {.name = "gcoord_server_peer_phi_milli",
-         .help = "1000 times -log10 of the chance that the peer's next heartbeat is still to come",
+         .help =
+             "1000 times -log10 of the probability that the peer's next heartbeat is still to come",
          .label_key = "peer",
          .label_value = std::to_string(peer.node.value)}));
   }

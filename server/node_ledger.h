@@ -42,7 +42,7 @@ std::uint64_t ledger_now_ms();
 
 // Why a node with --turn resident publishes nothing (docs/adr/0043), for operators.
 inline constexpr const char* kResidentPublishesNothing =
-    "--turn resident: its log has neither publication entries nor times, and its turn takes none";
+    "--turn resident: its log has neither publication entries nor times";
 
 // For status reports.
 struct NodeLedgerStatus {

@@ -138,7 +138,7 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
 void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
   metrics
       .gauge({"gcoord_server_durability",
-              "1 for what an answer of this node stands on",
+              "1 for the durability mode of this node",
               "mode",
               std::string(durability_name(options.durability))})
       .set(1);

@@ -53,12 +53,13 @@ std::vector<std::byte> encode(std::uint8_t what, std::uint64_t round, std::span<
 
 ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Doors doors)
     : shard_count_(shard_count), doors_(std::move(doors)) {
-  asked_total_ = &metrics.counter({"gcoord_server_age_questions_total",
-                                   "Shards whose leaders were asked how fresh this replica is.",
-                                   "",
-                                   ""});
+  asked_total_ = &metrics.counter(
+      {"gcoord_server_age_questions_total",
+       "Shards whose leaders this node has queried for the freshness of its replica.",
+       "",
+       ""});
   dropped_ = &metrics.counter({"gcoord_server_age_messages_bad_total",
-                               "Questions and answers about freshness that made no sense.",
+                               "Invalid queries and answers about freshness.",
                                "",
                                ""});
 }

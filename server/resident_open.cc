@@ -44,11 +44,11 @@ Status check(const EngineOptions& options) {
                        return peer.port != 0;
                      });
   if (!fixed) {
-    return not_served("needs peer ports that are fixed, since nodes find each other by them");
+    return not_served("needs fixed peer ports, because nodes find each other by them");
   }
   if (options.trace) {
     return not_served(
-        "writes no trace, because a host does not see each step of its device: leave out --trace, "
+        "writes no trace, because a host does not see every step of its device: leave out --trace, "
         "or start the nodes with --turn host");
   }
   return {};

@@ -28,7 +28,7 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
   GCOORD_ASSERT(!options_.nodes.empty());
   GCOORD_ASSERT(options_.nodes.size() <= 64);
   asked_ = &metrics.counter({"gcoord_server_session_questions_total",
-                             "Sessions that other nodes were asked about before their expiry.",
+                             "Queries to other nodes about sessions before their expiry.",
                              "",
                              ""});
   dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",

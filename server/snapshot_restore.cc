@@ -77,7 +77,8 @@ class Restorer final : public ledger::SnapshotStates {
 
   Status on_header(const ledger::SnapshotHeader& header) override {
     if (options_.cluster == header.cluster) {
-      return refused("--cluster-id is that of the cluster which was saved; a restored one is new");
+      return refused(
+          "--cluster-id is that of the saved cluster; a restored cluster needs a new one");
     }
     restored_.header = header;
     for (const ledger::SnapshotNode& each : header.nodes) {
@@ -111,7 +112,7 @@ class Restorer final : public ledger::SnapshotStates {
   Result<Incarnation> incarnation_before() const {
     const std::uint32_t start = ordinal_newest_ + ledger::kRestoredStart;
     if (start >= kStartMax) {
-      return refused("the nodes of that cluster were started too often to count on from there");
+      return refused("the nodes of that cluster have used up their count of starts");
     }
     return incarnation_of(0, start);
   }

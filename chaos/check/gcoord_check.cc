@@ -62,7 +62,7 @@ int judge(const Arguments& arguments) {
 }
 
 int main_of(int argc, char** argv) {
-  CLI::App app{"check histories of clients and traces of nodes (invariants of docs/testing.md)",
+  CLI::App app{"check histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
                "gcoord-check"};
   Arguments arguments;
   std::vector<std::string> models;

@@ -21,6 +21,11 @@ class DocumentsTest(PlantedTest):
         for path in ("docs/adr/0001-a.md", "README.md", "CONTRIBUTING.md"):
             self.expect("documents", path, 1, {path: "`ledger/gone.h`\n"})
 
+    def test_comments_are_read_and_history_is_not(self):
+        self.expect("documents", "common/hash.cc", 2, {"common/hash.cc": "int x;  // Why: docs/why.md.\nint y;  // See ledger/gone.h.\n"})
+        self.expect("documents", "deploy/a.sh", 1, {"deploy/a.sh": "# ledger/gone.h, and see ledger/wal.h\n"})
+        self.expect_none("documents", {"CHANGELOG.md": "`ledger/gone.h`\n", "ledger/a.py": "x = \"ledger/gone.h\"\n"})
+
     def test_paths_that_exist_and_other_text_are_free(self):
         text = ("`ledger/wal.h` `ledger/wal` `ledger/` `ledger` `ledger/*.h` `{common,ledger}/` `ledger/wal.h:4` ledger/wal.h "
                 "`common/{hash,hd}.h` `ledger/wal.h --x` `build/cpu/bin` [a](../ledger/wal.h) [b](https://x.org/ledger/gone.h) "

@@ -9,9 +9,9 @@ from typing import Iterator
 from room_table import BEGIN, PAGE, stated_table, table_of
 from tree import Finding, Tree, folder_of, top_of
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-# Written when a build, a test or a user makes them.
-MADE = ("bench/results/",)
+HISTORY = ("CHANGELOG.md",)  # Tells of paths as they were.
+MADE = ("bench/results/",)   # Written by whoever runs a benchmark.
+COMMENT = {".h": "//", ".cc": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#"}
 FILE_ENDINGS = ("h", "cc", "cu", "cuh", "py", "md", "sh", "cmake", "txt", "json", "jsonl", "svg", "toml")
 BARE_PATH = re.compile(r"(?<![\w/.`<$~-])((?:[\w.-]+/)+[\w.-]*\w\.(?:%s))\b(?![\w/*])" % "|".join(FILE_ENDINGS))
 LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -22,14 +22,26 @@ SUBJECT_COLUMNS = 72
 
 
 def check_documents(tree: Tree) -> Iterator[Finding]:
-    """A path that a document names exists; docs/internals/rooms.md holds the table that the CMake files give."""
+    """A path that a document or a comment names exists; docs/internals/rooms.md holds the table that CMake gives."""
     for path in tree.texts:
-        if path in DOCUMENTS or path.endswith(".md") and top_of(path) != "tests":
+        if path in HISTORY or path.startswith("tests/tidy/"):
+            continue  # tests/tidy plants paths.
+        suffix = PurePosixPath(path).suffix
+        if suffix == ".md":
             for number, line in enumerate(tree.texts[path].splitlines(), 1):
-                for named in dict.fromkeys(paths_named(tree, path, line)):
-                    if not exists(tree, named):
-                        yield Finding(path, number, f"{named} does not exist")
+                yield from absent(tree, (path, number), paths_named(tree, path, line))
+        elif suffix in COMMENT:
+            sign = COMMENT[suffix]
+            for number, line in enumerate(tree.texts[path].splitlines(), 1):
+                if sign in line and "/" in (comment := line.split(sign, 1)[1]) and not comment.startswith("include"):
+                    yield from absent(tree, (path, number), bare_paths(tree, comment))
     yield from check_room_table(tree)
+
+
+def absent(tree: Tree, where: tuple, named: Iterator[str]) -> Iterator[Finding]:
+    for name in dict.fromkeys(named):
+        if not exists(tree, name):
+            yield Finding(*where, f"{name} does not exist")
 
 
 def paths_named(tree: Tree, document: str, line: str) -> Iterator[str]:
@@ -37,13 +49,17 @@ def paths_named(tree: Tree, document: str, line: str) -> Iterator[str]:
     for match in re.finditer(r"`([^`\n]+)`", line):
         yield from (word for word in [path_in_code(match.group(1))] if in_repository(tree, word))
     plain = re.sub(r"`[^`]*`|\]\([^()]*\)", lambda match: " " * len(match.group()), line)
-    for match in BARE_PATH.finditer(plain):
-        if in_repository(tree, match.group(1)):
-            yield match.group(1)
+    yield from bare_paths(tree, plain)
     for match in LINK.finditer(re.sub(r"`[^`]*`", " ", line)):
         target = match.group(1).split("#")[0]
         if target and not re.match(r"[a-z]+:", target):
             yield from_document(document, target)
+
+
+def bare_paths(tree: Tree, text: str) -> Iterator[str]:
+    for match in BARE_PATH.finditer(text):
+        if in_repository(tree, match.group(1)):
+            yield match.group(1)
 
 
 def path_in_code(code: str) -> str:

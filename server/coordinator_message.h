@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "membership/coordinator/elector.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,17 +26,11 @@ inline constexpr std::byte kCoordinatorKind{9};
 // later release may know more of them, so one that is not named here is no error of form.
 enum class CoordinatorMethod : std::uint8_t {
   Raft = 0,   // Who leads shard 0; no message of its own.
-  Bully = 1,  // consensus/coordinator/step.h, as the next.
+  Bully = 1,  // membership/coordinator/step.h, as the next.
   Ring = 2,
 };
 
-// Never renumber. The first three are those of consensus/coordinator/step.h.
-enum class CoordinatorWord : std::uint8_t {
-  Election = 1,
-  Answer = 2,
-  Coordinator = 3,
-  Method = 4,  // Your message was of another method than mine, which this one names.
-};
+using CoordinatorWord = coordinator::Word;
 
 inline constexpr std::uint8_t kCoordinatorWordLast = 4;
 

@@ -22,7 +22,7 @@ from cpp_source import CppFile, Function, identifiers
 # Floors of docs/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
 FLOORS = {
     "common": 0,
-    "consensus": 1, "ledger": 1, "netcore": 1, "rpc": 1,
+    "consensus": 1, "ledger": 1, "netcore": 1, "rpc": 1, "sessions": 1,
     "locks": 2, "membership": 2, "client": 2,
     "server": 3,
     "cli": 4, "chaos": 4,
@@ -34,6 +34,8 @@ CLOCKS_AND_THREADS = ("chrono", "thread", "mutex", "condition_variable", "random
 FORBIDDEN_INCLUDES = {
     "consensus": ("rocksdb/", "ucp/", "ucs/", "asio") + CLOCKS_AND_THREADS,
     "locks": ("rocksdb/", "ucp/", "ucs/", "asio") + CLOCKS_AND_THREADS,
+    "membership": ("rocksdb/", "ucp/", "ucs/", "asio", "sys/socket.h") + CLOCKS_AND_THREADS,
+    "sessions": ("rocksdb/", "ucp/", "ucs/", "asio") + CLOCKS_AND_THREADS,
     "rpc": ("rocksdb/", "ucp/", "ucs/", "asio", "sys/socket.h") + CLOCKS_AND_THREADS,
     "ledger": ("ucp/", "ucs/", "asio"),
     "netcore": ("rocksdb/",),

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "common/status.h"
-#include "locks/sweep_device.h"
+#include "sessions/sweep_device.h"
 
 #include <nlohmann/json.hpp>
 
 namespace gcoord::bench {
 
-Result<nlohmann::ordered_json> measure_node_sweeps(locks::SweepDevice& device);
+Result<nlohmann::ordered_json> measure_node_sweeps(sessions::SweepDevice& device);
 
 }  // namespace gcoord::bench

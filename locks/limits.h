@@ -6,6 +6,7 @@
 
 #include "common/hd.h"
 #include "common/ids.h"
+#include "sessions/record.h"
 
 #include <cstdint>
 
@@ -18,16 +19,11 @@ inline constexpr std::uint32_t kTtlMsMax = 24 * 60 * 60 * 1000;
 // room for beside the shortest name (lock_move_command.h). Longer names leave room for fewer.
 inline constexpr std::uint32_t kMoveWaitersMax = 166;
 
-// The id of a shard's keeper (SessionPhase::Keeper). No command may speak for it.
-inline constexpr SessionId kKeeperSession{~std::uint64_t{0}};
-
 // Sequences from here on are no client's: waits that a moved lock brought along have them until
 // their sessions ask again (lock_move.h).
-inline constexpr std::uint64_t kImportedSequence = std::uint64_t{1} << 63;
-
-GCOORD_HD constexpr bool is_imported(RequestSequence sequence) {
-  return sequence.value >= kImportedSequence;
-}
+using sessions::is_imported;
+using sessions::kImportedSequence;
+using sessions::kKeeperSession;
 
 // Of these, the ones that lapse when nobody asks after them (lock_import.h).
 inline constexpr std::uint64_t kLapsingSequence = std::uint64_t{1} << 62;

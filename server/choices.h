@@ -23,7 +23,7 @@ std::string_view resident_peers_name(ResidentPeers wish);
 // later release may know more of them, so one that is not named here is no error of form.
 enum class CoordinatorMethod : std::uint8_t {
   Raft = 0,   // The leader of shard 0; no message of its own.
-  Bully = 1,  // consensus/coordinator/step.h, as the next.
+  Bully = 1,  // membership/coordinator/step.h, as the next.
   Ring = 2,
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/ids.h"
+#include "membership/coordinator/elector.h"
 #include "server/choices.h"
 
 #include <cstddef>
@@ -20,13 +21,7 @@ namespace gcoord::server {
 // First byte of the peer message. Never renumber.
 inline constexpr std::byte kCoordinatorKind{9};
 
-// Never renumber. The first three are those of consensus/coordinator/step.h.
-enum class CoordinatorWord : std::uint8_t {
-  Election = 1,
-  Answer = 2,
-  Coordinator = 3,
-  Method = 4,  // Your message was of another method than mine, which this one names.
-};
+using CoordinatorWord = coordinator::Word;
 
 inline constexpr std::uint8_t kCoordinatorWordLast = 4;
 

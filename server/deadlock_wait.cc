@@ -128,7 +128,7 @@ bool still_waits(const locks::LockCpu& locks, DeadlockWait& wait) {
 
 bool holds_anything(const locks::LockCpu& locks, SessionId session) {
   const auto registrations = locks.clock().registrations_of(session);
-  return std::ranges::any_of(registrations, [&](const locks::Registration& each) {
+  return std::ranges::any_of(registrations, [&](const sessions::Registration& each) {
     return locks.tables().sessions[each.row].hold_count != 0;
   });
 }

@@ -72,7 +72,7 @@ class DeadlockWatch {
   struct Doors {
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader;
-    // The elected coordinator (coordinator_office.h); 0: none is known here, or none is elected.
+    // The elected coordinator (coordinator_driver.h); 0: none is known here, or none is elected.
     std::function<NodeId()> coordinator;
     std::function<void(NodeId, std::span<const std::byte>)> send;
     // Asks for a confirmation that this node leads; `group` comes back through on_confirmed.

@@ -107,17 +107,17 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
   return ChosenStepper{std::move(stepper).value(), std::move(why)};
 }
 
-Result<std::unique_ptr<locks::SweepDevice>> open_sweep_device(const DeviceChoice& choice) {
+Result<std::unique_ptr<sessions::SweepDevice>> open_sweep_device(const DeviceChoice& choice) {
   switch (choice.kind) {
     case DeviceChoice::Kind::Cuda:
-      return locks::make_cuda_sweep_device(static_cast<int>(choice.index));
+      return sessions::make_cuda_sweep_device(static_cast<int>(choice.index));
     case DeviceChoice::Kind::Twin:
-      return locks::make_host_sweep_device();
+      return sessions::make_host_sweep_device();
     case DeviceChoice::Kind::Cpu:
     case DeviceChoice::Kind::Auto:
       break;
   }
-  return std::unique_ptr<locks::SweepDevice>{};
+  return std::unique_ptr<sessions::SweepDevice>{};
 }
 
 Status explain_device(const Status& status) {

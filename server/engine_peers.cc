@@ -19,9 +19,10 @@ EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
     records_.push_back(record);
     // The least deviation is half an interval: two that are missing make phi 4.5, and the election
     // timeout is at least three away. One tick of delay is nothing.
-    suspicions_.emplace_back(PhiOptions{.interval_ticks = timing.resend_ticks,
-                                        .deviation_ticks_min = timing.resend_ticks / 2.0,
-                                        .lapse_ticks = timing.election_ticks});
+    suspicions_.emplace_back(
+        membership::FailureDetectorOptions{.interval_ticks = timing.resend_ticks,
+                                           .deviation_ticks_min = timing.resend_ticks / 2.0,
+                                           .lapse_ticks = timing.election_ticks});
   }
 }
 
@@ -33,7 +34,8 @@ bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbea
     return false;
   }
   PeerLiveness& peer = *found;
-  PhiAccrual& suspicion = suspicions_[static_cast<std::size_t>(found - records_.begin())];
+  membership::FailureDetector& suspicion =
+      suspicions_[static_cast<std::size_t>(found - records_.begin())];
   const Incarnation life = peer.incarnation;
   const Tick newest = peer.peer_tick;
   const LivenessChange change = consensus::on_heartbeat(peer, heartbeat, self_, now, timing_);
@@ -60,7 +62,7 @@ void EnginePeers::register_gauges(MetricsRegistry& registry) {
 
 void EnginePeers::show_suspicions(Tick now) {
   for (std::size_t k = 0; k < gauges_.size(); ++k) {
-    gauges_[k]->set(phi_milli(phi(k, now)));
+    gauges_[k]->set(membership::phi_milli(phi(k, now)));
   }
 }
 

@@ -2,7 +2,7 @@
 // (docs/internals/architecture.md).
 //
 // Beside each record stands how much the node is suspected by the times of its heartbeats
-// (phi_accrual.h), which people look at and nothing else.
+// (membership/failure_detector.h), which people look at and nothing else.
 //
 // One thread. Ticks are the engine's; heartbeats are dated by the tick read after they were polled.
 #pragma once
@@ -11,9 +11,9 @@
 #include "common/metrics.h"
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
+#include "membership/failure_detector.h"
 #include "netcore/peer_network.h"
 #include "server/heartbeats.h"
-#include "server/phi_accrual.h"
 
 #include <cstddef>
 #include <span>
@@ -56,7 +56,8 @@ class EnginePeers {
 
   std::span<const consensus::PeerLiveness> records() const { return records_; }
 
-  // How much the node of the record is suspected: 0, and no bound but PhiAccrual::kPhiMax.
+  // How much the node of the record is suspected: 0, and no bound but
+  // membership::FailureDetector::kPhiMax.
   double phi(std::size_t index, Tick now) const { return suspicions_[index].phi(now); }
 
   // A gauge for each peer, which show_suspicions() sets. The registry outlives this.
@@ -71,8 +72,8 @@ class EnginePeers {
   consensus::Timing timing_;
   Heartbeats heartbeats_;
   std::vector<consensus::PeerLiveness> records_;
-  std::vector<PhiAccrual> suspicions_;  // By record.
-  std::vector<Gauge*> gauges_;          // By record; none before register_gauges().
+  std::vector<membership::FailureDetector> suspicions_;  // By record.
+  std::vector<Gauge*> gauges_;  // By record; none before register_gauges().
 };
 
 }  // namespace gcoord::server

@@ -47,8 +47,8 @@ struct NodePeerView {
   netcore::PeerStatus link;
   bool live = false;  // Both directions of the liveness word are fresh.
   Tick heard;         // Local tick of the newest heartbeat; 0: none in this life.
-  // 1000 times how much it is suspected (phi_accrual.h); none where the turn is resident, whose
-  // host does not see heartbeats.
+  // 1000 times how much it is suspected (membership/failure_detector.h); none where the turn is
+  // resident, whose host does not see heartbeats.
   std::optional<std::uint32_t> phi_milli;
 };
 

@@ -1,10 +1,10 @@
 #include "server/node_parts.h"
 
-#include "locks/sweep_guard.h"
 #include "server/boot_time.h"
 #include "server/resident_engine.h"
 #include "server/system_random.h"
 #include "server/version.h"
+#include "sessions/sweep_guard.h"
 
 #include <algorithm>
 #include <string>
@@ -115,8 +115,8 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
   GCOORD_TRY(const DeviceChoice chosen, parse_device_choice(engine.view().stepper.name));
   auto opened = open_sweep_device(chosen);
   if (opened.ok() && opened.value() != nullptr) {
-    opened = locks::guard_sweep_device(std::move(opened).value(),
-                                       options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
+    opened = sessions::guard_sweep_device(std::move(opened).value(),
+                                          options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
   }
   DeviceSweepsOptions sweeps;
   sweeps.check_one_in = options.device_check_one_in;

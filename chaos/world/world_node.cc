@@ -6,8 +6,8 @@
 #include "consensus/device_stepper.h"
 #include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
-#include "locks/sweep_guard.h"
 #include "netcore/transport_simulated.h"
+#include "sessions/sweep_guard.h"
 
 #include <fmt/format.h>
 
@@ -136,7 +136,7 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::
 Status WorldNode::start_sweeps(server::LockService& service) const {
   auto opened = server::open_sweep_device(options_.device);
   if (opened.ok() && opened.value() != nullptr) {
-    opened = locks::guard_sweep_device(std::move(opened).value(), {});
+    opened = sessions::guard_sweep_device(std::move(opened).value(), {});
   }
   return service.start_sweeps(std::move(opened),
                               {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});

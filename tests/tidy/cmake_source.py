@@ -90,7 +90,7 @@ class CMakeFile:
             self.variables.setdefault(words[1][0], []).extend(self.expanded(words[2:]))
         elif command.name == "project":
             self.project = bool(self.folder)
-        elif command.name.startswith("gcoord_") and any(word == "SOURCES" or word == "HEADERS" for word, _ in words):
+        elif command.name.startswith("gcoord_") and any(word in ("SOURCES", "HEADERS", "DEPS") for word, _ in words):
             self.units.append(self.declared(command))
         elif command.name in ("add_library", "add_executable", "target_sources") and words:
             unit = Unit(command.name, words[0][0], self.path, command.line)

@@ -34,6 +34,20 @@ class RoomsTest(PlantedTest):
             "server/a/CMakeLists.txt": library("server/b"), "server/a/a.h": HEADER,
             "server/b/CMakeLists.txt": library("server/a"), "server/b/a.h": HEADER})
 
+    def test_a_circle_of_one_is_found_and_one_of_three_is_named_once(self):
+        self.expect("rooms", "ledger/CMakeLists.txt", 2, {"ledger/CMakeLists.txt": library("common ledger", "HEADERS wal.h")})
+        ring = {"a": "server/b", "b": "server/c server/a", "c": "server/a"}
+        self.expect("rooms", "server/a/CMakeLists.txt", 2, {
+            path: text for room, deps in ring.items() for path, text in
+            {f"server/{room}/CMakeLists.txt": library(deps), f"server/{room}/a.h": HEADER}.items()})
+
+    def test_a_library_may_gather_the_rooms_below_it(self):
+        planted = {
+            "client/CMakeLists.txt": "# Owns the client.\ngcoord_library(DEPS client/core)\n",
+            "client/core/CMakeLists.txt": library(), "client/core/a.h": HEADER,
+            "cli/CMakeLists.txt": library("client"), "cli/a.h": HEADER + includes("client/core/a.h")}
+        self.expect_none("rooms", planted)
+
     def test_a_folder_without_a_library_is_found(self):
         self.expect("rooms", "server/a.h", 1, {"server/a.h": HEADER})
         self.expect("rooms", "server/CMakeLists.txt", 1, {

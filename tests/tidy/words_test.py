@@ -37,6 +37,10 @@ class GlossaryTest(PlantedTest):
         self.expect("words", "docs/glossary.md", 7, {
             "docs/glossary.md": GLOSSARY.replace("\n## Struck", "| Turn | a kernel |\n\n## Struck").replace("written |\n\n", "written |\n")})
 
+    def test_terms_may_say_which_and_other_tables_are_no_terms(self):
+        more = "| turn (of a screw) | half a circle |\n\n## Words to avoid\n\n| word | say |\n|---|---|\n| turn | pass |\n\n## Struck"
+        self.expect_none("words", {"docs/glossary.md": GLOSSARY.replace("\n## Struck", more)})
+
     def test_a_tree_without_a_glossary_is_found(self):
         self.expect("words", "docs/glossary.md", 1, {"CONTRIBUTING.md": "# How\n"})
 

@@ -120,6 +120,10 @@ class RoomsTest(PlantedTest):
         self.expect("never", "membership/a.h", 5, {
             "membership/a.h": HEADER + includes("consensus/step/configuration.h", "consensus/step/step.h")})
 
+    def test_a_table_that_names_a_room_that_left_is_found(self):
+        found = self.findings("never", {"CMakeLists.txt": "project(gcoord)\n"})
+        self.assertIn("NEVER names server/waits, a folder that does not exist", [f.what for f in found])
+
 
 class FoldersTest(PlantedTest):
     def many(self, folder: str, count: int, name: str) -> dict:

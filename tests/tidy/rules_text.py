@@ -90,15 +90,15 @@ def check_public_headers(tree: Tree) -> Iterator[Finding]:
 
 
 def comment_lines(text: str) -> tuple:
-    """(lines that are not blank, lines of these with a comment)."""
+    """(lines that are not blank, lines of these that are comment and nothing else)."""
     lines = comments = 0
     block = False
     for line in text.splitlines():
         stripped = line.strip()
         if stripped:
             lines += 1
-            comments += block or "//" in stripped or "/*" in stripped
-            block = ("/*" in stripped or block) and "*/" not in stripped
+            comments += block or stripped.startswith(("//", "/*"))
+            block = (stripped.startswith("/*") or block) and "*/" not in stripped
     return lines, comments
 
 

@@ -50,9 +50,9 @@ class GlossaryTest(PlantedTest):
 
     def test_public_headers_with_little_comment_are_found(self):
         path = "client/include/gcoord/client.h"
-        found = self.findings("headers", {path: HEADER + "int x;\nint y;\n"})
+        found = self.findings("headers", {path: HEADER + "int x;\nint y;  // Why.\n"})
         self.assertEqual([(f.path, f.fatal) for f in found], [(path, False), ("client/include", True)])
-        self.expect_none("headers", {path: HEADER + "int x;  // Why.\n"})
+        self.expect_none("headers", {path: HEADER + "// Why.\nint x;\nint y;\n"})
 
 
 class PairsTest(PlantedTest):

@@ -11,8 +11,7 @@ from pathlib import PurePosixPath
 from tree import FLOORS, Tree, folder_of, top_of
 
 COMMAND = re.compile(r"^[ \t]*([A-Za-z_]\w*)[ \t]*\(", re.M)
-LISTS = {"SOURCES", "HEADERS", "DEPS", "LINK", "PRIVATE_LINK", "LABELS", "NAME"}
-FLAGS = {"OPTIMISED"}
+KEYWORD = re.compile(r"[A-Z][A-Z_]+")  # SOURCES, DEPS, LABELS, OPTIMISED ...
 FILE = re.compile(r"\.(h|cc|cu|cuh)$")
 
 
@@ -105,11 +104,9 @@ class CMakeFile:
         unit = Unit(command.name, "", self.path, command.line)
         into = None
         for word, line in self.expanded(command.words):
-            if word in LISTS:
+            if KEYWORD.fullmatch(word):
                 into = word
                 unit.deps_line = line if word == "DEPS" else unit.deps_line
-            elif word in FLAGS:
-                into = None
             elif into == "NAME":
                 unit.name = word
             elif into in ("SOURCES", "HEADERS"):

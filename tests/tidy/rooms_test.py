@@ -84,6 +84,10 @@ class RoomsTest(PlantedTest):
                 "gcoord_library(HEADERS wal.h ${more}\n  DEPS common)\n")
         self.expect_none("rooms", {"ledger/CMakeLists.txt": text, "ledger/disk.h": HEADER})
 
+    def test_lists_that_the_rules_do_not_know_end_the_one_before(self):
+        self.expect_none("rooms", {"ledger/CMakeLists.txt":
+                                   "# Owns records.\ngcoord_library(HEADERS wal.h NO_UNITY other.cc DEPS common ALONE never)\n"})
+
     def test_a_program_beside_a_library_has_dependencies_of_its_own(self):
         planted = {"server/main.cc": includes("common/hash.h"), "server/a.h": HEADER}
         build = library() + "gcoord_program(NAME gcoordd SOURCES main.cc DEPS server)\n"

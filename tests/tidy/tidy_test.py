@@ -37,7 +37,7 @@ class TidyTest(PlantedTest):
                     {"common/hash.cc": "#include \"common/hash.h\"\n#include \"ledger/tape.h\"\n"})
 
     def test_an_include_between_siblings_is_found(self):
-        self.expect("floors", "netcore/ring.h", 4, {"netcore/ring.h": HEADER + "#include \"ledger/tape.h\"\n"})
+        self.expect("floors", "netcore/loop.h", 4, {"netcore/loop.h": HEADER + "#include \"ledger/tape.h\"\n"})
 
     def test_a_commented_include_of_another_kind_is_not_one(self):
         self.assertEqual(self.findings("floors", {"ledger/tape.h": HEADER + "// Not \"server/node.h\".\n"}), [])

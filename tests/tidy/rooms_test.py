@@ -155,3 +155,8 @@ class FoldersTest(PlantedTest):
     def test_a_test_includes_the_header_it_mirrors_first_at_any_depth(self):
         self.expect("headers", "tests/server/peers/a_test.cc", 1, {
             "server/peers/a.h": HEADER, "tests/server/peers/a_test.cc": includes("common/hd.h", "server/peers/a.h")})
+
+    def test_a_public_header_is_the_cpp_librarys_own(self):
+        planted = {"client/include/gcoord/a.h": HEADER + "// Why.\n" * 3, "client/core/a.cc": includes("common/hd.h"),
+                   "client/c/a.cc": includes("common/hd.h")}
+        self.expect("headers", "client/core/a.cc", 1, planted)

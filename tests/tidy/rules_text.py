@@ -18,6 +18,7 @@ FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 70
 KERNEL_LINES_MAX = 15
 COMMENT_SHARE = 1 / 3
+C_INTERFACE = "client/c"  # Implements gcoord_*.h; gcoord/client.h and its like are the C++ interface, of client/core.
 QUESTION_WORDS = {"what", "whatever", "who", "whoever", "whose", "whom", "which", "where", "when", "why", "how", "whether"}
 
 
@@ -112,6 +113,8 @@ def own_header(tree: Tree, path: str) -> str:
     header = (where / f"{stem}.h").as_posix()
     if header in tree.texts:
         return header
+    if where.as_posix() == C_INTERFACE:
+        return ""
     return f"gcoord/{stem}.h" if f"{where.parts[0]}/include/gcoord/{stem}.h" in tree.texts else ""
 
 

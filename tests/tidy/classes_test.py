@@ -5,7 +5,7 @@ from cpp_source import CppFile
 from planted import HEADER, PlantedTest, body, includes
 
 
-def class_with(methods: int, members: int, name: str = "Wal") -> str:
+def class_with(methods: int, members: int, name: str = "Tape") -> str:
     return (HEADER + "namespace gcoord::ledger {\n" f"class {name} {{\n public:\n"
             + "".join(f"  void f{at}(int x);\n" for at in range(methods))
             + " private:\n" + "".join(f"  int x{at}_ = 0;\n" for at in range(members)) + "};\n}  // namespace\n")
@@ -13,28 +13,28 @@ def class_with(methods: int, members: int, name: str = "Wal") -> str:
 
 class ClassesTest(PlantedTest):
     def counted(self, text: str) -> dict:
-        return {each.name: (each.methods, each.members) for each in classes_of(CppFile.parse("ledger/wal.h", text))}
+        return {each.name: (each.methods, each.members) for each in classes_of(CppFile.parse("ledger/tape.h", text))}
 
     def test_a_class_of_46_methods_or_21_members_is_found(self):
-        self.expect("class", "ledger/wal.h", 5, {"ledger/wal.h": class_with(46, 20)})
-        self.expect("class", "ledger/wal.h", 5, {"ledger/wal.h": class_with(45, 21)})
-        self.expect_none("class", {"ledger/wal.h": class_with(45, 20)})
+        self.expect("class", "ledger/tape.h", 5, {"ledger/tape.h": class_with(46, 20)})
+        self.expect("class", "ledger/tape.h", 5, {"ledger/tape.h": class_with(45, 21)})
+        self.expect_none("class", {"ledger/tape.h": class_with(45, 20)})
 
     def test_lists_of_values_may_have_many_members(self):
-        self.expect_none("class", {"ledger/wal.h": class_with(2, 40, "WalOptions")})
-        self.expect_none("class", {"ledger/wal.h": class_with(0, 33)})
-        self.expect("class", "ledger/wal.h", 5, {"ledger/wal.h": class_with(0, 34)})
+        self.expect_none("class", {"ledger/tape.h": class_with(2, 40, "TapeOptions")})
+        self.expect_none("class", {"ledger/tape.h": class_with(0, 33)})
+        self.expect("class", "ledger/tape.h", 5, {"ledger/tape.h": class_with(0, 34)})
 
     def test_the_public_client_is_excused(self):
         text = class_with(60, 1, "Client").replace("ledger", "client")
         self.expect_none("class", {"client/include/gcoord/client.h": text})
 
     def test_a_class_in_four_sources_is_found(self):
-        planted = {f"ledger/wal_{at}.cc": "#include \"ledger/wal.h\"\n\nnamespace gcoord::ledger {\n"
-                   f"void Wal::f{at}(int x) {{\n  ++x;\n}}\n}}\n" for at in range(4)}
-        self.expect("class", "ledger/wal.h", 5, planted | {"ledger/wal.h": class_with(4, 1)})
-        del planted["ledger/wal_3.cc"]
-        self.expect_none("class", planted | {"ledger/wal.h": class_with(4, 1)})
+        planted = {f"ledger/tape_{at}.cc": "#include \"ledger/tape.h\"\n\nnamespace gcoord::ledger {\n"
+                   f"void Tape::f{at}(int x) {{\n  ++x;\n}}\n}}\n" for at in range(4)}
+        self.expect("class", "ledger/tape.h", 5, planted | {"ledger/tape.h": class_with(4, 1)})
+        del planted["ledger/tape_3.cc"]
+        self.expect_none("class", planted | {"ledger/tape.h": class_with(4, 1)})
 
     def test_methods_and_members_are_told_apart(self):
         text = HEADER + """namespace gcoord {
@@ -77,21 +77,21 @@ class Box final : public Base<T>, private Sink {
         self.assertEqual(self.counted(text), {"Box::Nested": (1, 1), "Box": (9, 10)})
 
     def test_a_nested_class_defined_apart_counts_for_itself(self):
-        self.assertEqual(self.counted("class Wal::Core : public Events {\n  void f();\n  int x_;\n};\n"), {"Wal::Core": (1, 1)})
-        file = CppFile.parse("ledger/wal.cc", "namespace a {\nWal::Core::Core(int x) : x_(x) {}\n\n"
-                             "std::map<int, Wal::Key> Wal::Core::turn(const Wal& x) {\n  return x;\n}\n\nint free(Wal::Key x) {\n"
+        self.assertEqual(self.counted("class Tape::Core : public Events {\n  void f();\n  int x_;\n};\n"), {"Tape::Core": (1, 1)})
+        file = CppFile.parse("ledger/tape.cc", "namespace a {\nTape::Core::Core(int x) : x_(x) {}\n\n"
+                             "std::map<int, Tape::Key> Tape::Core::turn(const Tape& x) {\n  return x;\n}\n\nint free(Tape::Key x) {\n"
                              "  return 1;\n}\nbool Set<T>::operator()(int x) {\n  return x;\n}\n}\n")
-        self.assertEqual(list(definitions_of(file)), ["Wal::Core", "Wal::Core", "Set"])
+        self.assertEqual(list(definitions_of(file)), ["Tape::Core", "Tape::Core", "Set"])
 
     def test_an_environment_of_nine_is_found(self):
-        self.expect("environment", "ledger/wal.h", 5, {"ledger/wal.h": class_with(0, 9, "WalEnvironment")})
-        self.expect_none("environment", {"ledger/wal.h": class_with(0, 8, "Environment")})
+        self.expect("environment", "ledger/tape.h", 5, {"ledger/tape.h": class_with(0, 9, "TapeEnvironment")})
+        self.expect_none("environment", {"ledger/tape.h": class_with(0, 8, "Environment")})
 
     def test_a_unit_that_includes_21_files_of_the_project_is_found(self):
         names = [f"common/a{at}.h" for at in range(21)]
-        planted = {"ledger/wal.cc": includes("ledger/wal.h", *names[:19]), "ledger/wal.h": HEADER + includes(*names[18:])}
-        self.expect("fan-out", "ledger/wal.cc", 1, planted)
-        self.expect_none("fan-out", planted | {"ledger/wal.h": HEADER + includes(*names[18:20])})
+        planted = {"ledger/tape.cc": includes("ledger/tape.h", *names[:19]), "ledger/tape.h": HEADER + includes(*names[18:])}
+        self.expect("fan-out", "ledger/tape.cc", 1, planted)
+        self.expect_none("fan-out", planted | {"ledger/tape.h": HEADER + includes(*names[18:20])})
 
     def test_a_function_of_four_parameters_is_found(self):
         text = "#include \"common/hash.h\"\n\nint f(std::map<int, int> a, int b = g(1, 2), int (*c)(int, int), int d) " + body(3)

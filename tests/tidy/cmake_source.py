@@ -11,8 +11,7 @@ from pathlib import PurePosixPath
 from tree import FLOORS, Tree, folder_of, top_of
 
 COMMAND = re.compile(r"^[ \t]*([A-Za-z_]\w*)[ \t]*\(", re.M)
-LISTS = {"SOURCES", "HEADERS", "DEPS", "LINK", "PRIVATE_LINK", "LABELS", "NAME"}
-FLAGS = {"OPTIMISED"}
+KEYWORD = re.compile(r"[A-Z][A-Z_]+")  # SOURCES, DEPS, LABELS, OPTIMISED ...
 FILE = re.compile(r"\.(h|cc|cu|cuh)$")
 
 
@@ -90,7 +89,7 @@ class CMakeFile:
             self.variables.setdefault(words[1][0], []).extend(self.expanded(words[2:]))
         elif command.name == "project":
             self.project = bool(self.folder)
-        elif command.name.startswith("gcoord_") and any(word == "SOURCES" or word == "HEADERS" for word, _ in words):
+        elif command.name.startswith("gcoord_") and any(word in ("SOURCES", "HEADERS", "DEPS") for word, _ in words):
             self.units.append(self.declared(command))
         elif command.name in ("add_library", "add_executable", "target_sources") and words:
             unit = Unit(command.name, words[0][0], self.path, command.line)
@@ -105,11 +104,9 @@ class CMakeFile:
         unit = Unit(command.name, "", self.path, command.line)
         into = None
         for word, line in self.expanded(command.words):
-            if word in LISTS:
+            if KEYWORD.fullmatch(word):
                 into = word
                 unit.deps_line = line if word == "DEPS" else unit.deps_line
-            elif word in FLAGS:
-                into = None
             elif into == "NAME":
                 unit.name = word
             elif into in ("SOURCES", "HEADERS"):

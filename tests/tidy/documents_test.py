@@ -14,7 +14,7 @@ from room_table import PAGE, table_of, with_table
 class DocumentsTest(PlantedTest):
     def test_a_path_that_does_not_exist_is_found(self):
         for text in ("See `ledger/gone.h`.", "See ledger/gone.h.", "See [it](../ledger/gone.h#top).", "`ledger/gone`",
-                     "`ledger/{wal,gone}.h`", "`ledger/gone*`", "`ledger/gone.h:12`", "See [it](gone.md)."):
+                     "`ledger/{tape,gone}.h`", "`ledger/gone*`", "`ledger/gone.h:12`", "See [it](gone.md)."):
             self.expect("documents", "docs/a.md", 2, {"docs/a.md": f"A page.\n{text}\n"})
 
     def test_decisions_and_the_readme_are_read_too(self):
@@ -23,12 +23,12 @@ class DocumentsTest(PlantedTest):
 
     def test_comments_are_read_and_history_is_not(self):
         self.expect("documents", "common/hash.cc", 2, {"common/hash.cc": "int x;  // Why: docs/why.md.\nint y;  // See ledger/gone.h.\n"})
-        self.expect("documents", "deploy/a.sh", 1, {"deploy/a.sh": "# ledger/gone.h, and see ledger/wal.h\n"})
+        self.expect("documents", "deploy/a.sh", 1, {"deploy/a.sh": "# ledger/gone.h, and see ledger/tape.h\n"})
         self.expect_none("documents", {"CHANGELOG.md": "`ledger/gone.h`\n", "ledger/a.py": "x = \"ledger/gone.h\"\n"})
 
     def test_paths_that_exist_and_other_text_are_free(self):
-        text = ("`ledger/wal.h` `ledger/wal` `ledger/` `ledger` `ledger/*.h` `{common,ledger}/` `ledger/wal.h:4` ledger/wal.h "
-                "`common/{hash,hd}.h` `ledger/wal.h --x` `build/cpu/bin` [a](../ledger/wal.h) [b](https://x.org/ledger/gone.h) "
+        text = ("`ledger/tape.h` `ledger/tape` `ledger/` `ledger` `ledger/*.h` `{common,ledger}/` `ledger/tape.h:4` ledger/tape.h "
+                "`common/{hash,hd}.h` `ledger/tape.h --x` `build/cpu/bin` [a](../ledger/tape.h) [b](https://x.org/ledger/gone.h) "
                 "[c](#top) `ledger/NAME.h` `ledger/<shard>.h` `tests/ROOM/x_test.cc` x/ledger/gone.h `docs/adr/0001`\n")
         self.expect_none("documents", {"docs/a.md": text, "docs/adr/0001-why.md": "Why.\n"})
 

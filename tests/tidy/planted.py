@@ -12,8 +12,8 @@ CLEAN = {
     "common/hd.h": HEADER + "#if defined(__CUDACC__)\n#define GCOORD_HD __host__ __device__\n#endif\n",
     "common/hash.h": HEADER + "#include \"common/hd.h\"\n\n#include <cstdint>\n\nstd::uint64_t hash(int seed);\n",
     "common/hash.cc": "#include \"common/hash.h\"\n\nstd::uint64_t hash(int seed) {\n  return 7;\n}\n",
-    "ledger/CMakeLists.txt": "# Owns records on disk.\ngcoord_library(HEADERS wal.h DEPS common)\n",
-    "ledger/wal.h": HEADER + "#include \"common/hash.h\"\n",
+    "ledger/CMakeLists.txt": "# Owns records on disk.\ngcoord_library(HEADERS tape.h DEPS common)\n",
+    "ledger/tape.h": HEADER + "#include \"common/hash.h\"\n",
 }
 
 

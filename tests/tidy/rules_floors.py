@@ -25,6 +25,7 @@ NEVER = {
     "server/device_turn": ("server/", "locks/", "membership/"),
     "server/watch": HOST_OF_REPLICAS,
     "server/waits": HOST_OF_REPLICAS,
+    "server/deadlocks": HOST_OF_REPLICAS,
     "server/sessions": HOST_OF_REPLICAS,
     "server/endpoints": HOST_OF_REPLICAS,
     "server/lock_service": ("ledger/disk/", "ledger/wal/", "netcore/transport/", "server/host_turn/", "server/resident/",
@@ -69,6 +70,10 @@ def is_above(target: str, top: str) -> bool:
 
 def check_never(tree: Tree) -> Iterator[Finding]:
     """Rooms that must not know one another never do: the NEVER table of rules_floors.py."""
+    if "CMakeLists.txt" in tree.texts:
+        named = set(NEVER) | {each.rstrip("/") for forbidden in NEVER.values() for each in forbidden}
+        for room in sorted(named - tree.folders):
+            yield Finding("tests/tidy/rules_floors.py", 1, f"NEVER names {room}, a folder that does not exist")
     for file in tree.code():
         folder = folder_of(file.path) + "/"
         for room, forbidden in NEVER.items():

@@ -59,10 +59,13 @@ class Rooms:
     def reach(self, key: str) -> frozenset:
         """The room itself and all that its DEPS bring."""
         if key not in self.reached:
-            self.reached[key] = frozenset({key})  # Against a circle, which is reported elsewhere.
-            unit = self.libraries.get(key)
-            deps = unit.deps if unit else ()
-            self.reached[key] = frozenset({key}).union(*(self.reach(dep) for dep in deps))
+            found, waiting = {key}, [key]
+            while waiting:
+                unit = self.libraries.get(waiting.pop())
+                more = set(unit.deps).difference(found) if unit else ()
+                found.update(more)
+                waiting.extend(more)
+            self.reached[key] = frozenset(found)
         return self.reached[key]
 
     def reach_of_unit(self, unit: Unit) -> frozenset:
@@ -74,21 +77,13 @@ class Rooms:
         return frozenset(own).union(*(self.reach(dep) for dep in (*self.deps_of(unit), *borrowed)))
 
     def circles(self) -> Iterator[list]:
-        """One list of rooms for each circle of DEPS that a walk meets."""
+        """The rooms of each knot, in which every room reaches every other."""
         done = set()
-
-        def walk(key: str, trail: list) -> Iterator[list]:
-            if key in trail:
-                yield trail[trail.index(key):] + [key]
-                return
-            if key in done or key not in self.libraries:
-                return
-            for dep in self.libraries[key].deps:
-                yield from walk(dep, trail + [key])
-            done.add(key)
-
         for key in sorted(self.libraries):
-            yield from walk(key, [])
+            knot = sorted(other for other in self.reach(key) if other in self.libraries and key in self.reach(other))
+            if key not in done and (len(knot) > 1 or key in self.libraries[key].deps):
+                yield knot
+            done.update(knot)
 
 
 def rooms_of(tree: Tree) -> Rooms:
@@ -167,9 +162,9 @@ def check_deps(rooms: Rooms) -> Iterator[Finding]:
         for link in unit.links if of_room else ():
             if link in rooms.targets:
                 yield Finding(unit.path, unit.line, f"{link} is a room: DEPS is where it belongs")
-    for circle in rooms.circles():
-        unit = rooms.libraries[circle[0]]
-        yield Finding(unit.path, unit.deps_line or unit.line, "a circle of DEPS: " + " -> ".join(circle))
+    for knot in rooms.circles():
+        unit = rooms.libraries[knot[0]]
+        yield Finding(unit.path, unit.deps_line or unit.line, "a circle of DEPS through " + ", ".join(knot))
 
 
 def check_includes(tree: Tree, rooms: Rooms) -> Iterator[Finding]:

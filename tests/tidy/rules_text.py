@@ -18,6 +18,7 @@ FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 70
 KERNEL_LINES_MAX = 15
 COMMENT_SHARE = 1 / 3
+C_INTERFACE = "client/c"  # Implements gcoord_*.h; gcoord/client.h and its like are the C++ interface, of client/core.
 QUESTION_WORDS = {"what", "whatever", "who", "whoever", "whose", "whom", "which", "where", "when", "why", "how", "whether"}
 
 
@@ -90,15 +91,15 @@ def check_public_headers(tree: Tree) -> Iterator[Finding]:
 
 
 def comment_lines(text: str) -> tuple:
-    """(lines that are not blank, lines of these with a comment)."""
+    """(lines that are not blank, lines of these that are comment and nothing else)."""
     lines = comments = 0
     block = False
     for line in text.splitlines():
         stripped = line.strip()
         if stripped:
             lines += 1
-            comments += block or "//" in stripped or "/*" in stripped
-            block = ("/*" in stripped or block) and "*/" not in stripped
+            comments += block or stripped.startswith(("//", "/*"))
+            block = (stripped.startswith("/*") or block) and "*/" not in stripped
     return lines, comments
 
 
@@ -112,6 +113,8 @@ def own_header(tree: Tree, path: str) -> str:
     header = (where / f"{stem}.h").as_posix()
     if header in tree.texts:
         return header
+    if where.as_posix() == C_INTERFACE:
+        return ""
     return f"gcoord/{stem}.h" if f"{where.parts[0]}/include/gcoord/{stem}.h" in tree.texts else ""
 
 

@@ -95,44 +95,44 @@ def check_glossary(tree: Tree) -> Iterator[Finding]:
             yield Finding(GLOSSARY, 1, "the glossary is missing")
         return
     meanings = {}
-    for number, cells, section in table_rows(tree.texts[GLOSSARY]):
-        if section == "struck words":
+    for number, cells, head in table_rows(tree.texts[GLOSSARY]):
+        if head[1:2] != ["meaning"]:
             continue
         for term in terms_of(cells[0]):
-            if term in meanings and meanings[term] != cells[1:2]:
-                yield Finding(GLOSSARY, number, f"\"{term}\" has two meanings")
-            meanings[term] = cells[1:2]
+            if term in meanings and meanings[term] != cells[1]:
+                yield Finding(GLOSSARY, number, f"\"{term}\" has two meanings: say which, \"{term} (of ...)\"")
+            meanings[term] = cells[1]
 
 
 def table_rows(text: str) -> Iterator[tuple]:
-    """(line, cells, the heading above in lower case) of each row of a table, without its head."""
-    section, before = "", ""
-    inside = False
+    """(line, cells, the cells of its head in lower case) of each row of the tables."""
+    head, before = [], ""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("#"):
-            section = line.lstrip("#").strip().lower()
-        is_row = line.startswith("|")
-        if is_row and re.fullmatch(r"[|\s:-]+", line):
-            inside = before.startswith("|")
-        elif is_row and inside:
-            yield number, [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]], section
-        elif not is_row:
-            inside = False
+        if not line.startswith("|"):
+            head = []
+        elif re.fullmatch(r"[|\s:-]+", line) and before.startswith("|"):
+            head = [cell.lower() for cell in cells_of(before)]
+        elif head:
+            yield number, cells_of(line), head
         before = line
 
 
+def cells_of(line: str) -> list:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
 def terms_of(cell: str) -> list:
-    """A cell names one term or several, parted by commas or slashes, perhaps as code; what is in brackets explains."""
-    cell = re.sub(r"\([^()]*\)", " ", cell).replace("`", "").replace("*", "")
-    return [" ".join(term.split()).lower() for term in re.split(r"[,;]|\s/\s", cell) if term.strip()]
+    """A cell names one term or several, parted by commas or slashes or before a colon, perhaps as code."""
+    cell = re.sub(r"[`*]", "", cell)
+    return [" ".join(term.split()).lower() for term in re.split(r"[,;:]|\s/\s", cell) if term.strip()]
 
 
 def struck_words(tree: Tree) -> dict:
     """The parts of each struck word -> what to say instead."""
     found = {}
     if GLOSSARY in tree.texts:
-        for _, cells, section in table_rows(tree.texts[GLOSSARY]):
-            if section == "struck words" and len(cells) > 1:
+        for _, cells, head in table_rows(tree.texts[GLOSSARY]):
+            if head[0] == "struck" and len(cells) > 1:
                 cell = re.sub(r"\([^()]*\)", " ", cells[0]).replace("`", "")
                 for term in re.split(r"[,;]|\s/\s", cell):
                     parts = tuple(words_of(term))

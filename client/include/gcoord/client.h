@@ -49,12 +49,11 @@
 namespace gcoord::client {
 
 // A connection to one cluster, shared by a whole program. Movable and not copyable; moved from, it
-// may only be destroyed or assigned to. Sessions, watches and futures that it made must not outlive
-// it.
+// may only be destroyed or assigned to. Its sessions must not outlive it.
 //
 // The blocking, future and callback forms of a call have the same arguments and the same errors.
-// Every form copies its arguments. A blocking call returns by ClientOptions::request_timeout
-// (GC4009); a wait of the options is added to that.
+// Every form copies its arguments. Unless its comment says otherwise, a blocking call returns by
+// ClientOptions::request_timeout (GC4009); a wait of the options is added to that.
 class GCOORD_API Client {
  public:
   // Receives one verdict, or the failure, on the client's thread.

@@ -243,13 +243,13 @@ void add_elect_line_commands(Command& elect, Context& context) {
       verb->add_option(
               "--wait", options->wait, "time to wait for the leader's answer (default 10s)")
           ->type_name("TIME");
-  Option* epoch = verb->add_option("--epoch", options->epoch, "act for the leader of this epoch")
-                      ->type_name("E")
-                      ->excludes(wait);
+  Option* epoch =
+      verb->add_option("--epoch", options->epoch, "hand over as the leader of this epoch")
+          ->type_name("E")
+          ->excludes(wait);
   Option* session =
-      verb->add_option("--session",
-                       options->session,
-                       "act for the leader with this session, after its process has ended")
+      verb->add_option(
+              "--session", options->session, "session of that leader, whose own process has ended")
           ->type_name("S")
           ->needs(epoch);
   epoch->needs(session);

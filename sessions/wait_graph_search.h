@@ -1,4 +1,4 @@
-// Looks for deadlocks among waits: who stands on a cycle, and whom each of them waits for.
+// Search for deadlocks among waits: the waits on a cycle, and for whom each of them waits.
 //
 // What: the host's owner of a WaitGraph on a SweepDevice. Vertices are numbers of the caller's; an
 // edge says who waits for whom. The answer names all vertices on cycles of pointers, and when asked

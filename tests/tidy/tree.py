@@ -11,7 +11,7 @@ from typing import Iterator
 
 from cpp_source import CppFile
 
-# docs/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
+# docs/internals/architecture.md: a folder includes folders of lower floors and itself, never a sibling.
 FLOORS = {
     "common": 0,
     "consensus": 2, "ledger": 2, "netcore": 2, "protocol": 2, "sessions": 2,

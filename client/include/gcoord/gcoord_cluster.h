@@ -1,5 +1,13 @@
-// Cluster and client status for C, under the rules of gcoord/gcoord.h. docs/reference/client.md has
-// the states of the circuit breaker.
+// Cluster and client status for C, under the rules of gcoord/gcoord.h.
+//
+// Only gcoord_client_wait_for_all_nodes waits; everything else is what the client knows already.
+// docs/reference/client.md has the states of the circuit breaker.
+//
+//  gcoord_cluster_look(client, &view, &error);
+//  for (size_t i = 0; i < gcoord_cluster_view_nodes(view); ++i) {
+//    show(gcoord_cluster_view_node(view, i));
+//  }
+//  gcoord_cluster_view_free(view);
 #pragma once
 
 #include "gcoord/gcoord.h"

@@ -1,8 +1,13 @@
 // Error types of the client library: Status by value, and Result<T> with a value or a Status.
 //
 // No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
-// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none;
-// the message names one cause, the evidence and one fix. Plain values; no thread rules.
+// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none; the message
+// names one cause, the evidence and one fix. Plain values; no thread rules.
+//
+//  auto lock = session.acquire("jobs/train", {.wait = 0s});
+//  if (lock.status().detail() == kDetailLockBusy) { ... }                   // One known cause.
+//  if (lock.status().code() == StatusCode::Unavailable) { ... }             // Try again later.
+//  if (!lock.ok()) { log(lock.status().to_string()); }                      // For people.
 #pragma once
 
 #include "gcoord/api.h"
@@ -40,23 +45,6 @@ enum class StatusCode : std::uint8_t {
   Unauthenticated = 16,    // No error of the library has it.
 };
 
-<<<<<<< HEAD
-// The numbers that programs most often branch on; docs/reference/errors.md has the whole table.
-inline constexpr std::uint32_t kDetailUnreachable = 3001;
-inline constexpr std::uint32_t kDetailCircuitOpen = 3011;
-inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;
-inline constexpr std::uint32_t kDetailNoLeader = 5001;
-inline constexpr std::uint32_t kDetailLockBusy = 6001;
-inline constexpr std::uint32_t kDetailLockNotHeld = 6002;
-inline constexpr std::uint32_t kDetailTokenStale = 6003;
-inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;
-inline constexpr std::uint32_t kDetailWaitCancelled = 6006;
-inline constexpr std::uint32_t kDetailSessionExpired = 6007;
-inline constexpr std::uint32_t kDetailDeadlock = 6040;
-inline constexpr std::uint32_t kDetailElectionVacant = 6101;
-inline constexpr std::uint32_t kDetailOfficeLost = 6110;
-inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;
-=======
 // Numbers that programs branch on most often, as Status::detail() gives them; docs/reference/errors.md has
 // the whole table.
 inline constexpr std::uint32_t kDetailUnreachable = 3001;  // No node can be reached.
@@ -74,7 +62,6 @@ inline constexpr std::uint32_t kDetailDeadlock = 6040;        // The wait was pa
 inline constexpr std::uint32_t kDetailElectionVacant = 6101;  // The election has no leader.
 inline constexpr std::uint32_t kDetailOfficeLost = 6110;      // This candidate does not lead.
 inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;  // No such candidate waits.
->>>>>>> wip-results
 
 // Success, or what went wrong. Copying one is as cheap as copying its message.
 class [[nodiscard]] Status {
@@ -92,8 +79,7 @@ class [[nodiscard]] Status {
   // The canonical code, by which a program decides about the next step.
   StatusCode code() const { return code_; }
 
-  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its
-  // meaning.
+  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its meaning.
   std::uint32_t detail() const { return detail_; }
 
   // For people: the cause, the evidence in brackets, and what to do. Its words may change.

@@ -138,7 +138,7 @@ Status NodeDoor::open_engine(std::uint32_t own_number, std::uint32_t node_count)
   const auto life = static_cast<std::uint32_t>(server::draw_random());
   engine.transport = netcore::make_simulated_transport(mailbox_, number_, life);
   engine.data_directory = options_.directory.string();
-  GCOORD_TRY(engine_, server::ReplicaEngine::open(std::move(engine), *service_, metrics_));
+  GCOORD_TRY(engine_, server::HostReplicas::open(std::move(engine), *service_, metrics_));
   return Status{};
 }
 

@@ -109,7 +109,7 @@ class EngineDisk {
   // The writer's failure, once.
   std::optional<Status> take_failure() { return writer_ ? writer_->take_failure() : std::nullopt; }
 
-  // As ReplicaEngine::advance_storage and storage_queued.
+  // As HostReplicas::advance_storage and storage_queued.
   bool advance();
   bool queued() const;
 

@@ -1,6 +1,6 @@
 // Start options of a replica engine.
 //
-// Values come validated in form from server/options; ReplicaEngine::open checks what they mean
+// Values come validated in form from server/options; HostReplicas::open checks what they mean
 // together. Cluster-wide values (election, heartbeat and tick length, shard count, peers at first
 // boot) must agree on all nodes. Host only.
 #pragma once
@@ -55,7 +55,7 @@ struct EngineOptions {
   // Called before every write to the checkpoint store, by the thread that writes: what else has to
   // be durable before it. A failure is the checkpoint's.
   std::function<Status()> before_checkpoint;
-  // Owner: nothing is written but in ReplicaEngine::advance_storage.
+  // Owner: nothing is written but in HostReplicas::advance_storage.
   ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
   // Entries of the log are those of the resident turn (resident_storage.h), in the directory for
   // ever: no other turn reads them, or its own there.

@@ -68,8 +68,9 @@ class ReplicatedLog {
   virtual NodeView view() const = 0;
 
   // Sends bytes to the service of another node (Service::on_peer_message there): one slot of the
-  // Rpc band with one extent of 1 to 32 KiB. Lost when the peer is not connected or out of credit.
-  virtual void send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
+  // Rpc band with one extent of 1 to 32 KiB. Loss is allowed: false when the peer is not connected
+  // or has no credit.
+  virtual bool send_peer_message(NodeId to, std::span<const std::byte> message) = 0;
 
   // --- For the node's loop.
 

@@ -162,7 +162,7 @@ std::size_t ResidentEngine::turn() {
   return done;
 }
 
-// As ReplicaEngine's: a loop that stood still for a quarter of the election timeout has not heard
+// As HostReplicas's: a loop that stood still for a quarter of the election timeout has not heard
 // what clients said meanwhile.
 void ResidentEngine::note_gap(std::uint64_t now_us) {
   const EngineOptions& options = options_.engine;
@@ -342,10 +342,10 @@ void ResidentEngine::talk(std::uint64_t now_ms) {
   network_->flush();
 }
 
-void ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> message) {
+bool ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> message) {
   const netcore::Slot slot{};
   const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
-  static_cast<void>(network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1}));
+  return network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1});
 }
 
 void ResidentEngine::on_frame(NodeId from,

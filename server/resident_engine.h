@@ -111,7 +111,7 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
 
   NodeView view() const override;
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override;
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override;
 
   std::size_t turn() override;
 

@@ -195,7 +195,7 @@ Status ResidentEngine::open_node() {
 
 Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   EngineOptions& options = options_.engine;
-  // As ReplicaEngine's, but that no node with another turn is accepted (engine_admission.cc).
+  // As HostReplicas's, but that no node with another turn is accepted (engine_admission.cc).
   const netcore::AgreedSettings settings{options.shard_count,
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,

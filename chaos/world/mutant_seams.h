@@ -83,8 +83,8 @@ class MutantPort final : public server::ReplicatedLog {
 
   server::NodeView view() const override { return port_.view(); }
 
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
-    port_.send_peer_message(to, message);
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
+    return port_.send_peer_message(to, message);
   }
 
   // Answers the reads that nobody confirmed; once per turn.

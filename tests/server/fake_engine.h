@@ -92,9 +92,10 @@ class FakeEngine final : public ReplicatedLog {
   Abilities abilities() const override { return {.lists = holds, .timed_leases = timed}; }
 
   // What nodes say of their features is kept apart, so that tests see what they look for.
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     auto& kept = NodeFeatures::is_ours(message) ? features_said : messages;
     kept.push_back({to, {message.begin(), message.end()}});
+    return true;
   }
 
   // Everything that was proposed is decided, in order.

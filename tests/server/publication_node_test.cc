@@ -265,10 +265,11 @@ class PublicationNodeTest : public testing::Test, public ReplicatedLog {
 
   NodeView view() const override { return {}; }
 
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     if (member(to.value).node) {
       member(to.value).service.on_peer_message(NodeId{speaker_}, message);
     }
+    return true;
   }
 
   ScratchFolder directory_;

@@ -33,7 +33,7 @@ class CheckpointedEngine final : public ReplicatedLog {
 
   NodeView view() const override { return node; }
 
-  void send_peer_message(NodeId, std::span<const std::byte>) override {}
+  bool send_peer_message(NodeId, std::span<const std::byte>) override { return false; }
 
   const ledger::CheckpointStore* checkpoints() const override { return store_; }
 

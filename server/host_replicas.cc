@@ -130,8 +130,10 @@ NodeView HostReplicas::view() const {
   std::vector<netcore::PeerStatus> links = network_->status();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const consensus::PeerLiveness& record = peers_->records()[k];
-    node.peers.push_back(
-        {std::move(links[k]), record.live != 0, record.heard, phi_milli(peers_->phi(k, now()))});
+    node.peers.push_back({std::move(links[k]),
+                          record.live != 0,
+                          record.heard,
+                          membership::phi_milli(peers_->phi(k, now()))});
   }
   return node;
 }

@@ -1,4 +1,4 @@
-// What every benchmark of whole clusters is told, and what it answers.
+// Options and result type that all benchmarks of whole clusters share.
 //
 // A benchmark talks on stderr, returns one JSON object, and leaves keeping and printing it to
 // main.cc. Blocking; minutes rather than seconds.

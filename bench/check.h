@@ -1,4 +1,4 @@
-// How fast the checkers judge: generated histories of every model, whole, on one core.
+// Benchmark of the history checkers: generated histories of every model, judged whole on one core.
 //
 // What counts is `seconds`, of the slowest run: every checker over 100,000 operations on 20 keys
 // with 16 clients each and 1 % of unknown outcomes, read from memory. `parse_seconds` is what

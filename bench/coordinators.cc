@@ -1,6 +1,6 @@
 #include "bench/coordinators.h"
 
-#include "consensus/coordinator/network.h"
+#include "membership/coordinator/network.h"
 
 #include <cstdio>
 #include <string>

@@ -1,4 +1,5 @@
-// Which cores the nodes of a benchmark run on, so that its clients are not measured with them.
+// CPU core sets for the nodes and clients of a benchmark, so that clients are not measured with
+// nodes.
 #pragma once
 
 #include "common/status.h"

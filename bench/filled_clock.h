@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/random.h"
-#include "locks/session_clock.h"
+#include "sessions/clock.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,9 +17,9 @@ inline SessionId session_of(std::uint32_t row) {
 }
 
 // All of them led here, and heard at tick 1.
-inline std::unique_ptr<locks::SessionClock> filled_clock(std::uint32_t session_count) {
-  auto clock = std::make_unique<locks::SessionClock>(
-      locks::SessionClockOptions{.tick_ms = 10, .index_seed = 20261122});
+inline std::unique_ptr<sessions::SessionClock> filled_clock(std::uint32_t session_count) {
+  auto clock = std::make_unique<sessions::SessionClock>(
+      sessions::SessionClockOptions{.tick_ms = 10, .index_seed = 20261122});
   clock->reserve(session_count);
   for (std::uint32_t row = 1; row <= session_count; ++row) {
     clock->on_registered({.row = locks::SessionRow{row},

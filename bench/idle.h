@@ -1,5 +1,5 @@
-// What a cluster costs that nobody asks anything: CPU per node and messages between nodes, with few
-// shards and with many, so that what grows with shards shows.
+// Benchmark of an idle cluster: CPU time per node and messages between nodes, with few and with
+// many shards, to show which costs grow with the shards.
 #pragma once
 
 #include "bench/bench_options.h"

@@ -93,17 +93,17 @@ def heads_level(looks: list, shards: int, keep_heads: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ledger-disk", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin", required=True, help="where gcoordd and gcoordctl are")
+    parser.add_argument("--bin", required=True, help="directory of gcoordd and gcoordctl")
     parser.add_argument("--shards", type=int, default=4096)
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--clients", type=int, default=256)
     parser.add_argument("--pipeline", type=int, default=16)
-    parser.add_argument("--interval", type=float, default=3, help="seconds between two looks")
+    parser.add_argument("--interval", type=float, default=3, help="seconds between two samples")
     parser.add_argument("--keep", default="entries:256", help="--ledger-keep of the nodes")
     parser.add_argument("--keep-heads", default="entries:50000", help="--ledger-keep-heads of the nodes")
     parser.add_argument("--checkpoint-interval", default="5s")
-    parser.add_argument("--directory", help="where the nodes keep their files, on a real disk")
-    parser.add_argument("--results", help="directory where the result is kept, too")
+    parser.add_argument("--directory", help="directory of the nodes' files, on a real disk")
+    parser.add_argument("--results", help="directory for a copy of the result")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
         pairs, looks = measure(options, Path(directory))

@@ -83,15 +83,15 @@ def measure(options: argparse.Namespace, directory: Path, result: dict) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ledger-million", description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin", required=True, help="where gcoordd and gcoordctl are")
+    parser.add_argument("--bin", required=True, help="directory of gcoordd and gcoordctl")
     parser.add_argument("--shards", type=int, default=1 << 20)
     parser.add_argument("--nodes", type=int, choices=(1, 3, 5), default=1, help="all on this machine and its disk")
     parser.add_argument("--restarts", type=int, default=2)
     parser.add_argument("--rest", type=float, default=3, help="seconds before each kill -9")
     parser.add_argument("--checkpoint-interval", default="30s")
-    parser.add_argument("--limit", type=float, default=300, help="seconds that anything may take")
-    parser.add_argument("--directory", help="where the nodes keep their files, on a real disk")
-    parser.add_argument("--results", help="directory where the result is kept, too")
+    parser.add_argument("--limit", type=float, default=300, help="time limit of each step, in seconds")
+    parser.add_argument("--directory", help="directory of the nodes' files, on a real disk")
+    parser.add_argument("--results", help="directory for a copy of the result")
     options = parser.parse_args()
     result: dict = {"restarts": []}
     ended = ""

@@ -188,7 +188,7 @@ void CheckBatch(benchmark::State& state) {
 }
 
 // Rows 2 to rows + 1 belong to session 1 or to one session each.
-void fill_clock(SessionClock& clock, std::uint32_t rows, bool one_session) {
+void fill_clock(sessions::SessionClock& clock, std::uint32_t rows, bool one_session) {
   clock.reserve(rows + 1);
   for (std::uint32_t row = 2; row <= rows + 1; ++row) {
     clock.on_registered({.row = SessionRow{row},
@@ -202,7 +202,7 @@ void fill_clock(SessionClock& clock, std::uint32_t rows, bool one_session) {
 }
 
 void RenewSession(benchmark::State& state) {
-  SessionClock clock{{}};
+  sessions::SessionClock clock{{}};
   fill_clock(clock, static_cast<std::uint32_t>(state.range(0)), true);
   for (auto _ : state) {
     benchmark::DoNotOptimize(clock.renew(SessionId{1}, Tick{1'000'001}));
@@ -212,9 +212,9 @@ void RenewSession(benchmark::State& state) {
 
 // A session whose deadline was early and then renewed leaves the bound behind, so a pass is due.
 void ScanDeadlines(benchmark::State& state) {
-  SessionClock clock{{}};
+  sessions::SessionClock clock{{}};
   fill_clock(clock, static_cast<std::uint32_t>(state.range(0)), false);
-  const Registration early{SessionRow{1}, ShardId{0}, SessionId{1}, 1, 10};
+  const sessions::Registration early{SessionRow{1}, ShardId{0}, SessionId{1}, 1, 10};
   for (auto _ : state) {
     clock.on_registered(early, Tick{0}, true);
     clock.renew(SessionId{1}, Tick{1'000'000});

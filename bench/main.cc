@@ -67,7 +67,7 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_ticket,
      kDefaultShards},
     {"gpoll",
-     "waking warps that wait for many lanes, and hosts: --device cuda:0,cuda:1",
+     "wake-up time of warps that wait for many lanes, and of hosts: --device cuda:0,cuda:1",
      &bench_poll,
      kDefaultShards},
     {"turn",
@@ -75,33 +75,33 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_turn,
      kDefaultShards},
     {"idle",
-     "CPU and peer messages of a cluster nobody asks anything",
+     "CPU time and peer messages of a cluster without requests",
      &bench_idle,
      kDefaultShards},
     {"scale", "start time and memory with a million shards per node", &bench_scale, kMillionShards},
     {"failover",
-     "time until all shards are led again after a kill -9",
+     "time until all shards have a leader again after a kill -9",
      &bench_failover,
      kDefaultShards,
      true},
     {"elections",
-     "time until very many elections have leaders again after a kill -9 of a client, and of a node",
+     "time until very many elections have leaders again after a kill -9 of a client or a node",
      &bench_elections,
      kElectionShards},
     {"leases",
-     "CPU of renewing many leases, lateness when all end together, failover with them",
+     "CPU time of renewals of many leases, delay when all expire together, failover with them",
      &bench_leases,
      kDefaultShards},
     {"etcd-leases",
-     "the same of etcd alone, by number of leases",
+     "the same for etcd alone, by number of leases",
      &bench_etcd_leases,
      kDefaultShards},
     {"bully",
-     "messages that the bully algorithm takes to elect a coordinator, by number of nodes",
+     "messages of a coordinator election by the bully algorithm, by number of nodes",
      &bench_bully,
      kDefaultShards},
     {"ring",
-     "messages that an election in a ring takes, by number of nodes",
+     "messages of a coordinator election in a ring, by number of nodes",
      &bench_ring,
      kDefaultShards},
     {"locks",
@@ -125,16 +125,16 @@ constexpr Benchmark kBenchmarks[] = {
      &bench_step,
      kDefaultShards},
     {"watch",
-     "time until all who watch one name are told of a change, and memory per watch",
+     "time until all watches of one name have received a change, and memory per watch",
      &bench_watch,
      64},
     {"waiters",
-     "time and cost of handing one lock on, by the number of those who wait for it",
+     "time and cost of a hand-over of one lock, by number of waiters",
      &bench_waiters,
      64,
      true},
     {"check",
-     "seconds to judge 100,000 operations on 20 keys, by model",
+     "seconds for the check of 100,000 operations on 20 keys, by model",
      &bench_check,
      kDefaultShards},
 };
@@ -167,7 +167,7 @@ int run(const Benchmark& benchmark, Arguments& arguments) {
     const auto path = keep_result(arguments.results_directory, name, result);
     std::fprintf(stderr,
                  "%s\n",
-                 path.ok() ? ("kept in " + path.value().string()).c_str()
+                 path.ok() ? ("result file: " + path.value().string()).c_str()
                            : path.status().to_string().c_str());
   }
   std::cout << (arguments.json ? result.dump() : result.dump(2)) << std::endl;
@@ -181,22 +181,23 @@ void add_hash(CLI::App& command, BenchOptions& options) {
                              },
                              "PERCENT,..."};
   command
-      .add_option("--hash",
-                  options.hash,
-                  "commit rates with and without Merkle trees on every replica, alternating; "
-                  "P,... percent of a device's multiprocessors that have turns, like 70; the "
-                  "others hash")
+      .add_option(
+          "--hash",
+          options.hash,
+          "measure commit rates with and without Merkle trees on every replica, alternating; P,... "
+          "percent of a device's multiprocessors that run turns, like 70; the others hash")
       ->check(plans);
 }
 
 // How much of what a benchmark is about.
 void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) {
   if (name == "elections") {
-    command.add_option("--names", options.names, "elections, at most a million (default)")
+    command
+        .add_option("--names", options.names, "number of elections, at most a million (default)")
         ->check(CLI::Range(3000, 1'000'000));
   }
   if (name == "etcd-leases") {
-    command.add_option("--leases", options.leases, "most leases (default: 100,000)")
+    command.add_option("--leases", options.leases, "maximum number of leases (default: 100,000)")
         ->check(CLI::Range(1000, 10'000'000));
   }
   if (name == "leases") {
@@ -205,12 +206,14 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
     command
         .add_option("--part",
                     options.part,
-                    "what is measured: all (default), steady (renewals, and all that end together) "
-                    "or failover")
+                    "part to measure: all (default), steady (renewals, and leases that expire "
+                    "together) or failover")
         ->check(CLI::IsMember({"all", "steady", "failover"}));
   }
   if (name == "watch") {
-    command.add_option("--watches", options.watches, "most watches, at most a million (default)")
+    command
+        .add_option(
+            "--watches", options.watches, "maximum number of watches, at most a million (default)")
         ->check(CLI::Range(1, 1'000'000));
   }
   if (name == "waiters") {
@@ -222,17 +225,18 @@ void add_sizes(CLI::App& command, std::string_view name, BenchOptions& options) 
     command
         .add_option("--burst",
                     options.burst,
-                    "how many begin to wait together (default 2,000); beyond 4,096 the leader "
+                    "number of waiters that join together (default 2,000); beyond 4,096 the leader "
                     "refuses some, and the order is not checked")
         ->check(CLI::Range(1, 1'000'000));
-    command.add_flag("--kill-leader",
-                     options.kill_leader,
-                     "kill -9 the leader of the lock's shard half-way; only the longest queue");
+    command.add_flag(
+        "--kill-leader",
+        options.kill_leader,
+        "kill -9 the leader of the lock's shard half-way; measures only the longest queue");
   }
   if (name == "locks") {
     command.add_option("--names", options.names, "lock names")
         ->check(CLI::Range(1000, 100'000'000));
-    command.add_option("--skew", options.skew, "how names are drawn: uniform or zipf (0.99)")
+    command.add_option("--skew", options.skew, "distribution of names: uniform or zipf (0.99)")
         ->check(CLI::IsMember({"uniform", "zipf"}));
   }
 }
@@ -242,7 +246,7 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   const bool is_locks = std::string_view{benchmark.name} == "locks";
   command.add_flag("--json", arguments.json, "print the result as one object on the last line");
   if (!is_locks) {  // Its batches are of fixed sizes, and it has no clients.
-    command.add_option("--runs", options.runs, "runs; medians are reported")
+    command.add_option("--runs", options.runs, "number of runs; the report has the medians")
         ->check(CLI::Range(1, 100));
     command.add_option("--seconds", arguments.seconds, "measured seconds of one run")
         ->check(CLI::Range(0.1, 600.0));
@@ -252,8 +256,8 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   command
       .add_option("--shards",
                   options.shards,
-                  "shards of the cluster (default " +
-                      (benchmark.shards == 0 ? "what serves each load best"
+                  "number of shards of the cluster (default " +
+                      (benchmark.shards == 0 ? "the best for each load"
                                              : std::to_string(benchmark.shards)) +
                       ")")
       ->check(CLI::Range(1, 1 << 24));
@@ -261,12 +265,14 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
     command
         .add_option("--durability",
                     options.durability,
-                    "what an answer of the cluster stands on: durable (default) or memory")
+                    "when a write is acknowledged: durable (default), on the disks of a majority; "
+                    "memory, in the memory of a majority")
         ->check(CLI::IsMember({"durable", "memory"}));
   }
   if (std::string_view{benchmark.name} == "pairs") {
-    command.add_flag(
-        "--one-session", options.one_session, "the clients are names of one session, pipelined");
+    command.add_flag("--one-session",
+                     options.one_session,
+                     "the clients are lock names of one session, pipelined");
   }
   if (std::string_view{benchmark.name} == "failover") {
     command.add_option("--turn", options.turn, "turn of the nodes: host (default) or resident")
@@ -276,21 +282,21 @@ void add_options(CLI::App& command, const Benchmark& benchmark, Arguments& argum
   }
   command.add_option("--device",
                      options.device,
-                     "what runs: cpu, or cuda:N; for channel, ticket, gpoll, turn and failover "
-                     "also cuda:N,cuda:M");
+                     "device to measure: cpu, or cuda:N; for channel, ticket, gpoll, turn and "
+                     "failover also cuda:N,cuda:M");
   add_sizes(command, benchmark.name, options);
   command.add_option(
       "--node-cores",
       options.node_cores,
-      "cores that nodes run on, for example 0,1 or 0-1; the benchmark keeps its own");
-  command.add_option("--directory", options.directory, "where clusters keep their files");
-  command.add_option("--results", arguments.results_directory, "where the result is kept");
-  command.add_flag("!--no-keep", arguments.keep_result, "do not keep the result in a file");
+      "cores of the nodes, for example 0,1 or 0-1; the benchmark keeps its own cores");
+  command.add_option("--directory", options.directory, "directory for the files of the clusters");
+  command.add_option("--results", arguments.results_directory, "directory for the result");
+  command.add_flag("!--no-keep", arguments.keep_result, "do not write a result file");
 }
 
 int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"benchmarks of whole gcoord clusters on this machine", "gcoord-bench"};
+  CLI::App app{"run benchmarks of whole gcoord clusters on this machine", "gcoord-bench"};
   app.require_subcommand(1);
   Arguments arguments;
   arguments.options.gcoordd = chaos::program_beside("gcoordd");

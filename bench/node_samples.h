@@ -1,4 +1,5 @@
-// What the nodes of a cluster cost between two moments: CPU, memory, frames, log writes.
+// Samples of the resources that the nodes of a cluster use between two moments: CPU, memory,
+// frames, log writes.
 #pragma once
 
 #include "bench/report/metrics_scrape.h"

@@ -2,10 +2,10 @@
 
 #include "bench/filled_clock.h"
 #include "bench/report/results_file.h"
-#include "locks/deadline_mirror.h"
-#include "locks/session_sweep.h"
-#include "locks/wait_graph_search.h"
 #include "server/renew_ahead.h"
+#include "sessions/deadline_mirror.h"
+#include "sessions/sweep.h"
+#include "sessions/wait_graph_search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -44,7 +44,7 @@ Status wrong(const char* what) {
 }
 
 // Looks until nothing is behind any more. How many that were.
-Result<std::uint32_t> catch_up(locks::DeadlineMirror& mirror, locks::SessionClock& clock) {
+Result<std::uint32_t> catch_up(sessions::DeadlineMirror& mirror, sessions::SessionClock& clock) {
   for (std::uint32_t looks = 1;; ++looks) {
     GCOORD_TRY(const auto look, mirror.look(clock, Tick{1}));
     if (look.has_value()) {
@@ -54,12 +54,12 @@ Result<std::uint32_t> catch_up(locks::DeadlineMirror& mirror, locks::SessionCloc
 }
 
 // A look at tick 1, when so many slices were lowered before it.
-Result<double> look_us(locks::DeadlineMirror& mirror,
-                       locks::SessionClock& clock,
+Result<double> look_us(sessions::DeadlineMirror& mirror,
+                       sessions::SessionClock& clock,
                        std::uint32_t lowered) {
   return median_us([&](std::uint32_t k) {
     for (std::uint32_t slice = 0; slice < lowered; ++slice) {
-      clock.lowered().add((slice * 2 + k % 2) * locks::kSliceRows % clock.row_end());
+      clock.lowered().add((slice * 2 + k % 2) * sessions::kSliceRows % clock.row_end());
     }
     GCOORD_TRY(const auto look, mirror.look(clock, Tick{1}));
     return look.has_value() ? Status{} : wrong("a look was behind");
@@ -67,8 +67,8 @@ Result<double> look_us(locks::DeadlineMirror& mirror,
 }
 
 // All deadlines, by the host alone.
-Result<double> host_us(locks::SessionClock& clock) {
-  std::vector<locks::ExpiryProposal> due(1024);
+Result<double> host_us(sessions::SessionClock& clock) {
+  std::vector<sessions::ExpiryProposal> due(1024);
   return median_us([&](std::uint32_t) {
     clock.on_columns_changed();
     return clock.collect_due(Tick{1}, due) == 0 ? Status{} : wrong("somebody was due");
@@ -76,14 +76,14 @@ Result<double> host_us(locks::SessionClock& clock) {
 }
 
 // One row in a thousand is due: named by a look, taken by the clock.
-Result<double> collect_us(locks::DeadlineMirror& mirror, locks::SessionClock& clock) {
-  const locks::SessionColumns columns = clock.columns();
+Result<double> collect_us(sessions::DeadlineMirror& mirror, sessions::SessionClock& clock) {
+  const sessions::SessionColumns columns = clock.columns();
   for (std::uint32_t row = 1; row < columns.row_end; row += 1000) {
     columns.deadline[row] = Tick{1};
   }
   clock.on_columns_changed();
   GCOORD_TRY_STATUS(catch_up(mirror, clock).status());
-  std::vector<locks::ExpiryProposal> due(columns.row_end / 1000 + 1);
+  std::vector<sessions::ExpiryProposal> due(columns.row_end / 1000 + 1);
   const auto began = Clock::now();
   GCOORD_TRY(const auto look, mirror.look(clock, Tick{1}));
   const std::size_t count = look.has_value() ? clock.collect_among(*look, Tick{1}, due) : 0;
@@ -94,9 +94,9 @@ Result<double> collect_us(locks::DeadlineMirror& mirror, locks::SessionClock& cl
   return rounded(us);
 }
 
-Result<ordered_json> measure_looks(locks::SweepDevice& device, std::uint32_t session_count) {
+Result<ordered_json> measure_looks(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
-  locks::DeadlineMirror mirror(device);
+  sessions::DeadlineMirror mirror(device);
   GCOORD_TRY(const std::uint32_t looks, catch_up(mirror, *clock));
   GCOORD_TRY(const double unchanged, look_us(mirror, *clock, 0));
   GCOORD_TRY(const double one, look_us(mirror, *clock, 1));
@@ -123,7 +123,7 @@ std::vector<SessionId> keep_alives(std::uint32_t session_count, std::uint32_t ro
   return sessions;
 }
 
-Result<double> renew_on_host_us(locks::SessionClock& clock, std::uint32_t session_count) {
+Result<double> renew_on_host_us(sessions::SessionClock& clock, std::uint32_t session_count) {
   std::vector<double> us;
   for (std::uint32_t round = 0; round < kCalls; ++round) {
     const std::vector<SessionId> sessions = keep_alives(session_count, round);
@@ -131,7 +131,7 @@ Result<double> renew_on_host_us(locks::SessionClock& clock, std::uint32_t sessio
     server::RenewAhead ahead{clock.columns(), sessions};
     for (std::size_t place = 0; place < sessions.size(); ++place) {
       ahead.before(place);
-      if (clock.renew(sessions[place], Tick{2}).code != locks::RenewCode::Renewed) {
+      if (clock.renew(sessions[place], Tick{2}).code != sessions::RenewCode::Renewed) {
         return wrong("a keep-alive was not answered with Renewed");
       }
     }
@@ -143,11 +143,11 @@ Result<double> renew_on_host_us(locks::SessionClock& clock, std::uint32_t sessio
 
 // The same on the device, ids and outcomes over and back; and what it takes that the device knows
 // the columns, and the host what was heard.
-Result<ordered_json> measure_renewals(locks::SweepDevice& device, std::uint32_t session_count) {
+Result<ordered_json> measure_renewals(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
-  locks::SessionSweep sweep(device);
+  sessions::SessionSweep sweep(device);
   GCOORD_TRY(const double load, median_us([&](std::uint32_t) { return sweep.load(*clock); }));
-  std::vector<locks::RenewOutcome> outcomes(kKeepAlives);
+  std::vector<sessions::RenewOutcome> outcomes(kKeepAlives);
   const std::vector<SessionId> batches[] = {keep_alives(session_count, 0),
                                             keep_alives(session_count, 1)};
   GCOORD_TRY(const double renew, median_us([&](std::uint32_t round) {
@@ -164,16 +164,16 @@ Result<ordered_json> measure_renewals(locks::SweepDevice& device, std::uint32_t 
 }
 
 // Every session waits for one lock, and four of them for each other.
-Result<ordered_json> measure_search(locks::SweepDevice& device, std::uint32_t edge_count) {
-  std::vector<locks::WaitEdge> edges;
+Result<ordered_json> measure_search(sessions::SweepDevice& device, std::uint32_t edge_count) {
+  std::vector<sessions::WaitEdge> edges;
   const std::vector<std::uint8_t> any(edge_count + edge_count / 16);
   for (std::uint32_t k = 0; k < edge_count; ++k) {
     const std::uint64_t holder = random64(12, edge_count, k) % (edge_count / 16);
     edges.push_back({k, k < 4 ? (k + 1) % 4 : edge_count + static_cast<std::uint32_t>(holder)});
   }
-  locks::WaitGraphSearch search(device);
+  sessions::WaitGraphSearch search(device);
   GCOORD_TRY(const double us, median_us([&](std::uint32_t) {
-               GCOORD_TRY(const locks::WaitFindings found, search.find_all(edges, any));
+               GCOORD_TRY(const sessions::WaitFindings found, search.find_all(edges, any));
                return found.cycles.on_cycle.size() == 4 ? Status{} : wrong("not the deadlock");
              }));
   return ordered_json{{"edges", edge_count}, {"us", us}};
@@ -181,7 +181,7 @@ Result<ordered_json> measure_search(locks::SweepDevice& device, std::uint32_t ed
 
 }  // namespace
 
-Result<ordered_json> measure_node_sweeps(locks::SweepDevice& device) {
+Result<ordered_json> measure_node_sweeps(sessions::SweepDevice& device) {
   ordered_json result;
   for (const std::uint32_t session_count : kSessionCounts) {
     GCOORD_TRY(const ordered_json looks, measure_looks(device, session_count));

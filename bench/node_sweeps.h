@@ -1,5 +1,5 @@
-// What a node's sweeps cost from the host and back: looks at deadlines over a copy on a device,
-// batches of keep-alives, and searches of graphs as large as a cluster's waits are.
+// Benchmark of a node's sweeps, measured from the host with all copies: deadline scans over a
+// device copy, batches of keep-alives, and searches of wait graphs at cluster size.
 //
 // Beside bench/sweeps.h, whose columns and edges lie on the device before the clock starts: these
 // are the calls that a node makes (server/device_sweeps.h), or decided not to make, with all their
@@ -7,12 +7,12 @@
 #pragma once
 
 #include "common/status.h"
-#include "locks/sweep_device.h"
+#include "sessions/sweep_device.h"
 
 #include <nlohmann/json.hpp>
 
 namespace gcoord::bench {
 
-Result<nlohmann::ordered_json> measure_node_sweeps(locks::SweepDevice& device);
+Result<nlohmann::ordered_json> measure_node_sweeps(sessions::SweepDevice& device);
 
 }  // namespace gcoord::bench

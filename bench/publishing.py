@@ -67,14 +67,14 @@ def measure(options: argparse.Namespace, directory: Path) -> dict:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="publishing", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bin", required=True, help="where gcoordd and gcoordctl are")
+    parser.add_argument("--bin", required=True, help="directory of gcoordd and gcoordctl")
     parser.add_argument("--shards", type=int, default=1024)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--pipeline", type=int, default=1)
     parser.add_argument("--durability", choices=("durable", "memory"), default="durable")
-    parser.add_argument("--directory", help="where the nodes keep their files, on a real disk")
-    parser.add_argument("--results", help="directory where the result is kept, too")
+    parser.add_argument("--directory", help="directory of the nodes' files, on a real disk")
+    parser.add_argument("--results", help="directory for a copy of the result")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
         result = measure(options, Path(directory))

@@ -5,8 +5,8 @@
 #include "bench/node_sweeps.h"
 #include "bench/report/results_file.h"
 #include "common/random.h"
-#include "locks/session_sweep.h"
-#include "locks/wait_graph_search.h"
+#include "sessions/sweep.h"
+#include "sessions/wait_graph_search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,8 +19,8 @@ namespace gcoord::bench {
 
 namespace {
 
-using locks::WaitEdge;
 using nlohmann::ordered_json;
+using sessions::WaitEdge;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMillion = 1u << 20;
@@ -30,12 +30,12 @@ constexpr std::uint32_t kRounds = 21;           // The first is not timed.
 constexpr std::uint64_t kTtlTicks = kTtlMs / 10 + 1;
 constexpr std::uint32_t kCycleLength = 4;
 
-Result<std::unique_ptr<locks::SweepDevice>> device_of(const BenchOptions& options) {
+Result<std::unique_ptr<sessions::SweepDevice>> device_of(const BenchOptions& options) {
   if (options.device == "cpu") {
-    return locks::make_host_sweep_device();
+    return sessions::make_host_sweep_device();
   }
   GCOORD_TRY(const int number, device_number(options.device));
-  return locks::make_cuda_sweep_device(number);
+  return sessions::make_cuda_sweep_device(number);
 }
 
 double us_since(Clock::time_point began) {
@@ -51,9 +51,10 @@ ordered_json times(std::vector<double> us) {
 }
 
 // Keep-alives of sessions drawn at random.
-Result<std::vector<double>> time_renewals(locks::SessionSweep& sweep, std::uint32_t session_count) {
+Result<std::vector<double>> time_renewals(sessions::SessionSweep& sweep,
+                                          std::uint32_t session_count) {
   std::vector<double> us;
-  std::vector<locks::RenewOutcome> outcomes(kBatch);
+  std::vector<sessions::RenewOutcome> outcomes(kBatch);
   for (std::uint32_t round = 0; round < kRounds; ++round) {
     std::vector<SessionId> sessions(kBatch);
     for (std::uint32_t k = 0; k < kBatch; ++k) {
@@ -65,8 +66,8 @@ Result<std::vector<double>> time_renewals(locks::SessionSweep& sweep, std::uint3
     GCOORD_TRY_STATUS(sweep.renew_taken(Tick{2 + round}));
     us.push_back(us_since(began));
     GCOORD_TRY_STATUS(sweep.outcomes_of_taken(outcomes));
-    const bool right = std::ranges::all_of(outcomes, [](const locks::RenewOutcome& outcome) {
-      return outcome.code == locks::RenewCode::Renewed && outcome.registration_count == 1;
+    const bool right = std::ranges::all_of(outcomes, [](const sessions::RenewOutcome& outcome) {
+      return outcome.code == sessions::RenewCode::Renewed && outcome.registration_count == 1;
     });
     if (!right) {
       return Status{StatusCode::Internal, "a keep-alive was not answered with Renewed"};
@@ -77,8 +78,8 @@ Result<std::vector<double>> time_renewals(locks::SessionSweep& sweep, std::uint3
 }
 
 // Looks at all deadlines: when nobody is due, and when one row of a thousand is.
-Result<ordered_json> time_scans(locks::SessionSweep& sweep,
-                                locks::SessionClock& clock,
+Result<ordered_json> time_scans(sessions::SessionSweep& sweep,
+                                sessions::SessionClock& clock,
                                 std::uint32_t session_count) {
   std::vector<double> us;
   for (std::uint32_t round = 0; round < 10 * kRounds; ++round) {
@@ -91,13 +92,13 @@ Result<ordered_json> time_scans(locks::SessionSweep& sweep,
   }
   us.erase(us.begin());
   GCOORD_TRY_STATUS(sweep.store(clock));
-  const locks::SessionColumns columns = clock.columns();
+  const sessions::SessionColumns columns = clock.columns();
   const std::size_t wanted = session_count / 1000;
   for (std::size_t k = 0; k < wanted; ++k) {
     columns.deadline[1 + 1000 * k] = Tick{1};
   }
   GCOORD_TRY_STATUS(sweep.load(clock));
-  std::vector<locks::ExpiryProposal> due(2 * wanted);
+  std::vector<sessions::ExpiryProposal> due(2 * wanted);
   const auto began = Clock::now();
   GCOORD_TRY(const std::size_t count, sweep.expired(Tick{1}, due));
   const double taking_us = us_since(began);
@@ -110,13 +111,13 @@ Result<ordered_json> time_scans(locks::SessionSweep& sweep,
   return result;
 }
 
-Result<ordered_json> measure_sessions(locks::SweepDevice& device, std::uint32_t session_count) {
+Result<ordered_json> measure_sessions(sessions::SweepDevice& device, std::uint32_t session_count) {
   const auto clock = filled_clock(session_count);
-  locks::SessionSweep sweep(device);
+  sessions::SessionSweep sweep(device);
   GCOORD_TRY_STATUS(sweep.load(*clock));
   GCOORD_TRY(const std::vector<double> us, time_renewals(sweep, session_count));
   GCOORD_TRY_STATUS(sweep.store(*clock));
-  const locks::SessionColumns columns = clock->columns();
+  const sessions::SessionColumns columns = clock->columns();
   for (std::uint32_t row = 1; row <= session_count; ++row) {
     if (columns.deadline[row] != columns.heard[row] + kTtlTicks) {
       return Status{StatusCode::Internal, "a deadline is not a TTL after what was heard"};
@@ -179,14 +180,14 @@ Waits one_ring() {
   return waits;
 }
 
-Result<ordered_json> measure_graph(locks::SweepDevice& device, const Waits& waits) {
-  locks::WaitGraphSearch search(device);
+Result<ordered_json> measure_graph(sessions::SweepDevice& device, const Waits& waits) {
+  sessions::WaitGraphSearch search(device);
   std::vector<double> us;
   std::uint32_t rounds = 0;
   for (std::uint32_t round = 0; round < kRounds; ++round) {
     GCOORD_TRY_STATUS(search.load(waits.edges, waits.any));
     const auto began = Clock::now();
-    GCOORD_TRY(const locks::WaitCycles found, search.search());
+    GCOORD_TRY(const sessions::WaitCycles found, search.search());
     us.push_back(us_since(began));
     rounds = found.rounds;
     if (!found.settled || found.on_cycle.size() != waits.on_cycle) {

@@ -1,4 +1,4 @@
-// Which node to ask when the user named none. One thread.
+// Default node for commands in which the user named none. One thread.
 #pragma once
 
 #include "gcoord/client.h"

@@ -18,7 +18,7 @@ void tell(const std::string& check, std::uint32_t failures, const client::CheckR
   } else {
     line += report.evidence + " (" + std::to_string(report.failures_in_row) + " of " +
             std::to_string(failures) + ")";
-    line += report.failures_in_row == failures ? "; the session is not kept alive any more" : "";
+    line += report.failures_in_row == failures ? "; the session is no longer kept alive" : "";
   }
   std::cerr << line + "\n";
 }
@@ -33,10 +33,14 @@ void add_check_flags(Command& app, CheckFlags& flags) {
       ->expected(1)
       ->take_all()
       ->type_name("CHECK");
-  app.add_option("--check-interval", flags.interval, "how often (default 10s)")->type_name("TIME");
-  app.add_option("--check-timeout", flags.timeout, "what takes longer failed (default 5s)")
+  app.add_option("--check-interval", flags.interval, "time between checks (default 10s)")
       ->type_name("TIME");
-  app.add_option("--check-failures", flags.failures, "in a row before it counts (default 3)")
+  app.add_option(
+         "--check-timeout", flags.timeout, "a check that takes longer has failed (default 5s)")
+      ->type_name("TIME");
+  app.add_option("--check-failures",
+                 flags.failures,
+                 "failures in a row that make the session unhealthy (default 3)")
       ->in_range(1, 1000)
       ->type_name("N");
 }
@@ -44,7 +48,8 @@ void add_check_flags(Command& app, CheckFlags& flags) {
 void add_check_close_flag(Command& app, CheckFlags& flags) {
   app.add_flag("--check-close",
                flags.close,
-               "close the session then, instead of letting its TTL run out: no lock-delay");
+               "close the session when it is unhealthy, without lock-delay, instead of letting its "
+               "TTL run out");
 }
 
 std::optional<client::SessionHealth> health_of(Context& context, const CheckFlags& flags) {

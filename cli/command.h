@@ -1,4 +1,4 @@
-// What every command of gcoordctl is given, and how the commands hang together.
+// Context that every command of gcoordctl receives, and the registration of commands.
 //
 // Each verb group is one file with one function that adds its subcommands to the parser; a
 // subcommand's body runs after parsing and returns the exit code. Bodies talk to the cluster only
@@ -137,7 +137,8 @@ Command* add_elect_verb(Command& elect,
                         const std::string& help,
                         int (*body)(Context&, const Options&)) {
   Command* app = add_verb(elect, context, options, verb, help, body);
-  app->add_option("NAME", options->name, "name of the election, which is a lock's")->required();
+  app->add_option("NAME", options->name, "name of the election, which is the name of a lock")
+      ->required();
   return app;
 }
 

@@ -87,20 +87,27 @@ int bench_lock(Context& context, const BenchOptions& options) {
 
 void add_bench_commands(Command& app, Context& context) {
   auto options = std::make_shared<BenchOptions>();
-  Command* bench = app.add_subcommand("bench", "measure the cluster")->require_subcommand(1);
+  Command* bench =
+      app.add_subcommand("bench", "measure the cluster's performance")->require_subcommand(1);
   Command* lock =
       bench->add_subcommand("lock", "lock and unlock in a closed loop; exit 1 if a request failed");
-  lock->add_option("--clients", options->clients, "sessions (default 16)")
+  lock->add_option("--clients", options->clients, "number of sessions (default 16)")
       ->in_range(1, 100'000)
       ->type_name("N");
-  lock->add_option("--pipeline", options->pipeline, "locks that each keeps under way (default 1)")
+  lock->add_option(
+          "--pipeline", options->pipeline, "lock requests in flight per session (default 1)")
       ->in_range(1, 1'000)
       ->type_name("P");
-  lock->add_option("--seconds", options->seconds, "how long (default 5)")->type_name("S");
-  lock->add_option("--names", options->names, "distinct or shared (default distinct)")
+  lock->add_option(
+          "--seconds", options->seconds, "duration of the measurement in seconds (default 5)")
+      ->type_name("S");
+  lock->add_option("--names",
+                   options->names,
+                   "lock names of the sessions: distinct or shared (default distinct)")
       ->one_of({"distinct", "shared"});
-  lock->add_option("--ttl", options->ttl, "of the sessions (default 10s)")->type_name("TIME");
-  lock->add_option("--history", options->history, "write every operation as a line of JSON")
+  lock->add_option("--ttl", options->ttl, "TTL of the sessions (default 10s)")->type_name("TIME");
+  lock->add_option(
+          "--history", options->history, "write every operation to this file as a line of JSON")
       ->type_name("FILE");
   lock->callback([&context, options] {
     context.choose([options](Context& chosen) { return bench_lock(chosen, *options); });

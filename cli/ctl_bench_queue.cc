@@ -62,15 +62,14 @@ int bench_queue(Context& context, const QueueFlags& flags) {
 void add_bench_queue_command(Command& bench, Context& context) {
   auto flags = std::make_shared<QueueFlags>();
   Command* queue = bench.add_subcommand(
-      "queue",
-      "hand one lock on along a queue; exit 1 unless each release woke the next waiter only");
+      "queue", "pass one lock along a queue; exit 1 unless each release woke only the next waiter");
   queue->add_option("--waiters", flags->waiters, "length of the queue (default 1000)")
       ->in_range(1, 1'000'000)
       ->type_name("N");
-  queue->add_option("--handovers", flags->handovers, "how often it is handed on (default 1000)")
+  queue->add_option("--handovers", flags->handovers, "number of hand-overs (default 1000)")
       ->in_range(1, 1'000'000)
       ->type_name("K");
-  queue->add_option("--name", flags->name, "of the lock (default bench/queue)");
+  queue->add_option("--name", flags->name, "name of the lock (default bench/queue)");
   queue->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return bench_queue(chosen, *flags); });
   });

@@ -57,7 +57,7 @@ int deadlocks(Context& context) {
     }
   }
   if (!unreachable.empty()) {
-    std::cerr << "gcoordctl: deadlocks may be missing: a node did not answer\n";
+    std::cerr << "gcoordctl: the list may be incomplete: a node did not answer\n";
   }
   context.output().print({{"deadlocks", found}, {"unreachable", unreachable}}, table);
   return static_cast<int>(unreachable.empty() ? rpc::ExitCode::Ok : rpc::ExitCode::Unreachable);
@@ -66,7 +66,7 @@ int deadlocks(Context& context) {
 }  // namespace
 
 void add_lock_deadlocks_command(Command& lock, Context& context) {
-  lock.add_subcommand("deadlocks", "show which waits were ended lately because they were a circle")
+  lock.add_subcommand("deadlocks", "show the deadlocks that were ended recently, with their waits")
       ->callback([&context] { context.choose([](Context& chosen) { return deadlocks(chosen); }); });
 }
 

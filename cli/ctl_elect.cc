@@ -113,13 +113,13 @@ int hold_office(Context& context,
   std::cout.flush();
   if (!lead(client, election, signals)) {
     const auto why = session.alive() ? rpc::ErrorCode::OfficeLost : rpc::ErrorCode::SessionExpired;
-    context.fail(rpc::make_error(why, "the office of epoch " + std::to_string(election.epoch())));
+    context.fail(rpc::make_error(why, "the term of epoch " + std::to_string(election.epoch())));
     return kOfficeLostExit;
   }
   const client::Status resigned = election.resign();
   const client::Status closed = session.close();
   if (!resigned.ok() && !closed.ok()) {
-    std::cerr << "gcoordctl: could not resign; the office ends with its session: "
+    std::cerr << "gcoordctl: could not resign; the term ends with its session: "
               << resigned.to_string() << "\n";
   }
   return 0;
@@ -153,8 +153,9 @@ int campaign(Context& context, const ElectOptions& options) {
     return context.exit_code();
   }
   if (options.once && !options.checks.checks.empty()) {
-    return context.fail(rpc::make_error(rpc::ErrorCode::OptionInvalid,
-                                        "--check with --once: nobody would be left to run it"));
+    return context.fail(
+        rpc::make_error(rpc::ErrorCode::OptionInvalid,
+                        "--check does not go with --once: no process would be left to run it"));
   }
   const SignalFd signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   auto client = context.connect();
@@ -172,7 +173,7 @@ int campaign(Context& context, const ElectOptions& options) {
   if (signal != 0) {
     const client::Status closed = session.close();
     std::cerr << "gcoordctl: stopped campaigning in '" << options.name << "'"
-              << (closed.ok() ? "" : "; its place is given up when its session ends") << "\n";
+              << (closed.ok() ? "" : "; it leaves the queue when its session ends") << "\n";
     return 128 + signal;
   }
   if (!outcome->ok()) {
@@ -241,53 +242,59 @@ int resign(Context& context, const ElectOptions& options) {
 
 void add_elect_commands(Command& app, Context& context) {
   auto options = std::make_shared<ElectOptions>();
-  Command* elect = app.add_subcommand("elect", "campaign in elections and ask who leads");
+  Command* elect = app.add_subcommand("elect", "campaign in elections and show leaders");
   elect->require_subcommand(1);
 
-  Command* verb =
-      add_elect_verb(*elect,
-                     context,
-                     options,
-                     "campaign",
-                     "wait in line, then lead until a signal comes; exit 6 if it is lost",
-                     campaign);
-  verb->add_option("--ttl", options->ttl, "how long the office outlives this process (default 10s)")
+  Command* verb = add_elect_verb(
+      *elect,
+      context,
+      options,
+      "campaign",
+      "wait in the queue, then lead until a signal comes; exit 6 if leadership is lost",
+      campaign);
+  verb->add_option(
+          "--ttl", options->ttl, "time that leadership outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*verb, options->wait);
   add_check_flags(*verb, options->checks);
   verb->add_flag(
-      "--once", options->once, "exit when elected and lead for the TTL, unless resigned");
+      "--once", options->once, "exit when elected; leadership lasts for the TTL unless resigned");
 
   add_elect_observe_command(*elect, context);
-  verb->add_option("--value", options->value, "what others read of this candidate, and of its term")
+  verb->add_option("--value",
+                   options->value,
+                   "value of the candidate and of its term, which others can read")
       ->type_name("TEXT");
-  verb->add_option("--priority", options->priority, "0 to 255; higher is preferred (default 0)")
+  verb->add_option("--priority",
+                   options->priority,
+                   "priority of the candidate, 0 to 255; higher is preferred (default 0)")
       ->in_range(0, 255)
       ->type_name("N");
   verb->add_option("--hysteresis",
                    options->hysteresis,
-                   "as leader, hand over to a candidate of higher priority that stood in line so "
-                   "long (default: never)")
+                   "as leader, hand over to a candidate of higher priority after it has waited "
+                   "this long (default: never)")
       ->type_name("TIME");
   verb->add_option("--review",
                    options->review,
-                   "as leader, look at the line so often, for those preferred and for elect "
-                   "transfer (default 1s, 0: never)")
+                   "as leader, time between checks of the queue for preferred candidates and for "
+                   "elect transfer (default 1s, 0: never)")
       ->type_name("TIME");
 
   add_elect_verb(
-      *elect, context, options, "leader", "show who leads; exit 1 if nobody does", leader);
+      *elect, context, options, "leader", "show the leader; exit 1 if there is none", leader);
 
-  verb = add_elect_verb(*elect,
-                        context,
-                        options,
-                        "resign",
-                        "hand over to the next in line; does nothing if the epoch is of the past",
-                        resign);
+  verb =
+      add_elect_verb(*elect,
+                     context,
+                     options,
+                     "resign",
+                     "hand over to the next candidate in the queue; an ended epoch changes nothing",
+                     resign);
   verb->add_option("--epoch", options->epoch, "epoch that the campaign printed")
       ->required()
       ->type_name("E");
-  verb->add_option("--session", options->session, "session that the campaign printed")
+  verb->add_option("--session", options->session, "session id that the campaign printed")
       ->required()
       ->type_name("S");
   add_elect_line_commands(*elect, context);

@@ -212,41 +212,44 @@ void add_elect_line_commands(Command& elect, Context& context) {
                  context,
                  options,
                  "candidates",
-                 "show the leader and who stands in line; exit 1 if nobody leads",
+                 "show the leader and the queue of candidates; exit 1 if there is no leader",
                  candidates);
 
-  Command* verb =
-      add_elect_verb(elect,
-                     context,
-                     options,
-                     "proclaim",
-                     "change what others read of the leader; exit 1 if it leads no more",
-                     proclaim);
-  verb->add_option("VALUE", options->value, "up to 512 bytes")->required();
+  Command* verb = add_elect_verb(elect,
+                                 context,
+                                 options,
+                                 "proclaim",
+                                 "change the leader's value; exit 1 if it does not lead any more",
+                                 proclaim);
+  verb->add_option("VALUE", options->value, "new value, up to 512 bytes")->required();
   verb->add_option("--epoch", options->epoch, "epoch that the campaign printed")
       ->required()
       ->type_name("E");
-  verb->add_option("--session", options->session, "session that the campaign printed")
+  verb->add_option("--session", options->session, "session id that the campaign printed")
       ->required()
       ->type_name("S");
 
-  verb =
-      add_elect_verb(elect,
-                     context,
-                     options,
-                     "transfer",
-                     "make a candidate the leader; exit 6 if the leader does not hand over in time",
-                     transfer);
-  verb->add_option("--to", options->to, "a candidate's session or value (elect candidates)")
+  verb = add_elect_verb(
+      elect,
+      context,
+      options,
+      "transfer",
+      "ask the leader to hand over to a candidate; exit 6 if it does not do so in time",
+      transfer);
+  verb->add_option("--to", options->to, "session or value of the candidate (elect candidates)")
       ->required()
       ->type_name("CANDIDATE");
-  Option* wait = verb->add_option("--wait", options->wait, "for the leader's answer (default 10s)")
-                     ->type_name("TIME");
-  Option* epoch = verb->add_option("--epoch", options->epoch, "speak for the leader of this epoch")
-                      ->type_name("E")
-                      ->excludes(wait);
+  Option* wait =
+      verb->add_option(
+              "--wait", options->wait, "time to wait for the leader's answer (default 10s)")
+          ->type_name("TIME");
+  Option* epoch =
+      verb->add_option("--epoch", options->epoch, "hand over as the leader of this epoch")
+          ->type_name("E")
+          ->excludes(wait);
   Option* session =
-      verb->add_option("--session", options->session, "and of this session, which has left")
+      verb->add_option(
+              "--session", options->session, "session of that leader, whose own process has ended")
           ->type_name("S")
           ->needs(epoch);
   epoch->needs(session);

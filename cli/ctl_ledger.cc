@@ -4,7 +4,7 @@
 namespace gcoord::cli {
 
 void add_ledger_commands(Command& app, Context& context) {
-  Command* ledger = app.add_subcommand("ledger", "proofs of what was decided");
+  Command* ledger = app.add_subcommand("ledger", "show, prove and verify the ledger");
   ledger->require_subcommand(1);
   add_ledger_read_verbs(*ledger, context);
   add_ledger_verify(*ledger, context);

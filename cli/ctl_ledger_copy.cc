@@ -41,8 +41,8 @@ int fsck(Context& context, const CopyFlags& flags) {
     table.rows.push_back({log, code, fault.what});
   }
   table.caption = std::to_string(report.logs) + " logs, " + std::to_string(report.entries) +
-                  " entries hashed and right, " + std::to_string(report.pruned) + " pruned, " +
-                  std::to_string(report.heads_pruned) + " heads below what is kept, " +
+                  " entries hashed and correct, " + std::to_string(report.pruned) + " pruned, " +
+                  std::to_string(report.heads_pruned) + " heads below the first kept entry, " +
                   std::to_string(report.unkept) + " logs not kept from their beginning, " +
                   std::to_string(report.faults.size()) + " faults";
   const rpc::ErrorEntry* failed =
@@ -145,28 +145,30 @@ std::shared_ptr<CopyFlags> chosen_by(Command& verb, Context& context, Body body)
 void add_ledger_copy_verbs(Command& ledger, Context& context) {
   Command* check = ledger.add_subcommand(
       "fsck",
-      "hash every entry and tile again, up to the checkpoint: all of the cluster log and of the "
-      "shards that it has heads of; exit 0 if all is right, 1 if not");
+      "hash every entry and tile again, up to the checkpoint, of the cluster log and of all shards "
+      "with a head in it; exit 0 if all are correct, 1 if not");
   add_shard_flag(*check, chosen_by(*check, context, &fsck)->ledger, "only this shard");
 
   Command* copy = ledger.add_subcommand(
-      "export", "copy a log, checked, into a plain directory of tlog-tiles; goes on where it was");
+      "export",
+      "copy a log into a directory of tlog-tiles and check it; continues an earlier copy");
   const auto copy_flags = chosen_by(*copy, context, &export_logs);
-  add_shard_flag(*copy, copy_flags->ledger, "this shard, into DIR/shard/N; else the cluster log");
+  add_shard_flag(
+      *copy, copy_flags->ledger, "copy this shard, into DIR/shard/N (default: the cluster log)");
   copy->add_option("DIR", copy_flags->directory, "where to")->required();
 
-  Command* eye = ledger.add_subcommand(
-      "watch",
-      "print each new checkpoint, checked against the one seen last; ends with 1 and keeps both as "
-      "evidence when a log contradicts itself");
+  Command* eye =
+      ledger.add_subcommand("watch",
+                            "print each new checkpoint after checking it against the last one "
+                            "seen; exit 1 and keep both as evidence when a log contradicts itself");
   const auto eye_flags = chosen_by(*eye, context, &watch);
-  add_shard_flag(*eye, eye_flags->ledger, "of this shard; else of the cluster log");
-  eye->add_option("--state", eye_flags->state_file, "the file of what was seen last")
+  add_shard_flag(*eye, eye_flags->ledger, "use the log of this shard (default: the cluster log)");
+  eye->add_option("--state", eye_flags->state_file, "file of the last checkpoint seen")
       ->required()
       ->type_name("FILE");
-  eye->add_option("--interval", eye_flags->interval, "between two looks (default 1s)")
+  eye->add_option("--interval", eye_flags->interval, "time between two reads (default 1s)")
       ->type_name("TIME");
-  eye->add_option("--count", eye_flags->count, "look so often and end (default: until ended)")
+  eye->add_option("--count", eye_flags->count, "number of reads, then exit (default: no limit)")
       ->type_name("N");
 }
 

@@ -117,23 +117,24 @@ void add_ledger_prune(Command& ledger, Context& context) {
   auto flags = std::make_shared<PruneFlags>();
   Command* verb = ledger.add_subcommand(
       "prune",
-      "have the nodes let go of old entries for good, oldest first, in steps of 256 and never of "
-      "what they may need to recover; what is kept proves as before, what is gone is answered with "
-      "GC8101; --timeout bounds each node's answer");
-  auto* shard = verb->add_option("--shard", flags->shard, "only this shard (default: every one)");
-  verb->add_flag("--cluster-log", flags->cluster_log, "the log of published heads, not the shards")
+      "delete old entries on the nodes for good, oldest first, 256 at a time; entries that a node "
+      "may need for recovery stay; kept entries can be proved as before, requests for deleted ones "
+      "get GC8101; --timeout bounds each node's answer");
+  auto* shard =
+      verb->add_option("--shard", flags->shard, "prune only this shard (default: all shards)");
+  verb->add_flag(
+          "--cluster-log", flags->cluster_log, "prune the log of published heads, not the shards")
       ->excludes(shard);
   verb->add_option("--below",
                    flags->below,
-                   "entries with a smaller index; of --shard or "
-                   "--cluster-log")
+                   "prune entries with a smaller index; needs --shard or --cluster-log")
       ->type_name("INDEX");
   verb->add_option("--keep",
                    flags->keep,
-                   "what is to stay of each log: entries:N, bytes:N[KiB|MiB|GiB|TiB], "
-                   "age:N(s|m|h|d), or several with commas between, of which the tightest counts")
+                   "part of each log to keep: entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d), "
+                   "or several separated by commas, of which the tightest applies")
       ->type_name("BOUNDS");
-  verb->add_option("--node", flags->node, "only this node (default: all of the cluster)")
+  verb->add_option("--node", flags->node, "prune only on this node (default: on all nodes)")
       ->type_name("ID");
   verb->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return prune(chosen, *flags); });

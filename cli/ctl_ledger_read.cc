@@ -192,33 +192,34 @@ std::shared_ptr<ReadFlags> chosen_by(Command& verb, Context& context, Body body)
 
 void add_ledger_read_verbs(Command& ledger, Context& context) {
   Command* head = ledger.add_subcommand(
-      "head", "the newest checkpoint, of the cluster log or of a shard's, and who signed it");
+      "head", "show the newest checkpoint of the cluster log or of a shard's log, and its signers");
   const auto head_flags = chosen_by(*head, context, &show_head);
-  add_shard_flag(*head, head_flags->ledger, "of this shard; else of the cluster log");
+  add_shard_flag(*head, head_flags->ledger, "use the log of this shard (default: the cluster log)");
   add_key_flags(*head, head_flags->ledger);
 
-  Command* get = ledger.add_subcommand("get", "entries: who did what, and when");
+  Command* get = ledger.add_subcommand("get", "show entries: session, action and time");
   const auto get_flags = chosen_by(*get, context, &get_entries);
   add_shard_flag(*get, get_flags->ledger, "the shard");
   add_key_flags(*get, get_flags->ledger);
-  get->add_option("INDEX", get_flags->index, "the first entry, from 0")->required();
-  get->add_option("--count", get_flags->count, "how many (default 1)")->type_name("N");
+  get->add_option("INDEX", get_flags->index, "index of the first entry, from 0")->required();
+  get->add_option("--count", get_flags->count, "number of entries (default 1)")->type_name("N");
 
   Command* proof = ledger.add_subcommand(
       "prove",
-      "write a proof that whoever has the nodes' keys can verify offline: of an entry up to the "
+      "write a proof that can be verified offline with the nodes' keys: that an entry is in the "
       "cluster's checkpoint, or with --older that a log grew from an older checkpoint");
   const auto proof_flags = chosen_by(*proof, context, &prove);
-  add_shard_flag(*proof, proof_flags->ledger, "the entry's shard; the log of --older");
+  add_shard_flag(*proof, proof_flags->ledger, "shard of the entry, or of the log with --older");
   add_key_flags(*proof, proof_flags->ledger);
-  proof->add_option("INDEX", proof_flags->index, "the entry, from 0");
-  proof->add_option("--older", proof_flags->older, "a checkpoint of the log from before")
+  proof->add_option("INDEX", proof_flags->index, "index of the entry, from 0");
+  proof->add_option("--older", proof_flags->older, "file with an older checkpoint of the log")
       ->type_name("FILE");
-  proof->add_option("--out", proof_flags->out, "write to this file, not to standard output")
+  proof->add_option("--out", proof_flags->out, "write to this file instead of standard output")
       ->type_name("FILE");
 
-  chosen_by(
-      *ledger.add_subcommand("keys", "the verifier keys that a node shows"), context, &show_keys);
+  chosen_by(*ledger.add_subcommand("keys", "show the verifier keys that a node publishes"),
+            context,
+            &show_keys);
 }
 
 }  // namespace gcoord::cli

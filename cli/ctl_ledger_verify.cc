@@ -140,8 +140,8 @@ int verify_files(Context& context, const VerifyText& text) {
     return context.fail(ledger_failure(trust.status()));
   }
   if (trust.value().keys.empty()) {
-    return context.fail(
-        rpc::make_error(rpc::ErrorCode::OptionMissing, "--key says whose signatures count"));
+    return context.fail(rpc::make_error(rpc::ErrorCode::OptionMissing,
+                                        "--key names the keys whose signatures count"));
   }
   ProofChecker checker(trust.value());
   if (text.lines) {
@@ -171,23 +171,25 @@ void add_ledger_verify(Command& ledger, Context& context) {
   auto text = std::make_shared<VerifyText>();
   Command* verb = ledger.add_subcommand(
       "verify",
-      "check proofs offline: files of ledger prove, by the keys of nodes; or an RFC 6962 proof "
-      "that "
-      "a leaf is in a tree (--leaf-index, --leaf-hash) or that a tree is the beginning of another "
-      "(--old-size, --old-root); exit 0 valid, 1 not");
+      "verify proofs offline: files of ledger prove, with the nodes' keys; or an RFC 6962 proof "
+      "that a leaf is in a tree (--leaf-index, --leaf-hash) or that a tree is the beginning of "
+      "another (--old-size, --old-root); exit 0 valid, 1 not");
   verb->add_option("FILE", text->files, "proof files; - is standard input");
-  verb->add_flag("--lines", text->lines, "each line of the files is a proof");
+  verb->add_flag("--lines", text->lines, "each line of the files is one proof");
   add_key_flags(*verb, text->flags);
-  verb->add_option("--tree-size", text->tree_size, "leaves of the tree (of the new one)")
+  verb->add_option(
+          "--tree-size", text->tree_size, "number of leaves of the tree, or of the newer tree")
       ->type_name("N");
   verb->add_option("--root", text->root, "root of that tree, in hex or base64")->type_name("HASH");
-  verb->add_option("--leaf-index", text->leaf_index, "the leaf's place, from 0")->type_name("N");
-  verb->add_option("--leaf-hash", text->leaf_hash, "SHA-256 of a 0 byte and the entry")
+  verb->add_option("--leaf-index", text->leaf_index, "index of the leaf, from 0")->type_name("N");
+  verb->add_option(
+          "--leaf-hash", text->leaf_hash, "hash of the leaf: SHA-256 of a 0 byte and the entry")
       ->type_name("HASH");
-  verb->add_option("--old-size", text->old_size, "leaves of the older tree; 0: the empty one")
+  verb->add_option(
+          "--old-size", text->old_size, "number of leaves of the older tree; 0: the empty tree")
       ->type_name("N");
   verb->add_option("--old-root", text->old_root, "root of the older tree")->type_name("HASH");
-  verb->add_option("--proof", text->proof, "the proof's hashes, from the leaf up; none if absent")
+  verb->add_option("--proof", text->proof, "hashes of the proof, from the leaf up (default: none)")
       ->type_name("HASH,...");
   verb->callback([&context, text] {
     context.choose([text](Context& chosen) { return verify(chosen, *text); });

@@ -185,52 +185,53 @@ int release(Context& context, const LockOptions& options) {
 
 void add_lock_commands(Command& app, Context& context) {
   auto options = std::make_shared<LockOptions>();
-  Command* lock = app.add_subcommand("lock", "acquire, release and look at locks");
+  Command* lock = app.add_subcommand("lock", "acquire, release and show locks");
   lock->require_subcommand(1);
 
   Command* verb = add_verb(*lock,
                            context,
                            options,
                            "acquire",
-                           "take locks that live for their TTL, all or none; wait unless told "
-                           "otherwise",
+                           "acquire locks that live for their TTL, all or none; waits unless "
+                           "--wait or --try says otherwise",
                            acquire);
   verb->add_option("NAME", options->names, "name of the lock, or names of several")->required();
   verb->add_option("--ttl",
                    options->ttl,
-                   "how long it lives (default 10s; with --session, as long as that did)")
+                   "TTL of the lock (default 10s; with --session, the TTL of that session)")
       ->type_name("TIME");
   add_wait_flags(*verb, options->wait);
   Option* session =
-      verb->add_option("--session",
-                       options->in_session,
-                       "in the session of an earlier acquire or session open, which must live "
-                       "(GC6008)")
+      verb->add_option(
+              "--session",
+              options->in_session,
+              "use the session of an earlier acquire or session open; it must still live (GC6008)")
           ->type_name("S");
   verb->add_option("--sequence",
                    options->sequence,
-                   "number of this request in --session: run again with the same one, it is "
-                   "executed once; GC6011 when it was used for another")
+                   "number of this request in --session: a repetition with the same number is "
+                   "executed once; GC6011 if another request used the number")
       ->needs(session)
       ->type_name("N");
   verb->add_flag("--keep-waiting",
                  options->keep_waiting,
-                 "with --session: also when sessions wait for each other in a circle, because what "
-                 "it holds is released elsewhere meanwhile");
+                 "with --session: wait even if sessions wait for each other in a circle, because "
+                 "another process releases this session's locks meanwhile");
   verb->add_option("--holds",
                    options->holds_max,
-                   "with --session: count one hold more of what it holds already, up to N")
+                   "with --session: add one hold to a lock that the session holds already, up to N")
       ->in_range(1, 65'535)
       ->type_name("N");
-  verb->add_flag("--downgrade",
-                 options->downgrade,
-                 "with --session, which holds it alone: go on as a reader under the same token");
+  verb->add_flag(
+      "--downgrade",
+      options->downgrade,
+      "with --session, which holds the lock alone: become a reader under the same token");
   add_hold_flags(*verb, options->hold);
 
-  verb = add_verb(*lock, context, options, "release", "give a lock back", release);
+  verb = add_verb(*lock, context, options, "release", "release a lock", release);
   add_lock_name(*verb, options->name);
   add_lock_token(*verb, options->token);
-  verb->add_option("--session", options->session, "session that the acquire printed")
+  verb->add_option("--session", options->session, "session id that the acquire printed")
       ->required()
       ->type_name("S");
 

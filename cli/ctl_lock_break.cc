@@ -56,14 +56,16 @@ int break_lock(Context& context, const BreakFlags& flags) {
 void add_lock_break_command(Command& lock, Context& context) {
   auto flags = std::make_shared<BreakFlags>();
   Command* app = lock.add_subcommand(
-      "break", "take a lock from its holders by force; the ledger keeps who did it and why");
+      "break",
+      "take a lock from its holders by force; the ledger records the author and the reason");
   app->add_option("NAME", flags->name, "name of the lock")->required();
-  app->add_option("--reason", flags->reason, "why, for the ledger; to 512 bytes")
+  app->add_option("--reason", flags->reason, "reason for the ledger; up to 512 bytes")
       ->required()
       ->type_name("TEXT");
-  app->add_option("--token", flags->token, "only the hold under this token (default: all)")
+  app->add_option(
+         "--token", flags->token, "break only the hold with this token (default: all holds)")
       ->type_name("T");
-  app->add_option("--as", flags->who, "who does it (default: user@host); to 128 bytes")
+  app->add_option("--as", flags->who, "author for the ledger (default: user@host); up to 128 bytes")
       ->type_name("WHO");
   app->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return break_lock(chosen, *flags); });

@@ -259,8 +259,8 @@ int list(Context& context, const LookOptions& options) {
                           std::to_string(lock.shard)});
   }
   if (!listed.value().answered) {
-    std::cerr
-        << "gcoordctl: locks may be missing: a node or the leader of a shard did not answer\n";
+    std::cerr << "gcoordctl: the list may be incomplete: a node or the leader of a shard did not "
+                 "answer\n";
   }
   const bool complete = listed.value().answered && !listed.value().cut;
   context.output().print({{"locks", locks}, {"complete", complete}}, table);
@@ -308,18 +308,16 @@ int check(Context& context, const LookOptions& options) {
 
 void add_lock_look_commands(Command& lock, Context& context) {
   auto options = std::make_shared<LookOptions>();
-  Command* verb = add_verb(lock, context, options, "get", "show who holds a lock", get);
+  Command* verb = add_verb(lock, context, options, "get", "show the holder of a lock", get);
   add_lock_name(*verb, options->name);
   Option* waiters = verb->add_flag(
-      "--waiters", options->waiters, "name the waiters too, as the shard's leader knows them");
+      "--waiters", options->waiters, "show the waiters too, from the shard's leader");
   add_read_flags(*verb, options->read);
-  Option* at_index =
-      verb->add_option(
-              "--at-index",
-              options->at_index,
-              "as it was when its shard's log had come to this index, from the history that "
-              "nodes keep")
-          ->type_name("N");
+  Option* at_index = verb->add_option("--at-index",
+                                      options->at_index,
+                                      "show the lock as it was at this index of its shard's log, "
+                                      "from the history that nodes keep")
+                         ->type_name("N");
   at_index->excludes(waiters);
   for (const char* other : {"--consistency", "--max-staleness", "--after"}) {
     at_index->excludes(verb->get_option(other));
@@ -327,12 +325,12 @@ void add_lock_look_commands(Command& lock, Context& context) {
   }
   waiters->excludes(verb->get_option("--node"));
 
-  verb = add_verb(lock, context, options, "list", "list the locks that are held", list);
+  verb = add_verb(lock, context, options, "list", "list held locks", list);
   verb->alias("ls");
-  verb->add_option("PREFIX", options->prefix, "only names that begin so");
+  verb->add_option("PREFIX", options->prefix, "only names with this prefix");
   verb->add_flag(
-      "--waiters", options->waiters, "name the waiters too: position, session, how long they wait");
-  verb->add_option("--limit", options->limit, "at most so many (default 1000)")
+      "--waiters", options->waiters, "show the waiters too: position, session, waiting time");
+  verb->add_option("--limit", options->limit, "maximum number of rows (default 1000)")
       ->in_range(1, 1'000'000)
       ->type_name("N");
   add_read_flags(*verb, options->read);

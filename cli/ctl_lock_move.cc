@@ -29,10 +29,10 @@ int move_lock(Context& context, const MoveFlags& flags) {
 
 void add_lock_move_command(Command& lock, Context& context) {
   auto flags = std::make_shared<MoveFlags>();
-  Command* app = lock.add_subcommand(
-      "move", "move a lock to another shard; its holder and its queue come along");
+  Command* app =
+      lock.add_subcommand("move", "move a lock to another shard, with its holder and its queue");
   app->add_option("NAME", flags->name, "name of the lock")->required();
-  app->add_option("--to-shard", flags->to_shard, "the shard where it is to be")
+  app->add_option("--to-shard", flags->to_shard, "number of the target shard")
       ->required()
       ->type_name("S");
   app->callback([&context, flags] {

@@ -153,7 +153,7 @@ class Watch {
     while (child_.running()) {
       const milliseconds left = session_.remaining();
       if (left <= kill_margin(session_.ttl())) {
-        std::cerr << "gcoordctl: the session is lost; the command is killed\n";
+        std::cerr << "gcoordctl: the session is lost; sending the command SIGKILL\n";
         child_.kill_now();
         return true;
       }
@@ -174,7 +174,7 @@ class Watch {
  private:
   // Somebody else has the lock by now, so the command has little time.
   void end_broken() {
-    std::cerr << "gcoordctl: an operator broke the lock; the command is told to stop\n";
+    std::cerr << "gcoordctl: an operator broke the lock; sending the command SIGTERM\n";
     go_on();
     child_.signal(SIGTERM);
     child_.signal(SIGCONT);
@@ -186,10 +186,10 @@ class Watch {
   void look_at_lease(milliseconds left) {
     const bool in_danger = left <= term_margin(session_.ttl());
     if (in_danger && !told_) {
-      std::cerr << "gcoordctl: the session cannot be kept alive; the command is told to stop\n";
+      std::cerr << "gcoordctl: the session cannot be kept alive; sending the command SIGTERM\n";
       child_.signal(SIGTERM);
     } else if (!in_danger && told_) {
-      std::cerr << "gcoordctl: the session is safe again; the lock was held all the time\n";
+      std::cerr << "gcoordctl: the session is safe again; the lock was never lost\n";
     }
     told_ = in_danger;
   }
@@ -291,7 +291,7 @@ int run(Context& context, const RunOptions& options) {
   }
   if (options.names.empty()) {
     return context.fail(
-        rpc::make_error(rpc::ErrorCode::OptionMissing, "NAME or --lock: which lock to hold"));
+        rpc::make_error(rpc::ErrorCode::OptionMissing, "NAME or --lock, the lock to hold"));
   }
   const auto ttl = context.duration("--ttl", options.ttl);
   const auto how = hold_of(context, options.hold, options.wait);
@@ -318,7 +318,7 @@ int run(Context& context, const RunOptions& options) {
   if (waited.signal != 0) {
     const client::Status closed = session.value().close();
     std::cerr << "gcoordctl: stopped waiting for '" << options.names.front() << "'"
-              << (closed.ok() ? "" : "; its place is given up when its session ends") << "\n";
+              << (closed.ok() ? "" : "; it leaves the queue when its session ends") << "\n";
     return 128 + waited.signal;
   }
   if (!waited.granted->ok()) {
@@ -341,16 +341,18 @@ void add_lock_run_command(Command& lock, Context& context) {
   auto options = std::make_shared<RunOptions>();
   Command* app = lock.add_subcommand("run", "run a command while holding a lock");
   app->add_option("NAME", options->name, "name of the lock");
-  app->add_option("--lock", options->more, "one of several locks, all or none; may be repeated")
+  app->add_option(
+         "--lock", options->more, "name of one of several locks, all or none; may be repeated")
       ->expected(1)
       ->take_all()
       ->type_name("NAME");
   app->footer(
-      "After -- stand the command and its arguments: lock run NAME -- CMD ARGUMENTS\n"
+      "Put the command and its arguments after --: lock run NAME -- CMD ARGUMENTS\n"
       "Exit code: the command's; 6 when the lock was lost or not granted in time; 127 when there "
       "is\n"
-      "no such command, 126 when it cannot be executed (GC1007), with the lock released again.");
-  app->add_option("--ttl", options->ttl, "how long the lock outlives this process (default 10s)")
+      "no such command, 126 when it cannot be executed (GC1007); the lock is released in both "
+      "cases.");
+  app->add_option("--ttl", options->ttl, "time that the lock outlives this process (default 10s)")
       ->type_name("TIME");
   add_wait_flags(*app, options->wait);
   add_hold_flags(*app, options->hold);

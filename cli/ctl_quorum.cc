@@ -45,11 +45,12 @@ void add_quorum_commands(Command& app, Context& context) {
   auto text = std::make_shared<QuorumText>();
   Command* quorum = app.add_subcommand("quorum", "quorum arithmetic")->require_subcommand(1);
   Command* verb = quorum->add_subcommand(
-      "eval", "who wins with these votes, what is committed with these match indices");
-  verb->add_option("--voters", text->voters, "ID[:WEIGHT],... of the only or incoming half")
+      "eval",
+      "show the vote result for these votes, or the committed index for these match indices");
+  verb->add_option("--voters", text->voters, "voters of the only or incoming half: ID[:WEIGHT],...")
       ->required()
       ->type_name("LIST");
-  verb->add_option("--outgoing", text->outgoing, "ID[:WEIGHT],... of the outgoing half")
+  verb->add_option("--outgoing", text->outgoing, "voters of the outgoing half: ID[:WEIGHT],...")
       ->type_name("LIST");
   verb->add_option("--learners", text->learners, "ID,...")->type_name("LIST");
   verb->add_option("--votes", text->votes, "ID=yes|no,...")->type_name("LIST");

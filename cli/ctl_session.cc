@@ -306,12 +306,12 @@ void add_id(Command& app, SessionFlags& flags) {
 }
 
 void add_list_flags(Command& app, SessionFlags& flags) {
-  Option* holding = app.add_flag("--holding", flags.holding, "only those that hold a lock");
-  app.add_flag("--idle", flags.idle, "only those that hold none")->excludes(holding);
-  app.add_option("--remaining-below", flags.below, "only those with less time left")
+  Option* holding = app.add_flag("--holding", flags.holding, "only sessions that hold a lock");
+  app.add_flag("--idle", flags.idle, "only sessions without a lock")->excludes(holding);
+  app.add_option("--remaining-below", flags.below, "only sessions with less time left than this")
       ->type_name("TIME");
-  app.add_flag("--count", flags.count, "only how many");
-  app.add_option("--limit", flags.limit, "at most so many (default 1000)")
+  app.add_flag("--count", flags.count, "show only the number of sessions");
+  app.add_option("--limit", flags.limit, "maximum number of rows (default 1000)")
       ->in_range(1, 10'000'000)
       ->type_name("N");
 }
@@ -320,42 +320,46 @@ void add_group(Command& app, Context& context, const Verbs& verbs) {
   auto flags = std::make_shared<SessionFlags>();
   Command* group = app.add_subcommand(verbs.group, verbs.help);
   group->require_subcommand(1);
-  Command* verb = add_verb(
-      *group, context, flags, verbs.open, "register a session that lives for its TTL", open);
-  verb->add_option("--ttl", flags->ttl, "how long it lives unless renewed (default 10s)")
+  Command* verb =
+      add_verb(*group, context, flags, verbs.open, "open a session that lives for its TTL", open);
+  verb->add_option("--ttl", flags->ttl, "time to live without renewal (default 10s)")
       ->type_name("TIME");
   add_check_flags(*verb, flags->checks);
   add_check_close_flag(*verb, flags->checks);
   verb->footer(
-      "With --check it stays, keeps the session alive while the checks pass, and closes it\n"
-      "when a signal comes. Exit code 1 when the session was lost.");
-  verb->add_option("--id", flags->id, "an id of your choice below 2^48; one that lives is GC6301")
+      "With --check the command keeps running, renews the session while the checks pass, and "
+      "closes\n"
+      "it when a signal comes. Exit code 1 when the session was lost.");
+  verb->add_option(
+          "--id", flags->id, "an id of your choice below 2^48; GC6301 if such a session exists")
       ->type_name("ID");
-  verb = add_verb(*group,
-                  context,
-                  flags,
-                  "keep-alive",
-                  "renew it until a signal comes or it is gone; prints TTL 0 for one that is gone",
-                  keep_alive);
+  verb =
+      add_verb(*group,
+               context,
+               flags,
+               "keep-alive",
+               "renew a session until a signal comes or it ends; prints TTL 0 for an ended session",
+               keep_alive);
   add_id(*verb, *flags);
   add_check_flags(*verb, flags->checks);
   add_check_close_flag(*verb, flags->checks);
-  verb->add_flag("--once", flags->once, "renew it once");
-  verb = add_verb(*group,
-                  context,
-                  flags,
-                  verbs.show,
-                  "time left, time granted, locks; exit 1 and -1 if it is gone",
-                  show);
+  verb->add_flag("--once", flags->once, "renew the session once");
+  verb = add_verb(
+      *group,
+      context,
+      flags,
+      verbs.show,
+      "show time left, granted TTL and number of locks; exit 1 and -1 for an ended session",
+      show);
   add_id(*verb, *flags);
-  verb->add_flag("--keys", flags->keys, "name its locks");
-  verb = add_verb(*group, context, flags, "list", "list the sessions that live", list);
+  verb->add_flag("--keys", flags->keys, "list its locks");
+  verb = add_verb(*group, context, flags, "list", "list live sessions", list);
   add_list_flags(*verb, *flags);
   verb = add_verb(*group,
                   context,
                   flags,
                   verbs.close,
-                  "end it and release its locks; exit 1 if there is no such session",
+                  "end a session and release its locks; exit 1 if there is no such session",
                   close);
   add_id(*verb, *flags);
 }
@@ -366,9 +370,10 @@ void add_session_commands(Command& app, Context& context) {
   add_group(app,
             context,
             {"session", "open, renew, show, list and close sessions", "open", "show", "close"});
-  add_group(app,
-            context,
-            {"lease", "sessions under the names of leases", "grant", "timetolive", "revoke"});
+  add_group(
+      app,
+      context,
+      {"lease", "the session commands under etcd's name, lease", "grant", "timetolive", "revoke"});
 }
 
 }  // namespace gcoord::cli

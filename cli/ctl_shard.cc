@@ -117,11 +117,11 @@ int show_shard(Context& context, const ShardOptions& options) {
 
 void add_shard_commands(Command& app, Context& context) {
   auto options = std::make_shared<ShardOptions>();
-  Command* shard = app.add_subcommand("shard", "look at shards")->require_subcommand(1);
+  Command* shard = app.add_subcommand("shard", "show shards")->require_subcommand(1);
   Command* ls = shard->add_subcommand("ls", "list the replicas of one node");
-  ls->add_option("--node", options->node, "which node to ask")->type_name("ID");
+  ls->add_option("--node", options->node, "node to ask")->type_name("ID");
   ls->add_option("--first", options->first, "first shard")->type_name("SHARD");
-  ls->add_option("--limit", options->limit, "how many (default 20)")
+  ls->add_option("--limit", options->limit, "maximum number of rows (default 20)")
       ->in_range(1, 2048)
       ->type_name("N");
   ls->callback([&context, options] {
@@ -129,7 +129,7 @@ void add_shard_commands(Command& app, Context& context) {
   });
   Command* show = shard->add_subcommand("show", "show all replicas of a shard");
   show->add_option("SHARD", options->shard, "number of the shard")->required();
-  show->add_option("--node", options->node, "ask only this node")->type_name("ID");
+  show->add_option("--node", options->node, "query only this node")->type_name("ID");
   show->callback([&context, options] {
     context.choose([options](Context& chosen) { return show_shard(chosen, *options); });
   });

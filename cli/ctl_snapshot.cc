@@ -178,13 +178,13 @@ void add_save_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<SaveText>();
   Command* verb = snapshot.add_subcommand(
       "save",
-      "save what a node holds, every shard at an applied index, into a file; FILE is written as "
-      "FILE.part and gets its name when it is whole, checked and durable; --timeout bounds each "
-      "answer of the node, not the whole");
-  verb->add_option("file", text->file, "where to save it; replaces an older one")
+      "save all shards of a node into a file, each at an applied index; the data goes to "
+      "FILE.part, which becomes FILE once it is complete, checked and durable; --timeout bounds "
+      "each answer of the node, not the whole save");
+  verb->add_option("file", text->file, "file to write; replaces an older file")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--node", text->node, "the node to save (default: any that answers)")
+  verb->add_option("--node", text->node, "node to save (default: any node that answers)")
       ->type_name("ID");
   verb->callback([&context, text] {
     context.choose([text](Context& chosen) { return save(chosen, *text); });
@@ -216,10 +216,11 @@ int inspect(Context& context, const InspectText& text) {
 
 void add_inspect_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<InspectText>();
-  Command* verb = snapshot.add_subcommand(
-      "inspect",
-      "check a snapshot file, hash and content, and say what is in it; exit 1 with GC8301 to "
-      "GC8306 when it is not whole, damaged (and where), newer, or no snapshot");
+  Command* verb =
+      snapshot.add_subcommand("inspect",
+                              "check the hash and the content of a snapshot file and describe it; "
+                              "exit 1 with GC8301 to GC8306 if the file is incomplete, damaged "
+                              "(with the place), of a newer release, or not a snapshot");
   verb->add_option("file", text->file, "the snapshot")->required()->type_name("FILE");
   verb->add_flag("--shards", text->shards, "list every shard");
   verb->callback([&context, text] {
@@ -291,39 +292,40 @@ void add_restore_command(Command& snapshot, Context& context) {
   auto text = std::make_shared<RestoreText>();
   Command* verb = snapshot.add_subcommand(
       "restore",
-      "make the data directory of one node of a new cluster; run it for every node, with the same "
-      "file and options but --node and --data-dir, then start gcoordd as it says");
+      "make the data directory of one node of a new cluster; run this for every node with the same "
+      "file and the same options except --node and --data-dir, then start gcoordd as printed");
   verb->add_option("file", text->file, "the snapshot")->required()->type_name("FILE");
-  verb->add_option("--data-dir", text->data_directory, "made, or empty")
+  verb->add_option("--data-dir", text->data_directory, "directory to create, or an empty one")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--node", text->node, "the node whose directory it is")
+  verb->add_option("--node", text->node, "node that gets this directory")
       ->required()
       ->type_name("ID");
-  verb->add_option("--nodes", text->nodes, "all nodes of the new cluster, 1 to 7")
+  verb->add_option("--nodes", text->nodes, "ids of all nodes of the new cluster, 1 to 7 nodes")
       ->required()
       ->delimiter(',')
       ->type_name("ID,...");
-  Option* cluster = verb->add_option(
-      "--cluster-id",
-      text->cluster,
-      "number of the new cluster (default: made of the file's hash and these options, so that "
-      "nodes restored differently refuse each other)");
+  Option* cluster =
+      verb->add_option("--cluster-id",
+                       text->cluster,
+                       "number of the new cluster (default: derived from the file's hash and these "
+                       "options, so that nodes with different restores refuse each other)");
   cluster->type_name("N");
   verb->add_option("--cluster-token",
                    text->token,
-                   "any text, the same for all nodes: tells this cluster from others that are "
-                   "restored from the same file")
+                   "any text, the same for all nodes; distinguishes this cluster from others that "
+                   "are restored from the same file")
       ->excludes(cluster)
       ->type_name("TEXT");
   verb->add_option("--token-bump",
                    text->token_bump,
-                   "tokens per shard to leave out, at least as many as were granted after the "
+                   "number of tokens per shard to skip, at least as many as were granted after the "
                    "save (default 1099511627776)")
       ->type_name("N");
-  verb->add_option("--sessions",
-                   text->sessions,
-                   "keep: sessions hold their locks, their TTLs run anew; drop: all locks are free")
+  verb->add_option(
+          "--sessions",
+          text->sessions,
+          "keep: sessions keep their locks and their TTLs start again; drop: all locks are free")
       ->one_of({"keep", "drop"})
       ->type_name("keep|drop");
   verb->callback([&context, text] {

@@ -61,9 +61,9 @@ std::string stepper_of(const Json& node) {
 std::string sweeps_of(const Json& node) {
   const Json sweeps = node["device"].value("sweeps", Json::object());
   if (!sweeps.value("on_device", false)) {
-    return "sessions and deadlocks are looked for on the host";
+    return "the host scans for expired sessions and deadlocks";
   }
-  return "looked at all sessions " + text_of(sweeps, "sessions") + " times and for deadlocks " +
+  return "scanned all sessions " + text_of(sweeps, "sessions") + " times and for deadlocks " +
          text_of(sweeps, "waits") + " times";
 }
 
@@ -132,7 +132,7 @@ void add_deadlocks(std::vector<std::string>& notes, const Json& nodes) {
     if (ended != "0" || oversized != "0") {
       notes.push_back(
           "node " + text_of(node, "node") + " ended " + ended +
-          " deadlocks (gcoordctl lock deadlocks); circles too long to be ended: " + oversized);
+          " deadlocks (gcoordctl lock deadlocks); deadlocks too large to be ended: " + oversized);
     }
   }
 }
@@ -148,10 +148,10 @@ void add_coordinators(std::vector<std::string>& notes, const Json& nodes) {
       const Json sent = told.value("sent", Json::object());
       notes.push_back(
           prefix + (who == "0" ? "knows no coordinator" : "coordinator is node " + who) + ", by " +
-          method + "; elections stood in " + text_of(told, "elections") + ", won " +
-          text_of(told, "won") + "; messages sent: election " + text_of(sent, "election") +
-          ", answer " + text_of(sent, "answer") + ", coordinator " + text_of(sent, "coordinator") +
-          ", again " + text_of(sent, "again"));
+          method + "; candidacies " + text_of(told, "elections") + ", won " + text_of(told, "won") +
+          "; messages sent: election " + text_of(sent, "election") + ", answer " +
+          text_of(sent, "answer") + ", coordinator " + text_of(sent, "coordinator") + ", again " +
+          text_of(sent, "again"));
     }
     for (const Json& other : told.value("others", Json::array())) {
       notes.push_back(prefix + "WARNING: elects its coordinator by " + method + ", but node " +

@@ -159,7 +159,7 @@ class Top {
   void print_names(const Heat::Look& heat) const {
     Table table{{"GRANTS/S", "WAITS/S", "NAME"}, {}, {}, {}};
     if (heat.hottest.empty()) {
-      table.notes.push_back("no name has changed since the last look");
+      table.notes.push_back("no name has changed since the last view");
     }
     for (const Heat::Name& name : heat.hottest) {
       table.rows.push_back({rate_text(static_cast<double>(name.grants) / seconds()),
@@ -223,7 +223,7 @@ int top(Context& context, const TopFlags& flags) {
   std::optional<Screen> screen;
   if (!json) {
     screen.emplace(!flags.once);
-    screen->wait("connected; the first look takes an interval");
+    screen->wait("connected; the first view takes one interval");
   }
   while (!wait_readable({signals.fd()}, *interval)) {
     view.show(screen.has_value() ? &*screen : nullptr);
@@ -238,11 +238,11 @@ int top(Context& context, const TopFlags& flags) {
 
 void add_top_command(Command& app, Context& context) {
   auto flags = std::make_shared<TopFlags>();
-  Command* verb =
-      app.add_subcommand("top", "a live view: nodes, leaders, rates, the names that change most");
-  verb->add_option("--interval", flags->interval, "between two views (default 2s)")
+  Command* verb = app.add_subcommand(
+      "top", "show a live view of nodes, leaders, rates and the names that change most");
+  verb->add_option("--interval", flags->interval, "time between two views (default 2s)")
       ->type_name("TIME");
-  verb->add_flag("--once", flags->once, "one view of one interval, then exit");
+  verb->add_flag("--once", flags->once, "show one view of one interval, then exit");
   verb->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return top(chosen, *flags); });
   });

@@ -156,7 +156,7 @@ Status mistake_in(const WatchFlags& flags, client::WatchOptions& options) {
       (flags.name.empty() ? 0 : 1) + (flags.prefix ? 1 : 0) + (flags.session != 0 ? 1 : 0);
   if (targets != 1) {
     return rpc::make_error(targets == 0 ? ErrorCode::OptionMissing : ErrorCode::OptionInvalid,
-                           "name one of NAME, --prefix and --session");
+                           "give one of NAME, --prefix and --session");
   }
   if (!flags.wait_for.empty() && flags.name.empty()) {
     return rpc::make_error(ErrorCode::OptionMissing, "--wait-for needs a NAME");
@@ -320,28 +320,28 @@ int observe(Context& context, const ObserveFlags& flags) {
 
 void add_watch_command(Command& app, Context& context) {
   auto flags = std::make_shared<WatchFlags>();
-  Command* verb = app.add_subcommand(
-      "watch", "print what happens to names, a line per event, until a signal comes");
+  Command* verb =
+      app.add_subcommand("watch", "print the events of names, one line each, until a signal comes");
   verb->add_option("NAME", flags->name, "name of a lock or of an election");
-  verb->add_option("--prefix", flags->prefix, "all names that begin so; '' for all")
+  verb->add_option("--prefix", flags->prefix, "all names with this prefix; '' for all names")
       ->type_name("P");
-  verb->add_option("--session", flags->session, "what a session holds and waits for")
-      ->type_name("S");
+  verb->add_option("--session", flags->session, "the holds and waits of a session")->type_name("S");
   verb->add_option("--from",
                    flags->from,
-                   "begin at a revision of the past: of NAME one, else SHARD:REVISION,...")
+                   "begin at a past revision: one REVISION for NAME, else SHARD:REVISION,...")
       ->type_name("REV");
-  verb->add_flag("--waiters", flags->waiters, "also who begins and ends to wait");
+  verb->add_flag("--waiters", flags->waiters, "include the begin and the end of waits");
   verb->add_option("--events", flags->events, "only events of these kinds: " + all_events())
       ->type_name("KIND,...");
   verb->add_flag(
       "--previous",
       flags->previous,
-      "also what was held before each event: a hold, nothing, or unknown to an earlier release");
-  verb->add_option("--count", flags->count, "exit after so many events")->type_name("N");
+      "include the state before each event: a hold, nothing, or unknown to an earlier release");
+  verb->add_option("--count", flags->count, "exit after this number of events")->type_name("N");
   verb->add_option("--wait-for",
                    flags->wait_for,
-                   "wait until NAME is free, held, or changes, at most for --timeout; exit 1 then")
+                   "wait until NAME is free, is held, or changes; exit 1 if this does not happen "
+                   "within --timeout")
       ->one_of({"free", "held", "change"})
       ->type_name("WHAT");
   verb->callback([&context, flags] {
@@ -351,10 +351,11 @@ void add_watch_command(Command& app, Context& context) {
 
 void add_elect_observe_command(Command& elect, Context& context) {
   auto flags = std::make_shared<ObserveFlags>();
-  Command* verb =
-      elect.add_subcommand("observe", "print who leads, a line per leader, until a signal comes");
-  verb->add_option("NAME", flags->name, "name of the election, which is a lock's")->required();
-  verb->add_option("--count", flags->count, "exit after so many leaders")->type_name("N");
+  Command* verb = elect.add_subcommand(
+      "observe", "print the leader and each new leader, one line each, until a signal comes");
+  verb->add_option("NAME", flags->name, "name of the election, which is the name of a lock")
+      ->required();
+  verb->add_option("--count", flags->count, "exit after this number of leaders")->type_name("N");
   verb->callback([&context, flags] {
     context.choose([flags](Context& chosen) { return observe(chosen, *flags); });
   });

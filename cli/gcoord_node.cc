@@ -103,12 +103,11 @@ class Conversation {
 };
 
 int main_of(int argc, char** argv) {
-  CLI::App app{"one node over stdin and stdout in Maelstrom's message format", "gcoord-node"};
+  CLI::App app{"run one node over stdin and stdout in Maelstrom's message format", "gcoord-node"};
   NodeDoorOptions options;
   std::string folder;
-  app.add_option(
-      "--data-dir", folder, "where the node keeps its log (default: a fresh one, removed)");
-  app.add_option("--shards", options.shards, "shards that keys are spread over (default 16)")
+  app.add_option("--data-dir", folder, "directory of the node's log (default: a temporary one)");
+  app.add_option("--shards", options.shards, "number of shards for the keys (default 16)")
       ->check(CLI::Range(1, 4096));
   try {
     app.parse(argc, argv);

@@ -43,10 +43,10 @@ std::unique_ptr<gcoord::consensus::Stepper> make_cuda_stepper(std::uint32_t row_
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Drives a cluster of Raft replicas by hand, over the step that gcoordd runs.");
+  CLI::App app("Drives a cluster of Raft replicas by hand, with the step that gcoordd runs.");
   app.footer(kFooter);
   std::string stepper = "cpu";
-  app.add_option("--stepper", stepper, "What runs the step: cpu or cuda")->capture_default_str();
+  app.add_option("--stepper", stepper, "Stepper: cpu or cuda")->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,12 +23,13 @@ constexpr const char* kFooter =
     "GCOORD_ENDPOINTS (host:port,host:port,...; else 127.0.0.1:7400), --ttl from GCOORD_TTL.";
 
 void add_globals(Command& app, Globals& globals) {
-  app.add_option("--endpoints", globals.endpoints, "client ports of the cluster, comma-separated")
+  app.add_option(
+         "--endpoints", globals.endpoints, "client addresses of the cluster, comma-separated")
       ->type_name("HOST:PORT,...");
-  app.add_option("-o,--output", globals.output, "table or json")
+  app.add_option("-o,--output", globals.output, "format of the output: table or json")
       ->one_of({"table", "json"})
       ->type_name("FORMAT");
-  app.add_option("--timeout", globals.timeout, "how long a request may take (default 5s)")
+  app.add_option("--timeout", globals.timeout, "time limit of a request (default 5s)")
       ->type_name("TIME");
 }
 
@@ -119,7 +120,7 @@ std::vector<std::string> cut_child_command(std::vector<std::string>& arguments) 
 
 int main_of(std::vector<std::string> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
-  CommandLine line("gcoordctl: talk to a gcoord cluster", "gcoordctl");
+  CommandLine line("gcoordctl: control a gcoord cluster", "gcoordctl");
   Command& app = line.program();
   app.footer(kFooter);
   app.require_subcommand(1);

@@ -1,4 +1,4 @@
-// Which names change most: counted from a watch, between two looks.
+// Hot names: a count of changes per name from a watch, between two samples.
 //
 // count() runs on the client's thread for watches, take() on any other. Bounded: beyond a number of
 // names the coldest are forgotten, so that a hot name is found among any number of others.

@@ -1,8 +1,7 @@
 // The files of a log as a node serves them over HTTP (server/ledger_endpoint.h).
 //
-// One connection a file, HTTP/1.1, no TLS: what comes back is not trusted but checked
-// (ledger/tile_reader.h). Nothing larger than was asked for is read, and nothing waits longer than
-// the timeout. Thread-safe.
+// One connection a file (common/http_client.h); the bytes are not trusted but checked
+// (ledger/tile_reader.h). Thread-safe.
 #pragma once
 
 #include "ledger/tile_source.h"

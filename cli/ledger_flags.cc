@@ -9,7 +9,8 @@
 namespace gcoord::cli {
 
 void add_ledger_flag(Command& verb, LedgerFlags& flags) {
-  verb.add_option("--ledger", flags.ledger, "the ledger's port of a node, or an export's directory")
+  verb.add_option(
+          "--ledger", flags.ledger, "ledger address of a node, or the directory of an export")
       ->required()
       ->type_name("http://HOST:PORT|DIR");
 }
@@ -26,8 +27,8 @@ void add_key_flags(Command& verb, LedgerFlags& flags) {
       ->allow_extra_args(false);
   verb.add_option("--quorum",
                   flags.quorum,
-                  "how many of the keys must have signed the cluster's checkpoint (default: a "
-                  "majority of those given)")
+                  "number of the keys that must have signed the cluster's checkpoint (default: a "
+                  "majority of the given keys)")
       ->type_name("N");
 }
 

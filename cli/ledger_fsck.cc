@@ -113,10 +113,10 @@ class LogCheck {
     }
     for (std::size_t i = 0; i < path.width; ++i) {
       if (hashes.value()[i] != below.value()[i]) {
-        fault(Status{
-            StatusCode::DataLoss,
-            "hash " + std::to_string(i) + " of " + to_string(path) + " is not of what is below it",
-            ledger::kTileHash});
+        fault(Status{StatusCode::DataLoss,
+                     "hash " + std::to_string(i) + " of " + to_string(path) +
+                         " does not match the hashes below it",
+                     ledger::kTileHash});
       }
     }
   }

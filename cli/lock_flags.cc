@@ -13,7 +13,7 @@ void add_lock_token(Command& app, std::uint64_t& token) {
 }
 
 void add_wait_flags(Command& app, WaitFlags& flags) {
-  Option* wait = app.add_option("--wait", flags.wait, "give up after this time")->type_name("TIME");
+  Option* wait = app.add_option("--wait", flags.wait, "maximum time to wait")->type_name("TIME");
   app.add_flag("--try", flags.try_only, "do not wait")->excludes(wait);
 }
 
@@ -26,21 +26,22 @@ std::optional<std::chrono::milliseconds> wait_of(Context& context, const WaitFla
 }
 
 void add_hold_flags(Command& app, HoldFlags& flags) {
-  app.add_flag("--shared", flags.shared, "as a reader, together with other readers");
+  app.add_flag("--shared", flags.shared, "hold the lock as a reader, together with other readers");
   Option* max = app.add_option("--permits-max",
                                flags.permits_max,
-                               "as one of several who take up to N permits together")
+                               "hold permits of the lock, up to N in all holders together")
                     ->in_range(1, 65'535)
                     ->type_name("N");
   // Alone it would be ignored, and the lock be taken whole.
-  app.add_option("--permits", flags.permits, "of --permits-max, how many (default 1)")
+  app.add_option("--permits", flags.permits, "number of permits, of --permits-max (default 1)")
       ->needs(max)
       ->in_range(1, 255)
       ->type_name("N");
-  app.add_option(
-         "--lock-delay", flags.delay, "nobody has it for so long after its holder failed (to 60s)")
+  app.add_option("--lock-delay",
+                 flags.delay,
+                 "time before the next grant after the holder has failed (up to 60s)")
       ->type_name("TIME");
-  app.add_option("--note", flags.note, "left for others to read with lock get; to 512 bytes")
+  app.add_option("--note", flags.note, "note that others can read with lock get; up to 512 bytes")
       ->type_name("TEXT");
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/name_hash.h"
 #include "netcore/transport_simulated.h"
+#include "server/log_limits.h"
 #include "server/system_random.h"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ Status NodeDoor::open_engine(std::uint32_t own_number, std::uint32_t node_count)
   const auto life = static_cast<std::uint32_t>(server::draw_random());
   engine.transport = netcore::make_simulated_transport(mailbox_, number_, life);
   engine.data_directory = options_.directory.string();
-  GCOORD_TRY(engine_, server::ReplicaEngine::open(std::move(engine), *service_, metrics_));
+  GCOORD_TRY(engine_, server::HostReplicas::open(std::move(engine), *service_, metrics_));
   return Status{};
 }
 
@@ -152,7 +153,8 @@ void NodeDoor::on_request(const std::string& src, const json& body) {
     const bool known = engine_ == nullptr || body.contains("key");
     reply(src,
           msg_id,
-          known ? node_error(NodeError::MalformedRequest, "before init, or too long, or no request")
+          known ? node_error(NodeError::MalformedRequest,
+                             "no request, a request before init, or one that is too long")
                 : node_error(NodeError::NotSupported, "only init, read, write and cas are known"));
     return;
   }

@@ -13,7 +13,7 @@
 #include "common/metrics.h"
 #include "common/status.h"
 #include "netcore/simulated_network.h"
-#include "server/replica_engine.h"
+#include "server/host_replicas.h"
 
 #include <nlohmann/json.hpp>
 
@@ -49,7 +49,7 @@ class NodeDoor {
   // Lets the engine work until it has nothing to do.
   void run_turns();
 
-  // As ReplicaEngine's; empty and long before init.
+  // As HostReplicas's; empty and long before init.
   std::vector<int> event_fds() const;
   std::chrono::milliseconds until_next_deadline() const;
 
@@ -89,7 +89,7 @@ class NodeDoor {
   // comes in messages is put here.
   netcore::SimulatedNetwork mailbox_;
   std::unique_ptr<RegisterService> service_;
-  std::unique_ptr<server::ReplicaEngine> engine_;
+  std::unique_ptr<server::HostReplicas> engine_;
   std::map<std::uint64_t, Asker> askers_;  // By cookie.
   std::uint64_t next_cookie_ = 0;
   std::uint64_t dropped_ = 0;

@@ -1,4 +1,4 @@
-// How gcoordctl speaks: one value per command, as a table for people or as JSON for programs.
+// Output of gcoordctl: one value per command, as a table for people or as JSON for programs.
 //
 // stdout carries the value and nothing else; stderr carries talk. With -o json every command prints
 // one JSON object in one line, errors too: {"error": {"code", "status", "message", "evidence"}}.

@@ -23,7 +23,7 @@ Status at(const char* place, const Status& status) {
 
 Status check_entry(const EntryProof& proof) {
   if (server::record_facts(proof.entry) != proof.decoded) {
-    return contradiction("/entry/decoded is not what /entry/bytes say");
+    return contradiction("/entry/decoded contradicts /entry/bytes");
   }
   return at("/shard_head/inclusion",
             ledger::verify_inclusion({.leaf_index = proof.index,
@@ -89,7 +89,7 @@ Status ProofChecker::check_proof(const EntryProof& proof) {
   }
   if (checkpoint.value().size != proof.cluster_size ||
       checkpoint.value().root != proof.cluster_root) {
-    return contradiction("/cluster_log and /checkpoint are of two trees");
+    return contradiction("/cluster_log and /checkpoint are of different trees");
   }
   return {};
 }
@@ -118,7 +118,7 @@ Status ProofChecker::check_proof(const GrowthProof& proof) {
 Status ProofChecker::check(const ReadProof& read) {
   GCOORD_ASSERT(trust_.quorum >= 1);
   GCOORD_TRY_STATUS(std::visit([this](const auto& each) { return check_proof(each); }, read.proof));
-  return read.digest_fits ? Status{} : contradiction("/digest is not of the rest of the file");
+  return read.digest_fits ? Status{} : contradiction("/digest does not match the rest of the file");
 }
 
 }  // namespace gcoord::cli

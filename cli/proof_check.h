@@ -1,4 +1,4 @@
-// Whether what a proof file says is true, offline, for whoever trusts some keys and nothing else.
+// Offline verification of a proof file by a user who trusts only some keys.
 //
 // Every step is checked from the entry up: what it decodes to, its inclusion in the shard's tree,
 // the head's inclusion in the cluster log, the checkpoint's log and signatures. Each way to be

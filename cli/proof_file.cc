@@ -129,7 +129,7 @@ Result<ReadProof> parse_proof_file(std::string_view text) {
   } else if (format == kGrowthFormat) {
     read.proof = read_growth_proof(file);
   } else if (wrong.empty()) {
-    wrong = "/format is none that this release knows";
+    wrong = "/format is unknown to this release";
   }
   const ledger::MerkleHash digest = file.hash("digest");
   if (wrong.empty()) {

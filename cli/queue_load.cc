@@ -126,7 +126,7 @@ client::Result<QueueLoadResults> QueueLoad::hand_on() {
   {
     std::unique_lock lock{mutex_};
     if (!over_.wait_for(lock, options_.patience, [this] { return ended_; })) {
-      return client::Status{client::StatusCode::DeadlineExceeded, "the lock went not on"};
+      return client::Status{client::StatusCode::DeadlineExceeded, "the lock was not handed over"};
     }
     if (!failure_.ok()) {
       return failure_;

@@ -1,4 +1,4 @@
-// What `gcoordctl quorum eval` is given, as text: voters with weights, votes, match indices.
+// Text input of `gcoordctl quorum eval`: voters with weights, votes, match indices.
 //
 //   --voters 1:1,2:1,3:2   --outgoing 1:1,4:1   --learners 5
 //   --votes 1=yes,2=no     --acknowledged 1=10,2=8

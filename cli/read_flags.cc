@@ -45,18 +45,20 @@ bool parse_positions(const std::string& text, std::vector<client::Position>& pos
 void add_read_flags(Command& app, ReadFlags& flags) {
   app.add_option("--consistency",
                  flags.consistency,
-                 "linearizable, lease (default), serializable, bounded or monotonic")
+                 "consistency of the read: linearizable, lease (default), serializable, bounded or "
+                 "monotonic")
       ->one_of({"linearizable", "lease", "serializable", "bounded", "monotonic"})
       ->type_name("HOW");
   app.add_option("--max-staleness",
                  flags.max_staleness,
-                 "bounded: show all that was acknowledged longer ago than this, or fail")
+                 "with bounded: show every write acknowledged longer ago than this, or fail")
       ->type_name("TIME");
-  app.add_option("--after",
-                 flags.after,
-                 "monotonic: show all up to these positions, as earlier answers print them")
+  app.add_option(
+         "--after",
+         flags.after,
+         "with monotonic: show every write up to these positions, which earlier answers print")
       ->type_name("SHARD:INDEX,...");
-  app.add_option("--node", flags.node, "ask this node")->type_name("N");
+  app.add_option("--node", flags.node, "read from this node")->type_name("N");
 }
 
 std::optional<client::ReadOptions> read_options(Context& context, const ReadFlags& flags) {

@@ -111,7 +111,7 @@ Status RegisterService::install(ShardId shard, std::span<const std::byte> bytes)
   }
   const json state = parse_state(bytes);
   if (state.is_discarded()) {
-    return Status{StatusCode::DataLoss, "a shard's state is not one of registers"};
+    return Status{StatusCode::DataLoss, "the state of a shard is not a register state"};
   }
   registers = state.get<Registers>();
   return Status{};

@@ -1,4 +1,4 @@
-// What a snapshot holds, as gcoordctl says it: counted while the file is read. One thread.
+// Summary of a snapshot's contents for gcoordctl, counted while the file is read. One thread.
 #pragma once
 
 #include "cli/output.h"

@@ -69,7 +69,7 @@ void add_faults(std::vector<std::string>& lines, const std::string& node, const 
     const std::string whose = text_of(alarm, "node");
     const std::string what = alarm.value("unconfirmed", false)
                                  ? "is damaged here, or differs and no other node shows where"
-                             : whose == "0" ? "is one on no majority of nodes"
+                             : whose == "0" ? "has no majority of equal copies"
                                             : "of node " + whose + " is not the majority's";
     lines.push_back("ledger of node " + node + ": alarm: the history of " + place_text(alarm) +
                     " " + what);

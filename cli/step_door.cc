@@ -103,7 +103,7 @@ Result<Json> StepDoor::run(const Json& request) {
     return fail(rpc::ErrorCode::CommandUnknown, fmt::format("there is no op \"{}\"", name));
   }
   if (cluster_ == nullptr) {
-    return fail(rpc::ErrorCode::OptionMissing, "the first op is \"create\"");
+    return fail(rpc::ErrorCode::OptionMissing, "the first op must be \"create\"");
   }
   GCOORD_TRY(Json members, op(*cluster_, fields));
   cluster_->settle();

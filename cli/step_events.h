@@ -1,4 +1,4 @@
-// What happened in a scenario cluster as JSON objects, in order.
+// Events of a scenario cluster as JSON objects, in order.
 //
 // Always: "transition", "commit", "proposal", "configuration", "read", "snapshot_installed" and
 // "dropped". "message", "persist", "durable", "liveness" and "applied" only after `verbose`. One

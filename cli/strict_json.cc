@@ -51,7 +51,7 @@ Result<StrictJson> parse_strict_json(std::string_view text) {
   try {
     StrictJson json = StrictJson::parse(text.begin(), text.end(), watch);
     return twice.empty() ? Result<StrictJson>{std::move(json)}
-                         : malformed("'" + twice + "' stands twice");
+                         : malformed("'" + twice + "' appears twice");
   } catch (const StrictJson::parse_error& error) {
     return malformed("byte " + std::to_string(error.byte) + " is not JSON");
   }

@@ -1,4 +1,4 @@
-// What a command that waits can be woken by: signals, and callbacks on other threads, both as file
+// Wake-up sources of a waiting command: signals, and callbacks on other threads, both as file
 // descriptors for poll(). One thread waits; Waker::wake() is for any thread.
 #pragma once
 

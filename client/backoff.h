@@ -1,4 +1,4 @@
-// When to try again: exponential back-off with jitter, held down by a budget.
+// Retry delays: exponential back-off with jitter, limited by a budget.
 //
 // Delays double from min to max; a random part spreads clients that failed together (Brooker,
 // "Exponential Backoff and Jitter", AWS 2015). Every retry takes one from the budget, ten successes

@@ -110,7 +110,7 @@ Status first_failure(std::initializer_list<Status> outcomes) {
 
 Status not_initialised() {
   return failure(rpc::ErrorCode::OptionInvalid,
-                 "struct_bytes; begin with the _init of the options");
+                 "struct_bytes is wrong; initialise the options with their _init function");
 }
 
 Result<AcquireOptions> wait_of(std::int64_t wait_ms) {

@@ -55,7 +55,7 @@ Status check_options(const gcoord_client_options& options) {
   if (!usable(options.connect_timeout_ms) || !usable(options.request_timeout_ms) ||
       !usable(options.drift_margin_ms) || !usable(options.backoff_min_ms) ||
       !usable(options.backoff_max_ms)) {
-    return failure(rpc::ErrorCode::OptionInvalid, "a time is negative or over a day");
+    return failure(rpc::ErrorCode::OptionInvalid, "a time is negative or longer than a day");
   }
   return required({{options.endpoints, "endpoints"}, {options.client_name, "client_name"}});
 }

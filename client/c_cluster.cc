@@ -71,7 +71,8 @@ gcoord_status gcoord_client_wait_for_all_nodes(gcoord_client* client,
       return given;
     }
     if (timeout_ms < 0 || timeout_ms > kDayMs) {
-      return failure(gcoord::rpc::ErrorCode::OptionInvalid, "timeout_ms is negative or over a day");
+      return failure(gcoord::rpc::ErrorCode::OptionInvalid,
+                     "timeout_ms is negative or longer than a day");
     }
     return client->client.wait_for_all_nodes(std::chrono::milliseconds{timeout_ms});
   });

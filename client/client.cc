@@ -143,7 +143,7 @@ Result<Watch> Client::Impl::watch(WatchOptions options, Watch::Callback callback
     return failure(rpc::ErrorCode::WatchInvalid);
   }
   if (!kinds_mask(options.kinds)) {
-    return failure(rpc::ErrorCode::WatchInvalid, "kinds of events that there are not");
+    return failure(rpc::ErrorCode::WatchInvalid, "unknown kinds of events");
   }
   if (core_->on_own_thread()) {
     return failure(rpc::ErrorCode::BlockedCallback);
@@ -175,7 +175,7 @@ Result<Client> Client::connect(ClientOptions options) {
   if (options.backoff_min <= std::chrono::milliseconds{0} ||
       options.backoff_max < options.backoff_min) {
     return failure(rpc::ErrorCode::OptionInvalid,
-                   "backoff_min is not above 0 and up to backoff_max");
+                   "backoff_min must be above 0 and at most backoff_max");
   }
   auto impl = std::make_unique<Impl>(std::move(options));
   const Status status = await<Status>(

@@ -1,4 +1,4 @@
-// What a Client holds: the core, which outlives every call. See gcoord/client.h.
+// Implementation of Client: the core, which outlives every call. See gcoord/client.h.
 #pragma once
 
 #include "client/core.h"

@@ -48,7 +48,7 @@ class CommandProbe final : public HealthProbe, public std::enable_shared_from_th
     // The child closes its own; asio closes what it is given.
     const int ended = ::dup(child_->exit_fd());
     if (ended < 0) {
-      return report_later("its end cannot be watched");
+      return report_later("the end of the command cannot be watched");
     }
     ended_.assign(ended);
     await_end();
@@ -85,7 +85,7 @@ class CommandProbe final : public HealthProbe, public std::enable_shared_from_th
     }
     const std::string evidence =
         child_->status_taken()
-            ? "exit code not known: this program ignores SIGCHLD, or waits for all its children"
+            ? "exit code unknown: this program ignores SIGCHLD, or waits for all its children"
             : "exit code " + std::to_string(*code);
     child_.reset();
     if (const Found found = std::exchange(found_, {})) {

@@ -134,7 +134,7 @@ void Connection::on_read(std::size_t byte_count) {
   }
   events_.on_batch_end();
   if (!good) {
-    return close("sent bytes that are no frame: " +
+    return close("sent bytes that are not a frame: " +
                  std::string{rpc::bad_frame_name(decoder_.bad())});
   }
   read();

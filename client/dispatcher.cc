@@ -53,7 +53,7 @@ Status status_of(const rpc::ReplySlot& slot, std::span<const std::byte> payload)
     return {code, std::string{rpc::text_of(payload)}, slot.detail};
   }
   if (rpc::find_error(slot.detail) == nullptr) {
-    return {code, "the node refused for a reason that this client does not know", slot.detail};
+    return {code, "the node refused for a reason that is unknown to this client", slot.detail};
   }
   const bool names_holder = slot.detail == static_cast<std::uint32_t>(rpc::ErrorCode::LockBusy);
   const std::string holder =

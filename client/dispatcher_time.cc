@@ -52,7 +52,7 @@ void Dispatcher::look_at_node(Operation& operation, TimePoint now) {
   Connection* connection = nodes_.ready(operation.sent_to);
   if (connection != nullptr && connection->last_received() <= operation.sent_at) {
     // Not slow but silent: nothing came since. Everything outstanding there goes elsewhere.
-    connection->close("silent since a request was sent");
+    connection->close("sent nothing since the request");
   }
 }
 

@@ -1,4 +1,4 @@
-// What anybody may ask about an election. Thread-safe; callbacks run on the client's thread.
+// Election queries that need no candidacy. Thread-safe; callbacks run on the client's thread.
 #pragma once
 
 #include "client/calls.h"

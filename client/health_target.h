@@ -1,4 +1,4 @@
-// What a health check names, taken apart. Pure; thread-safe.
+// Parser of the target of a health check. Pure; thread-safe.
 #pragma once
 
 #include "gcoord/health.h"

@@ -1,5 +1,5 @@
-// Which node leads which shard, as far as this client has learned: from answers, hints and maps.
-// Only a guess; a wrong one costs a redirect. One thread.
+// Cache of shard leaders that this client learned from answers, hints and maps. Only a guess; a
+// wrong one costs a redirect. One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -1,5 +1,6 @@
-// Who leads, one office after the other: a watch of the election's name, and one look at its lock
-// to begin with, or to go on with where the past is gone. One thread asks; close() is for any.
+// Stream of leader changes, one term of office after the other: a watch of the election's name, and
+// one query of its lock at the start or after a gap in the watch. One thread asks; close() is for
+// any.
 #pragma once
 
 #include "gcoord/types.h"

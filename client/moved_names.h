@@ -1,4 +1,5 @@
-// Which locks are in other shards than their names say, as far as this client was told.
+// Map of moved names: locks that live in another shard than their name says, as far as this client
+// knows.
 //
 // What it says may be of the past: the shard that is asked then says where the lock has gone. One
 // thread.

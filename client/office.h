@@ -1,5 +1,5 @@
-// What the candidates of one session in one election share: which terms of office are over for the
-// session. Thread-safe.
+// Fence of ended terms of office, shared by the candidates of one session in one election.
+// Thread-safe.
 //
 // They hold one lock between them, so one of them hears of a token ("already held") whose release
 // another has sent, or that was sent for an earlier campaign, and answers come in any order. Tokens

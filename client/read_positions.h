@@ -1,5 +1,4 @@
-// How far into each shard's log a client has seen: by its own writes, and by its reads.
-// Thread-safe.
+// Log positions per shard that this client has seen, from its own writes and reads. Thread-safe.
 #pragma once
 
 #include "common/ids.h"

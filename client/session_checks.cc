@@ -67,7 +67,7 @@ void SessionChecks::look() {
       on_found(index,
                entry.run,
                false,
-               "nothing within " + std::to_string(entry.check.timeout.count()) + " ms");
+               "no result within " + std::to_string(entry.check.timeout.count()) + " ms");
     } else if (entry.probe == nullptr && now >= entry.next &&
                (passed_ ? !entry.passed_once : !session_.expired())) {
       start(index);

@@ -246,7 +246,7 @@ Result<std::shared_ptr<SessionImpl>> SessionImpl::attach(const std::shared_ptr<C
     return sound;
   }
   if (!options.health.checks.empty() && !options.keep_alive) {
-    return failure(rpc::ErrorCode::CheckInvalid, "the session is not kept alive from here");
+    return failure(rpc::ErrorCode::CheckInvalid, "this client does not keep the session alive");
   }
   if (options.keep_alive) {
     const bool posted = core->post(

@@ -1,4 +1,4 @@
-// How long a session is certain to live: arithmetic on acknowledged keep-alives, nothing else.
+// Guaranteed lifetime of a session, computed from acknowledged keep-alives only.
 //
 // Each node's newest acknowledged keep-alive counts from the moment it was *sent*. The session is
 // renewed from the newest moment that a majority of nodes reached: with n nodes, the (n/2 + 1)-th

@@ -1,5 +1,5 @@
-// What happened to a session, for who takes it instead of being called: a queue, and a descriptor
-// that is readable while something is in it.
+// Queue of session events for programs that poll instead of taking callbacks, with a descriptor
+// that is readable while the queue has events.
 //
 // The client's thread tells, any thread takes. What nobody takes stays bounded: of jeopardies that
 // were over the last is kept, and of each broken hold a session is told once.

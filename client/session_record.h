@@ -1,5 +1,5 @@
-// What the client keeps of one session. The first part is read by any thread, the rest belongs to
-// the client's own thread.
+// Client-side record of one session. The first part is read by any thread, the rest belongs to the
+// client's own thread.
 #pragma once
 
 #include "client/held_locks.h"

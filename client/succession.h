@@ -1,4 +1,4 @@
-// Whether a leader should hand over to somebody of its line that is preferred to it.
+// Decision of a leader to hand over to a preferred candidate in the queue.
 //
 // Preferred is who has a higher priority. A candidate that comes and goes must move nothing: it has
 // to stand in the same wait for the whole hysteresis, and the leader has to have led for as long.

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kSettled{1000};
 // A node that was asked for a sign of life in the first third answers within the rest, or is left.
 constexpr int kSilenceParts = 3;
 
-constexpr const char* kLacking = "is of a release that cannot do what a watch needs";
+constexpr const char* kLacking = "is of a release that lacks a feature of the watch";
 
 // What a node tells to who asks for them only, whether it knows of kinds or not.
 constexpr std::uint8_t kWaiters = rpc::watch_kind_bit(rpc::WatchEventKind::Waiting) |
@@ -450,7 +450,7 @@ void WatchFeed::on_compacted(std::uint64_t id, const rpc::ReplySlot& slot) {
   stream->request_id = 0;
   stream->refused_by.insert(addresses_[at_]);
   if (stream->refused_by.size() < addresses_.size()) {
-    return move_on("does not have the past of a watch any more");
+    return move_on("no longer has the past events of a watch");
   }
   fail(number,
        failure(rpc::ErrorCode::WatchCompacted,

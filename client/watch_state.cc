@@ -198,13 +198,13 @@ Status WatchState::wait_started(std::chrono::milliseconds timeout) {
   if (failure_) {
     return *failure_;
   }
-  return decided ? Status{} : failure(rpc::ErrorCode::Unreachable, "no node has begun the watch");
+  return decided ? Status{} : failure(rpc::ErrorCode::Unreachable, "no node has started the watch");
 }
 
 Result<std::optional<WatchBatch>> WatchState::take(
     std::optional<std::chrono::milliseconds> timeout) {
   if (callback_) {
-    return failure(rpc::ErrorCode::WatchInvalid, "next() of a watch with a callback");
+    return failure(rpc::ErrorCode::WatchInvalid, "next() called on a watch with a callback");
   }
   std::unique_lock lock(mutex_);
   const auto until = std::chrono::steady_clock::now() +
@@ -252,7 +252,7 @@ bool WatchState::ready() const {
 
 Result<int> WatchState::event_fd() {
   if (callback_) {
-    return failure(rpc::ErrorCode::WatchInvalid, "event_fd() of a watch with a callback");
+    return failure(rpc::ErrorCode::WatchInvalid, "event_fd() called on a watch with a callback");
   }
   const std::lock_guard lock(mutex_);
   return event_fd_.get(ready());
@@ -275,7 +275,7 @@ Result<std::vector<Revision>> WatchState::progress(std::chrono::milliseconds tim
   if (answered_ >= ask) {
     return answer_;
   }
-  return failure_ ? *failure_ : failure(rpc::ErrorCode::DeadlineExceeded, "how far the watch is");
+  return failure_ ? *failure_ : failure(rpc::ErrorCode::DeadlineExceeded, "progress of the watch");
 }
 
 std::uint64_t WatchState::asked() const {

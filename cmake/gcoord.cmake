@@ -20,6 +20,8 @@ else()
 endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
 
+include(${CMAKE_CURRENT_LIST_DIR}/unity.cmake)
+
 # Warnings are errors for our own code only; every target links this privately.
 add_library(gcoord_warnings INTERFACE)
 target_compile_options(gcoord_warnings INTERFACE
@@ -34,14 +36,27 @@ if(GCOORD_SANITIZE)
   endif()
 endif()
 
-# gcoord_library(NAME <folder> SOURCES ... HEADERS ... DEPS <lower folders> LINK <third-party targets>)
-# makes target gcoord_<folder>. HEADERS are verified to be self-contained: those of a source by that source, which includes
-# its own header first (tests/tidy holds it to that), the others by target all_verify_interface_header_sets.
+# Rooms are named by their folders, `server/peers`; targets cannot have a slash: gcoord_server_peers.
+function(gcoord_targets_of folders out)
+  list(TRANSFORM folders REPLACE "/" "_")
+  list(TRANSFORM folders PREPEND gcoord_)
+  set(${out} ${folders} PARENT_SCOPE)
+endfunction()
+
+# gcoord_library(SOURCES ... HEADERS ... DEPS <lower folders> LINK <third-party targets> PRIVATE_LINK ... NO_UNITY <sources>)
+# makes the target of the folder it is called in, or of NAME. HEADERS are verified to be self-contained: those of a source by
+# that source, which includes its own header first (tests/tidy holds it to that), the others by target
+# all_verify_interface_header_sets. NO_UNITY names sources that do not share a unit with others (cmake/unity.cmake).
 function(gcoord_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;HEADERS;DEPS;LINK;PRIVATE_LINK" ${ARGN})
-  set(target gcoord_${ARG_NAME})
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;HEADERS;DEPS;LINK;PRIVATE_LINK;NO_UNITY" ${ARGN})
+  if(NOT ARG_NAME)
+    file(RELATIVE_PATH ARG_NAME ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  gcoord_targets_of("${ARG_NAME}" target)
+  gcoord_targets_of("${ARG_DEPS}" deps)
   if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
+    gcoord_unity(${target} "${ARG_SOURCES}" "${ARG_NO_UNITY}" units)
+    add_library(${target} STATIC ${units})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE gcoord_warnings)
   else()
@@ -59,8 +74,7 @@ function(gcoord_library)
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${alone}
     FILE_SET with_source TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${with_source})
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
-  list(TRANSFORM ARG_DEPS PREPEND gcoord_)
-  target_link_libraries(${target} ${scope} gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
+  target_link_libraries(${target} ${scope} gcoord_sanitize ${deps} ${ARG_LINK})
   if(ARG_PRIVATE_LINK)
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE_LINK})
   endif()
@@ -69,17 +83,18 @@ endfunction()
 # gcoord_packaged(<folders>): their objects also go into the shared library that others install (client/package.cmake).
 # It shows its interface only; hidden symbols also spare every other program the price of code that may lie anywhere.
 function(gcoord_packaged)
-  list(TRANSFORM ARGN PREPEND gcoord_ OUTPUT_VARIABLE targets)
+  gcoord_targets_of("${ARGN}" targets)
   set_target_properties(${targets} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# gcoord_program(NAME <binary> SOURCES ... DEPS <folders> LINK ...)
+# gcoord_program(NAME <binary> SOURCES ... DEPS <folders> LINK ... NO_UNITY <sources>)
 function(gcoord_program)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK" ${ARGN})
-  add_executable(${ARG_NAME} ${ARG_SOURCES})
-  list(TRANSFORM ARG_DEPS PREPEND gcoord_)
-  target_link_libraries(${ARG_NAME} PRIVATE gcoord_warnings gcoord_sanitize ${ARG_DEPS} ${ARG_LINK})
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LINK;NO_UNITY" ${ARGN})
+  gcoord_targets_of("${ARG_DEPS}" deps)
+  gcoord_unity(${ARG_NAME} "${ARG_SOURCES}" "${ARG_NO_UNITY}" units)
+  add_executable(${ARG_NAME} ${units})
+  target_link_libraries(${ARG_NAME} PRIVATE gcoord_warnings gcoord_sanitize ${deps} ${ARG_LINK})
 endfunction()
 
 # gcoord_bundled(<program>): part of the install component `bundle` (deploy/bundle.sh). It finds its libraries in ../lib;

@@ -29,7 +29,7 @@ struct DeviceFaultPlan {
   };
 
   // Whose calls are meant and counted: those of the turn, or those of what a node has done on its
-  // device beside it (locks/sweep_guard.h).
+  // device beside it (sessions/sweep_guard.h).
   enum class Part : std::uint8_t { Turn, Sweeps };
 
   Kind kind = Kind::None;

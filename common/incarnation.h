@@ -1,4 +1,4 @@
-// What an incarnation is made of: the generation of a node's data directory, and its starts.
+// Incarnation of a node: the generation of its data directory and the count of its starts.
 //
 // The top 8 bits say how many directories of the node were given up before this one
 // (docs/adr/0025), the low 24 count the starts of the node. So incarnations rise from start to

@@ -1,4 +1,5 @@
-// Who works together, as a parameter: a warp (on the host its one thread), or one thread alone.
+// Group of cooperating threads as a template parameter: a warp (one thread on the host), or a
+// single thread.
 //
 // Code that is written for a group calls common/warp_device.h, whose functions all lanes of a warp
 // call together. What also makes sense for a single thread of a kernel, whose neighbours are

@@ -1,4 +1,4 @@
-// Which multiprocessor of a device a thread runs on.
+// Number of the multiprocessor on which a device thread runs.
 //
 // For placing resident kernels beside each other: neighbours of two, 2k and 2k + 1, share a cluster
 // of texture and instruction caches (TPC). A block stays where it began. Source: PTX ISA 8.8,

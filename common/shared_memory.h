@@ -1,4 +1,4 @@
-// Tells the compiler that an object lies in shared memory.
+// Hint to the compiler that an object lies in shared memory.
 //
 // What is passed to a function of its own by address has lost the space that it lies in: every
 // access then goes by a generic address of 64 bits and asks which space that is. Contract: on a

@@ -1,4 +1,4 @@
-// Who replicates a shard: voters with weights, learners, and the two halves of a joint
+// Configuration of a shard: voters with weights, learners, and the two halves of a joint
 // configuration.
 //
 // A configuration is a value that travels in the log, takes effect when its entry is applied, and

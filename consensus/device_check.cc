@@ -67,7 +67,7 @@ std::string describe(const SteppedRow& found, const RowCopy& wide, ShardRef know
   const std::string field = first_difference(copy_of(known), is);
   const std::string word = fits ? different_word(packed, found.packed) : std::string{};
   if (field.empty() && word.empty()) {
-    return fits ? "it differed, and does not when it is looked at again"
+    return fits ? "it differed, and a second check found no difference"
                 : "its place among the wide rows is " + hex(found.packed.term);
   }
   const std::string column = field.empty() ? "" : "column " + field + " (host and device)";
@@ -90,7 +90,7 @@ Status DeviceCheck::altered(std::uint32_t row,
                             const SteppedRow& found,
                             const RowCopy& wide,
                             ShardRef known) const {
-  return differs(row, "the device's memory has changed by itself: " + describe(found, wide, known));
+  return differs(row, "the device's memory is corrupt: " + describe(found, wide, known));
 }
 
 bool DeviceCheck::draw(ShardRef before) {
@@ -109,7 +109,7 @@ Status DeviceCheck::compare(const Step& step, ShardRef after, const Outbox& out)
   field = field.empty() ? first_difference(again_, out, step.in->message_count) : field;
   return field.empty() ? Status{}
                        : differs(step.row,
-                                 "a step came out otherwise on the device: column " + field +
+                                 "a step gave another result on the device: column " + field +
                                      " (host and device)");
 }
 

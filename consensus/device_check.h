@@ -1,4 +1,4 @@
-// What a host does to find out that a device steps wrongly, or that its memory forgets.
+// Host-side check of a device's steps and of its memory.
 //
 // What: three checks, all against what the host knows without the device. A step in so many is done
 // again on the host, by the same function from the same inputs, and every column and every output

@@ -377,7 +377,7 @@ class DeviceStepper final : public Stepper {
 
   static Status exhausted(std::uint32_t row) {
     return {StatusCode::ResourceExhausted,
-            "shard " + std::to_string(row) + " found no room among the wide rows",
+            "shard " + std::to_string(row) + " found no free wide row",
             kDeviceExhausted};
   }
 

@@ -1,4 +1,5 @@
-// What a row hands to storage and to its service at the end of a step, and what storage answers.
+// Storage requests and applied ranges that a row emits at the end of a step, and the answers of
+// storage.
 //
 // Storage is a peer (docs/internals/architecture.md): a request leaves by the outbox and its
 // acknowledgement comes by the inbox of a later step, so that "durable before sent" is state of the

@@ -1,4 +1,4 @@
-// What a follower does with Appends and Snapshots (Raft section 5.3 and 7).
+// Follower's part of the step: Append and Snapshot messages (Raft sections 5.3 and 7).
 #pragma once
 
 #include "consensus/votes.h"

@@ -1,4 +1,4 @@
-// Everything one step of one shard may look at besides its row: the inbox and the step input.
+// Inputs of one step of one shard besides its row: the inbox and the step input.
 #pragma once
 
 #include "common/found.h"

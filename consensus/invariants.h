@@ -1,5 +1,5 @@
-// What must hold of a row after every step, on host and device, in every build (I1 to I17
-// of docs/internals/faults.md, as far as one replica can see them).
+// Invariants of a row after every step, on host and device, in every build
+// (docs/internals/faults.md, I1 to I17 as far as one replica can see them).
 #pragma once
 
 #include "consensus/step_row.h"

@@ -1,4 +1,4 @@
-// What a leader does: progress of its followers, commit, leases, read rounds, proposals and
+// Leader's part of the step: progress of followers, commit, leases, read rounds, proposals and
 // transfer.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What one replica says to another about one shard: 64 bytes, the size of a netcore slot.
+// Message between two replicas of one shard: 64 bytes, the size of a netcore slot.
 //
 // Entries travel as extents beside the header; a header names them by index. All entries of one
 // Append have one term, so that a term per entry is never sent. A message is a hint that may be

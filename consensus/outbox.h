@@ -1,5 +1,4 @@
-// Everything one step of one shard may ask for: messages, storage, application, answers to
-// proposals and reads.
+// Outputs of one step of one shard: messages, storage, application, answers to proposals and reads.
 //
 // The owner of the table clears the outbox, runs the step and then carries out, in this order:
 //   1. payloads. First by inbox message, in order: `stored[k]` (keep entries of Append k) and

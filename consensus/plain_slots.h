@@ -1,5 +1,4 @@
-// Which slot is whose in a plain row (plain_step.h): three voters stand in the order of their
-// numbers.
+// Voter slots of a plain row (plain_step.h): three voters in the order of their numbers.
 //
 // Why: then self, its peers and their liveness have the same slots in every row of a node. On a
 // device they are the same for all threads of a block, so that nothing is searched, selected or

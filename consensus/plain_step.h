@@ -1,4 +1,4 @@
-// Which rows may try the plain step, and how they are told apart from the others.
+// Eligibility test for the plain step, which separates its rows from the others.
 //
 // What: a row in the middle of its term, a leader or a follower of three equal voters, with nothing
 // owed but an acknowledgement. Nearly every step of a busy shard begins and ends in such a row, and

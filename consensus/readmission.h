@@ -1,4 +1,4 @@
-// How a replica whose node has lost what kept its promises comes back.
+// Readmission of a replica whose node has lost the storage behind its promises.
 //
 // A promise lives as long as what keeps it: in memory mode the process that gave it, in durable
 // mode the data directory (docs/adr/0025). A replica of a later life is `forgetful`

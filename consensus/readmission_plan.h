@@ -1,5 +1,4 @@
-// What the leader of a row proposes next so that members without a memory come back
-// (readmission.h).
+// Leader's next proposal that readmits members without a memory (readmission.h).
 //
 // The whole state of a re-admission is the configuration and what the row knows of its peers, so
 // this is a question that any leader can ask at any time; the answer is one configuration for

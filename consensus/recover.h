@@ -1,4 +1,4 @@
-// How a row comes back from stable storage, before the first step of a process.
+// Recovery of a row from stable storage, before the first step of a process.
 #pragma once
 
 #include "consensus/log_runs.h"

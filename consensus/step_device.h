@@ -1,4 +1,4 @@
-// What a device stepper asks of a device: memory, copies, and a step that ends in bounded time.
+// Device interface of a device stepper: memory, copies, and a step that ends in bounded time.
 //
 // Why an interface: the logic around the device (staging, the host's mirror, faults) is then the
 // same over CUDA and over the stand-in of tests, which runs the same step in host memory. Contract:

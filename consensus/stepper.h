@@ -1,4 +1,4 @@
-// What runs the pure step over many rows: on the CPU here, on a device in device_stepper.
+// Stepper: it runs the pure step over many rows, on the CPU here, on a device in device_stepper.
 #pragma once
 
 #include "common/status.h"

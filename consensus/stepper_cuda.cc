@@ -44,7 +44,7 @@ class CudaStepDevice final : public StepDevice {
     }
     GCOORD_TRY_STATUS(call("choosing the device", [&] { return cudaSetDevice(device_); }));
     cudaDeviceProp properties{};
-    GCOORD_TRY_STATUS(call("asking for properties",
+    GCOORD_TRY_STATUS(call("reading device properties",
                            [&] { return cudaGetDeviceProperties(&properties, device_); }));
     product_ = properties.name;
     GCOORD_TRY_STATUS(call("making a stream", [&] {
@@ -77,7 +77,7 @@ class CudaStepDevice final : public StepDevice {
   }
 
   Result<PoolRegion> replace_pool(const PoolSizes& sizes) override {
-    GCOORD_TRY_STATUS(call("giving a pool back", [&] { return cudaFree(pool_memory_); }));
+    GCOORD_TRY_STATUS(call("freeing a pool", [&] { return cudaFree(pool_memory_); }));
     pool_memory_ = nullptr;
     PoolRegion made{.bytes = sizes.wanted};
     const Status allocated = call("allocating a pool", [&] {

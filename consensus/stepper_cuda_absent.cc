@@ -5,7 +5,7 @@ namespace gcoord::consensus {
 
 Result<std::unique_ptr<StepDevice>> open_cuda_device(const CudaStepperOptions& options) {
   return Status{StatusCode::Unavailable,
-                "cuda:" + std::to_string(options.device) + " was asked of a build without CUDA",
+                "cuda:" + std::to_string(options.device) + " was requested of a build without CUDA",
                 kDeviceBuild};
 }
 

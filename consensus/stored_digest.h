@@ -1,4 +1,4 @@
-// What the memory of a device must hold of a row, as one word: for telling that it holds it still.
+// Digest of a row's content in device memory, one word, for detecting that the memory changed.
 //
 // Why another digest than row_digest: this one is of the row as it lies in its table, packed or
 // wide, so that every bit of it counts, and it is read on every step. Any one bit that flips

@@ -1,5 +1,4 @@
-// What time does to a row: campaigns that are due, check-quorum, resends, transfers that take too
-// long.
+// Timer part of the step: campaigns that are due, check-quorum, resends, transfers that time out.
 #pragma once
 
 #include "consensus/readmission.h"

@@ -1,5 +1,5 @@
-// Which rows of a table on a device are wide, and where in its pool (packed_table.h): what the
-// host knows of that without asking the device.
+// Host-side map of the wide rows of a device table and their slots in its pool (packed_table.h),
+// kept without querying the device.
 //
 // Contract: every row is not wide until it is noted; no two rows are noted in one place. Four bytes
 // of the host per row. Not thread-safe; host code only.

@@ -1,8 +1,8 @@
 #include "ledger/checkpoint_batch.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 
 #include <array>
 #include <limits>

@@ -1,4 +1,4 @@
-// What one checkpoint changes, encoded ready for the store.
+// Changes of one checkpoint, encoded for the store.
 //
 // Filled by one thread and handed over; clear() keeps its memory. Values are opaque; each is copied
 // behind a CRC32C over its key and bytes, so a value that RocksDB hands out for the wrong key is

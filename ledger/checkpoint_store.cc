@@ -1,13 +1,10 @@
 #include "ledger/checkpoint_store.h"
 
 #include "common/assert.h"
-#include "ledger/background_jobs.h"
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/error_details.h"
+#include "ledger/rocksdb_open.h"
 
-#include <rocksdb/cache.h>
-#include <rocksdb/db.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <array>
@@ -41,68 +38,44 @@ rocksdb::Slice slice_of(std::span<const std::byte> bytes) {
   return rocksdb::Slice{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::span<const std::byte> bytes_in(const rocksdb::Slice& slice) {
-  return std::as_bytes(std::span{slice.data(), slice.size()});
-}
-
 std::span<const std::byte> bytes_of_text(std::string_view text) {
   return std::as_bytes(std::span{text.data(), text.size()});
 }
 
+constexpr RocksStoreNames kNames{.store = "checkpoint store",
+                                 .contents = "a checkpoint",
+                                 .rot = kCheckpointRot,
+                                 .failed = kCheckpointFailed};
+
 Status damaged(const std::string& what) {
-  return Status{StatusCode::DataLoss,
-                "the checkpoint store is damaged: " + what + kRotAdvice,
-                kCheckpointRot};
+  return rocks_damaged(kNames, what);
 }
 
 Status status_of(const rocksdb::Status& status) {
-  if (status.ok()) {
-    return Status{};
-  }
-  if (status.IsCorruption()) {
-    return damaged(status.ToString());
-  }
-  if (status.IsNoSpace()) {
-    return Status{StatusCode::ResourceExhausted,
-                  "no space for a checkpoint: " + status.ToString() +
-                      "; free space there and start the node again",
-                  kDiskFull};
-  }
-  return Status{StatusCode::Unavailable,
-                "the checkpoint store failed: " + status.ToString() +
-                    "; check the disk and the kernel log, then start the node again",
-                kCheckpointFailed};
-}
-
-rocksdb::ColumnFamilyOptions column_options(const std::shared_ptr<rocksdb::Cache>& cache) {
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
-  table.cache_index_and_filter_blocks = true;
-  table.format_version = 5;
-  rocksdb::ColumnFamilyOptions options;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.write_buffer_size = kMemtableBytes;
-  options.max_write_buffer_number = 2;
-  options.compression = rocksdb::kNoCompression;
-  options.paranoid_file_checks = true;
-  return options;
+  return rocks_status(kNames, status);
 }
 
 rocksdb::DBOptions database_options() {
-  rocksdb::DBOptions options;
-  options.create_if_missing = true;
+  rocksdb::DBOptions options = rocks_options();
   options.create_missing_column_families = true;
-  options.paranoid_checks = true;
   options.db_write_buffer_size = kMemtablesBytes;
-  options.max_background_jobs = 2;
-  options.max_open_files = 64;
   options.max_total_wal_size = kLogBytesMax;
-  options.keep_log_file_num = 2;
-  options.listeners.push_back(background_jobs());
   // Its log may lose damaged batches from the middle on; covered_lsn then falls back with them, and
   // the log of record, which was dropped up to the later one, refuses to open (kWalSegmentMissing).
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   return options;
+}
+
+// By CheckpointColumn, then the default one.
+std::vector<rocksdb::ColumnFamilyDescriptor> columns() {
+  const auto options = rocks_column_options(
+      {.cache = rocksdb::NewLRUCache(kBlockCacheBytes), .memtable_bytes = kMemtableBytes});
+  std::vector<rocksdb::ColumnFamilyDescriptor> columns;
+  for (const char* name : kColumnNames) {
+    columns.emplace_back(name, options);
+  }
+  columns.emplace_back(rocksdb::kDefaultColumnFamilyName, options);
+  return columns;
 }
 
 // Its number behind the prefix, big-endian, so that they lie in order.
@@ -128,21 +101,10 @@ std::uint64_t batch_of_key(std::string_view key) {
 
 struct Database {
   std::string path;
-  std::unique_ptr<rocksdb::DB> db;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // By CheckpointColumn, then the default one.
-
-  ~Database() {
-    for (auto* handle : handles) {
-      // Nothing depends on the outcome: what was written is durable already.
-      db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-    }
-    if (db != nullptr) {
-      db->Close().PermitUncheckedError();
-    }
-  }
+  RocksDatabase db;
 
   rocksdb::ColumnFamilyHandle* column(CheckpointColumn which) const {
-    return handles[static_cast<std::size_t>(which)];
+    return db.column(static_cast<std::size_t>(which));
   }
 
   // The table file that holds the key, for the message; the key may also be in memory only.
@@ -179,7 +141,7 @@ Result<std::span<const std::byte>> Database::verify(CheckpointColumn which,
                                                     std::span<const std::byte> stored) const {
   if (stored.size() >= kValueCrcBytes) {
     const auto bytes = stored.subspan(kValueCrcBytes);
-    if (ledger::load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
+    if (load<std::uint32_t>(stored.data()) == value_crc(key, bytes)) {
       return bytes;
     }
   }
@@ -210,7 +172,7 @@ Result<std::uint64_t> Database::number(CheckpointColumn which, std::string_view 
   if (bytes.value().size() != sizeof(std::uint64_t)) {
     return damaged("a number of the wrong size in " + path);
   }
-  return ledger::load<std::uint64_t>(bytes.value().data());
+  return load<std::uint64_t>(bytes.value().data());
 }
 
 Result<std::uint64_t> Database::newest_batch(CheckpointColumn which) const {
@@ -399,20 +361,9 @@ Status RocksStore::load(CheckpointVisitor& visitor) const {
 }  // namespace
 
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(const std::string& path) {
-  const auto cache = rocksdb::NewLRUCache(kBlockCacheBytes);
-  const auto options = column_options(cache);
-  std::vector<rocksdb::ColumnFamilyDescriptor> columns;
-  for (const char* name : kColumnNames) {
-    columns.emplace_back(name, options);
-  }
-  columns.emplace_back(rocksdb::kDefaultColumnFamilyName, options);
-
   auto database = std::make_unique<Database>();
   database->path = path;
-  rocksdb::DB* db = nullptr;
-  GCOORD_TRY_STATUS(
-      status_of(rocksdb::DB::Open(database_options(), path, columns, &database->handles, &db)));
-  database->db.reset(db);
+  GCOORD_TRY(database->db, RocksDatabase::open(kNames, path, database_options(), columns()));
 
   // 0: a store that was never written.
   GCOORD_TRY(const std::uint64_t format, database->number(CheckpointColumn::Meta, kFormatKey));

@@ -1,5 +1,5 @@
-// Where a pruned cluster log begins, and what of its tree is left below: enough to prove all that
-// is kept against every root since, and to serve its tiles.
+// Beginning of a pruned cluster log, and the tree nodes kept below it: enough to prove all kept
+// entries against every later root, and to serve their tiles.
 //
 // A tile of hashes has 256 of them (C2SP tlog-tiles) and goes when all its leaves are gone. So of
 // each tile level what is left below the first leaf is the beginning of one tile: 255 hashes at the

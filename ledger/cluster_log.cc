@@ -117,9 +117,10 @@ Status ClusterLog::load_horizon() {
   GCOORD_TRY(const auto bytes, read_all(*file));
   const auto horizon = decode_horizon(bytes);
   if (!horizon || horizon->first % segment_leaves_ != 0) {
-    return Status{StatusCode::DataLoss,
-                  "the file of where the cluster log begins is damaged" + std::string(kRotAdvice),
-                  kClusterLogRot};
+    return Status{
+        StatusCode::DataLoss,
+        "the file with the beginning of the cluster log is damaged" + std::string(kRotAdvice),
+        kClusterLogRot};
   }
   take_horizon(*horizon);
   // A crash may have come between the horizon and the end of what lies below it.

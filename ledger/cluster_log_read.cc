@@ -22,7 +22,7 @@ Status beyond(std::uint64_t index, std::uint64_t count) {
 Status pruned(std::uint64_t first) {
   return Status{StatusCode::OutOfRange,
                 "the cluster log is kept from leaf " + std::to_string(first) +
-                    " on, and what is needed to prove it",
+                    " on, with the hashes to prove it",
                 kLedgerPruned};
 }
 

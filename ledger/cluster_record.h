@@ -2,9 +2,9 @@
 // thread-safe.
 #pragma once
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/status.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/merkle_hash.h"
 #include "ledger/shard_head.h"

@@ -26,11 +26,11 @@ Status check_free(const std::string& path) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
     return Status{};
   }
-  return Status{StatusCode::FailedPrecondition,
-                "the data directory is damaged again, and what was moved aside the last time is "
-                "still at " +
-                    path + "; replace the disk, or remove that after inspection",
-                kDirectoryDamagedTwice};
+  return Status{
+      StatusCode::FailedPrecondition,
+      "the data directory is damaged again, and the previously moved directory is still at " +
+          path + "; replace the disk, or remove that directory after inspection",
+      kDirectoryDamagedTwice};
 }
 
 Status move_aside(const std::string& from, const std::string& to) {

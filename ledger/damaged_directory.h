@@ -1,5 +1,5 @@
-// What is done with a data directory whose content rotted, once an operator has said that the node
-// may come back without it (--rejoin).
+// Replacement of a damaged data directory, after an operator has allowed the node to start without
+// it (--rejoin).
 //
 // Nothing is deleted: the directory becomes DIR.damaged, for inspection, and a new one takes its
 // place. If the identity file of the old one could be read, the new one is its successor: the next

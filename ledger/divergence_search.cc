@@ -39,7 +39,7 @@ std::optional<SubtreeRange> DivergenceSearch::question() const {
 Status DivergenceSearch::on_answer(std::span<const MerkleHash> hashes) {
   GCOORD_ASSERT(!ended_);
   if (hashes.size() != question_.count) {
-    return Status{StatusCode::InvalidArgument, "not the hashes that were asked for", kLedgerBeyond};
+    return Status{StatusCode::InvalidArgument, "these are not the requested hashes", kLedgerBeyond};
   }
   GCOORD_TRY(const auto own, own_.hashes(question_.level, question_.index, question_.count));
   const auto differs = std::ranges::mismatch(own, hashes).in1;

@@ -1,4 +1,4 @@
-// Where two histories of one size part: a search for the first entry that differs, by hashes.
+// Search by hashes for the first entry in which two histories of one size differ.
 //
 // One side asks, the other answers with hashes of its perfect subtrees, eight levels at a time as
 // tiles have them. So the first of 2^40 entries that differs is found with at most six questions of

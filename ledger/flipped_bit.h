@@ -1,4 +1,4 @@
-// Which single bit of a checksummed run of bytes was flipped, if one was.
+// Search for the one flipped bit in a checksummed run of bytes.
 //
 // A CRC is linear: the right and the wrong checksum of bytes that differ in one bit differ by a
 // value that depends only on how far from the end that bit is, and for CRC32C these values are

@@ -1,4 +1,4 @@
-// What one write to a history store changes, and how entries, nodes and heads look there.
+// Changes of one write to a history store, with the encoding of entries, nodes and heads.
 //
 // The history of a shard lies in tiles: 256 things of one level in a row, where level 0 is the
 // entries and level k the hashes of the perfect subtrees of 2^(8k) leaves. A tile is written in

@@ -1,4 +1,4 @@
-// How much of its history a node keeps, and the background work of letting go of the rest.
+// Retention of a node's history, and the background pruning of older parts.
 //
 // A policy bounds each shard by count, bytes or age of its entries; what exceeds any bound is
 // pruned, oldest first, by whole tiles of 256 entries (history.h). So a shard keeps up to a tile

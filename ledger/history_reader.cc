@@ -14,7 +14,7 @@ constexpr std::uint32_t kLevelsMax = 64;
 Status pruned(ShardId shard, std::uint64_t first) {
   return {StatusCode::OutOfRange,
           "shard " + std::to_string(shard.value) + " keeps its entries from index " +
-              std::to_string(first) + " on, and what is needed to prove them",
+              std::to_string(first) + " on, with the hashes to prove them",
           kLedgerPruned};
 }
 

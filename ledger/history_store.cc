@@ -1,15 +1,11 @@
 #include "ledger/history_store.h"
 
 #include "common/assert.h"
-#include "ledger/background_jobs.h"
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/error_details.h"
+#include "ledger/rocksdb_open.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/compaction_filter.h>
-#include <rocksdb/db.h>
-#include <rocksdb/options.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <array>
@@ -33,32 +29,17 @@ rocksdb::Slice slice_of(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-std::span<const std::byte> bytes_in(const rocksdb::Slice& slice) {
-  return std::as_bytes(std::span{slice.data(), slice.size()});
-}
+constexpr RocksStoreNames kNames{.store = "history store",
+                                 .contents = "the history",
+                                 .rot = kHistoryRot,
+                                 .failed = kHistoryFailed};
 
 Status damaged(const std::string& what) {
-  return Status{
-      StatusCode::DataLoss, "the history store is damaged: " + what + kRotAdvice, kHistoryRot};
+  return rocks_damaged(kNames, what);
 }
 
 Status status_of(const rocksdb::Status& status) {
-  if (status.ok()) {
-    return Status{};
-  }
-  if (status.IsCorruption()) {
-    return damaged(status.ToString());
-  }
-  if (status.IsNoSpace()) {
-    return Status{StatusCode::ResourceExhausted,
-                  "no space for the history: " + status.ToString() +
-                      "; free space there and start the node again",
-                  kDiskFull};
-  }
-  return Status{StatusCode::Unavailable,
-                "the history store failed: " + status.ToString() +
-                    "; check the disk and the kernel log, then start the node again",
-                kHistoryFailed};
+  return rocks_status(kNames, status);
 }
 
 using Horizons = std::vector<std::atomic<std::uint64_t>>;
@@ -89,20 +70,11 @@ class HorizonFilter final : public rocksdb::CompactionFilter {
   Horizons horizons_;
 };
 
-rocksdb::Options options_of(const HorizonFilter& filter) {
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
-  table.cache_index_and_filter_blocks = true;
-  table.block_size = kBlockBytes;
-  table.format_version = 5;
-  rocksdb::Options options;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.create_if_missing = true;
-  options.paranoid_checks = true;
-  options.paranoid_file_checks = true;
-  options.write_buffer_size = kMemtableBytes;
-  options.max_write_buffer_number = 2;
-  options.compression = rocksdb::kNoCompression;
+rocksdb::ColumnFamilyOptions column_options(const HorizonFilter& filter) {
+  rocksdb::ColumnFamilyOptions options =
+      rocks_column_options({.cache = rocksdb::NewLRUCache(kBlockCacheBytes),
+                            .memtable_bytes = kMemtableBytes,
+                            .block_bytes = kBlockBytes});
   // Garbage is then a tenth of what lives, not as much again.
   options.level_compaction_dynamic_level_bytes = true;
   // A checkpoint of many shards is a row of small writes, each a table of its own: merging them
@@ -110,10 +82,6 @@ rocksdb::Options options_of(const HorizonFilter& filter) {
   options.level0_file_num_compaction_trigger = 8;
   options.level0_slowdown_writes_trigger = 24;
   options.level0_stop_writes_trigger = 40;
-  options.max_background_jobs = 2;
-  options.max_open_files = 64;
-  options.keep_log_file_num = 2;
-  options.listeners.push_back(background_jobs());
   options.compaction_filter = &filter;
   return options;
 }
@@ -156,15 +124,14 @@ class RocksHistoryStore final : public HistoryStore {
     if (reclaimer_.joinable()) {
       reclaimer_.join();
     }
-    if (db_ != nullptr) {
-      db_->Close().PermitUncheckedError();  // What was written is durable already.
-    }
   }
 
   Status open(const std::string& path) {
-    rocksdb::DB* db = nullptr;
-    GCOORD_TRY_STATUS(status_of(rocksdb::DB::Open(options_of(filter_), path, &db)));
-    db_.reset(db);
+    GCOORD_TRY(db_,
+               RocksDatabase::open(kNames,
+                                   path,
+                                   rocks_options(),
+                                   {{rocksdb::kDefaultColumnFamilyName, column_options(filter_)}}));
     std::string stored;
     const rocksdb::Status found = db_->Get(rocksdb::ReadOptions(), kFormatKey, &stored);
     if (found.IsNotFound()) {
@@ -290,7 +257,7 @@ class RocksHistoryStore final : public HistoryStore {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> reclaiming_{false};
   std::thread reclaimer_;
-  std::unique_ptr<rocksdb::DB> db_;
+  RocksDatabase db_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where the history of a node's shards lies: keys and values in order, in RocksDB, or in a
-// simulation's memory (memory_history_store.h).
+// Store of the history of a node's shards: ordered keys and values in RocksDB, or in a simulation's
+// memory (memory_history_store.h).
 //
 // A write is atomic, and durable when it returns ok. Tiles that lie wholly below a shard's horizon
 // are let go at the store's leisure, and may be read for a while or not. What the keys and values

@@ -27,9 +27,9 @@ HistoryWorker::HistoryWorker(std::shared_ptr<History> history, HistoryWorkerOpti
     hashed_ = &metrics.counter(
         {"gcoord_ledger_history_entries_total", "Entries hashed into shards' trees.", "", ""});
     pruned_ = &metrics.counter(
-        {"gcoord_ledger_history_pruned_total", "Entries that history let go of.", "", ""});
+        {"gcoord_ledger_history_pruned_total", "Entries pruned from history.", "", ""});
     disk_bytes_ = &metrics.gauge(
-        {"gcoord_ledger_history_disk_bytes", "What the history store takes on disk.", "", ""});
+        {"gcoord_ledger_history_disk_bytes", "Disk space of the history store.", "", ""});
     pending_bytes_ = &metrics.gauge({"gcoord_ledger_history_pending_bytes",
                                      "History in memory that is not in the store yet.",
                                      "",
@@ -133,7 +133,7 @@ Status HistoryWorker::settle() {
     return flushed.get();
   } catch (const std::future_error&) {
     return {
-        StatusCode::Aborted, "the history was closed before all of it was kept", kHistoryFailed};
+        StatusCode::Aborted, "the history was closed before all of it was stored", kHistoryFailed};
   }
 }
 

@@ -1,9 +1,9 @@
 #include "ledger/identity_file.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/incarnation.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <algorithm>

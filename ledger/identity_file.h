@@ -1,4 +1,4 @@
-// Who a data directory belongs to, and which directories its node has met at its peers.
+// Identity of a data directory, and the directories of peers that its node has met.
 //
 // One small file, `identity`, replaced atomically and checksummed. The directory id is drawn once
 // when the file is created and never changes, so a directory that was wiped and made anew is told

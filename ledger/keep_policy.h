@@ -1,4 +1,4 @@
-// How much of a log is kept: bounds of its count, its bytes and its age, and their text.
+// Retention policy of a log: bounds of its count, bytes and age, and their text form.
 //
 // Of several bounds the tightest counts. The text is what --ledger-keep and gcoordctl take. Pure
 // values; thread-safe.

@@ -1,7 +1,7 @@
 #include "ledger/memory_checkpoint_store.h"
 
 #include "common/assert.h"
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/error_details.h"
 
 #include <set>

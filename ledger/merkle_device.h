@@ -1,4 +1,4 @@
-// Where the Merkle trees of a node are, as far as their owner must know it: memory and two loops.
+// Device interface of a node's Merkle trees: memory and two loops.
 //
 // Why an interface: what decides anything is then one class (merkle_trees.h), driven on the host
 // by plain loops (merkle_cpu.h) and on a GPU by kernels (merkle_cuda.h). Contract: one thread;

@@ -1,4 +1,5 @@
-// What appending to a tree needs of it: its size and the roots of its perfect subtrees, the peaks.
+// Frontier of a Merkle tree, all that an append needs: the size and the roots of the perfect
+// subtrees, the peaks.
 //
 // A tree of n leaves is one perfect subtree for each bit that is set in n (RFC 6962 section 2.1).
 // So a few hashes stand for all that was ever appended: whoever gets a shard's state without its

@@ -17,8 +17,7 @@ Status refuse(std::uint32_t detail, const std::string& evidence) {
 }
 
 Status wrong_length(std::size_t hashes) {
-  return refuse(kProofLength,
-                "a proof of " + text(hashes) + " hashes cannot be one for these sizes");
+  return refuse(kProofLength, "a proof of " + text(hashes) + " hashes does not fit these sizes");
 }
 
 Status check_size(std::span<const MerkleHash> proof) {
@@ -61,10 +60,10 @@ Status check_trivial(const ConsistencyClaim& claim, std::span<const MerkleHash> 
     return wrong_length(proof.size());
   }
   if (claim.old_size == 0 && claim.old_root != empty_root()) {
-    return refuse(kProofOldRoot, "the root of a tree of size 0 is the hash of nothing");
+    return refuse(kProofOldRoot, "the root of a tree of size 0 is the hash of empty input");
   }
   if (claim.old_size == claim.size && claim.old_root != claim.root) {
-    return refuse(kProofSplit, "two trees of size " + text(claim.size) + " have two roots");
+    return refuse(kProofSplit, "two trees of size " + text(claim.size) + " have different roots");
   }
   return Status{};
 }

@@ -81,7 +81,7 @@ Status MerkleTrees::check_run(const MerkleRuns& runs, std::uint32_t run) const {
   const std::string name = "run " + std::to_string(run);
   if (shard >= limits_.shard_count || named_in_[shard] == takes_) {
     return invalid(name + " names shard " + std::to_string(shard) +
-                   (shard < limits_.shard_count ? " again" : ", which there is not"));
+                   (shard < limits_.shard_count ? " again" : ", which does not exist"));
   }
   if (runs.first[run] >= runs.first[run + 1] || runs.first[run + 1] > runs.leaves.size()) {
     return invalid(name + " has no leaf, or more than there are");
@@ -174,7 +174,8 @@ Result<std::vector<Sha256Words>> MerkleTrees::roots() {
 
 Result<std::vector<Sha256Words>> MerkleTrees::leaf_hashes() {
   if (!appended_) {
-    return Status{StatusCode::FailedPrecondition, "what was taken has not been appended yet"};
+    return Status{StatusCode::FailedPrecondition,
+                  "the entries taken last have not been appended yet"};
   }
   count_appends();
   const std::uint32_t leaf_count = turn_.run_count == 0 ? 0 : first_of_run_[turn_.run_count];

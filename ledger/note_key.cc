@@ -102,7 +102,7 @@ Result<NoteKey> NoteKey::make(std::string name, const NotePublicKey& bytes) {
   key.key_ = owned(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, octets(bytes.data()), bytes.size()));
   if (key.key_ == nullptr) {
-    return refuse("the bytes of the key are no Ed25519 key");
+    return refuse("the bytes of the key are not an Ed25519 key");
   }
   key.id_ = id_of(name, bytes);
   key.name_ = std::move(name);

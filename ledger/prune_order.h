@@ -1,4 +1,4 @@
-// What an operator asks to be let go of in the ledger, and what became of it. Plain values.
+// Pruning request of an operator for the ledger, and its result. Plain values.
 #pragma once
 
 #include "common/ids.h"

@@ -1,7 +1,7 @@
 #include "ledger/repair_file.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <algorithm>

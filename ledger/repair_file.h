@@ -1,4 +1,5 @@
-// Which shards of a node are to be taken from the other nodes again: their history here is wrong.
+// List of shards whose history a node must fetch from the other nodes again, because its own copy
+// is wrong.
 //
 // One file, `repair`: magic u64, count u32, per shard {shard u32, index u64: of the first entry
 // that differs, all ones if that is not known}, CRC32C u32; little-endian, never to be renumbered.

@@ -1,6 +1,6 @@
 #include "ledger/shard_head.h"
 
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/error_details.h"
 
 #include <algorithm>
@@ -15,6 +15,18 @@ ShardHeadBytes encode_head(const ShardHead& head) {
   at = std::ranges::copy(head.root, at).out;
   GCOORD_ASSERT(at == bytes.data() + bytes.size());
   return bytes;
+}
+
+void write_head(ByteWriter& out, const ShardHead& head) {
+  out.array(encode_head(head));
+}
+
+ShardHead read_head(ByteReader& in) {
+  ShardHead head;
+  head.shard = ShardId{in.integer<std::uint32_t>()};
+  head.size = in.integer<std::uint64_t>();
+  in.array(head.root);
+  return head;
 }
 
 Result<ShardHead> decode_head(std::span<const std::byte> bytes) {

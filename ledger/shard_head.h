@@ -5,6 +5,7 @@
 // himself; 44 bytes are one SHA-256 compression. Thread-safe; host only.
 #pragma once
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "ledger/merkle_hash.h"
@@ -28,6 +29,10 @@ struct ShardHead {
 using ShardHeadBytes = std::array<std::byte, kShardHeadBytes>;
 
 ShardHeadBytes encode_head(const ShardHead& head);
+
+// A head among other bytes, as encode_head() makes them; reading fails as the reader does.
+void write_head(ByteWriter& out, const ShardHead& head);
+ShardHead read_head(ByteReader& in);
 
 // Any bytes of the right length are a head; whether it is true is another question. Failure:
 // InvalidArgument (kShardHeadMalformed).

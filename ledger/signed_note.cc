@@ -84,8 +84,8 @@ Result<SignedNote> parse_note(std::string_view bytes) {
     const auto signature = signature_of(line);
     if (!signature) {
       return refuse(kNoteMalformed,
-                    "signature " + std::to_string(note.signatures.size() + 1) + " is not one: '" +
-                        std::string{line.substr(0, kShown)} + "'");
+                    "signature " + std::to_string(note.signatures.size() + 1) +
+                        " is not a signature: '" + std::string{line.substr(0, kShown)} + "'");
     }
     if (note.signatures.size() == kNoteSignaturesMax) {
       return refuse(kNoteOversized,

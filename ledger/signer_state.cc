@@ -1,7 +1,7 @@
 #include "ledger/signer_state.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/tree_proof.h"
 
@@ -23,9 +23,9 @@ Status may_sign(const SignedLog& last, const SignedLog& next, const TreeReader& 
   if (next.size < last.size) {
     return Status{StatusCode::FailedPrecondition,
                   "this node has signed a cluster log of " + std::to_string(last.size) +
-                      " leaves and there are " + std::to_string(next.size) +
-                      ": something was restored from a backup; it signs nothing before the log is "
-                      "that large again and begins with what was signed",
+                      " leaves and the present one has " + std::to_string(next.size) +
+                      ": a backup was restored; the node signs nothing until the log is that large "
+                      "again and begins with the signed part",
                   kSignerBehind};
   }
   if (last.size == 0) {
@@ -35,7 +35,7 @@ Status may_sign(const SignedLog& last, const SignedLog& next, const TreeReader& 
   if (root != last.root || (next.size == last.size && next.root != last.root)) {
     return Status{StatusCode::DataLoss,
                   "this node has signed another cluster log of " + std::to_string(last.size) +
-                      " leaves than there is: history was rewritten; keep both as evidence",
+                      " leaves than the present one: history was rewritten; keep both as evidence",
                   kSignerContradiction};
   }
   return Status{};
@@ -53,9 +53,10 @@ Result<std::unique_ptr<SignerState>> SignerState::open(Disk& disk) {
   const auto body = std::span(bytes).first(std::min(bytes.size(), kBodyBytes));
   if (bytes.size() != kFileBytes || load<std::uint64_t>(bytes.data()) != kMagic ||
       load<std::uint32_t>(&bytes[kBodyBytes]) != crc32c(body)) {
-    return Status{StatusCode::DataLoss,
-                  std::string("the file of what this node signed last is damaged") + kRotAdvice,
-                  kSignerState};
+    return Status{
+        StatusCode::DataLoss,
+        std::string("the file of the last signature of this node is damaged") + kRotAdvice,
+        kSignerState};
   }
   state->last_.size = load<std::uint64_t>(&bytes[8]);
   std::copy_n(bytes.begin() + 16, kMerkleHashBytes, state->last_.root.begin());

@@ -1,4 +1,4 @@
-// What a node signed last, so that it never signs against it.
+// Last signed state of a node, which prevents a contradicting signature.
 //
 // {size, root} of the cluster log is written and synced before a signature leaves. A signature
 // after it is for a larger log that begins with this one, or for the same. A node whose data, or

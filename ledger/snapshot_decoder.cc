@@ -1,7 +1,7 @@
 #include "ledger/snapshot_decoder.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/flipped_bit.h"
 
@@ -98,7 +98,7 @@ Status SnapshotStates::on_part(SnapshotKind kind, std::span<const std::byte> byt
     whole_.frontier = last ? parse_frontier(frontier_) : std::nullopt;
     if (!whole_.frontier) {
       return failed(
-          "shard " + std::to_string(whole_.shard.shard.value) + " has a frontier that cannot be",
+          "shard " + std::to_string(whole_.shard.shard.value) + " has an impossible frontier",
           kSnapshotImpossible);
     }
   }
@@ -133,7 +133,7 @@ Status SnapshotDecoder::finish() {
   if (failure_.ok() && phase_ != Phase::Done) {
     const std::uint64_t size = at_ + buffer_.size();
     const bool foreign = phase_ == Phase::Prologue && !has_magic(buffer_);
-    failure_ = foreign ? failed("it does not begin as one", kSnapshotForeign)
+    failure_ = foreign ? failed("it does not begin like a snapshot", kSnapshotForeign)
                        : failed("it ends at byte " + std::to_string(size) + ", " +
                                     (phase_ == Phase::Hash ? "in its hash" : "in " + place()),
                                 kSnapshotCut);
@@ -202,7 +202,7 @@ Status SnapshotDecoder::on_prologue() {
   std::vector<std::byte> meant(buffer_.begin(), buffer_.begin() + 12);
   std::memcpy(meant.data(), kSnapshotMagic.data(), kSnapshotMagic.size());
   if (!has_magic(buffer_) && crc32c(meant) != stored) {
-    return failed("it does not begin as one", kSnapshotForeign);
+    return failed("it does not begin like a snapshot", kSnapshotForeign);
   }
   if (crc32c(std::span{buffer_}.first(12)) != stored) {
     return rot("its first bytes are damaged", 12, stored);
@@ -232,7 +232,7 @@ Status SnapshotDecoder::on_head() {
   constexpr std::uint16_t kKnownFlags = kSnapshotLastPart | kSnapshotPassOver;
   if (head_.payload_bytes > kSnapshotPartBytesMax || load<std::uint32_t>(&buffer_[12]) != 0 ||
       (head_.flags & ~kKnownFlags) != 0) {
-    return impossible("has a head that cannot be");
+    return impossible("has an impossible head");
   }
   GCOORD_TRY_STATUS(check_order());
   consume();
@@ -254,7 +254,7 @@ Status SnapshotDecoder::check_order() const {
                                                         : head_.kind > kind_;
     fits = fits && shard_ && head_.shard == shard_->shard && follows;
   }
-  return fits ? Status{} : impossible("stands where it cannot");
+  return fits ? Status{} : impossible("is at an impossible place");
 }
 
 Status SnapshotDecoder::on_payload() {
@@ -285,12 +285,12 @@ Status SnapshotDecoder::on_payload() {
 
 Status SnapshotDecoder::read_header() {
   header_ = parse_header(buffer_);
-  return header_ ? visitor_.on_header(*header_) : impossible("is no header");
+  return header_ ? visitor_.on_header(*header_) : impossible("is not a header");
 }
 
 Status SnapshotDecoder::read_shard() {
   if (buffer_.size() != kShardPayloadBytes) {
-    return impossible("describes no shard");
+    return impossible("does not describe a shard");
   }
   const SnapshotShard shard{.shard = head_.shard,
                             .applied = LogIndex{load<std::uint64_t>(buffer_.data())},
@@ -299,7 +299,7 @@ Status SnapshotDecoder::read_shard() {
                             .state_bytes = load<std::uint64_t>(&buffer_[24])};
   if (shard.shard.value >= header_->shard_count || (shard_ && shard.shard <= shard_->shard) ||
       shard.applied_term > shard.term) {
-    return impossible("describes a shard that cannot be");
+    return impossible("describes an impossible shard");
   }
   shard_ = shard;
   state_bytes_ = 0;
@@ -328,7 +328,7 @@ Status SnapshotDecoder::read_part() {
 
 Status SnapshotDecoder::read_end() {
   if (buffer_.size() != kEndPayloadBytes) {
-    return impossible("is no end");
+    return impossible("is not an end section");
   }
   end_ = {.shard_count = load<std::uint64_t>(buffer_.data()),
           .section_count = load<std::uint64_t>(&buffer_[8]),
@@ -336,7 +336,7 @@ Status SnapshotDecoder::read_end() {
   const bool right = end_.shard_count == counted_.shard_count &&
                      end_.section_count == counted_.section_count &&
                      end_.bytes + kSnapshotHeadBytes == counted_.bytes;
-  return right ? visitor_.on_end() : impossible("counts other sections than there are");
+  return right ? visitor_.on_end() : impossible("has a wrong count of sections");
 }
 
 Status SnapshotDecoder::on_hash() {

@@ -1,8 +1,8 @@
 #include "ledger/snapshot_encoder.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 
 #include <algorithm>
 #include <bit>

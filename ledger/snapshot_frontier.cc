@@ -8,7 +8,8 @@ namespace gcoord::ledger {
 
 Result<SnapshotFrontier> snapshot_frontier(const TreeReader& reader, std::uint64_t size) {
   if (size > reader.size()) {
-    return Status{StatusCode::OutOfRange, "the tree has fewer leaves than its log was applied"};
+    return Status{StatusCode::OutOfRange,
+                  "the tree has fewer leaves than its log has applied entries"};
   }
   SnapshotFrontier frontier{.size = size};
   std::uint64_t covered = 0;

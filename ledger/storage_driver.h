@@ -1,4 +1,4 @@
-// Who does the slow work of a writer: a thread of its own, or its owner, call by call.
+// Driver of a writer's slow work: a thread of its own, or its owner, call by call.
 //
 // Nodes use threads. A simulation is the owner: it decides at which moment of its own time a disk
 // has done what it was asked, and so one seed decides the order of everything.

@@ -1,4 +1,4 @@
-// Where a tile of a log is: the paths of C2SP tlog-tiles.
+// Paths of a log's tiles as in C2SP tlog-tiles.
 //
 //   tile/L/N          256 hashes: subtrees of 256^L leaves, from number N * 256 on
 //   tile/entries/N    the entries whose hashes tile/0/N has

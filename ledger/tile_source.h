@@ -1,4 +1,4 @@
-// Where the files of a log in tlog-tiles are read: a directory, a node (http_tiles.h), a test.
+// Source of a log's tlog-tiles files: a directory, a node (http_tiles.h), a test.
 //
 // What comes from a source is not trusted; tile_reader.h checks it. Implementations are
 // thread-safe.

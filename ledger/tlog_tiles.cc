@@ -63,9 +63,10 @@ Result<std::vector<std::byte>> encode_bundle(std::span<const std::vector<std::by
   std::vector<std::byte> bytes;
   for (const std::vector<std::byte>& entry : entries) {
     if (entry.size() > kBundleEntryBytesMax) {
-      return Status{StatusCode::InvalidArgument,
-                    "an entry of " + std::to_string(entry.size()) + " bytes fits in no bundle",
-                    kBundleMalformed};
+      return Status{
+          StatusCode::InvalidArgument,
+          "an entry of " + std::to_string(entry.size()) + " bytes does not fit into a bundle",
+          kBundleMalformed};
     }
     bytes.push_back(static_cast<std::byte>(entry.size() >> 8));
     bytes.push_back(static_cast<std::byte>(entry.size()));

@@ -1,4 +1,4 @@
-// What a Merkle log shows to whoever proves, serves or exports it: one append-only tree of entries.
+// Read interface of a Merkle log for proofs, tiles and exports: one append-only tree of entries.
 //
 // A tree of n leaves (RFC 6962 section 2.1) is seen here as what tlog-tiles need of it: the hashes
 // of its perfect subtrees, level by level, and its entries. Subtree i of level l covers the leaves

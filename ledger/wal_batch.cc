@@ -1,7 +1,7 @@
 #include "ledger/wal_batch.h"
 
 #include "common/assert.h"
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/wal_visitor.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "ledger/wal_format.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ Result<SegmentHeader> decode_segment_header(std::span<const std::byte> page) {
   header.previous_crc = load<std::uint32_t>(at + 48);
   if (header.number == 0 || header.first_lsn == Lsn{0} || header.segment_bytes <= kRecordsOffset ||
       header.segment_bytes % kPageBytes != 0 || header.segment_bytes > kSegmentBytesMax) {
-    return Status{StatusCode::DataLoss, "the segment header makes no sense", kWalRot};
+    return Status{StatusCode::DataLoss, "the segment header is not valid", kWalRot};
   }
   return header;
 }

@@ -1,4 +1,4 @@
-// How a log of record is opened, and whose it is.
+// Options and identity of a log of record at its opening.
 #pragma once
 
 #include "common/ids.h"

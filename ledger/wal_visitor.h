@@ -1,4 +1,4 @@
-// Who is told, in order, what a log of record holds.
+// Visitor of a log of record, called in order with its contents.
 //
 // Spans live only for the call. Replay runs on the thread that opens the log. When opening fails,
 // the visitor may have seen a correct prefix of the log, which the caller throws away.

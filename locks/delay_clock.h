@@ -1,4 +1,4 @@
-// When the delays of locks are over (lock_delay.h): the volatile side, never replicated.
+// Expiry clock of lock delays (lock_delay.h): volatile, never replicated.
 //
 // Every node notes for each lock in its delay when it applied the expiry that began it, leader or
 // not. That is at or after the moment at which the log decided it, so no node's time is ever short;

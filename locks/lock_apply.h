@@ -157,7 +157,7 @@ GCOORD_HD inline void apply_end(const ApplyPoint& at,
     reply.replayed = !expires;
     return;
   }
-  if (expires && at.tables.sessions[row].serial != command.serial) {
+  if (!end_of(command).means(at.tables.sessions[row])) {
     reply.code = LockCode::SerialStale;
     return;
   }

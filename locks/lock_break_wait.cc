@@ -1,7 +1,7 @@
 #include "locks/lock_break_wait.h"
 
 #include "common/assert.h"
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 
 namespace gcoord::locks {
 

@@ -1,4 +1,4 @@
-// What stays of a hold that was broken by force: that it was, until its holder has been told.
+// Record of a hold that was broken by force, kept until its holder has been notified.
 //
 // Such a record stands in the list of holds of a session that lives, and in the index under a hash
 // of name and token, so that a release or a check by that token finds it in constant time. It has

@@ -1,13 +1,13 @@
 #include "locks/lock_command.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/utf8.h"
-#include "locks/byte_codec.h"
+#include "locks/limits.h"
 #include "locks/lock_break_wait.h"
 #include "locks/lock_ends.h"
 #include "locks/lock_force_command.h"
 #include "locks/lock_move_command.h"
-#include "locks/lock_table.h"
 
 #include <string>
 
@@ -83,10 +83,10 @@ Status check_fields(const LockCommand& command) {
     return bad("sequence 0");
   }
   if (command.session == kKeeperSession) {
-    return bad("a session that is no client's");
+    return bad("a session that does not belong to a client");
   }
   if (is_imported(command.sequence)) {
-    return bad("a sequence that is no client's");
+    return bad("a sequence that does not belong to a client");
   }
   if (kind_acknowledges(command.kind)) {
     const bool in_order = command.acked_below.value > 0 && command.acked_below <= command.sequence;
@@ -104,7 +104,7 @@ Status check_fields(const LockCommand& command) {
     return bad("token 0");
   }
   if (command.kind == LockCommandKind::Transfer && office_word(command) == 0) {
-    return bad("no session to hand over to");
+    return bad("no session for the hand-over");
   }
   return {};
 }
@@ -169,7 +169,7 @@ Status read_name(ByteReader& reader, LockCommand& command) {
   if (has_ask(command)) {
     GCOORD_TRY_STATUS(read_ask(reader, command));
   }
-  const std::string_view name = reader.text(reader.rest_bytes() - command.note_bytes);
+  const std::string_view name = reader.bytes(reader.rest_bytes() - command.note_bytes);
   const Status status = check_name(name);
   if (!status.ok()) {
     return status;
@@ -177,7 +177,7 @@ Status read_name(ByteReader& reader, LockCommand& command) {
   command.name = name.data();
   command.name_bytes = static_cast<std::uint16_t>(name.size());
   command.name_hash = hash_name(name);
-  command.token = note_hash(reader.text(command.note_bytes));
+  command.token = note_hash(reader.bytes(command.note_bytes));
   return {};
 }
 
@@ -192,7 +192,7 @@ Status read_proclaimed(ByteReader& reader, LockCommand& command) {
   if (reader.rest_bytes() > kNoteBytesMax) {
     return bad("note above 512 bytes");
   }
-  set_note(command, reader.text(reader.rest_bytes()));
+  set_note(command, reader.bytes(reader.rest_bytes()));
   return {};
 }
 

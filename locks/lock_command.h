@@ -31,6 +31,7 @@
 #include "common/ids.h"
 #include "common/name_hash.h"
 #include "common/status.h"
+#include "locks/limits.h"
 #include "locks/lock_hold.h"
 
 #include <cstddef>
@@ -40,9 +41,6 @@
 #include <vector>
 
 namespace gcoord::locks {
-
-inline constexpr std::uint32_t kNameBytesMax = 1024;
-inline constexpr std::uint32_t kTtlMsMax = 24 * 60 * 60 * 1000;
 
 // Never renumber: the kinds are in the log.
 enum class LockCommandKind : std::uint8_t {

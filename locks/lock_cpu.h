@@ -16,17 +16,17 @@
 #pragma once
 
 #include "common/column_arena.h"
+#include "common/growing_index.h"
+#include "common/mapped_column.h"
 #include "common/status.h"
 #include "locks/delay_clock.h"
-#include "locks/growing_index.h"
 #include "locks/lock_command.h"
 #include "locks/lock_demand.h"
 #include "locks/lock_query.h"
 #include "locks/lock_reply.h"
 #include "locks/lock_residence.h"
 #include "locks/lock_table.h"
-#include "locks/mapped_column.h"
-#include "locks/session_clock.h"
+#include "sessions/clock.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ struct LockOptions {
   std::uint32_t shard_count = 1;
   std::uint32_t rows_initial = 1024;  // Of each pool; they double when full.
   LockLimits limits;
-  SessionClockOptions clock;
+  sessions::SessionClockOptions clock;
   std::uint64_t index_seed = 0;  // Unknown to clients; see hash_index.h.
 };
 
@@ -226,9 +226,9 @@ class LockCpu {
   void on_became_leader(ShardId shard, Tick now, std::uint64_t election_ticks);
   void on_lost_leadership(ShardId shard);
 
-  SessionClock& clock() { return clock_; }
+  sessions::SessionClock& clock() { return clock_; }
 
-  const SessionClock& clock() const { return clock_; }
+  const sessions::SessionClock& clock() const { return clock_; }
 
   DelayClock& delays() { return delays_; }
 
@@ -294,7 +294,7 @@ class LockCpu {
   GrowingIndex session_index_;
   std::uint64_t waiter_count_ = 0;
   LockTables tables_;
-  SessionClock clock_;
+  sessions::SessionClock clock_;
   DelayClock delays_;
   std::uint64_t unknown_command_count_ = 0;
 };

@@ -1,4 +1,4 @@
-// What commands may take at most, known before they are applied.
+// Upper bounds of the memory that a command takes, known before it is applied.
 //
 // Applying cannot fail, so whoever applies first makes sure of the rows: LockCpu before each
 // command, a device before each batch, which it refuses as a whole when something is short. Pure

@@ -1,8 +1,8 @@
 #include "locks/lock_ends.h"
 
 #include "common/assert.h"
-#include "locks/byte_codec.h"
-#include "locks/lock_table.h"
+#include "common/bytes.h"
+#include "locks/limits.h"
 
 #include <string>
 
@@ -13,38 +13,15 @@ Status bad(const char* what) {
   return Status{StatusCode::InvalidArgument, std::string{"lock command: "} + what};
 }
 
-// Sessions that rise are each there once, and one list has one encoding.
 Status check_list(const LockCommand& command) {
-  const std::uint32_t count = ends_count(command);
   if (command.flags != 0) {
     return bad("unknown flag");
   }
-  if (count == 0 || count > kEndsMax || command.note_bytes % kEndBytes != 0) {
-    return bad("impossible list of sessions");
-  }
-  SessionId before;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const SessionEnd end = session_end(command, i);
-    if (end.session <= before || end.session == kKeeperSession || end.serial == 0) {
-      return bad("impossible session in a list");
-    }
-    before = end.session;
-  }
-  return {};
+  const Status list = sessions::check_ends(ends_of(command));
+  return list.ok() ? Status{} : bad(list.message().c_str());
 }
 
 }  // namespace
-
-std::vector<char> encode_ends(std::span<const SessionEnd> ends) {
-  std::vector<std::byte> bytes;
-  ByteWriter writer{bytes};
-  for (const SessionEnd& end : ends) {
-    writer.integer(end.session.value);
-    writer.integer(end.serial);
-  }
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  return {text, text + bytes.size()};
-}
 
 LockCommand make_expire_sessions(std::span<const char> list) {
   GCOORD_ASSERT(list.size() <= kEndsMax * kEndBytes);
@@ -72,7 +49,7 @@ Result<LockCommand> decode_expire_sessions(std::span<const std::byte> bytes) {
   if (!reader.ok() || reader.rest_bytes() > kEndsMax * kEndBytes) {
     return bad("impossible list of sessions");
   }
-  LockCommand command = make_expire_sessions(reader.text(reader.rest_bytes()));
+  LockCommand command = make_expire_sessions(reader.bytes(reader.rest_bytes()));
   command.flags = flags;
   GCOORD_TRY_STATUS(check_list(command));
   return command;

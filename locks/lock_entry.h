@@ -21,11 +21,11 @@
 #pragma once
 
 #include "common/hd.h"
+#include "locks/limits.h"
 #include "locks/lock_break_wait.h"
 #include "locks/lock_command.h"
 #include "locks/lock_entry_layout.h"
 #include "locks/lock_entry_text.h"
-#include "locks/lock_table.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -22,10 +22,10 @@
 
 #include "common/hd.h"
 #include "common/random.h"
+#include "locks/limits.h"
 #include "locks/lock_command.h"
 #include "locks/lock_entry_layout.h"
 #include "locks/lock_hold.h"
-#include "locks/lock_table.h"
 
 #include <cstdint>
 #include <cstring>

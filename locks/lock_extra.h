@@ -1,5 +1,5 @@
-// What only some locks have, beside the record that all have: a count of holds, a holder's note,
-// several holders (lock_share.h).
+// Optional part of a lock's record: a count of holds, a holder's note, several holders
+// (lock_share.h).
 //
 // Such a lock is marked: its record's name begins with a block that holds these words and says
 // where the name goes on. So a plain lock costs what it did, and whether a lock is marked is one
@@ -14,6 +14,7 @@
 
 #include "common/assert.h"
 #include "common/hd.h"
+#include "locks/limits.h"
 #include "locks/lock_hold.h"
 #include "locks/lock_names.h"
 #include "locks/lock_reply.h"
@@ -109,10 +110,6 @@ GCOORD_HD inline void release_note(const LockTables& tables, NameBlockRow first)
     release_name(tables, first);
   }
 }
-
-// Waiters that a lock takes along when it is moved to another shard: as many as one command has
-// room for beside the shortest name (lock_move_command.h). Longer names leave room for fewer.
-inline constexpr std::uint32_t kMoveWaitersMax = 166;
 
 // Gives back what a lock that is away left to be sent: a block for the lock, one for each waiter.
 GCOORD_HD inline void release_export(const LockTables& tables, NameBlockRow first) {

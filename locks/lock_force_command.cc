@@ -1,8 +1,8 @@
 #include "locks/lock_force_command.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/utf8.h"
-#include "locks/byte_codec.h"
 
 #include <string>
 
@@ -24,7 +24,7 @@ Status check_break(const LockCommand& command) {
   const std::uint32_t who_bytes = command.serial;
   if (who_bytes == 0 || who_bytes > kBreakWhoBytesMax || who_bytes >= command.note_bytes ||
       command.note_bytes - who_bytes > kNoteBytesMax) {
-    return bad("who breaks a lock, or why, is missing or too long");
+    return bad("the author or the reason of a break is missing or too long");
   }
   const bool text = utf8_well_formed(break_who(command)) && utf8_well_formed(break_reason(command));
   return text ? check_name({command.name, command.name_bytes}) : bad("not UTF-8");
@@ -45,7 +45,7 @@ Result<LockCommand> decode_break(ByteReader& reader) {
       reader.rest_bytes() - name_bytes > std::size_t{kBreakWhoBytesMax} + kNoteBytesMax) {
     return bad("impossible break");
   }
-  const std::string_view text = reader.text(reader.rest_bytes());
+  const std::string_view text = reader.bytes(reader.rest_bytes());
   command.name = text.data();
   command.name_bytes = name_bytes;
   command.note_bytes = static_cast<std::uint16_t>(text.size() - name_bytes);

@@ -79,7 +79,7 @@ void LockCpu::follow_restored(SessionRow row, Tick now) {
 
 std::vector<LostLock> LockCpu::losses(SessionId session) const {
   std::vector<LostLock> lost;
-  for (const Registration& registration : clock_.registrations_of(session)) {
+  for (const sessions::Registration& registration : clock_.registrations_of(session)) {
     LockRow row = tables_.sessions[registration.row].hold_first;
     for (std::uint32_t i = 0; i < kLossesLookedAt && row.value != 0; ++i) {
       const LockRecord& hold = tables_.locks[row];

@@ -1,4 +1,4 @@
-// How an acquire wants to hold its lock, beyond the plain "alone, once, without a note".
+// Options of an acquire beyond the plain exclusive hold: shared, counted, with a note.
 //
 // Plain acquires say none of this: their commands, their records and their path through apply() are
 // those of a lock service that knows nothing else. An ask packs into eight bytes, equal on

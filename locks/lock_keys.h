@@ -1,5 +1,4 @@
-// What of a command can be worked out before its turn comes: hashes, and rows that are likely
-// right.
+// Precomputed parts of a command: hashes, and the rows that it will likely use.
 //
 // A shard's commands are applied one after another, so what does not depend on the ones before is
 // done beforehand: by other threads of a group on a device (lock_run.h), and by the caller where

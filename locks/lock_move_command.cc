@@ -1,8 +1,8 @@
 #include "locks/lock_move_command.h"
 
 #include "common/assert.h"
-#include "locks/byte_codec.h"
-#include "locks/lock_extra.h"
+#include "common/bytes.h"
+#include "locks/limits.h"
 
 #include <string>
 
@@ -42,7 +42,7 @@ Status check_move(const LockCommand& command) {
   if (command.kind == LockCommandKind::MoveLapse) {
     const bool place = command.session.value != 0 && command.session != kKeeperSession &&
                        import_lapses(command.sequence);
-    return place ? Status{} : bad("a place that does not lapse");
+    return place ? Status{} : bad("a queue position that never lapses");
   }
   if (command.kind != LockCommandKind::MoveOut &&
       (move_number(command) == 0 || move_number(command) > kMoveNumberMax)) {
@@ -76,7 +76,7 @@ Result<LockCommand> decode_out(ByteReader& reader) {
   if (!reader.ok() || reader.rest_bytes() > kNameBytesMax) {
     return bad("impossible move");
   }
-  set_name(command, reader.text(reader.rest_bytes()));
+  set_name(command, reader.bytes(reader.rest_bytes()));
   return command;
 }
 
@@ -94,7 +94,7 @@ Result<LockCommand> decode_in(ByteReader& reader) {
       reader.rest_bytes() - name_bytes > sessions_max) {
     return bad("impossible move");
   }
-  const std::string_view text = reader.text(reader.rest_bytes());
+  const std::string_view text = reader.bytes(reader.rest_bytes());
   set_name(command, text.substr(0, name_bytes));
   command.note_bytes = static_cast<std::uint16_t>(text.size() - name_bytes);
   command.sequence = text_hash(text.substr(name_bytes));

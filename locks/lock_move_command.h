@@ -15,8 +15,9 @@
 
 #include "common/hd.h"
 #include "common/status.h"
+#include "locks/limits.h"
 #include "locks/lock_command.h"
-#include "locks/lock_extra.h"
+#include "locks/lock_hold.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ struct MovedSession {
 inline constexpr std::uint32_t kMovedSessionBytes = 12;
 
 // Of a MoveIn: what stands before its name, and all of it: what one entry of the log has room for
-// beside its record header (server/engine_options.h).
+// beside its record header (server/log_limits.h).
 inline constexpr std::uint32_t kMoveInHeadBytes = 28;
 inline constexpr std::uint32_t kMoveCommandBytesMax = 2040;
 

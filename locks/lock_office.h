@@ -1,6 +1,5 @@
-// What the holder of a lock may do to it without letting go: say another note, or hand the lock
-// over to one of those who wait for it. An election is made of these (docs/reference/services.md,
-// E2 and E6).
+// Commands of a holder that keep the lock: change the note, or hand the lock over to one of its
+// waiters. An election is made of these (docs/reference/services.md, E2 and E6).
 //
 // Both are guarded by the holder's token, so whoever was deposed changes nothing. A transfer is one
 // command: before it the one holds the lock, after it the other under the next token, and where it

@@ -1,5 +1,5 @@
-// What the commands of a planned window (lock_plan.h) are answered, whom they tell, and which
-// requests they leave.
+// Outcome of a planned window of commands (lock_plan.h): replies, notifications, and the requests
+// that remain.
 //
 // A request that a later command of the window acknowledges gets no record; a wait that ends in the
 // window is recorded as it ended. Which records stay is known before any is written, so rows are

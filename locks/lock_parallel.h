@@ -9,7 +9,7 @@
 //
 // A batch that may need more rows or more room for events than there are is refused on the device
 // before anything is applied; then what is short is doubled here and the batch is given again, so
-// no command is lost. The session clock (session_clock.h) is the host's and not kept here: replies
+// no command is lost. The session clock (sessions/clock.h) is the host's and not kept here: replies
 // say which registrations changed. Contract: one thread. After an error other than InvalidArgument
 // the tables are not to be trusted; the owner builds new ones from its log or snapshots. Host only.
 #pragma once

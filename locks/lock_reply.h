@@ -1,4 +1,4 @@
-// What a lock command answers: one reply per command, and events for the waits that it ended.
+// Reply to a lock command: one per command, and events for the waits that it ended.
 //
 // A reply is a function of the shard's command sequence only, so every replica computes the same
 // one; the leader sends it to the client. A wait that ends later than its acquire is told by an
@@ -11,14 +11,14 @@
 #include "common/hd.h"
 #include "common/ids.h"
 #include "common/name_hash.h"
+#include "sessions/record.h"
 
 #include <cstdint>
 
 namespace gcoord::locks {
 
-// Number of a session's registration in the session pool of one node. 0 means "none". Never leaves
-// the node: equal states of two replicas may use different rows.
-using SessionRow = StrongId<struct SessionRowTag, std::uint32_t>;
+using sessions::RegistrationChange;
+using sessions::SessionRow;
 
 // Never renumber: the codes are stored in snapshots.
 enum class LockCode : std::uint8_t {
@@ -82,16 +82,6 @@ enum class LockCode : std::uint8_t {
   MoveNotPlain = 75,   // To MoveOut: it is held by more than a plain hold, or by one who ended.
   MoveCrowded = 76,    // To MoveOut: more wait than one command moves.
   SessionsEnded = 80,  // To ExpireSessions, whatever it found of each.
-};
-
-// What a command did to the registration of its session; at most one per command. The driver keeps
-// the volatile session clock in step with it.
-enum class RegistrationChange : std::uint8_t {
-  None,
-  Added,
-  Dying,
-  Removed,
-  Delaying,  // It ended, but for locks that stay for their delay (lock_delay.h).
 };
 
 struct LockReply {

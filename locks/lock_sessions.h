@@ -1,4 +1,4 @@
-// Sessions in one shard: registered on first use, ended in bounded steps.
+// What the end of a session means to locks (sessions/session_end.h): waits end, locks pass on.
 //
 // The end of a session is one fact in the log: from that command on nothing is granted to it and
 // nothing is accepted from it. Its waits end in the same command; its locks pass on, at most
@@ -15,39 +15,14 @@
 #include "locks/lock_requests.h"
 #include "locks/lock_share.h"
 #include "locks/lock_table.h"
+#include "sessions/registrations.h"
+#include "sessions/session_end.h"
 
 namespace gcoord::locks {
 
-// Puts a filled record at the newest end of its shard's list, and in the index under `hash`.
-GCOORD_HD inline void link_session(const LockTables& tables, SessionRow row, std::uint32_t hash) {
-  SessionRecord& session = tables.sessions[row];
-  LockShardRow& shard = tables.shard(session.shard);
-  session.shard_next = shard.session_first;
-  session.shard_previous = SessionRow{};
-  if (shard.session_first.value != 0) {
-    tables.sessions[shard.session_first].shard_previous = row;
-  }
-  shard.session_first = row;
-  ++shard.session_count;
-  tables.session_index.insert(hash, row.value);
-}
-
-// Registers a session that is not yet. `hash` is that of the index.
-GCOORD_HD inline SessionRow enter_session(const LockTables& tables,
-                                          ShardId shard,
-                                          SessionId id,
-                                          std::uint32_t ttl_ms,
-                                          std::uint32_t hash) {
-  const SessionRow row = tables.sessions.take();
-  SessionRecord& session = tables.sessions[row];
-  ++tables.shard(shard).serial_last;
-  session.session = id;
-  session.shard = shard;
-  session.serial = tables.shard(shard).serial_last;
-  session.ttl_ms = ttl_ms;
-  link_session(tables, row, hash);
-  return row;
-}
+using sessions::enter_session;
+using sessions::link_session;
+using sessions::remove_session;
 
 GCOORD_HD inline SessionRow register_session(const LockTables& tables,
                                              ShardId shard,
@@ -59,27 +34,6 @@ GCOORD_HD inline SessionRow register_session(const LockTables& tables,
   reply.change = RegistrationChange::Added;
   reply.changed_row = row;
   return row;
-}
-
-// Removes a registration that holds nothing and remembers nothing.
-GCOORD_HD inline void remove_session(const LockTables& tables, SessionRow row) {
-  SessionRecord& session = tables.sessions[row];
-  GCOORD_ASSERT(session.hold_count == 0);
-  GCOORD_ASSERT(session.request_count == 0);
-  LockShardRow& shard = tables.shard(session.shard);
-  if (session.shard_previous.value != 0) {
-    tables.sessions[session.shard_previous].shard_next = session.shard_next;
-  } else {
-    shard.session_first = session.shard_next;
-  }
-  if (session.shard_next.value != 0) {
-    tables.sessions[session.shard_next].shard_previous = session.shard_previous;
-  }
-  --shard.session_count;
-  tables.session_index.erase(tables.session_hash(session.shard, session.session), row.value);
-  session.session = SessionId{};
-  session.shard = kNoShard;
-  tables.sessions.give_back(row);
 }
 
 // Forgets all requests of a session that ends; its waits end with an event.
@@ -145,17 +99,8 @@ GCOORD_HD inline void end_session(const LockTables& tables,
     pass_on(tables, session.hold_first, index, events);
   }
   reply.changed_row = row;
-  if (session.hold_first.value != 0) {
-    reply.more = true;
-    reply.change = RegistrationChange::Dying;
-    return;
-  }
-  if (session.hold_count != 0) {
-    reply.change = RegistrationChange::Delaying;
-    return;
-  }
-  remove_session(tables, row);
-  reply.change = RegistrationChange::Removed;
+  reply.change = sessions::settle_end(tables, row);
+  reply.more = reply.change == RegistrationChange::Dying;
 }
 
 }  // namespace gcoord::locks

@@ -1,6 +1,6 @@
 #include "locks/lock_snapshot.h"
 
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_broken.h"
 #include "locks/lock_command.h"
 #include "locks/lock_delay.h"

@@ -1,4 +1,4 @@
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_command.h"
 #include "locks/lock_snapshot.h"
 
@@ -149,7 +149,7 @@ class Parser {
   bool moves() const { return snapshot_.version == kLockSnapshotVersionMoves; }
 
   Status read_note(std::string_view& note) {
-    note = reader_.text(reader_.integer<std::uint16_t>());
+    note = reader_.bytes(reader_.integer<std::uint16_t>());
     return reader_.ok() && note.size() <= kNoteBytesMax ? Status{} : lost("impossible note");
   }
 
@@ -196,7 +196,7 @@ class Parser {
     const bool native = lock.hold == SnapshotHold::Plain || lock.hold == SnapshotHold::Share ||
                         lock.hold == SnapshotHold::Broken;
     if (lock.hold == SnapshotHold::Share || lock.hold == SnapshotHold::Broken || !moves()) {
-      return lock.kept ? lost("nothing that a keeper keeps") : Status{};
+      return lock.kept ? lost("a hold that the keeper cannot have") : Status{};
     }
     lock.residence = static_cast<Residence>(reader_.integer<std::uint8_t>());
     if (lock.residence > Residence::Away || (native && lock.residence != Residence::Native)) {
@@ -223,7 +223,7 @@ class Parser {
     if (blocks > kMoveWaitersMax + 1) {
       return lost("a moved lock with too many waiters");
     }
-    lock.exported = reader_.text(std::size_t{blocks} * NameBlock::kBytes);
+    lock.exported = reader_.bytes(std::size_t{blocks} * NameBlock::kBytes);
     return reader_.ok() ? Status{} : lost("truncated move");
   }
 
@@ -233,7 +233,7 @@ class Parser {
     lock.token = FencingToken{reader_.integer<std::uint64_t>()};
     lock.granted_at = LogIndex{reader_.integer<std::uint64_t>()};
     lock.waiter_count = reader_.integer<std::uint32_t>();
-    lock.name = reader_.text(reader_.integer<std::uint16_t>());
+    lock.name = reader_.bytes(reader_.integer<std::uint16_t>());
     lock.waiter_first = static_cast<std::uint32_t>(snapshot_.waiters.size());
     if (!reader_.ok()) {
       return lost("truncated lock");
@@ -263,15 +263,15 @@ class Parser {
       return lost("truncated waiter");
     }
     if (session_place >= snapshot_.sessions.size()) {
-      return lost("waiter of no session");
+      return lost("waiter without a session");
     }
     const LockSnapshot::Session& session = snapshot_.sessions[session_place];
     if (request_place >= session.request_count) {
-      return lost("waiter of no request");
+      return lost("waiter without a request");
     }
     const std::uint32_t place = session.request_first + request_place;
     if (snapshot_.requests[place].code != LockCode::Waiting) {
-      return lost("request in a queue does not wait");
+      return lost("request in a queue that does not wait");
     }
     // Queues are in log order; one entry of the log queues one request, or all that a lock brings.
     const bool first = snapshot_.waiters.size() == snapshot_.locks.back().waiter_first;
@@ -282,7 +282,7 @@ class Parser {
     const LockSnapshot::Request& request = snapshot_.requests[place];
     if ((request.token.value != 0 || !request.note.empty()) &&
         snapshot_.locks.back().hold == SnapshotHold::Plain) {
-      return lost("wait for more than its lock says");
+      return lost("wait for more than its lock allows");
     }
     snapshot_.waiters.push_back(place);
     return {};
@@ -382,7 +382,7 @@ Status check_names(const LockSnapshot& snapshot) {
   }
   for (const auto& [name, lock] : locks) {
     if (!lock.whole()) {
-      return lost("holders of a lock that do not go together");
+      return lost("holders of a lock that contradict each other");
     }
   }
   return {};
@@ -422,7 +422,7 @@ Status check_whole(const LockSnapshot& snapshot) {
       std::count_if(snapshot.requests.begin(), snapshot.requests.end(), [](const auto& request) {
         return request.code == LockCode::Waiting;
       }));
-  return waiting == snapshot.waiters.size() ? Status{} : lost("waiting request in no queue");
+  return waiting == snapshot.waiters.size() ? Status{} : lost("waiting request without a queue");
 }
 
 }  // namespace

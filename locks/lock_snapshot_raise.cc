@@ -1,4 +1,4 @@
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_snapshot.h"
 
 #include <cstring>
@@ -33,7 +33,7 @@ Result<std::vector<std::byte>> raise_snapshot(std::span<const std::byte> bytes,
   }
   constexpr std::uint64_t kTokenMax = std::numeric_limits<std::uint64_t>::max() / 2;
   if (snapshot.token_last > kTokenMax || token_count > kTokenMax - snapshot.token_last) {
-    return Status{StatusCode::OutOfRange, "lock snapshot: not so many tokens are left"};
+    return Status{StatusCode::OutOfRange, "lock snapshot: too few tokens are left"};
   }
   const bool header_only = bytes.empty() || sessions == SnapshotSessions::Drop;
   std::vector<std::byte> raised =

@@ -14,51 +14,40 @@
 #pragma once
 
 #include "common/assert.h"
+#include "common/hash_index.h"
 #include "common/hd.h"
 #include "common/ids.h"
 #include "common/name_hash.h"
 #include "common/random.h"
-#include "locks/hash_index.h"
+#include "common/row_pool.h"
+#include "locks/limits.h"
 #include "locks/lock_reply.h"
-#include "locks/row_pool.h"
+#include "sessions/record.h"
+#include "sessions/registrations.h"
 
 #include <cstdint>
 
 namespace gcoord::locks {
 
-using LockRow = StrongId<struct LockRowTag, std::uint32_t>;
-using RequestRow = StrongId<struct RequestRowTag, std::uint32_t>;
+// Sessions and their requests are those of every machine (sessions/record.h); what one of them
+// holds here is locks.
+using sessions::find_session;
+using sessions::is_imported;
+using sessions::kImportedSequence;
+using sessions::kKeeperSession;
+using sessions::kNoShard;
+using sessions::kSequenceAheadMax;
+using sessions::kSessionRequestsMax;
+using sessions::RequestRow;
+using sessions::SessionPhase;
+using sessions::SessionRecord;
+
+using LockRow = sessions::HeldRow;
 using NameBlockRow = StrongId<struct NameBlockRowTag, std::uint32_t>;
-
-// Requests of one session that one shard remembers, waits included: the exactly-once window of
-// RIFL (Lee et al., SOSP 2015), and the bound of every loop over them. A power of two.
-inline constexpr std::uint32_t kSessionRequestsMax = 64;
-
-// Sequences from here on are no client's: waits that a moved lock brought along have them until
-// their sessions ask again (lock_move.h).
-inline constexpr std::uint64_t kImportedSequence = std::uint64_t{1} << 63;
-
-GCOORD_HD constexpr bool is_imported(RequestSequence sequence) {
-  return sequence.value >= kImportedSequence;
-}
-
-// Of these, the ones that lapse when nobody asks after them (lock_import.h).
-inline constexpr std::uint64_t kLapsingSequence = std::uint64_t{1} << 62;
-
-GCOORD_HD constexpr bool import_lapses(RequestSequence sequence) {
-  return sequence.value >= (kImportedSequence | kLapsingSequence);
-}
-
-// How far a sequence may run ahead of acked_below. Only sanity: a wait of months keeps acked_below
-// low while the session works on, and a span of 2^31 never stops it.
-inline constexpr std::uint64_t kSequenceAheadMax = std::uint64_t{1} << 31;
 
 // Locks that one ExpireSession or CloseSession releases: bounds the work of a command, so
 // that a huge session does not stall the rest (S4 of docs/reference/services.md).
 inline constexpr std::uint32_t kReleasesPerCommandMax = 64;
-
-// The shard of a free row.
-inline constexpr ShardId kNoShard{0xffff'ffffu};
 
 struct LockShardRow {
   std::uint64_t token_last = 0;   // The newest fencing token; tokens of all names come from here.
@@ -71,40 +60,6 @@ struct LockShardRow {
 };
 
 static_assert(sizeof(LockShardRow) == 40);
-
-enum class SessionPhase : std::uint8_t {
-  Live = 0,
-  Dying = 1,  // Its end was decided; its locks are released over several commands.
-  // The same of one whose time ran out: of its locks, those with a delay stay (lock_delay.h).
-  Failed = 2,
-  // No client's: what keeps the records of moved names that nobody holds (lock_residence.h).
-  Keeper = 3,
-};
-
-// The id of a shard's keeper. No command may speak for it.
-inline constexpr SessionId kKeeperSession{~std::uint64_t{0}};
-
-// A session's registration in one shard. Two sectors of a device's memory.
-struct alignas(16) SessionRecord {
-  SessionId session;  // 0 in a row that is free.
-  RequestSequence acked_below{1};
-  RequestSequence forgotten_below{1};  // Sequences below it that have no record are not run.
-  ShardId shard = kNoShard;
-  std::uint32_t serial = 0;
-  std::uint32_t ttl_ms = 0;
-  SessionRow shard_next;  // List of the shard's sessions, newest first.
-  SessionRow shard_previous;
-  LockRow hold_first;  // List of the locks it holds here, newest grant first.
-  std::uint32_t hold_count = 0;
-  // List of its requests, by the time of their latest answer; of a failed one see lock_delay.h.
-  RequestRow request_oldest;
-  RequestRow request_newest;
-  std::uint8_t request_count = 0;  // At most kSessionRequestsMax.
-  SessionPhase phase = SessionPhase::Live;
-};
-
-static_assert(sizeof(SessionRecord) == 64);
-static_assert(kSessionRequestsMax <= 0xff);
 
 // Two sectors of a device's memory.
 struct alignas(16) LockRecord {
@@ -137,6 +92,8 @@ struct alignas(16) RequestRecord {
   RequestRow queue_previous;
   std::uint32_t argument_hash = 0;
   LockCode code = LockCode::None;
+
+  GCOORD_HD bool waits() const { return code == LockCode::Waiting; }
 };
 
 static_assert(sizeof(RequestRecord) == 64);
@@ -210,30 +167,12 @@ struct SameLock {
   }
 };
 
-// Whether a row is the registration of this session in this shard.
-struct SameSession {
-  const LockTables* tables;
-  ShardId shard;
-  SessionId session;
-
-  GCOORD_HD bool operator()(std::uint32_t row) const {
-    const SessionRecord& record = tables->sessions[SessionRow{row}];
-    return record.session == session && record.shard == shard;
-  }
-};
+using SameSession = sessions::IsRegistration<LockTables>;
 
 // The lock of this name in this shard, or none.
 GCOORD_HD inline LockRow find_lock(const LockTables& tables, ShardId shard, NameHash name) {
   const std::uint32_t hash = tables.lock_hash(shard, name);
   return LockRow{tables.lock_index.find(hash, SameLock{&tables, shard, name})};
-}
-
-// The registration of this session in this shard, or none.
-GCOORD_HD inline SessionRow find_session(const LockTables& tables,
-                                         ShardId shard,
-                                         SessionId session) {
-  const std::uint32_t hash = tables.session_hash(shard, session);
-  return SessionRow{tables.session_index.find(hash, SameSession{&tables, shard, session})};
 }
 
 }  // namespace gcoord::locks

@@ -1,4 +1,4 @@
-// What the owner of device tables does between batches: larger rings of free rows, new indexes.
+// Upkeep of device tables between batches: larger rings of free rows, new indexes.
 //
 // Each function is one thread's share of a loop over all positions or rows, a kernel of its own.
 // Host and device.

@@ -11,12 +11,12 @@
 
 #include "common/bits.h"
 #include "common/device_atomic.h"
+#include "common/hash_index.h"
 #include "common/hd.h"
+#include "common/row_pool.h"
 #include "common/warp_device.h"
-#include "locks/hash_index.h"
 #include "locks/lock_batch.h"
 #include "locks/lock_keys.h"
-#include "locks/row_pool.h"
 
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// What many shards' states say together of names that were moved, and what makes them agree.
+// Survey of moved names across the states of many shards, with the corrections that make them
+// consistent.
 //
 // The states of a snapshot are of different indexes of their logs, so one that is taken while locks
 // move may have a lock in two shards, or what was to be sent of it in one that is behind. The

@@ -9,11 +9,11 @@
 // hash. Host only; the tables outlive it and do not change but by the ends themselves.
 #pragma once
 
+#include "common/hash_index.h"
 #include "common/prefetch.h"
-#include "locks/hash_index.h"
 #include "locks/lock_ends.h"
 #include "locks/lock_table.h"
-#include "locks/session_columns.h"
+#include "sessions/columns.h"
 
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ inline void prefetch_session_index(const LockTables& tables, ShardId shard, Sess
 }
 
 // The times of a row.
-inline void prefetch_times(const SessionColumns& clock, SessionRow row) {
+inline void prefetch_times(const sessions::SessionColumns& clock, SessionRow row) {
   prefetch(&clock.cells[row.value]);
   prefetch(&clock.heard[row.value]);
   prefetch(&clock.deadline[row.value]);
@@ -39,7 +39,7 @@ inline void prefetch_times(const SessionColumns& clock, SessionRow row) {
 
 // The likely row of a registration, whose record and times are asked for; none: it is not there.
 inline SessionRow prefetch_session(const LockTables& tables,
-                                   const SessionColumns& clock,
+                                   const sessions::SessionColumns& clock,
                                    ShardId shard,
                                    SessionId session) {
   const std::uint32_t hash = tables.session_hash(shard, session);
@@ -54,7 +54,7 @@ inline SessionRow prefetch_session(const LockTables& tables,
 class EndsAhead {
  public:
   EndsAhead(const LockTables& tables,
-            const SessionColumns& clock,
+            const sessions::SessionColumns& clock,
             ShardId shard,
             const LockCommand& list)
       : tables_(tables), clock_(clock), shard_(shard), list_(list), count_(ends_count(list)) {
@@ -90,7 +90,7 @@ class EndsAhead {
   void want_index(std::uint32_t i) const {
     if (i < count_) {
       const SessionId session = session_end(list_, i).session;
-      const std::uint32_t hash = session_clock_hash(session, clock_.index_seed);
+      const std::uint32_t hash = sessions::session_clock_hash(session, clock_.index_seed);
       prefetch_session_index(tables_, shard_, session);
       prefetch_line(clock_.first_of_session, hash);
       prefetch_line(clock_.over_index, hash);
@@ -142,7 +142,7 @@ class EndsAhead {
   }
 
   const LockTables& tables_;
-  const SessionColumns clock_;
+  const sessions::SessionColumns clock_;
   const ShardId shard_;
   const LockCommand& list_;
   const std::uint32_t count_;

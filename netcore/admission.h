@@ -1,4 +1,4 @@
-// Who may hold a channel with this node: what a peer says of itself in the handshake, and the
+// Admission of a peer to a channel: the identity that a peer states in the handshake, and the
 // answer.
 //
 // netcore itself refuses another cluster, another protocol version, a node that is not configured,

@@ -1,5 +1,5 @@
-// When to call a peer again: pauses double from a least to a greatest, and start over once a
-// channel came up. Pure arithmetic over the caller's milliseconds.
+// Pacing of connection attempts to a peer: pauses double from a minimum to a maximum, and start
+// over once a channel came up. Pure arithmetic over the caller's milliseconds.
 #pragma once
 
 #include <algorithm>

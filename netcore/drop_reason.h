@@ -1,4 +1,4 @@
-// Why something that a peer sent was not applied. Every reason is counted, per peer and in metrics.
+// Reasons for dropping a peer's message. Every reason is counted, per peer and in metrics.
 //
 // A frame that is merely old is dropped alone; every other reason also closes the link, because a
 // correct peer never sends such a thing (faults 12 and 28 of docs/internals/faults.md).

@@ -93,14 +93,14 @@ Result<OwnedFd> listen_at(const std::string& path) {
 
 Result<OwnedFd> accept_at(const OwnedFd& listener, int timeout_ms) {
   if (!wait_for(listener.get(), POLLIN, timeout_ms)) {
-    return Status{StatusCode::DeadlineExceeded, "nobody called within the time"};
+    return Status{StatusCode::DeadlineExceeded, "no process connected in time"};
   }
   OwnedFd caller{accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
   if (!caller.valid()) {
     return failure("accept");
   }
   if (!is_own_user(caller)) {
-    return Status{StatusCode::PermissionDenied, "the caller is of another user"};
+    return Status{StatusCode::PermissionDenied, "the calling process runs as another user"};
   }
   return caller;
 }
@@ -115,13 +115,13 @@ Result<OwnedFd> call_at(const std::string& path, int timeout_ms) {
       return failure("socket");
     }
     if (connect(caller.get(), any, sizeof(address)) == 0) {
-      return is_own_user(caller)
-                 ? Result<OwnedFd>{std::move(caller)}
-                 : Status{StatusCode::PermissionDenied, "who listens there is of another user"};
+      return is_own_user(caller) ? Result<OwnedFd>{std::move(caller)}
+                                 : Status{StatusCode::PermissionDenied,
+                                          "the listening process runs as another user"};
     }
     const bool not_yet = errno == ENOENT || errno == ECONNREFUSED;
     if (!not_yet || waited_ms >= timeout_ms) {
-      return failure("nobody listens at " + path);
+      return failure("no process listens at " + path);
     }
     poll(nullptr, 0, kRetryMs);
   }
@@ -151,7 +151,7 @@ Result<OwnedFd> receive_with_fd(const OwnedFd& socket,
                                 std::span<std::byte> message,
                                 int timeout_ms) {
   if (!wait_for(socket.get(), POLLIN, timeout_ms)) {
-    return Status{StatusCode::DeadlineExceeded, "no greeting within the time"};
+    return Status{StatusCode::DeadlineExceeded, "no greeting in time"};
   }
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kFdsMax * sizeof(int))> control{};
   iovec part{message.data(), message.size()};
@@ -162,13 +162,13 @@ Result<OwnedFd> receive_with_fd(const OwnedFd& socket,
   header.msg_controllen = control.size();
   const ssize_t received = recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC);
   if (received <= 0) {
-    return Status{StatusCode::Unavailable, "the other end hung up"};
+    return Status{StatusCode::Unavailable, "the other side closed the connection"};
   }
   OwnedFd fd = take_fd(header);
   const bool whole =
       static_cast<std::size_t>(received) == message.size() && (header.msg_flags & MSG_TRUNC) == 0;
   if (!whole || !fd.valid()) {
-    return Status{StatusCode::DataLoss, "what came is no greeting with a descriptor"};
+    return Status{StatusCode::DataLoss, "the message is not a greeting with a descriptor"};
   }
   return fd;
 }

@@ -1,4 +1,4 @@
-// How two nodes' device channels are joined, and why: chosen once per peer, and always explained.
+// Choice of the transport between two nodes' device channels: made once per peer, with its reason.
 //
 // The choice is a pure function of facts that both sides know, so both sides choose alike and tests
 // need no device. `to_text` is what `gcoordctl status` shows in a peer's line, in the words that

@@ -1,5 +1,5 @@
-// What a kernel holds of a channel: plain pointers, passed by value (the host's half is
-// gpu_channel.h, which owns what they point to).
+// Device-side handle of a channel: plain pointers, passed by value (the host's half is
+// gpu_channel.h, which owns the memory).
 //
 // A group opens one end of one lane, works with it, and closes it:
 //

@@ -15,7 +15,7 @@ Result<std::uint32_t> parse_gpu_name(const std::string& text) {
     }
   }
   return Status{StatusCode::InvalidArgument,
-                "'" + text + "' is no device; write cuda:N, for example cuda:0"};
+                "'" + text + "' is not a device; write cuda:N, for example cuda:0"};
 }
 
 }  // namespace gcoord::netcore

@@ -1,4 +1,4 @@
-// What a node says of itself so that its peers can choose how to join their device channels.
+// GPU facts that a node announces so that its peers can choose how to join their device channels.
 //
 // Nodes exchange it once, before a channel; both sides then know the same and choose alike
 // (gpu_capability.h). It names a boot of a kernel and a device, so that "the same host" and "the

@@ -31,17 +31,17 @@ std::string contradiction(const GpuGreeting& theirs, const GpuNvlinkOptions& opt
     return "the peer speaks another version of the device channel";
   }
   if (theirs.cluster != options.cluster.value) {
-    return "the peer is of another cluster";
+    return "the peer belongs to another cluster";
   }
   if (theirs.from_node != options.peer.value || theirs.to_node != options.self.value) {
-    return "the peer is node " + std::to_string(theirs.from_node) + " and looks for node " +
+    return "the peer is node " + std::to_string(theirs.from_node) + " and expects node " +
            std::to_string(theirs.to_node);
   }
   const bool same_layout = std::equal(std::begin(theirs.layout.band),
                                       std::end(theirs.layout.band),
                                       std::begin(options.layout.band));
   if (!same_layout || theirs.region_bytes != region_bytes(options.layout)) {
-    return "the peer has another layout of lanes";
+    return "the peer has a different lane layout";
   }
   if (theirs.epoch_min == 0) {
     return "epoch 0 is never valid";

@@ -68,7 +68,7 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
     return refuse(RefusalCode::WrongVersion,
                   name_of(other) + " speaks peer protocol " + std::to_string(other.protocol) +
                       ", " + name_of(self) + " speaks " + std::to_string(kPeerProtocol) +
-                      ": run versions of gcoordd that can be mixed");
+                      ": run compatible versions of gcoordd");
   }
   if (other.from.cluster != self.from.cluster) {
     return refuse(RefusalCode::WrongCluster,
@@ -78,9 +78,9 @@ Admission judge_identity(const Greeting& other, const Greeting& self, const Call
                       ": correct its --peer addresses or its --data-dir");
   }
   if (other.from.node == self.from.node) {
-    return refuse(RefusalCode::DuplicateNode,
-                  "two nodes call themselves " + name_of(self) +
-                      ": give each its own --node-id and --data-dir");
+    return refuse(
+        RefusalCode::DuplicateNode,
+        "two nodes have the id " + name_of(self) + ": give each its own --node-id and --data-dir");
   }
   if (other.to != self.from.node || !record.is_configured) {
     return refuse(RefusalCode::UnknownNode,
@@ -218,10 +218,10 @@ Admission judge_hello(const Greeting& hello, const Greeting& self, const CallerR
   }
   const bool same_life = hello.from.incarnation == caller.incarnation;
   if (caller.is_up && same_life && hello.epoch <= caller.epoch) {
-    return refuse(RefusalCode::CallCrossed, "a later call is already answered");
+    return refuse(RefusalCode::CallCrossed, "a later call has been answered already");
   }
   if (caller.is_calling_it && self.from.node < hello.from.node) {
-    return refuse(RefusalCode::CallCrossed, "the call of the lower node id counts");
+    return refuse(RefusalCode::CallCrossed, "the call of the node with the lower id is used");
   }
   return {};
 }
@@ -231,7 +231,7 @@ Admission judge_welcome(const Greeting& welcome,
                         const CallerRecord& expected) {
   Admission admission = judge_identity(welcome, self, expected);
   if (admission.admitted() && welcome.epoch <= expected.epoch) {
-    return refuse(RefusalCode::OldIncarnation, "the answer names an epoch of the past");
+    return refuse(RefusalCode::OldIncarnation, "the answer names a past epoch");
   }
   return admission;
 }

@@ -1,4 +1,4 @@
-// Where everything of a device channel lies in memory: the sum, written out before allocation.
+// Memory layout of a device channel: offsets and the total, computed before allocation.
 //
 // Each node has one region per channel, in memory that it owns and that its peer may write: what
 // arrives (slots, payload), the grants for what it sends, and the peer's liveness word. Both nodes

@@ -120,7 +120,7 @@ void PeerNetwork::Core::check_limits(Peer& peer) {
   const bool is_silent = options_.silence_limit_ms != 0 && peer.state == LinkState::Up &&
                          now_ms_ >= peer.last_heard_ms + options_.silence_limit_ms;
   if (is_silent) {
-    take_down(peer, "nothing was heard within the silence limit");
+    take_down(peer, "no message arrived within the silence limit");
   }
 }
 

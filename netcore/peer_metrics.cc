@@ -31,9 +31,9 @@ PeerMetrics::PeerMetrics(MetricsRegistry* registry, NodeId peer) {
   frames_out_ = &registry->counter(name("frames_out_total", "Frames given to the transport."));
   bytes_in_ = &registry->counter(name("bytes_in_total", "Bytes of frames received."));
   bytes_out_ = &registry->counter(name("bytes_out_total", "Bytes of frames sent."));
-  stalls_ = &registry->counter(name("credit_stalls_total", "Sends refused for want of credit."));
+  stalls_ = &registry->counter(name("credit_stalls_total", "Sends refused for lack of credit."));
   reconnects_ = &registry->counter(name("reconnects_total", "Channels after the first one."));
-  unsent_ = &registry->gauge(name("unsent_bytes", "Accepted and not yet sent."));
+  unsent_ = &registry->gauge(name("unsent_bytes", "Messages accepted and not yet sent."));
   up_ = &registry->gauge(name("peer_up", "1 while a channel lives."));
 }
 

@@ -1,4 +1,4 @@
-// What a node knows about its links to its peers: for `gcoordctl status`, logs and tests.
+// Status of a node's links to its peers, for `gcoordctl status`, logs and tests.
 //
 // Counters count since the process began and only grow. Host only; a snapshot by value.
 #pragma once

@@ -1,4 +1,4 @@
-// What a poll set waits for: one thing each, with a look that one thread takes at it.
+// Entry of a poll set: one condition, tested by one thread.
 //
 //   receiver   In: a slot has come on a lane.           (lane_look.h)
 //   sender     Out: the peer has room for what is wanted.

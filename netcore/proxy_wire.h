@@ -1,5 +1,5 @@
-// What two proxies say to each other over a peer network (gpu_proxy.h): one slot each, and behind a
-// run its slots as the slot's one extent, so that a run arrives whole or not at all.
+// Wire format between two proxies over a peer network (gpu_proxy.h): one slot per message; a run
+// carries its slots as the slot's one extent, so that it arrives whole or not at all.
 //
 // Everything names the epoch of the device channel, which is the proxies' own: one peer network's
 // channel may see several. Little-endian; never renumber. What arrives is judged by

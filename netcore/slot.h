@@ -1,4 +1,5 @@
-// What netcore moves: slots of 64 opaque bytes, in four bands, with payload extents beside them.
+// Slot, netcore's unit of transfer: 64 opaque bytes in one of four bands, with payload extents
+// beside it.
 //
 // netcore never looks inside a slot. A slot is one cache line on the host and one coalesced store
 // on a device; what it means is agreed between the rooms above. Trivially copyable; host and

@@ -1,4 +1,5 @@
-// How a ticket lock goes from one ticket to the next: steps that anybody may take and repeat.
+// Hand-over of a ticket lock from one ticket to the next, in steps that any thread may take and
+// repeat.
 //
 // A ticket is *past* once its place says Passing or Abandoned, or belongs to a later ticket. Words
 // only go forward (ticket_word.h), so what is past stays past. One rule carries everything:

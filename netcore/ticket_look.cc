@@ -49,7 +49,7 @@ TicketLook look_at_tickets(std::span<std::byte> region, const TicketLayout& layo
 }
 
 std::string TicketLook::to_text() const {
-  std::string text = "nobody holds it";
+  std::string text = "no holder";
   if (holder.has_value()) {
     text = "ticket " + std::to_string(*holder) + " holds it";
   } else if (passing.has_value()) {

@@ -1,5 +1,5 @@
-// Who holds a ticket lock and who waits for it, read off a copy of its memory: for operators, and
-// for the host that decides whom to revoke.
+// Snapshot of a ticket lock's holder and waiters, read from a copy of its memory: for operators,
+// and for the host that decides whom to revoke.
 //
 // The copy need not be of one moment. What is said of a ticket was so at some time while the copy
 // was made; a count is what any count of a line is that moves meanwhile. Host only; pure.

@@ -1,4 +1,4 @@
-// How bytes move between two nodes: links that carry whole messages. One implementation per file.
+// Transport between two nodes: links that carry whole messages. One implementation per file.
 //
 // A message is one frame (frame.h): a multiple of 64 bytes, at most kFrameBytesMax. A link delivers
 // messages in order and whole, or goes down; only the simulated transport may also lose, repeat or

@@ -1,5 +1,5 @@
 // Batch checks and leader maps: lists of fixed-size answers.
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 #include "rpc/validate.h"

@@ -1,7 +1,7 @@
 #include "rpc/force_messages.h"
 
 #include "common/assert.h"
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 

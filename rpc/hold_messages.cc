@@ -1,5 +1,5 @@
 // Acquires that ask for more than a plain hold.
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 

@@ -1,6 +1,6 @@
 #include "rpc/lease_messages.h"
 
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 
 namespace gcoord::rpc {

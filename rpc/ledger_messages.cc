@@ -1,6 +1,6 @@
 #include "rpc/ledger_messages.h"
 
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 #include "rpc/request.h"
 
@@ -32,14 +32,14 @@ Result<LedgerPrune> decode_ledger_prune(std::span<const std::byte> payload) {
   }
   order.log = static_cast<LedgerLog>(log);
   if ((order.below | order.entries | order.bytes | order.age_ms) == 0) {
-    return make_error(ErrorCode::LedgerPruneInvalid, "nothing says what may go");
+    return make_error(ErrorCode::LedgerPruneInvalid, "the request has no bound");
   }
   if (order.log == LedgerLog::Shards && order.below != 0 && order.shard == kAllShards) {
-    return make_error(ErrorCode::LedgerPruneInvalid, "an index is of one shard");
+    return make_error(ErrorCode::LedgerPruneInvalid, "an index needs one shard");
   }
   if (order.log == LedgerLog::Cluster && (order.age_ms != 0 || order.shard != 0)) {
     return make_error(ErrorCode::LedgerPruneInvalid,
-                      "the cluster log has no shard, and its leaves no age");
+                      "the cluster log has no shard, and its leaves have no age");
   }
   return order;
 }

@@ -1,5 +1,5 @@
 // Rows and pages of lock_get and lock_list.
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 #include "rpc/validate.h"

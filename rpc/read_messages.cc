@@ -1,6 +1,6 @@
 #include "rpc/read_messages.h"
 
-#include "rpc/byte_codec.h"
+#include "common/bytes.h"
 #include "rpc/validate.h"
 
 namespace gcoord::rpc {

@@ -1,4 +1,4 @@
-// What travels on a watch: what is asked for, events, and how far they have come.
+// Messages of a watch: the request, events, and progress.
 //
 // A WatchOpen is answered many times under its request id. An Ok reply has one of two payloads,
 // told apart by the first byte; an error ends the watch, and says in `shard` and `extra` from which

@@ -1,4 +1,4 @@
-// Who looks on while the lock service applies commands: the seam of watches.
+// Observer of the commands that the lock service applies: the interface of watches.
 //
 // A list of ends (locks/lock_ends.h) is seen as the ends that it lists, one after another; what one
 // entry did is known as a whole after them. While `on` is false nothing is called, which is one

@@ -1,4 +1,4 @@
-// When and how changed shards go into the checkpoint store, without a turn waiting for it.
+// Background checkpoints of changed shards into the store, without blocking a turn.
 //
 // A checkpoint covers the log of record up to the lsn that was durable when it began. Over the next
 // turns every shard that had changed by then is written as of the moment at which it is looked at:

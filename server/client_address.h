@@ -1,4 +1,4 @@
-// How nodes tell each other where their clients connect, so that --peer need not repeat it.
+// Exchange of client addresses between nodes, so that --peer need not repeat them.
 //
 // A node announces its address to every peer now and then (a peer message of a kind of its own); a
 // Welcome then names the whole cluster to a client that knows one endpoint. Until an address was

@@ -1,4 +1,4 @@
-// How often a group looks at its clients' ring, counted in looks at its peers' lanes.
+// Polling interval of a group for its clients' ring, counted in polls of its peers' lanes.
 //
 // Why: on a device a look at the clients' ring waits for a round trip across PCIe, a microsecond in
 // which no peer is heard (docs/adr/0072). So looks in vain come at ever greater distances, and soon

@@ -1,4 +1,4 @@
-// How much of a shard's log may be forgotten, and when it is worth asking.
+// Compaction limit of a shard's log, and the time when compaction is worthwhile.
 //
 // Entries that are applied live on in the service's state; the log keeps some for peers that lag a
 // little, because entries are cheaper to send than a snapshot. Pure; one thread.

@@ -1,6 +1,5 @@
 #include "server/coordinator_message.h"
 
-#include <array>
 #include <cstring>
 
 namespace gcoord::server {
@@ -17,8 +16,6 @@ struct Wire {
 };
 
 static_assert(sizeof(Wire) == 8);
-
-constexpr std::array<std::string_view, 3> kMethodNames = {"raft", "bully", "ring"};
 
 }  // namespace
 
@@ -46,20 +43,6 @@ std::optional<CoordinatorMessage> decode_coordinator(std::span<const std::byte> 
   }
   return CoordinatorMessage{
       CoordinatorMethod{wire.method}, CoordinatorWord{wire.word}, wire.hops, NodeId{wire.subject}};
-}
-
-std::string_view coordinator_method_name(CoordinatorMethod method) {
-  const auto number = static_cast<std::size_t>(method);
-  return number < kMethodNames.size() ? kMethodNames[number] : "unknown";
-}
-
-std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text) {
-  for (std::size_t k = 0; k < kMethodNames.size(); ++k) {
-    if (text == kMethodNames[k]) {
-      return CoordinatorMethod{static_cast<std::uint8_t>(k)};
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace gcoord::server

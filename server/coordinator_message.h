@@ -1,5 +1,4 @@
-// What nodes tell each other while they elect a coordinator by bully or ring
-// (docs/internals/coordinators.md).
+// Messages of the coordinator elections by bully or ring (docs/internals/coordinators.md).
 //
 //   kind 9, method 1, word 1, hops 1, subject 4 (little-endian, a node's number); more may follow
 //
@@ -8,12 +7,13 @@
 #pragma once
 
 #include "common/ids.h"
+#include "membership/coordinator/elector.h"
+#include "server/choices.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace gcoord::server {
@@ -21,21 +21,7 @@ namespace gcoord::server {
 // First byte of the peer message. Never renumber.
 inline constexpr std::byte kCoordinatorKind{9};
 
-// How the nodes of a cluster find their coordinator (--coordinator). Never renumber: it travels. A
-// later release may know more of them, so one that is not named here is no error of form.
-enum class CoordinatorMethod : std::uint8_t {
-  Raft = 0,   // Who leads shard 0; no message of its own.
-  Bully = 1,  // consensus/coordinator/step.h, as the next.
-  Ring = 2,
-};
-
-// Never renumber. The first three are those of consensus/coordinator/step.h.
-enum class CoordinatorWord : std::uint8_t {
-  Election = 1,
-  Answer = 2,
-  Coordinator = 3,
-  Method = 4,  // Your message was of another method than mine, which this one names.
-};
+using CoordinatorWord = coordinator::Word;
 
 inline constexpr std::uint8_t kCoordinatorWordLast = 4;
 
@@ -48,11 +34,5 @@ struct CoordinatorMessage {
 
 std::vector<std::byte> encode_coordinator(const CoordinatorMessage& message);
 std::optional<CoordinatorMessage> decode_coordinator(std::span<const std::byte> bytes);
-
-// "raft", "bully" or "ring"; "unknown" for a method of a later release.
-std::string_view coordinator_method_name(CoordinatorMethod method);
-
-// The method of that name; none for any other text.
-std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text);
 
 }  // namespace gcoord::server

@@ -10,9 +10,9 @@ namespace gcoord::server {
 
 namespace {
 
-using locks::kNoVertex;
-using locks::WaitCycles;
-using locks::WaitEdge;
+using sessions::kNoVertex;
+using sessions::WaitCycles;
+using sessions::WaitEdge;
 
 class Graph {
  public:
@@ -34,7 +34,7 @@ class Graph {
 
   // Keeps the pointers of all who are stuck, if there are any.
   Result<WaitCycles> search(const WaitSearch& search) {
-    GCOORD_TRY(locks::WaitFindings found, search(edges_, any_));
+    GCOORD_TRY(sessions::WaitFindings found, search(edges_, any_));
     choice_ = std::move(found.choices);
     return std::move(found.cycles);
   }

@@ -1,14 +1,14 @@
 // From the waits of a cluster to its deadlocks: who waits for whom in a circle, and what proves it.
 //
-// Sessions are the vertices of a wait-for graph (locks/wait_graph.h), and so is each wait that any
-// of several holders would end. A deadlock is a circle of waits; its evidence is every wait that
-// must hold for the circle to be closed: of a wait for any holder that is all of theirs. Pure but
-// for who searches the graph; one thread.
+// Sessions are the vertices of a wait-for graph (sessions/wait_graph.h), and so is each wait that
+// any of several holders would end. A deadlock is a circle of waits; its evidence is every wait
+// that must hold for the circle to be closed: of a wait for any holder that is all of theirs. Pure
+// but for who searches the graph; one thread.
 #pragma once
 
 #include "common/status.h"
-#include "locks/wait_graph_search.h"
 #include "server/deadlock_wait.h"
+#include "sessions/wait_graph_search.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,12 +34,13 @@ struct Deadlock {
 struct DeadlockSearch {
   std::vector<Deadlock> deadlocks;
   std::size_t oversized = 0;  // Circles with more evidence than kDeadlockEvidenceMax.
-  bool settled = true;        // See locks::WaitCycles.
+  bool settled = true;        // See sessions::WaitCycles.
 };
 
-// Who searches a graph: as locks::WaitGraphSearch::find_all, so that what is found proves itself.
-using WaitSearch = std::function<Result<locks::WaitFindings>(std::span<const locks::WaitEdge> edges,
-                                                             std::span<const std::uint8_t> any)>;
+// Who searches a graph: as sessions::WaitGraphSearch::find_all, so that what is found proves
+// itself.
+using WaitSearch = std::function<Result<sessions::WaitFindings>(
+    std::span<const sessions::WaitEdge> edges, std::span<const std::uint8_t> any)>;
 
 Result<DeadlockSearch> find_deadlocks(const WaitSearch& search,
                                       std::span<const DeadlockWait> waits);

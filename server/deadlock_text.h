@@ -1,5 +1,5 @@
-// What people are told of a deadlock: a sentence for the client whose wait was ended, JSON for
-// operators. Pure; thread-safe.
+// Descriptions of a deadlock: a sentence for the client whose wait was ended, JSON for operators.
+// Pure; thread-safe.
 #pragma once
 
 #include "server/deadlock_wait.h"

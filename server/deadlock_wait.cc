@@ -128,12 +128,12 @@ bool still_waits(const locks::LockCpu& locks, DeadlockWait& wait) {
 
 bool holds_anything(const locks::LockCpu& locks, SessionId session) {
   const auto registrations = locks.clock().registrations_of(session);
-  return std::ranges::any_of(registrations, [&](const locks::Registration& each) {
+  return std::ranges::any_of(registrations, [&](const sessions::Registration& each) {
     return locks.tables().sessions[each.row].hold_count != 0;
   });
 }
 
-void write_wait(rpc::ByteWriter& writer, const DeadlockWait& wait) {
+void write_wait(ByteWriter& writer, const DeadlockWait& wait) {
   writer.integer(wait.shard.value);
   writer.integer(wait.session.value);
   writer.integer(wait.sequence.value);
@@ -149,7 +149,7 @@ void write_wait(rpc::ByteWriter& writer, const DeadlockWait& wait) {
   }
 }
 
-DeadlockWait read_wait(rpc::ByteReader& reader) {
+DeadlockWait read_wait(ByteReader& reader) {
   DeadlockWait wait;
   wait.shard = ShardId{reader.integer<std::uint32_t>()};
   wait.session = SessionId{reader.integer<std::uint64_t>()};

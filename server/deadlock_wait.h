@@ -14,9 +14,9 @@
 // Pure; thread-safe over tables that nobody changes meanwhile.
 #pragma once
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "locks/lock_cpu.h"
-#include "rpc/byte_codec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +60,8 @@ bool still_waits(const locks::LockCpu& locks, DeadlockWait& wait);
 // Whether the session holds anything in any shard of this node.
 bool holds_anything(const locks::LockCpu& locks, SessionId session);
 
-void write_wait(rpc::ByteWriter& writer, const DeadlockWait& wait);
-DeadlockWait read_wait(rpc::ByteReader& reader);
+void write_wait(ByteWriter& writer, const DeadlockWait& wait);
+DeadlockWait read_wait(ByteReader& reader);
 
 // What write_wait() writes.
 std::size_t wait_bytes(const DeadlockWait& wait);

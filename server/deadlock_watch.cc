@@ -1,8 +1,8 @@
 #include "server/deadlock_watch.h"
 
+#include "common/limits.h"
 #include "rpc/error_codes.h"
 #include "server/deadlock_text.h"
-#include "server/replica_port.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +23,7 @@ WaitKey key_of(const DeadlockWait& wait) {
 
 std::vector<std::byte> message_of(std::byte kind, std::uint64_t number) {
   std::vector<std::byte> message{kind};
-  rpc::ByteWriter{message}.integer(number);
+  ByteWriter{message}.integer(number);
   return message;
 }
 
@@ -38,13 +38,14 @@ DeadlockWatch::DeadlockWatch(const DeadlockWatchOptions& options,
   const auto counter = [&metrics](const char* name, const char* help) {
     return &metrics.counter({std::string("gcoord_server_deadlock_") + name, help, "", ""});
   };
-  reported_count_ =
-      counter("waits_total", "Waits that this node reported to who looks for circles.");
-  found_count_ = counter("found_total", "Circles of waits that this node found and asked about.");
+  reported_count_ = counter("waits_total", "Waits that this node reported to the coordinator.");
+  found_count_ =
+      counter("found_total", "Possible deadlocks that this node found and asked to confirm.");
   ended_count_ = counter("ended_total", "Deadlocks that this node had ended.");
   unconfirmed_ =
-      counter("unconfirmed_total", "Circles that were not there any more when asked about.");
-  oversized_ = counter("oversized_total", "Circles with more waits than can be confirmed.");
+      counter("unconfirmed_total", "Possible deadlocks that had gone before they were confirmed.");
+  oversized_ =
+      counter("oversized_total", "Possible deadlocks with too many waits to be confirmed.");
   dropped_ =
       counter("messages_bad_total", "Messages of peers about deadlocks that did not decode.");
 }
@@ -133,7 +134,7 @@ void DeadlockWatch::report_waits(NodeId to, std::span<const DeadlockWait> waits)
     if (message.empty()) {
       message = message_of(kDeadlockWaits, now_.value);
     }
-    rpc::ByteWriter writer{message};
+    ByteWriter writer{message};
     write_wait(writer, wait);
   }
   if (!message.empty()) {
@@ -166,7 +167,7 @@ bool DeadlockWatch::is_ours(std::span<const std::byte> message) {
 
 void DeadlockWatch::on_peer_message(NodeId from, std::span<const std::byte> message) {
   GCOORD_ASSERT(is_ours(message));
-  rpc::ByteReader reader{message.subspan(1)};
+  ByteReader reader{message.subspan(1)};
   switch (message.front()) {
     case kDeadlockWaits:
       return on_waits(from, reader);
@@ -179,7 +180,7 @@ void DeadlockWatch::on_peer_message(NodeId from, std::span<const std::byte> mess
   }
 }
 
-void DeadlockWatch::on_waits(NodeId from, rpc::ByteReader& reader) {
+void DeadlockWatch::on_waits(NodeId from, ByteReader& reader) {
   const auto round = reader.integer<std::uint64_t>();
   std::vector<DeadlockWait> waits;
   while (reader.ok() && !reader.complete()) {
@@ -249,7 +250,7 @@ void DeadlockWatch::confirm(Case& opened, std::uint64_t number) {
     const NodeId leader = doors_.leader(wait.shard);
     std::vector<std::byte>& message =
         messages.try_emplace(leader.value, message_of(kDeadlockConfirm, number)).first->second;
-    rpc::ByteWriter writer{message};
+    ByteWriter writer{message};
     writer.integer(static_cast<std::uint32_t>(place));
     write_wait(writer, wait);
     if (leader.value == 0 || message.size() > kPeerMessageBytesMax) {
@@ -265,7 +266,7 @@ void DeadlockWatch::confirm(Case& opened, std::uint64_t number) {
   }
 }
 
-void DeadlockWatch::on_question(NodeId from, rpc::ByteReader& reader) {
+void DeadlockWatch::on_question(NodeId from, ByteReader& reader) {
   Question question{.from = from, .number = reader.integer<std::uint64_t>(), .opened = now_};
   while (reader.ok() && !reader.complete()) {
     question.places.push_back(reader.integer<std::uint32_t>());
@@ -313,7 +314,7 @@ void DeadlockWatch::on_confirmed(std::uint64_t group, ShardId shard, const Statu
 // The names of the locks go with it, as far as a message has room: they are for people.
 void DeadlockWatch::answer(const Question& question) {
   std::vector<std::byte> message = message_of(kDeadlockConfirmed, question.number);
-  rpc::ByteWriter writer{message};
+  ByteWriter writer{message};
   writer.integer(static_cast<std::uint8_t>(question.stands ? 1 : 0));
   for (std::size_t i = 0; i < question.waits.size() && question.stands; ++i) {
     const std::string& name = question.waits[i].name;
@@ -326,7 +327,7 @@ void DeadlockWatch::answer(const Question& question) {
   send(question.from, message);
 }
 
-void DeadlockWatch::on_answer(NodeId from, rpc::ByteReader& reader) {
+void DeadlockWatch::on_answer(NodeId from, ByteReader& reader) {
   const auto number = reader.integer<std::uint64_t>();
   const bool stands = reader.integer<std::uint8_t>() != 0;
   std::vector<std::pair<std::uint32_t, std::string>> names;
@@ -370,13 +371,13 @@ void DeadlockWatch::conclude(Case& closed) {
     found_.pop_front();
   }
   std::vector<std::byte> message = message_of(kDeadlockBreak, 0);
-  rpc::ByteWriter writer{message};
+  ByteWriter writer{message};
   write_wait(writer, victim);
   writer.text(deadlock_text(ring, closed.deadlock.victim));
   send(doors_.leader(victim.shard), message);
 }
 
-void DeadlockWatch::on_break(rpc::ByteReader& reader) {
+void DeadlockWatch::on_break(ByteReader& reader) {
   static_cast<void>(reader.integer<std::uint64_t>());
   const DeadlockWait victim = read_wait(reader);
   const std::string text{reader.text(kDeadlockTextMax)};

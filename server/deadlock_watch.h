@@ -72,7 +72,7 @@ class DeadlockWatch {
   struct Doors {
     std::function<bool(ShardId)> leads;
     std::function<NodeId(ShardId)> leader;
-    // The elected coordinator (coordinator_office.h); 0: none is known here, or none is elected.
+    // The elected coordinator (coordinator_driver.h); 0: none is known here, or none is elected.
     std::function<NodeId()> coordinator;
     std::function<void(NodeId, std::span<const std::byte>)> send;
     // Asks for a confirmation that this node leads; `group` comes back through on_confirmed.
@@ -166,11 +166,11 @@ class DeadlockWatch {
 
   void drop() { dropped_->add(); }
 
-  void on_waits(NodeId from, rpc::ByteReader& reader);
-  void on_question(NodeId from, rpc::ByteReader& reader);
+  void on_waits(NodeId from, ByteReader& reader);
+  void on_question(NodeId from, ByteReader& reader);
   void answer(const Question& question);
-  void on_answer(NodeId from, rpc::ByteReader& reader);
-  void on_break(rpc::ByteReader& reader);
+  void on_answer(NodeId from, ByteReader& reader);
+  void on_break(ByteReader& reader);
 
   std::uint64_t interval_ticks() const;
 

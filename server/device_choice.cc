@@ -81,7 +81,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
   if (text.substr(0, kPrefix.size()) != kPrefix || !whole || choice.index > kIndexMax) {
     return Status{
         StatusCode::InvalidArgument,
-        "'" + std::string(text) + "' is none of cpu, auto, twin and cuda:N, as in cuda:0"};
+        "'" + std::string(text) + "' is none of cpu, auto, twin and cuda:N, for example cuda:0"};
   }
   return choice;
 }
@@ -89,7 +89,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
 Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
   switch (options.device.kind) {
     case DeviceChoice::Kind::Cpu:
-      return cpu(options, "cpu was asked for, or is the default");
+      return cpu(options, "cpu was requested, or is the default");
     case DeviceChoice::Kind::Auto:
       return first_usable(options);
     case DeviceChoice::Kind::Cuda:
@@ -103,21 +103,21 @@ Result<ChosenStepper> choose_stepper(const StepperOptions& options) {
   if (!stepper.ok()) {
     return explain_device(stepper.status());
   }
-  std::string why = name_with_product(*stepper.value()) + " was asked for by name";
+  std::string why = name_with_product(*stepper.value()) + " was requested by name";
   return ChosenStepper{std::move(stepper).value(), std::move(why)};
 }
 
-Result<std::unique_ptr<locks::SweepDevice>> open_sweep_device(const DeviceChoice& choice) {
+Result<std::unique_ptr<sessions::SweepDevice>> open_sweep_device(const DeviceChoice& choice) {
   switch (choice.kind) {
     case DeviceChoice::Kind::Cuda:
-      return locks::make_cuda_sweep_device(static_cast<int>(choice.index));
+      return sessions::make_cuda_sweep_device(static_cast<int>(choice.index));
     case DeviceChoice::Kind::Twin:
-      return locks::make_host_sweep_device();
+      return sessions::make_host_sweep_device();
     case DeviceChoice::Kind::Cpu:
     case DeviceChoice::Kind::Auto:
       break;
   }
-  return std::unique_ptr<locks::SweepDevice>{};
+  return std::unique_ptr<sessions::SweepDevice>{};
 }
 
 Status explain_device(const Status& status) {

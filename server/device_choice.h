@@ -1,4 +1,4 @@
-// Which device a node steps its shards on: as the operator says it, and as it turned out.
+// Choice of the device on which a node steps its shards: the operator's request, and the result.
 //
 // A device that was asked for by name is never replaced: if it cannot be used, the node does not
 // start, with one line, a stable number and one fix. `auto` takes the first device that can be used
@@ -9,7 +9,7 @@
 #include "common/status.h"
 #include "consensus/device_check.h"
 #include "consensus/stepper.h"
-#include "locks/sweep_device.h"
+#include "sessions/sweep_device.h"
 
 #include <cstdint>
 #include <memory>
@@ -67,9 +67,9 @@ auto open_first(std::uint32_t count, const Open& open) -> decltype(open(0u)) {
 // Failures carry a number of rpc/error_codes.h: DeviceBuild, DeviceAbsent and their neighbours.
 Result<ChosenStepper> choose_stepper(const StepperOptions& options);
 
-// The same device for sweeps (locks/sweep_device.h); nothing for a CPU. `Auto` is none: whoever
+// The same device for sweeps (sessions/sweep_device.h); nothing for a CPU. `Auto` is none: whoever
 // opened a stepper knows which device it was.
-Result<std::unique_ptr<locks::SweepDevice>> open_sweep_device(const DeviceChoice& choice);
+Result<std::unique_ptr<sessions::SweepDevice>> open_sweep_device(const DeviceChoice& choice);
 
 // A failure of a device as the operator is told it: what it means, the evidence, what to do.
 // Statuses about anything else pass unchanged.

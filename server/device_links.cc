@@ -12,7 +12,7 @@ namespace {
 // More peers than any cluster has (7 nodes); a peer network admits only configured ones anyway.
 constexpr std::size_t kPeersMax = 64;
 
-constexpr const char* kNotInUse = "not in use, since the turn runs on the host; it could be ";
+constexpr const char* kNotInUse = "not in use, because the turn runs on the host; it could be ";
 
 bool equal(const netcore::GpuNodeFacts& a, const netcore::GpuNodeFacts& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;

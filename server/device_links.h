@@ -1,9 +1,9 @@
-// How this node's device could be joined with those of its peers, and why: for the operator.
+// Report for the operator: how this node's device can be joined with those of its peers, and why.
 //
 // Nodes tell each other now and then what device they step on (netcore/gpu_node_facts.h), in a peer
 // message of its own kind; both ends then choose alike (netcore/gpu_capability.h). Nothing goes
 // that way while turns run on the host: messages go by the host transport that PeerStatus names,
-// and the text says so. A resident turn says itself what it uses (NodeEngine::shard_channel).
+// and the text says so. A resident turn says itself what it uses (ReplicatedLog::shard_channel).
 // Contract: one thread. What a peer says is checked in form and believed otherwise: it only changes
 // a text. Devices are asked in refresh(), which the node calls about once a second, so that no peer
 // can make them be asked more often.

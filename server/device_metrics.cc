@@ -10,29 +10,25 @@ MetricName device_errors_name() {
 }
 
 DeviceMetrics::DeviceMetrics(MetricsRegistry& registry)
-    : memory_bytes_(registry.gauge({"gcoord_server_device_memory_bytes",
-                                    "Memory of the device that this node has taken",
-                                    "",
-                                    ""})),
+    : memory_bytes_(registry.gauge(
+          {"gcoord_server_device_memory_bytes", "Device memory that this node uses", "", ""})),
       launches_(registry.counter(
-          {"gcoord_server_device_launches_total", "Batches of rows given to the device", "", ""})),
+          {"gcoord_server_device_launches_total", "Batches of rows sent to the device", "", ""})),
       errors_(registry.counter(device_errors_name())),
       steps_checked_(registry.counter({"gcoord_server_device_steps_checked_total",
-                                       "Steps of the device that were done again on the host",
+                                       "Device steps that the host repeated for a check",
                                        "",
                                        ""})),
       rows_swept_(registry.counter({"gcoord_server_device_rows_swept_total",
-                                    "Looks at rows in device memory that nobody stepped",
+                                    "Checks of idle rows in device memory",
                                     "",
                                     ""})),
       step_us_(registry.histogram({"gcoord_server_device_step_us",
-                                   "Microseconds of a batch: staging, device, taking back",
+                                   "Microseconds of a batch: staging, device, copying back",
                                    "",
                                    ""})),
-      sweep_us_(registry.histogram({"gcoord_server_device_sweep_us",
-                                    "Microseconds of a look at rows that nobody stepped",
-                                    "",
-                                    ""})) {}
+      sweep_us_(registry.histogram(
+          {"gcoord_server_device_sweep_us", "Microseconds of a check of idle rows", "", ""})) {}
 
 void DeviceMetrics::observe(const consensus::Stepper& stepper,
                             std::uint64_t duration_us,

@@ -1,5 +1,4 @@
-// What Prometheus is told of a node's device: memory, launches, time of a batch, what was
-// checked, failures.
+// Prometheus metrics of a node's device: memory, launches, batch times, checks, failures.
 //
 // Registered by nodes that step on a device, and by no others. One thread.
 #pragma once

@@ -12,8 +12,8 @@ namespace gcoord::server {
 namespace {
 
 // Graphs that did not come to rest within the rounds that they are given say nothing.
-bool same(const locks::WaitFindings& one, const locks::WaitFindings& other) {
-  const auto equal = [](const locks::WaitEdge& a, const locks::WaitEdge& b) {
+bool same(const sessions::WaitFindings& one, const sessions::WaitFindings& other) {
+  const auto equal = [](const sessions::WaitEdge& a, const sessions::WaitEdge& b) {
     return a.from == b.from && a.to == b.to;
   };
   return !one.cycles.settled || !other.cycles.settled ||
@@ -24,9 +24,9 @@ bool same(const locks::WaitFindings& one, const locks::WaitFindings& other) {
 }  // namespace
 
 DeviceSweeps::DeviceSweeps(MetricsRegistry& metrics)
-    : metrics_(metrics), host_(locks::make_host_sweep_device()), host_search_(*host_) {}
+    : metrics_(metrics), host_(sessions::make_host_sweep_device()), host_search_(*host_) {}
 
-Status DeviceSweeps::start(Result<std::unique_ptr<locks::SweepDevice>> opened,
+Status DeviceSweeps::start(Result<std::unique_ptr<sessions::SweepDevice>> opened,
                            DeviceSweepsOptions options) {
   GCOORD_ASSERT(sessions_ == nullptr);
   const bool full = opened.status().code() == StatusCode::ResourceExhausted;
@@ -43,31 +43,35 @@ Status DeviceSweeps::start(Result<std::unique_ptr<locks::SweepDevice>> opened,
   }
   options_ = std::move(options);
   device_ = std::move(opened).value();
-  mirror_ = std::make_unique<locks::DeadlineMirror>(*device_);
-  device_search_ = std::make_unique<locks::WaitGraphSearch>(*device_);
+  mirror_ = std::make_unique<sessions::DeadlineMirror>(*device_);
+  device_search_ = std::make_unique<sessions::WaitGraphSearch>(*device_);
   return {};
 }
 
 void DeviceSweeps::register_metrics() {
   const auto counter = [this](const char* of) {
     return &metrics_.counter({"gcoord_server_device_sweeps_total",
-                              "Looks of the device at all sessions, and searches among waits",
+                              "Scans of all sessions and searches of waits on the device",
                               "of",
                               of});
   };
   sessions_ = counter("sessions");
   waits_ = counter("waits");
-  checked_ = &metrics_.counter({"gcoord_server_device_sweeps_checked_total",
-                                "Of these, those that were done again on the host",
-                                "",
-                                ""});
+  checked_ =
+      &metrics_.counter({"gcoord_server_device_sweeps_checked_total",
+                         "Scans and searches of the device that the host repeated for a check",
+                         "",
+                         ""});
   errors_ = &metrics_.counter(device_errors_name());
-  alone_ = &metrics_.gauge({"gcoord_server_device_sweeps_alone",
-                            "1: the device has no memory left for these, the host does them alone",
-                            "",
-                            ""});
-  us_ = &metrics_.histogram(
-      {"gcoord_server_device_sweeps_us", "Microseconds of one of these, with its copies", "", ""});
+  alone_ = &metrics_.gauge(
+      {"gcoord_server_device_sweeps_alone",
+       "1: the device has no memory left for scans and searches, and the host does them",
+       "",
+       ""});
+  us_ = &metrics_.histogram({"gcoord_server_device_sweeps_us",
+                             "Microseconds of one scan or search, with its copies",
+                             "",
+                             ""});
 }
 
 std::uint64_t DeviceSweeps::now_us() const {
@@ -107,19 +111,19 @@ void DeviceSweeps::go_alone(const Status& why) {
   device_search_.reset();
   device_.reset();
   alone_->set(1);
-  say_warning("the host looks for sessions that ran out and for deadlocks alone from now on: {}",
+  say_warning("from now on the host alone scans for expired sessions and deadlocks: {}",
               why.message());
 }
 
-bool DeviceSweeps::missed_by(const locks::DueLook& look,
-                             const locks::SessionClock& clock,
+bool DeviceSweeps::missed_by(const sessions::DueLook& look,
+                             const sessions::SessionClock& clock,
                              Tick now) {
   return drawn(looks_drawn_) ? clock.missed_by(look, now) : clock.missed_by(look, now, look.own);
 }
 
-std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
+std::size_t DeviceSweeps::collect_due(sessions::SessionClock& clock,
                                       Tick now,
-                                      std::span<locks::ExpiryProposal> out) {
+                                      std::span<sessions::ExpiryProposal> out) {
   const bool small = device_ == nullptr || clock.row_end() < options_.rows_min;
   if (!failure_.ok()) {
     return 0;
@@ -138,16 +142,15 @@ std::size_t DeviceSweeps::collect_due(locks::SessionClock& clock,
   observe(*sessions_, begin_us);
   if (missed_by(*look.value(), clock, now)) {
     fail({StatusCode::Internal,
-          "the device overlooked a session that ran out: its copy of the deadlines has changed by "
-          "itself",
+          "the device missed an expired session: its copy of the deadlines is corrupt",
           kDeviceDiffers});
     return 0;
   }
   return clock.collect_among(*look.value(), now, out);
 }
 
-Result<locks::WaitFindings> DeviceSweeps::search(std::span<const locks::WaitEdge> edges,
-                                                 std::span<const std::uint8_t> any) {
+Result<sessions::WaitFindings> DeviceSweeps::search(std::span<const sessions::WaitEdge> edges,
+                                                    std::span<const std::uint8_t> any) {
   GCOORD_TRY_STATUS(failure_);
   if (device_ == nullptr || edges.size() < options_.edges_min) {
     return host_search_.find_all(edges, any);
@@ -156,11 +159,11 @@ Result<locks::WaitFindings> DeviceSweeps::search(std::span<const locks::WaitEdge
   auto found = device_search_->find_all(edges, any);
   if (!found.ok()) {
     return gives_up(found.status()) ? host_search_.find_all(edges, any)
-                                    : Result<locks::WaitFindings>{failure_};
+                                    : Result<sessions::WaitFindings>{failure_};
   }
   observe(*waits_, begin_us);
   if (drawn(searches_drawn_)) {
-    GCOORD_TRY(const locks::WaitFindings again, host_search_.find_all(edges, any));
+    GCOORD_TRY(const sessions::WaitFindings again, host_search_.find_all(edges, any));
     if (!same(found.value(), again)) {
       fail({StatusCode::Internal,
             "the device found other deadlocks among " + std::to_string(edges.size()) +

@@ -1,9 +1,9 @@
-// What a node gives its device to do beside stepping: looks at the deadlines of all sessions, and
-// searches for deadlocks among those that wait.
+// Device work of a node besides stepping: scans of all session deadlines, and deadlock searches
+// among the waits.
 //
 // On the host until start(), and after it for what is small: there a call of the device costs more
 // than the work. The answers are the same in both places. The host is the authority: it ends a
-// session by its own deadlines (locks/deadline_mirror.h), and no circle of waits is ended before
+// session by its own deadlines (sessions/deadline_mirror.h), and no circle of waits is ended before
 // its leaders confirm it. Of each kind of call one in so many is done again on the host, and what
 // differs is a fault of the device.
 //
@@ -16,10 +16,10 @@
 #include "common/metrics.h"
 #include "common/status.h"
 #include "consensus/device_check.h"
-#include "locks/deadline_mirror.h"
-#include "locks/session_clock.h"
-#include "locks/sweep_device.h"
-#include "locks/wait_graph_search.h"
+#include "sessions/clock.h"
+#include "sessions/deadline_mirror.h"
+#include "sessions/sweep_device.h"
+#include "sessions/wait_graph_search.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,16 +52,16 @@ class DeviceSweeps {
 
   // From now on, with a device that works, or without one (nullptr). One that has no memory for
   // this (ResourceExhausted) is as none; other failures of opening it come back, explained.
-  Status start(Result<std::unique_ptr<locks::SweepDevice>> opened, DeviceSweepsOptions options);
+  Status start(Result<std::unique_ptr<sessions::SweepDevice>> opened, DeviceSweepsOptions options);
 
   // As SessionClock::collect_due. Nothing after a failure.
-  std::size_t collect_due(locks::SessionClock& clock,
+  std::size_t collect_due(sessions::SessionClock& clock,
                           Tick now,
-                          std::span<locks::ExpiryProposal> out);
+                          std::span<sessions::ExpiryProposal> out);
 
   // As WaitGraphSearch::find_all.
-  Result<locks::WaitFindings> search(std::span<const locks::WaitEdge> edges,
-                                     std::span<const std::uint8_t> any);
+  Result<sessions::WaitFindings> search(std::span<const sessions::WaitEdge> edges,
+                                        std::span<const std::uint8_t> any);
 
   // OK until the device failed; for the operator.
   const Status& failure() const { return failure_; }
@@ -77,7 +77,7 @@ class DeviceSweeps {
 
  private:
   bool drawn(std::uint64_t& calls);
-  bool missed_by(const locks::DueLook& look, const locks::SessionClock& clock, Tick now);
+  bool missed_by(const sessions::DueLook& look, const sessions::SessionClock& clock, Tick now);
   void register_metrics();
   bool gives_up(const Status& status);
   void go_alone(const Status& why);
@@ -87,11 +87,11 @@ class DeviceSweeps {
 
   MetricsRegistry& metrics_;
   DeviceSweepsOptions options_;
-  std::unique_ptr<locks::SweepDevice> host_;
-  locks::WaitGraphSearch host_search_;
-  std::unique_ptr<locks::SweepDevice> device_;  // nullptr: none, or it has no memory left.
-  std::unique_ptr<locks::DeadlineMirror> mirror_;
-  std::unique_ptr<locks::WaitGraphSearch> device_search_;
+  std::unique_ptr<sessions::SweepDevice> host_;
+  sessions::WaitGraphSearch host_search_;
+  std::unique_ptr<sessions::SweepDevice> device_;  // nullptr: none, or it has no memory left.
+  std::unique_ptr<sessions::DeadlineMirror> mirror_;
+  std::unique_ptr<sessions::WaitGraphSearch> device_search_;
   Status failure_;
   // Each of its own, so that many calls of one kind leave no call of the other unchecked.
   std::uint64_t looks_drawn_ = 0;

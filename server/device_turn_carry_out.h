@@ -1,4 +1,4 @@
-// What follows the step of one row: everything that the outbox asks for but sending.
+// Effects of one row's outbox after its step, except sending.
 //
 // Called by one thread per place; threads of a group share nothing here but the tally and the list
 // of replies, which they claim with relaxed atomics. In the order of consensus/outbox.h: entries of

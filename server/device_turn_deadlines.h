@@ -1,4 +1,4 @@
-// Which rows of a stripe are due by the clock.
+// Rows of a stripe whose deadlines have passed.
 //
 // A row's deadline stands in the column of deadlines, where every turn of it writes it. Where many
 // rows are at work some row is due in every tick, and to look at all deadlines then takes a good

@@ -1,4 +1,4 @@
-// What one group has at hand while it works on one turn of its stripe.
+// Scratch memory of one group for one turn of its stripe.
 //
 // A turn takes up to kTurnPlaces rows to work at once: a row that is spoken to, asked for something
 // or due gets a place, and everything that concerns it in this turn is found by its place. Messages

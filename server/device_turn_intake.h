@@ -1,5 +1,4 @@
-// How a stripe's turn begins: looks at its lanes and its clients' ring, and what it takes of what
-// they found.
+// Intake of a stripe's turn: it polls the lanes and the clients' ring and takes messages from them.
 //
 // A group spends most of its life in looks that find nothing, so these are short
 // (docs/adr/0070); one message, or the row of the last turn, is taken on a way of its own

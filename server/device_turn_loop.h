@@ -1,4 +1,4 @@
-// How long a group turns: for the node's life, or once. The bodies of the drivers' kernels.
+// Loop of a group's turns: for the node's life, or once. The bodies of the drivers' kernels.
 //
 // Contract: as device_turn.h. Every loop ends: at the clock's word, at the node's abort word, at
 // the deadline of its timing, and after kTurnsMax looks whatever happens. Host and device.

@@ -1,6 +1,5 @@
-// How the rows of a turn on a device are taken back after their node has forgotten what it promised
-// (consensus/readmission.h, docs/adr/0015), for services whose entries hold a configuration
-// (kReadmits).
+// Readmission of a device's rows after their node has lost its promises (consensus/readmission.h,
+// docs/adr/0015), for services whose entries hold a configuration (kReadmits).
 //
 // All that there is to re-admission is in the row, so the row's own turn does it, and no host takes
 // part: a step of a row that leads and misses a member proposes what readmission_plan.h says; the

@@ -1,5 +1,5 @@
-// What a stripe takes in at the beginning of a turn: the clock's reading, messages of its peers,
-// rows that are due; device_turn_requests.h has what clients ask for.
+// Inputs of a stripe at the beginning of a turn: the clock's reading, messages of its peers, rows
+// that are due; device_turn_requests.h has the clients' requests.
 //
 // Whatever has no place in this turn stays where it is: messages in their ring, which keeps the
 // sender's credit, or on the desk, where they were when it turned out; rows in the due ring. What

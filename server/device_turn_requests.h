@@ -1,4 +1,4 @@
-// What a stripe takes in from its clients' ring: commands, and the host's own words about a row.
+// Requests that a stripe takes from its clients' ring: commands, and the host's orders about a row.
 //
 // A word is a request with a tag that no client's has: what was made durable, and to whom a row is
 // to hand its leadership. Whatever names no row of this stripe is refused or ignored. Contract: as

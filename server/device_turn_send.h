@@ -1,4 +1,4 @@
-// What a stripe says at the end of a turn: messages to its peers, replies to clients.
+// Outputs of a stripe at the end of a turn: messages to its peers, replies to clients.
 //
 // The slots for one peer are listed first, header and entries of a message side by side, and then
 // published as many at a time as the group has members; a turn of a single row needs no list.

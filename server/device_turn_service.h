@@ -1,4 +1,4 @@
-// What a replicated service looks like to a turn on a device, and what clients say to it.
+// Interface of a replicated service to a turn on a device, and the requests of its clients.
 //
 // A service is a POD that the node passes by value to its kernels. It keeps one state per row, in
 // memory of its own, and is called by the one thread that has the row, in log order:

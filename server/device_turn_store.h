@@ -1,4 +1,4 @@
-// What a row in durable mode asks its host to make durable, and how the host says that it is.
+// Storage requests of a row in durable mode to its host, and the host's durability reports.
 //
 // Storage is a peer (docs/internals/architecture.md): the step's StorageRequest leaves the device
 // through the ring to the host, as one slot followed by the entries as they lie in the log page;

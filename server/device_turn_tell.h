@@ -1,4 +1,4 @@
-// What a stripe tells its host, for services that tell it all (TurnReply; kTellsHost).
+// Events from a stripe to its host, for services that report everything (TurnReply; kTellsHost).
 //
 // Two slots for a decided entry: the reply, then the entry; a third of one for a no-op. One for a
 // snapshot that took a row's place, which the row owes (its flags) until there is room. Called by

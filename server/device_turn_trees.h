@@ -1,4 +1,4 @@
-// What a node's turn and whoever hashes its log tell each other.
+// Exchange between a node's turn and the blocks that hash its log.
 //
 // The turn says of each row up to where it has applied its log; whoever keeps the node's Merkle
 // trees (ledger/merkle_follow.h) says up to where a row's tree reaches. Entries between the two

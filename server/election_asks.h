@@ -1,4 +1,4 @@
-// Who was asked for as the next leader of an election, of the one that leads now.
+// Requested transfers of an election: the next leader that was asked for, per current leader.
 //
 // Whoever asks changes nothing: the ask stands here, in the memory of the node that leads the
 // name's shard, until the leader of the election reads it with its line, hands over, or a short

@@ -39,7 +39,7 @@ Result<Endpoint> parse_endpoint(std::string_view text, PortZero port_zero) {
   }
   for (const char c : host) {
     if (!host_character(c)) {
-      return refuse(text, "has a host with characters that no host name has");
+      return refuse(text, "has a host with characters that are not allowed in host names");
     }
   }
   std::uint32_t port = 0;

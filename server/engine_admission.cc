@@ -91,8 +91,8 @@ Admission judge_restored(const netcore::PeerIdentity& peer) {
   }
   return {.code = RefusalCode::NotAdmitted,
           .text = name_of(peer) +
-                  " has a directory that was not restored, but this cluster was: restore it from "
-                  "the same snapshot"};
+                  " has a directory that was not restored, but this cluster was restored: restore "
+                  "the directory from the same snapshot"};
 }
 
 // Against what was remembered, by the disk of this node.

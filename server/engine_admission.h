@@ -1,5 +1,5 @@
-// Whom this node accepts as a peer, by what it remembers of the peer's data directory, and whether
-// its own directory has been accepted by all.
+// Admission of peers by the remembered identity of their data directories, and the record of
+// whether all peers have accepted this node's own directory.
 //
 // A node whose directory was replaced has forgotten its votes, and an old image of a directory that
 // comes back has forgotten some: neither may speak under the old id (faults 24 and 25 of

@@ -1,7 +1,7 @@
 // The engine's time: microseconds of a clock that counts suspended time, cut into ticks.
 //
 // Tick 1 begins when the clock is made; 0 stays free to mean "never". `read` is called once per
-// turn, after polling (replica_engine.h); everything else speaks of that moment. One thread.
+// turn, after polling (host_replicas.h); everything else speaks of that moment. One thread.
 #pragma once
 
 #include "common/assert.h"

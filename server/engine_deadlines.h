@@ -1,4 +1,4 @@
-// Which rows are due: a lower bound of the deadlines of each block of rows.
+// Index of the rows that are due: a lower bound of the deadlines of each block of rows.
 //
 // A step can only bring a bound down, so bounds may be too early, never too late; a block whose
 // bound is due is scanned and gets the exact one. An idle million of shards is a thousand bounds,

@@ -108,7 +108,7 @@ Status EngineDisk::check_turn(const EngineOptions& options) {
   }
   return Status{StatusCode::FailedPrecondition,
                 options.data_directory + " was written with --turn " +
-                    (stored.ok() ? "resident" : "host") + ", whose log no other turn reads",
+                    (stored.ok() ? "resident" : "host") + ", which has a log format of its own",
                 kEngineOptions};
 }
 
@@ -119,10 +119,10 @@ Status EngineDisk::load_checkpoints(const EngineOptions& options, Recovery& reco
     GCOORD_TRY_STATUS(check_turn(options));
     const auto decoded = decode_configuration(stored.value());
     if (!decoded) {
-      return Status{StatusCode::DataLoss,
-                    std::string("the checkpoint store holds a configuration that cannot be") +
-                        ledger::kRotAdvice,
-                    kCheckpointImpossible};
+      return Status{
+          StatusCode::DataLoss,
+          std::string("the checkpoint store has an impossible configuration") + ledger::kRotAdvice,
+          kCheckpointImpossible};
     }
     if (decoded->members() != configuration.members() ||
         !std::equal(std::begin(decoded->node), std::end(decoded->node), configuration.node)) {

@@ -1,6 +1,6 @@
-// Everything a node keeps: its directory, its log of record, its checkpoints, in the order in which
-// they open and close. In memory mode there is no log: nothing is ever submitted, and checkpoints
-// are a warm start for a replica that has forgotten the rest.
+// Persistent state of a node: its directory, its log of record, its checkpoints, in the order in
+// which they open and close. In memory mode there is no log: nothing is ever submitted, and
+// checkpoints are a warm start for a replica that has forgotten the rest.
 //
 // A turn fills batch(), notes who waits for it, and submits; the acknowledgement comes back in a
 // later turn by take_acks. One thread; the two threads inside show only as eventfds.
@@ -109,7 +109,7 @@ class EngineDisk {
   // The writer's failure, once.
   std::optional<Status> take_failure() { return writer_ ? writer_->take_failure() : std::nullopt; }
 
-  // As ReplicaEngine::advance_storage and storage_queued.
+  // As HostReplicas::advance_storage and storage_queued.
   bool advance();
   bool queued() const;
 

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kDirectoryRefused = detail_of(rpc::ErrorCode::Dir
 inline constexpr std::uint32_t kDirectoryTakenOver = detail_of(rpc::ErrorCode::DirectoryTakenOver);
 inline constexpr std::uint32_t kSettingsDiffer = detail_of(rpc::ErrorCode::SettingsDiffer);
 
-// Reasons why an engine does not open (replica_engine.h), beside the ledger's and the network's.
+// Reasons why an engine does not open (host_replicas.h), beside the ledger's and the network's.
 inline constexpr std::uint32_t kEngineOptions = detail_of(rpc::ErrorCode::OptionInvalid);
 // The log of record lacks an entry, or holds one that cannot be.
 inline constexpr std::uint32_t kReplayImpossible = ledger::kWalRot;

@@ -1,5 +1,5 @@
-// What peers send, checked and sorted: messages and snapshots to rows, heartbeats to the liveness
-// records, services' bytes to the service.
+// Dispatch of peers' messages after their checks: messages and snapshots to rows, heartbeats to the
+// liveness records, services' bytes to the service.
 //
 // Everything here comes from outside. It is checked in form (kinds, shards, who speaks to whom,
 // entries and chunks within bounds) and dropped and counted if it cannot be; whether it is true is

@@ -56,11 +56,11 @@ EngineMetrics::EngineMetrics(MetricsRegistry& registry)
       active_rows(registry.gauge(plain("active_rows", "Rows stepped in the last turn"))),
       entries_applied(registry.counter(plain("entries_applied_total", "Entries applied"))),
       proposals(registry.counter(plain("proposals_total", "Proposals taken from services"))),
-      proposals_failed(registry.counter(plain("proposals_failed_total", "Proposals given back"))),
+      proposals_failed(registry.counter(plain("proposals_failed_total", "Proposals rejected"))),
       reads_leased(registry.counter(plain("reads_leased_total", "Reads served under a lease"))),
-      reads_confirmed(
-          registry.counter(plain("reads_confirmed_total", "Reads served by a quorum's word"))),
-      reads_failed(registry.counter(plain("reads_failed_total", "Reads given back"))),
+      reads_confirmed(registry.counter(
+          plain("reads_confirmed_total", "Reads served after a quorum's confirmation"))),
+      reads_failed(registry.counter(plain("reads_failed_total", "Reads rejected"))),
       elections(registry.counter(plain("elections_won_total", "Elections won by this node"))),
       leaderships_lost(
           registry.counter(plain("leaderships_lost_total", "Leaderships that ended here"))),
@@ -74,7 +74,7 @@ EngineMetrics::EngineMetrics(MetricsRegistry& registry)
       snapshots_sent(registry.counter(plain("snapshots_sent_total", "Snapshots sent"))),
       snapshots_installed(
           registry.counter(plain("snapshots_installed_total", "Snapshots installed"))),
-      loop_gaps(registry.counter(plain("loop_gaps_total", "Times the loop stood still"))),
+      loop_gaps(registry.counter(plain("loop_gaps_total", "Stalls of the loop"))),
       turn_time(registry.histogram(plain("turn_us", "Microseconds of a turn"))) {
   MetricName name = plain("messages_in_total", "Messages from peers");
   name.label_key = "kind";
@@ -82,7 +82,7 @@ EngineMetrics::EngineMetrics(MetricsRegistry& registry)
   name = plain("messages_out_total", "Messages to peers");
   name.label_key = "kind";
   register_labelled(registry, name, kKindNames, messages_out);
-  name = plain("dropped_total", "Messages that were not taken or not sent");
+  name = plain("dropped_total", "Messages dropped before they were applied or sent");
   name.label_key = "reason";
   register_labelled(registry, name, kDropNames, drops);
 }

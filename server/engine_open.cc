@@ -1,8 +1,8 @@
 // How an engine comes to life: options, storage, rows, network, in this order.
 #include "common/random.h"
 #include "server/boot_time.h"
-#include "server/engine_admission.h"
-#include "server/engine_core.h"
+#include "server/host_replicas.h"
+#include "server/host_row_workers.h"
 #include "server/recovery.h"
 #include "server/system_random.h"
 
@@ -63,53 +63,78 @@ Result<ChosenStepper> open_stepper(const EngineOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<ReplicaEngine::Core>> ReplicaEngine::Core::open(EngineOptions options,
-                                                                       Service& service,
-                                                                       MetricsRegistry& registry) {
+Result<std::unique_ptr<HostReplicas>> HostReplicas::open(EngineOptions options,
+                                                         Service& service,
+                                                         MetricsRegistry& metrics) {
   GCOORD_TRY_STATUS(check(options));
   if (!options.clock_us) {
     options.clock_us = [] { return boot_time_us(); };
   }
   options.seed = options.seed != 0 ? options.seed : draw_random();
   GCOORD_TRY(ChosenStepper stepper, open_stepper(options));
-  std::unique_ptr<Core> core(new Core(std::move(options), std::move(stepper), service, registry));
-  GCOORD_TRY_STATUS(core->open_storage(registry));
-  GCOORD_TRY_STATUS(core->open_network(registry));
-  return core;
+  std::unique_ptr<HostReplicas> host(
+      new HostReplicas(std::move(options), std::move(stepper), service, metrics));
+  GCOORD_TRY_STATUS(host->open_storage(metrics));
+  GCOORD_TRY_STATUS(host->open_network(metrics));
+  return host;
 }
 
-ReplicaEngine::Core::Core(EngineOptions options,
-                          ChosenStepper stepper,
-                          Service& service,
-                          MetricsRegistry& registry)
+HostReplicas::HostReplicas(EngineOptions options,
+                           ChosenStepper stepper,
+                           Service& service,
+                           MetricsRegistry& registry)
     : options_(std::move(options)),
       service_(service),
       metrics_(registry),
       clock_(options_.clock_us, options_.tick_ms),
-      stepper_(std::move(stepper.stepper)),
-      stepper_why_(std::move(stepper.why)),
-      log_(pool_, options_.shard_count),
-      rows_(options_.shard_count),
-      deadlines_(options_.shard_count),
-      outflow_(options_.peers, log_, metrics_),
+      rows_(std::move(stepper), options_.shard_count),
+      outflow_(options_.peers, rows_.log, metrics_),
       sender_(metrics_, options_.timing.election_ticks),
-      readmission_(options_.durability, stepper_->columns(), registry),
-      in_(stepper_->batch_rows()),
-      out_(stepper_->batch_rows()),
-      places_(stepper_->batch_rows()) {
-  if (!stepper_->report().product.empty()) {
+      readmission_(options_.durability, rows_.columns(), registry) {
+  if (!rows_.stepper->report().product.empty()) {
     device_metrics_ = std::make_unique<DeviceMetrics>(registry);
   }
 }
 
-Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
-  const consensus::ShardColumns& columns = stepper_->columns();
-  Recovery recovery(columns, options_.node, pool_, log_, service_);
+HostReplicas::~HostReplicas() = default;
+
+HostReplicas::RowWorkers::RowWorkers(HostReplicas& host)
+    : answers({host.rows_, host.service_, host.metrics_, host.turn_, host.options_.node}),
+      reports({host.rows_, host.service_, host.metrics_, host.options_, host.turn_}),
+      storage({host.rows_,
+               host.service_,
+               host.metrics_,
+               host.turn_,
+               *host.disk_,
+               *host.checkpointing_}),
+      messages(
+          {host.rows_, host.service_, host.metrics_, host.outflow_, host.sender_, *host.network_}),
+      applies({host.rows_,
+               host.service_,
+               host.metrics_,
+               host.turn_,
+               *host.peers_,
+               *host.checkpointing_,
+               answers}),
+      batch({host.rows_,
+             answers,
+             reports,
+             storage,
+             messages,
+             applies,
+             host.readmission_,
+             host.failure_}) {}
+
+Status HostReplicas::open_storage(MetricsRegistry& registry) {
+  const consensus::ShardColumns& columns = rows_.columns();
+  Recovery recovery(columns, options_.node, rows_.pool, rows_.log, service_);
   GCOORD_TRY(disk_, EngineDisk::open(options_, options_.seed, recovery, registry));
-  first_life_ = !disk_->identity().established();
+  votes_ = std::make_unique<VoteGate>(
+      disk_->identity(), disk_->first_boot(), options_.timing.election_ticks);
   checkpointing_ = std::make_unique<Checkpointing>(
       Checkpointing::Options{options_.checkpoint_interval_ms, options_.checkpoint_wal_bytes},
-      Checkpointing::Parts{columns, log_, pool_, service_, *disk_, rows_, metrics_},
+      Checkpointing::Parts{
+          columns, rows_.log, rows_.pool, service_, *disk_, rows_.active, metrics_},
       clock_.now_ms());
   GCOORD_TRY_STATUS(recovery.finish([this](ShardId shard) { checkpointing_->mark(shard); }));
   readmission_.note_all();
@@ -118,7 +143,7 @@ Status ReplicaEngine::Core::open_storage(MetricsRegistry& registry) {
 
 // What all nodes must have been started with: names hash to shards, promises are counted in
 // election timeouts.
-netcore::AgreedSettings ReplicaEngine::Core::agreed_settings() const {
+netcore::AgreedSettings HostReplicas::agreed_settings() const {
   return {options_.shard_count,
           options_.tick_ms,
           options_.timing.election_ticks * options_.tick_ms,
@@ -126,30 +151,7 @@ netcore::AgreedSettings ReplicaEngine::Core::agreed_settings() const {
           static_cast<std::uint32_t>(options_.durability)};
 }
 
-EngineInflow::ChannelEvents ReplicaEngine::Core::channel_events() {
-  return {.up =
-              [this](NodeId peer) {
-                static_cast<void>(peer);
-                peers_->hurry();
-              },
-          .down = [this](NodeId peer) { sender_.drop_peer(peer); },
-          .refused = [this](const netcore::Refusal& refusal) { on_refused(refusal); }};
-}
-
-Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
-  peers_ = std::make_unique<EnginePeers>(
-      options_.peers, incarnation(), options_.timing, options_.durability);
-  peers_->register_gauges(registry);
-  admission_ = std::make_unique<EngineAdmission>(
-      disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
-        fail(status);
-      });
-  inflow_ =
-      std::make_unique<EngineInflow>(EngineInflow::Options{options_.node, options_.shard_count},
-                                     rows_,
-                                     service_,
-                                     metrics_,
-                                     channel_events());
+netcore::PeerNetworkOptions HostReplicas::network_options(MetricsRegistry& registry) {
   netcore::PeerNetworkOptions network;
   network.cluster = options_.cluster;
   network.node = options_.node;
@@ -165,15 +167,41 @@ Status ReplicaEngine::Core::open_network(MetricsRegistry& registry) {
   network.transport = std::move(options_.transport);
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &registry;
-  GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+  return network;
+}
+
+EngineInflow::ChannelEvents HostReplicas::channel_events() {
+  return {.up =
+              [this](NodeId peer) {
+                static_cast<void>(peer);
+                peers_->hurry();
+              },
+          .down = [this](NodeId peer) { sender_.drop_peer(peer); },
+          .refused = [this](const netcore::Refusal& refusal) { on_refused(refusal); }};
+}
+
+Status HostReplicas::open_network(MetricsRegistry& registry) {
+  peers_ = std::make_unique<EnginePeers>(
+      options_.peers, incarnation(), options_.timing, options_.durability);
+  peers_->register_gauges(registry);
+  admission_ = std::make_unique<EngineAdmission>(
+      disk_->identity(), options_.peers, agreed_settings(), [this](const Status& status) {
+        fail_unless(status);
+      });
+  claim_ = std::make_unique<DirectoryClaim>(disk_->identity(), options_.rejoin);
+  inflow_ =
+      std::make_unique<EngineInflow>(EngineInflow::Options{options_.node, options_.shard_count},
+                                     rows_.active,
+                                     service_,
+                                     metrics_,
+                                     channel_events());
+  GCOORD_TRY(network_, netcore::PeerNetwork::create(network_options(registry)));
 
   clock_.read();
-  // Promises from before the restart bind for one election timeout more. A
-  // directory that not every node has admitted yet may stand for one that is lost: it waits.
-  vote_after_ = silent_until();
-  vote_after_ = admission_->established() ? vote_after_ : kTickVoteNever;
-  last_tick_ = now();
-  sweep_left_ = options_.shard_count;
+  votes_->begin(now());
+  turn_.tick = now();
+  rows_.wake_all();
+  workers_ = std::make_unique<RowWorkers>(*this);
   return Status{};
 }
 

@@ -1,6 +1,6 @@
-// What a replica engine is told once, at its start.
+// Start options of a replica engine.
 //
-// Values come validated in form from server/options; ReplicaEngine::open checks what they mean
+// Values come validated in form from server/options; HostReplicas::open checks what they mean
 // together. Cluster-wide values (election, heartbeat and tick length, shard count, peers at first
 // boot) must agree on all nodes. Host only.
 #pragma once
@@ -15,9 +15,9 @@
 #include "ledger/storage_driver.h"
 #include "netcore/memory_registry.h"
 #include "netcore/peer_network.h"
+#include "server/choices.h"
 #include "server/device_choice.h"
 #include "server/engine_view.h"
-#include "server/resident_links.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +26,6 @@
 #include <vector>
 
 namespace gcoord::server {
-
-// The longest command that propose() takes. An Append of 31 such entries is one extent of 64 KiB.
-inline constexpr std::size_t kCommandBytesMax = 2048;
 
 struct EngineOptions {
   ClusterId cluster;
@@ -58,7 +55,7 @@ struct EngineOptions {
   // Called before every write to the checkpoint store, by the thread that writes: what else has to
   // be durable before it. A failure is the checkpoint's.
   std::function<Status()> before_checkpoint;
-  // Owner: nothing is written but in ReplicaEngine::advance_storage.
+  // Owner: nothing is written but in HostReplicas::advance_storage.
   ledger::StorageDriver storage_driver = ledger::StorageDriver::Thread;
   // Entries of the log are those of the resident turn (resident_storage.h), in the directory for
   // ever: no other turn reads them, or its own there.

@@ -1,4 +1,4 @@
-// What this node sends in a turn: per peer, all messages of all shards, in one send.
+// Outgoing messages of a node in one turn: per peer, those of all shards in one send.
 //
 // Messages are gathered while rows are stepped and leave at once when the turn has been handed to
 // storage. What the channel does not take is dropped and counted; consensus emits it again by its

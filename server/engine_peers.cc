@@ -1,7 +1,5 @@
 #include "server/engine_peers.h"
 
-#include "common/incarnation.h"
-
 #include <algorithm>
 #include <string>
 
@@ -14,16 +12,17 @@ EnginePeers::EnginePeers(std::span<const netcore::PeerAddress> peers,
                          Incarnation self,
                          const consensus::Timing& timing,
                          consensus::Durability durability)
-    : self_(self), timing_(timing) {
+    : self_(self), timing_(timing), heartbeats_(self, peers, timing.resend_ticks) {
   for (const netcore::PeerAddress& address : peers) {
     PeerLiveness record{.node = address.id};
     record.lives_by_start = durability == consensus::Durability::Memory ? 1 : 0;
     records_.push_back(record);
     // The least deviation is half an interval: two that are missing make phi 4.5, and the election
     // timeout is at least three away. One tick of delay is nothing.
-    suspicions_.emplace_back(PhiOptions{.interval_ticks = timing.resend_ticks,
-                                        .deviation_ticks_min = timing.resend_ticks / 2.0,
-                                        .lapse_ticks = timing.election_ticks});
+    suspicions_.emplace_back(
+        membership::FailureDetectorOptions{.interval_ticks = timing.resend_ticks,
+                                           .deviation_ticks_min = timing.resend_ticks / 2.0,
+                                           .lapse_ticks = timing.election_ticks});
   }
 }
 
@@ -35,7 +34,8 @@ bool EnginePeers::on_heartbeat(NodeId from, const consensus::Heartbeat& heartbea
     return false;
   }
   PeerLiveness& peer = *found;
-  PhiAccrual& suspicion = suspicions_[static_cast<std::size_t>(found - records_.begin())];
+  membership::FailureDetector& suspicion =
+      suspicions_[static_cast<std::size_t>(found - records_.begin())];
   const Incarnation life = peer.incarnation;
   const Tick newest = peer.peer_tick;
   const LivenessChange change = consensus::on_heartbeat(peer, heartbeat, self_, now, timing_);
@@ -53,7 +53,8 @@ void EnginePeers::register_gauges(MetricsRegistry& registry) {
   for (const PeerLiveness& peer : records_) {
     gauges_.push_back(&registry.gauge(
         {.name = "gcoord_server_peer_phi_milli",
-         .help = "1000 times -log10 of the chance that the peer's next heartbeat is still to come",
+         .help =
+             "1000 times -log10 of the probability that the peer's next heartbeat is still to come",
          .label_key = "peer",
          .label_value = std::to_string(peer.node.value)}));
   }
@@ -61,14 +62,8 @@ void EnginePeers::register_gauges(MetricsRegistry& registry) {
 
 void EnginePeers::show_suspicions(Tick now) {
   for (std::size_t k = 0; k < gauges_.size(); ++k) {
-    gauges_[k]->set(phi_milli(phi(k, now)));
+    gauges_[k]->set(membership::phi_milli(phi(k, now)));
   }
-}
-
-bool EnginePeers::any_replaced() const {
-  return std::any_of(records_.begin(), records_.end(), [](const PeerLiveness& peer) {
-    return generation_of(peer.incarnation) != 0;
-  });
 }
 
 bool EnginePeers::refresh(Tick now) {
@@ -80,18 +75,9 @@ bool EnginePeers::refresh(Tick now) {
 }
 
 void EnginePeers::send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable) {
-  if (now < next_heartbeat_) {
-    return;
-  }
-  next_heartbeat_ = now + timing_.resend_ticks;
-  for (const PeerLiveness& peer : records_) {
-    network.heartbeat(peer.node,
-                      {.incarnation = self_,
-                       .send_tick = now,
-                       .echoed_peer_send_tick = peer.peer_tick,
-                       .echoed_incarnation = peer.incarnation,
-                       .durable = durable});
-  }
+  heartbeats_.send(network, now, durable, [this](std::size_t k) {
+    return Heartbeats::Echo{records_[k].peer_tick, records_[k].incarnation};
+  });
 }
 
 bool EnginePeers::credit_returned(const netcore::PeerNetwork& network) const {
@@ -101,7 +87,7 @@ bool EnginePeers::credit_returned(const netcore::PeerNetwork& network) const {
 }
 
 Tick EnginePeers::next_deadline() const {
-  Tick next = records_.empty() ? kTickNever : next_heartbeat_;
+  Tick next = records_.empty() ? kTickNever : heartbeats_.next();
   for (const PeerLiveness& peer : records_) {
     if (peer.live != 0) {
       next = min_id(next, peer.heard + timing_.election_ticks);

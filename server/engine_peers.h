@@ -2,7 +2,7 @@
 // (docs/internals/architecture.md).
 //
 // Beside each record stands how much the node is suspected by the times of its heartbeats
-// (phi_accrual.h), which people look at and nothing else.
+// (membership/failure_detector.h), which people look at and nothing else.
 //
 // One thread. Ticks are the engine's; heartbeats are dated by the tick read after they were polled.
 #pragma once
@@ -11,8 +11,9 @@
 #include "common/metrics.h"
 #include "consensus/inbox.h"
 #include "consensus/liveness.h"
+#include "membership/failure_detector.h"
 #include "netcore/peer_network.h"
-#include "server/phi_accrual.h"
+#include "server/heartbeats.h"
 
 #include <cstddef>
 #include <span>
@@ -30,17 +31,15 @@ class EnginePeers {
   // A heartbeat, polled before `now` was read. True: the rows are to be woken.
   bool on_heartbeat(NodeId from, const consensus::Heartbeat& heartbeat, Tick now);
 
-  // Whether the data directory of any peer is not its first one.
-  bool any_replaced() const;
-
   // Takes notice of the time. True: the rows are to be woken.
   bool refresh(Tick now);
 
-  // Sends a heartbeat to every peer if one is due, with how far the log of record is durable.
+  // Sends a heartbeat to every peer if one is due, with how far the log of record is durable. It
+  // echoes the peer's newest one.
   void send_heartbeats(netcore::PeerNetwork& network, Tick now, std::uint64_t durable);
 
   // Makes one due at once: a channel came up.
-  void hurry() { next_heartbeat_ = Tick{0}; }
+  void hurry() { heartbeats_.hurry(); }
 
   // Sets every record's credit: what the channel takes less what is gathered already.
   template <typename Gathered>
@@ -57,7 +56,8 @@ class EnginePeers {
 
   std::span<const consensus::PeerLiveness> records() const { return records_; }
 
-  // How much the node of the record is suspected: 0, and no bound but PhiAccrual::kPhiMax.
+  // How much the node of the record is suspected: 0, and no bound but
+  // membership::FailureDetector::kPhiMax.
   double phi(std::size_t index, Tick now) const { return suspicions_[index].phi(now); }
 
   // A gauge for each peer, which show_suspicions() sets. The registry outlives this.
@@ -70,10 +70,10 @@ class EnginePeers {
  private:
   Incarnation self_;
   consensus::Timing timing_;
-  Tick next_heartbeat_;
+  Heartbeats heartbeats_;
   std::vector<consensus::PeerLiveness> records_;
-  std::vector<PhiAccrual> suspicions_;  // By record.
-  std::vector<Gauge*> gauges_;          // By record; none before register_gauges().
+  std::vector<membership::FailureDetector> suspicions_;  // By record.
+  std::vector<Gauge*> gauges_;  // By record; none before register_gauges().
 };
 
 }  // namespace gcoord::server

@@ -7,17 +7,12 @@
 #pragma once
 
 #include "common/ids.h"
+#include "server/log_limits.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace gcoord::server {
-
-// What a read takes for a proof that its replica still leads.
-enum class ReadWay : std::uint8_t {
-  Lease,  // The leader's lease while it is valid, else a round.
-  Round,  // A round of the quorum in any case: no clock is trusted.
-};
 
 class RowReads {
  public:

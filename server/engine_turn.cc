@@ -1,19 +1,10 @@
 // The turn of the engine: poll, time, step, persist, send, apply.
-#include "common/assert.h"
-#include "common/incarnation.h"
-#include "consensus/log_runs.h"
-#include "server/compaction.h"
-#include "server/engine_core.h"
+#include "server/host_replicas.h"
+#include "server/host_row_workers.h"
 #include "server/shard_codec.h"
-#include "server/system_random.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace gcoord::server {
 namespace {
-
-using consensus::Inbox;
 
 // Rows that one cause brings into a turn: a bulk wake, deadlines, acknowledgements. A turn stays at
 // a few milliseconds when a million shards want something at once, so heartbeats go on.
@@ -27,326 +18,167 @@ constexpr std::uint32_t kMessageEntries = 31;
 
 static_assert(kMessageEntries * (kEntryHeaderBytes + kCommandBytesMax) <= 64 * 1024);
 
-// Takes an inbox back to "no input"; message slots beyond the count are never read.
-void clear(Inbox& in) {
-  in.message_count = 0;
-  in.proposal_count = 0;
-  in.read_sequence = 0;
-  in.read_proof = consensus::ReadProof::LeaseOrRound;
-  in.applied = LogIndex{};
-  in.compact_to = LogIndex{};
-  in.storage_ack = consensus::StorageAck{};
-  in.transfer_to = NodeId{};
-  in.snapshot_failed = NodeId{};
-  in.campaign = 0;
-  in.woken = 0;
-  in.configuration_input = consensus::ConfigurationInput::None;
-  in.configuration_index = LogIndex{};
-}
-
-// Starts to bring a row's columns into the cache. Rows of a batch lie anywhere in hundreds of
-// megabytes; without this a step mostly waits for memory.
-void prefetch(const consensus::ShardColumns& columns, std::uint32_t row) {
-  __builtin_prefetch(&columns.hot[row]);
-  __builtin_prefetch(&columns.log[row]);
-  __builtin_prefetch(&columns.runs[row]);
-  __builtin_prefetch(&columns.storage[row]);
-  __builtin_prefetch(&columns.election[row]);
-  __builtin_prefetch(&columns.configuration[row]);
-  for (std::uint32_t slot = 0; slot < columns.slot_count; ++slot) {
-    __builtin_prefetch(&columns.progress[static_cast<std::size_t>(slot) * columns.row_count + row]);
-  }
-}
-
 }  // namespace
 
-std::size_t ReplicaEngine::Core::turn() {
+std::size_t HostReplicas::turn() {
   if (!failure_.ok()) {
     return 0;
   }
   const std::uint64_t begin_us = clock_.peek_us();
-  done_ = 0;
-  poll();
+  turn_.done = 0;
+  network_->progress(clock_.peek_us() / 1000, *inflow_);
   take_time();
-  rows_.begin_turn();
-  ++turn_;
+  rows_.active.begin_turn();
+  ++turn_.number;
   if (failure_.ok()) {
     step_rows();
   }
-  if (failure_.ok() && tick_began_) {
+  if (failure_.ok() && turn_.tick_began) {
     look_over_rows();
   }
   if (failure_.ok()) {
     disk_->submit();
     send_all();
-    done_ += checkpointing_->advance(clock_.now_ms(), peers_->records());
+    turn_.done += checkpointing_->advance(clock_.now_ms(), peers_->records());
     take_checkpoint_end();
-    apply_all();
+    workers_->applies.apply_all(workers_->reports.leader_count());
   }
-  rows_.end_turn();
+  if (!failure_.ok()) {
+    outflow_.clear();
+  }
+  rows_.active.end_turn();
   metrics_.turns.add();
   metrics_.turn_time.observe_us(clock_.peek_us() - begin_us);
-  return done_;
+  return turn_.done;
 }
 
 // A checkpoint store that fails is as bad as a log that fails: rot and failed syncs do not heal by
 // trying again. A full disk may; the log of record meets it as well.
-void ReplicaEngine::Core::take_checkpoint_end() {
+void HostReplicas::take_checkpoint_end() {
   const auto end = checkpointing_->take_end();
   if (!end) {
     return;
   }
-  if (!end->ok() && end->code() != StatusCode::ResourceExhausted) {
-    fail(*end);
-  } else if (const Status status = admission_->remember(); !status.ok()) {
-    fail(status);
-  }
+  const bool failed = !end->ok() && end->code() != StatusCode::ResourceExhausted;
+  fail_unless(failed ? *end : admission_->remember());
 }
 
-void ReplicaEngine::Core::poll() {
-  network_->progress(clock_.peek_us() / 1000, *inflow_);
-}
-
-void ReplicaEngine::Core::take_time() {
+void HostReplicas::take_time() {
   const Tick tick = clock_.read();
-  if (tick - last_tick_ > options_.timing.election_ticks / 4) {
+  if (tick - turn_.tick > options_.timing.election_ticks / 4) {
     metrics_.loop_gaps.add();
-    service_.on_loop_gap(tick - last_tick_);
+    service_.on_loop_gap(tick - turn_.tick);
   }
-  tick_began_ = tick != last_tick_;
-  retry_stalled(tick_began_);
-  last_tick_ = tick;
+  turn_.tick_began = tick != turn_.tick;
+  turn_.tick = tick;
+  // One try per tick, or when credit came back, does not keep a node awake while a peer is down.
+  if (rows_.stalling() && (turn_.tick_began || peers_->credit_returned(*network_))) {
+    rows_.retry();
+  }
+  if (take_heartbeats()) {
+    rows_.wake_all();
+  }
+  take_acknowledgements();
+  rows_.deadlines.collect(
+      rows_.columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.active.touch(row); });
+  rows_.wake(kRowsPerTurn);
+  look_at_lives();
+  readmission_.advance(step_input(), rows_.active);
+}
+
+// Dates the heartbeats by the tick read after they were polled. True: the rows are to be woken.
+bool HostReplicas::take_heartbeats() {
   bool wake = false;
   for (const auto& [from, heartbeat, durable] : inflow_->heartbeats()) {
-    wake |= peers_->on_heartbeat(from, heartbeat, tick);
+    wake |= peers_->on_heartbeat(from, heartbeat, turn_.tick);
     admission_->on_durable(from, heartbeat.incarnation, durable);
   }
   inflow_->heartbeats().clear();
-  establish();
-  wake |= peers_->refresh(tick);
-  if (tick_began_) {
-    peers_->show_suspicions(tick);
+  wake |= votes_->open_when_established(turn_.tick);
+  wake |= peers_->refresh(turn_.tick);
+  if (turn_.tick_began) {
+    peers_->show_suspicions(turn_.tick);
   }
-  sweep_left_ = wake ? options_.shard_count : sweep_left_;
-  take_acknowledgements();
-  deadlines_.collect(
-      stepper_->columns(), tick, kRowsPerTurn, [this](std::uint32_t row) { rows_.touch(row); });
-  sweep();
-  look_at_lives();
-  readmission_.advance(step_input(), rows_);
+  return wake;
 }
 
-// A directory that never promised anything need not wait; the one that it replaces may have.
-Tick ReplicaEngine::Core::silent_until() const {
-  const bool fresh = disk_->first_boot() && !disk_->identity().rejoining();
-  return fresh ? Tick{0} : now() + options_.timing.election_ticks;
-}
-
-// Once every node has admitted this directory, its rows may vote.
-void ReplicaEngine::Core::establish() {
-  if (vote_after_ == kTickVoteNever && admission_->established()) {
-    vote_after_ = silent_until();
-    sweep_left_ = options_.shard_count;
-  }
-}
-
-// A peer knows this directory better than the directory does, or the node runs with settings of its
-// own: it must not speak, and only a person can put it right.
-void ReplicaEngine::Core::on_refused(const netcore::Refusal& refusal) {
-  const bool forgot = refusal.code == netcore::RefusalCode::OldIncarnation ||
-                      refusal.code == netcore::RefusalCode::ReplacedDirectory;
-  if (!forgot && refusal.code != netcore::RefusalCode::DifferentSettings) {
+void HostReplicas::on_refused(const netcore::Refusal& refusal) {
+  if (!failure_.ok()) {
     return;
   }
-  const bool known =
-      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
-  if (forgot && known && options_.rejoin && failure_.ok()) {
-    fail(take_over(refusal));
-    return;
-  }
-  fail(Status{StatusCode::FailedPrecondition,
-              "a peer refuses this node: " + refusal.text,
-              forgot ? kDirectoryRefused : kSettingsDiffer});
-}
-
-// The operator has said that this node may come back without its memory: it becomes the successor
-// of what the peer remembers. Whatever this engine knows belongs to a life that was not admitted.
-Status ReplicaEngine::Core::take_over(const netcore::Refusal& refusal) {
-  GCOORD_TRY_STATUS(disk_->identity().take_over(refusal.known, draw_random()));
-  return Status{StatusCode::Aborted,
-                "comes back as another life of this node, because a peer says: " + refusal.text,
-                kDirectoryTakenOver};
+  fail_unless(claim_->on_refused(refusal));
 }
 
 // Whether the rules of readmission.h are in force (StepInput::lives_end), and whether this node has
 // come through them.
-void ReplicaEngine::Core::look_at_lives() {
-  const bool replaced = generation_of(incarnation()) != 0 || peers_->any_replaced();
-  if (replaced) {
+void HostReplicas::look_at_lives() {
+  turn_.lives_end = claim_->any_replaced(peers_->records());
+  if (turn_.lives_end) {
     readmission_.turn_on();
   }
-  lives_end_ = replaced;
-  // An engine that has just taken over knows nothing of the life that begins when it is opened
-  // anew.
-  const bool through = failure_.ok() && readmission_.forgotten_count() == 0;
-  if (through && disk_->identity().rejoining()) {
-    if (const Status status = disk_->identity().mark_rejoined(); !status.ok()) {
-      fail(status);
-    }
+  if (failure_.ok()) {
+    fail_unless(claim_->rejoin_when_due(readmission_.forgotten_count()));
   }
 }
 
-void ReplicaEngine::Core::take_acknowledgements() {
-  done_ += disk_->take_acks(2 * kRowsPerTurn, [this](const EngineDisk::Ack& ack) {
-    rows_.touch(ack.row).storage_ack = {ack.term, ack.vote, 1};
+void HostReplicas::take_acknowledgements() {
+  turn_.done += disk_->take_acks(2 * kRowsPerTurn, [this](const EngineDisk::Ack& ack) {
+    rows_.active.touch(ack.row).storage_ack = {ack.term, ack.vote, 1};
   });
   if (const auto failure = disk_->take_failure()) {
-    fail(*failure);
+    fail_unless(*failure);
   }
 }
 
-void ReplicaEngine::Core::sweep() {
-  const std::uint32_t count = std::min(sweep_left_, kRowsPerTurn);
-  for (std::uint32_t k = 0; k < count; ++k) {
-    rows_.touch(sweep_row_).woken = 1;
-    sweep_row_ = (sweep_row_ + 1) % options_.shard_count;
-  }
-  sweep_left_ -= count;
-}
-
-// A row without credit asks for a step in every turn; one per tick, or when credit came back, does
-// as well and does not keep a node awake while a peer is down.
-void ReplicaEngine::Core::retry_stalled(bool tick_began) {
-  if (stalled_.empty() || (!tick_began && !peers_->credit_returned(*network_))) {
-    return;
-  }
-  for (const std::uint32_t row : stalled_) {
-    rows_.touch(row);
-  }
-  stalled_.clear();
-}
-
-void ReplicaEngine::Core::step_rows() {
+void HostReplicas::step_rows() {
   const std::uint64_t begin_us = clock_.peek_us();
   std::size_t row_count = 0;
-  const std::uint32_t batch = stepper_->batch_rows();
-  for (rows_.take_batch(batch_rows_, batch); !batch_rows_.empty() && failure_.ok();
-       rows_.take_batch(batch_rows_, batch)) {
-    for (const std::uint32_t row : batch_rows_) {
-      prefetch(stepper_->columns(), row);
-    }
+  RowBatch& batch = workers_->batch;
+  while (failure_.ok() && batch.take()) {
     peers_->set_credit(*network_, [this](NodeId peer) { return outflow_.gathered(peer); });
-    for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
-      fill(k);
-    }
-    if (const Status stepped = step_batch(); !stepped.ok()) {
-      fail(explain_device(stepped));
+    const consensus::StepInput input = step_input();
+    batch.fill(input);
+    if (const Status stepped = step_batch(input); !stepped.ok()) {
+      failure_.set(explain_device(stepped));
       break;
     }
-    for (std::size_t k = 0; k < batch_rows_.size(); ++k) {
-      carry_out(k);
-    }
-    row_count += batch_rows_.size();
+    batch.drain();
+    row_count += batch.size();
     if (clock_.peek_us() - begin_us >= kStepLimitUs) {
       break;
     }
   }
-  done_ += row_count;
+  turn_.done += row_count;
   metrics_.steps.add(row_count);
   metrics_.active_rows.set(static_cast<std::int64_t>(row_count));
   metrics_.stepped_us.add(clock_.peek_us() - begin_us);
 }
 
-// A step that fails leaves rows, inboxes and outboxes as they fell: nothing of this batch is
-// carried out, and the turn neither persists, sends nor applies what earlier batches asked for.
-Status ReplicaEngine::Core::step_batch() {
+// After a step that fails nothing of its batch is carried out, and the turn neither persists, sends
+// nor applies what earlier batches asked for.
+Status HostReplicas::step_batch(const consensus::StepInput& input) {
   const std::uint64_t begin_us = clock_.peek_us();
-  const Status stepped = stepper_->step(batch_rows_, in_, out_, step_input());
+  const Status stepped = workers_->batch.step(input);
   if (device_metrics_) {
-    device_metrics_->observe(*stepper_, clock_.peek_us() - begin_us, stepped);
+    device_metrics_->observe(*rows_.stepper, clock_.peek_us() - begin_us, stepped);
   }
   return stepped;
 }
 
 // Once a tick, before anything of this turn leaves: rows that rest in memory which only a device
 // sees may have changed by themselves.
-void ReplicaEngine::Core::look_over_rows() {
+void HostReplicas::look_over_rows() {
   const std::uint64_t begin_us = clock_.peek_us();
-  const Status looked = stepper_->look_over();
+  const Status looked = rows_.stepper->look_over();
   if (device_metrics_) {
-    device_metrics_->observe_look(*stepper_, clock_.peek_us() - begin_us, looked);
+    device_metrics_->observe_look(*rows_.stepper, clock_.peek_us() - begin_us, looked);
   }
   if (!looked.ok()) {
-    fail(explain_device(looked));
+    failure_.set(explain_device(looked));
   }
 }
 
-void ReplicaEngine::Core::fill(std::size_t k) {
-  const std::uint32_t row = batch_rows_[k];
-  RowWork& work = *rows_.find(row);
-  Inbox& in = in_[k];
-  Place& place = places_[k];
-  clear(in);
-  place.before.hot = ref(row).hot();
-  place.before.log = ref(row).log();
-  fill_acknowledgements(work, in);
-  if (work.held) {
-    return;
-  }
-  in.woken = std::exchange(work.woken, std::uint8_t{0});
-  in.transfer_to = std::exchange(work.transfer_to, NodeId{});
-  in.snapshot_failed = std::exchange(work.snapshot_failed, NodeId{});
-  in.proposal_count = work.proposal_count;
-  fill_messages(work, place, in);
-  fill_proposed(work, place, in);
-  serve_reads(work, in);
-}
-
-void ReplicaEngine::Core::fill_acknowledgements(RowWork& work, Inbox& in) {
-  in.storage_ack = std::exchange(work.storage_ack, consensus::StorageAck{});
-  in.applied = std::exchange(work.applied, LogIndex{});
-  in.compact_to = std::exchange(work.compact_to, LogIndex{});
-  if (work.configuration) {
-    in.configuration_input = consensus::ConfigurationInput::Applied;
-    in.configuration_index = std::exchange(work.configuration_index, LogIndex{});
-    in.configuration = *work.configuration;
-    work.configuration.reset();
-  }
-}
-
-void ReplicaEngine::Core::fill_messages(RowWork& work, Place& place, Inbox& in) {
-  // One configuration per inbox: a snapshot waits for an applied configuration to pass.
-  if (work.snapshot && in.configuration_input == consensus::ConfigurationInput::None) {
-    place.snapshot = std::move(work.snapshot);
-    place.message_number[in.message_count] = 0;
-    in.message[in.message_count++] = place.snapshot->message;
-    in.configuration_input = consensus::ConfigurationInput::Installed;
-    in.configuration = decode_snapshot(place.snapshot->bytes)->configuration;
-  } else if (work.snapshot) {
-    rows_.touch(work.row);
-  }
-  while (work.message_first != 0 && in.message_count < consensus::kInboxMessages) {
-    const std::uint32_t number = rows_.take_message(work);
-    place.message_number[in.message_count] = number;
-    in.message[in.message_count++] = rows_.message(number).message;
-  }
-}
-
-// A configuration to propose waits, too, for one that comes from outside.
-void ReplicaEngine::Core::fill_proposed(RowWork& work, Place& place, Inbox& in) {
-  if (!work.proposed) {
-    return;
-  }
-  if (in.configuration_input != consensus::ConfigurationInput::None) {
-    rows_.touch(work.row);
-    return;
-  }
-  place.proposed = std::move(work.proposed);
-  in.configuration_input = consensus::ConfigurationInput::Proposed;
-  in.configuration = *place.proposed;
-}
-
-void ReplicaEngine::Core::send_all() {
+void HostReplicas::send_all() {
   const std::uint64_t durable = disk_->durable_lsn().value;
   network_->tell_durable(durable);
   // A node whose storage stands still serves nobody: silence lets its leases lapse and other nodes
@@ -355,98 +187,29 @@ void ReplicaEngine::Core::send_all() {
     peers_->send_heartbeats(*network_, now(), durable);
   }
   outflow_.send(*network_);
-  done_ += sender_.pump(*network_, now());
+  turn_.done += sender_.pump(*network_, now());
   network_->flush();
 }
 
-void ReplicaEngine::Core::apply_all() {
-  for (std::size_t at = 0; at < applies_.size(); ++at) {
-    want_entries(at);
-    const Apply& range = applies_[at];
-    if (range.first <= range.last) {
-      after_apply(range.row, apply_range(range));
-    }
-  }
-  applies_.clear();
-  metrics_.entry_bytes.set(static_cast<std::int64_t>(pool_.used_bytes()));
-  metrics_.leaders.set(leader_count_);
-}
-
-// Of ranges further on, so that applying them does not wait for memory: they lie anywhere.
-void ReplicaEngine::Core::want_entries(std::size_t at) const {
-  constexpr std::size_t kApart = 3;  // A line of memory takes as long as applying one or two.
-  for (std::uint32_t part = 0; part < EntryLog::kParts; ++part) {
-    const std::size_t ahead = at + kApart * (EntryLog::kParts - part);
-    if (ahead < applies_.size()) {
-      log_.want(ShardId{applies_[ahead].row}, applies_[ahead].first, part);
-    }
+void HostReplicas::fail_unless(const Status& status) {
+  if (!status.ok()) {
+    failure_.set(status);
   }
 }
 
-// Applies the range up to its end or its first configuration; returns the last index applied.
-LogIndex ReplicaEngine::Core::apply_range(const Apply& range) {
-  const consensus::ShardRef row = ref(range.row);
-  LogIndex index = range.first;
-  for (;; ++index) {
-    EntryBlock* block = log_.find(row.shard(), index);
-    const auto kind = block == nullptr ? consensus::EntryKind::Noop : block->kind;
-    service_.apply({.shard = row.shard(),
-                    .index = index,
-                    .term = consensus::term_at(row.log(), row.runs(), index),
-                    .kind = kind,
-                    .payload = block == nullptr ? std::span<const std::byte>{} : block->payload(),
-                    .cookie = block == nullptr ? 0 : std::exchange(block->cookie, std::uint64_t{0}),
-                    .leader = row.hot().role == consensus::Role::Leader});
-    if (kind == consensus::EntryKind::Configuration) {
-      if (const auto configuration = decode_configuration(block->payload())) {
-        RowWork& work = rows_.touch(range.row);
-        work.configuration = std::make_unique<consensus::Configuration>(*configuration);
-        work.configuration_index = index;
-        break;
-      }
-    }
-    if (index == range.last) {
-      break;
-    }
-  }
-  const std::uint64_t count = index - range.first + 1;
-  metrics_.entries_applied.add(count);
-  done_ += count;
-  return index;
-}
-
-void ReplicaEngine::Core::after_apply(std::uint32_t row, LogIndex applied) {
-  checkpointing_->mark(ShardId{row});
-  RowWork& work = rows_.touch(row);
-  work.applied = applied;
-  if (wants_compaction(ref(row).log())) {
-    work.compact_to = compaction_target(ref(row), peers_->records(), kEntriesKept);
-  }
-  if (work.reads) {
-    answer_reads(work.reads->take_applied(applied));
-  }
-}
-
-void ReplicaEngine::Core::fail(const Status& status) {
-  if (failure_.ok()) {
-    failure_ = status;
-  }
-  outflow_.clear();
-}
-
-consensus::StepInput ReplicaEngine::Core::step_input() const {
+consensus::StepInput HostReplicas::step_input() const {
   return {.tick = now(),
           .seed = options_.seed,
           .self = options_.node,
-          .vote_after = vote_after_,
+          .vote_after = votes_->vote_after(),
           .timing = options_.timing,
           .limits = {.message_entries = kMessageEntries},
           .peer = peers_->records().data(),
           .peer_count = static_cast<std::uint32_t>(peers_->records().size()),
           .incarnation = incarnation(),
           .durability = options_.durability,
-          .first_life = static_cast<std::uint8_t>(first_life_ ? 1 : 0),
-          .lives_end = static_cast<std::uint8_t>(lives_end_ ? 1 : 0)};
+          .first_life = static_cast<std::uint8_t>(votes_->first_life() ? 1 : 0),
+          .lives_end = static_cast<std::uint8_t>(turn_.lives_end ? 1 : 0)};
 }
 
 }  // namespace gcoord::server

@@ -1,5 +1,4 @@
-// What an engine shows of itself: one shard, the whole node, one transition. Values, not
-// references.
+// Read-only views of an engine: one shard, the whole node, one transition. Values, not references.
 #pragma once
 
 #include "common/ids.h"
@@ -34,7 +33,7 @@ struct ShardView {
   LogIndex floor;
   consensus::Configuration configuration;
   // Leads and may answer linearizable reads at the moment of the look without asking anybody; or,
-  // where the engine times no leases (replica_port.h), led a moment ago.
+  // where leases are not timed (replicated_log.h), led a moment ago.
   bool lease = false;
 };
 
@@ -48,8 +47,8 @@ struct NodePeerView {
   netcore::PeerStatus link;
   bool live = false;  // Both directions of the liveness word are fresh.
   Tick heard;         // Local tick of the newest heartbeat; 0: none in this life.
-  // 1000 times how much it is suspected (phi_accrual.h); none where the turn is resident, whose
-  // host does not see heartbeats.
+  // 1000 times how much it is suspected (membership/failure_detector.h); none where the turn is
+  // resident, whose host does not see heartbeats.
   std::optional<std::uint32_t> phi_milli;
 };
 

@@ -2,7 +2,7 @@
 
 #include "common/assert.h"
 #include "common/prefetch.h"
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 
 #include <cstring>
 #include <new>

@@ -32,13 +32,13 @@ void ExpiryLog::flush() {
   if (agreed_.empty()) {
     return;
   }
-  std::ranges::sort(agreed_, {}, [](const locks::ExpiryProposal& end) {
+  std::ranges::sort(agreed_, {}, [](const sessions::ExpiryProposal& end) {
     return std::tuple{end.shard, end.session};
   });
   const bool lists = doors_.takes_lists();
-  const std::vector<locks::ExpiryProposal> agreed = std::exchange(agreed_, {});
+  const std::vector<sessions::ExpiryProposal> agreed = std::exchange(agreed_, {});
   for (std::size_t at = 0; at < agreed.size();) {
-    const std::span<const locks::ExpiryProposal> left{agreed.data() + at, agreed.size() - at};
+    const std::span<const sessions::ExpiryProposal> left{agreed.data() + at, agreed.size() - at};
     const auto ends = left.first(list_length(left, lists));
     ++number_last_;
     cost_ += cost_of(ends.size());
@@ -50,16 +50,17 @@ void ExpiryLog::flush() {
   }
 }
 
-std::size_t ExpiryLog::weight(const locks::ExpiryProposal& end) const {
+std::size_t ExpiryLog::weight(const sessions::ExpiryProposal& end) const {
   const locks::SessionRecord& session = locks_.tables().sessions[end.row];
   return std::size_t{1} + session.hold_count + session.request_count;
 }
 
-std::size_t ExpiryLog::list_length(std::span<const locks::ExpiryProposal> left, bool lists) const {
+std::size_t ExpiryLog::list_length(std::span<const sessions::ExpiryProposal> left,
+                                   bool lists) const {
   std::size_t length = 1;
   std::size_t weights = weight(left.front());
   while (lists && length < std::min<std::size_t>(left.size(), locks::kEndsMax)) {
-    const locks::ExpiryProposal& next = left[length];
+    const sessions::ExpiryProposal& next = left[length];
     weights += weight(next);
     // A session that is there twice was registered again between: a list names it once.
     const bool joins = next.shard == left.front().shard &&
@@ -72,10 +73,10 @@ std::size_t ExpiryLog::list_length(std::span<const locks::ExpiryProposal> left, 
   return length;
 }
 
-std::vector<locks::ExpiryProposal> ExpiryLog::take(std::uint64_t number) {
+std::vector<sessions::ExpiryProposal> ExpiryLog::take(std::uint64_t number) {
   const auto found = under_way_.find(number);
   GCOORD_ASSERT(found != under_way_.end());
-  std::vector<locks::ExpiryProposal> ends = std::move(found->second);
+  std::vector<sessions::ExpiryProposal> ends = std::move(found->second);
   under_way_.erase(found);
   GCOORD_ASSERT(cost_ >= cost_of(ends.size()));
   cost_ -= cost_of(ends.size());

@@ -36,7 +36,7 @@ class ExpiryLog {
   // Proposes the end of these registrations of one shard, one or more; on_decided() or on_refused()
   // follows, with the number.
   using Propose = std::function<void(
-      ShardId shard, std::span<const locks::ExpiryProposal> ends, std::uint64_t number)>;
+      ShardId shard, std::span<const sessions::ExpiryProposal> ends, std::uint64_t number)>;
 
   struct Doors {
     Propose propose;
@@ -46,13 +46,13 @@ class ExpiryLog {
   ExpiryLog(locks::LockCpu& locks, MetricsRegistry& metrics, Doors doors);
 
   // The session clock has it marked as proposed. It is not in the log before flush().
-  void add(const locks::ExpiryProposal& agreed) { agreed_.push_back(agreed); }
+  void add(const sessions::ExpiryProposal& agreed) { agreed_.push_back(agreed); }
 
   // Proposes what was added, in lists by shard.
   void flush();
 
   // What was proposed under this number, which is not under way any more.
-  std::vector<locks::ExpiryProposal> take(std::uint64_t number);
+  std::vector<sessions::ExpiryProposal> take(std::uint64_t number);
 
   // Of what is under way.
   std::size_t cost() const { return cost_; }
@@ -61,15 +61,15 @@ class ExpiryLog {
 
  private:
   // How many of them go into the next entry.
-  std::size_t list_length(std::span<const locks::ExpiryProposal> left, bool lists) const;
-  std::size_t weight(const locks::ExpiryProposal& end) const;
+  std::size_t list_length(std::span<const sessions::ExpiryProposal> left, bool lists) const;
+  std::size_t weight(const sessions::ExpiryProposal& end) const;
 
   locks::LockCpu& locks_;
   Doors doors_;
   Counter* ends_ = nullptr;
   Counter* entries_ = nullptr;
-  std::vector<locks::ExpiryProposal> agreed_;
-  std::unordered_map<std::uint64_t, std::vector<locks::ExpiryProposal>> under_way_;
+  std::vector<sessions::ExpiryProposal> agreed_;
+  std::unordered_map<std::uint64_t, std::vector<sessions::ExpiryProposal>> under_way_;
   std::uint64_t number_last_ = 0;
   std::size_t cost_ = 0;
 };

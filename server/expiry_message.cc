@@ -1,7 +1,7 @@
 #include "server/expiry_message.h"
 
 #include "common/assert.h"
-#include "server/replica_port.h"
+#include "common/limits.h"
 
 #include <cstring>
 

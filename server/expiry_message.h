@@ -1,4 +1,4 @@
-// How nodes ask each other for how long sessions have been silent (session_expiry.h).
+// Messages in which nodes ask each other how long sessions have been silent (session_expiry.h).
 //
 //   kind 1 (1: question, 2: answer), 3 bytes 0, count 4, round 8, and `count` times:
 //   session 8, shard 4, serial 4, silent_ms 8 (of an answer; kSilenceUnknown: cannot tell)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/ids.h"
-#include "locks/session_columns.h"
+#include "sessions/columns.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gcoord::server {
 
 struct ExpiryRound {
   struct Case {
-    locks::ExpiryProposal due;
+    sessions::ExpiryProposal due;
     std::uint64_t silent_mask = 0;  // Nodes that were silent for the TTL before the question.
     bool closed = false;            // Proposed, or not this registration any more.
   };

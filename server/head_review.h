@@ -1,4 +1,5 @@
-// What this node's own trees say of heads that others would publish: the exchange of roots.
+// Review of other nodes' heads against this node's own trees: the exchange of roots before
+// publication.
 //
 // A publisher sends its heads in pages; each is compared with the root of this node's own tree at
 // the same size. A head that this node has not reached yet is waited for, but not for long: then

@@ -1,4 +1,5 @@
-// Which entries of this node's histories are not the majority's, and since which index.
+// Search for the entries of this node's histories that differ from the majority's, and for the
+// first such index.
 //
 // A head that the majority vouches for and that this node's own tree contradicts is looked into, by
 // asking the other nodes for hashes (ledger/divergence_search.h), one shard at a time. That names

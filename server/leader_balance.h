@@ -1,16 +1,17 @@
 // Gives leaderships back to the nodes that should have them.
 //
-// Every shard prefers one of its voters, in turn by shard number, the same that campaigns first
-// (consensus/step_row.h, campaign_order). After a start that was not simultaneous, or a node's
-// death and return, one node leads more than its share and another one, which clients and disks
-// could use, leads nothing. Once a second, a node that leads more than its share hands some of the
-// shards that prefer a living peer to that peer: only to peers that have lived for a while, only
-// while its own share does not rise (somebody else is moving shards, perhaps because it is
-// leaving), and only so many at once that clients hardly notice. Transfers are those of the Raft
-// thesis, section 3.10. A balanced node only compares two numbers. One thread.
+// Which node should lead which shard is arithmetic (membership/placement.h). After a start that was
+// not simultaneous, or a node's death and return, one node leads more than its share and another
+// one, which clients and disks could use, leads nothing. Once a second, a node that leads more than
+// its share hands some of the shards that prefer a living peer to that peer: only to peers that
+// have lived for a while, only while its own share does not rise (somebody else is moving shards,
+// perhaps because it is leaving), and only so many at once that clients hardly notice. Transfers
+// are those of the Raft thesis, section 3.10. A balanced node only compares two numbers. One
+// thread.
 #pragma once
 
 #include "common/ids.h"
+#include "membership/placement.h"
 #include "server/engine_view.h"
 
 #include <cstdint>
@@ -33,16 +34,11 @@ class LeaderBalance {
 
   // Sweeps for which a peer must have lived and the own share must not have risen.
   static constexpr std::uint32_t kSettledSweeps = 3;
-  // Shards handed over by one sweep at first: a tenth of a second of elections on two cores. Twice
-  // as many by the next one where all were taken over meanwhile, half as many where they were not.
-  static constexpr std::uint32_t kTransfersFirst = 4096;
-  static constexpr std::uint32_t kTransfersMost = 32768;
   // Shards looked at by one sweep for each that it may hand over: 32,768 take about 4 ms.
   static constexpr std::uint32_t kLooksEach = 4;
 
  private:
   void take_note(const NodeView& node);
-  void adapt(std::uint32_t leader_count);
   bool settled(NodeId peer) const;
 
   Hooks hooks_;
@@ -50,11 +46,8 @@ class LeaderBalance {
   std::uint32_t quiet_sweeps_ = 0;                      // In a row without a rise of the own share.
   std::uint32_t leader_count_ = 0;                      // At the last sweep.
   std::uint32_t cursor_ = 0;
-  std::uint32_t allowed_ = kTransfersFirst;
+  std::uint32_t allowed_ = membership::kTransfersFirst;
   std::uint32_t handed_over_ = 0;  // By the last sweep.
 };
-
-// The node that should lead the shard: 0 if the configuration names none.
-NodeId preferred_leader(const ShardView& shard);
 
 }  // namespace gcoord::server

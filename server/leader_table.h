@@ -1,4 +1,4 @@
-// Who leads each row: words that the device writes and its host only reads.
+// Table of the leader of each row: words that the device writes and its host only reads.
 //
 // One word per row says its role, term, recorded leader and who votes. The thread that has the row
 // stores it when one of these changed in a step, and nobody else ever does, so a word never goes

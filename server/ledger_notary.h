@@ -1,4 +1,4 @@
-// What a node has published of its ledger, and its signatures: for whoever asks from outside.
+// Published ledger state of a node and its signatures, for readers from outside.
 //
 // Keeps the newest checkpoint that a majority signed, as a note, and for each shard the newest head
 // under it; signs checkpoints of shards when asked (ledger/shard_note.h). One thread publishes, any

@@ -1,5 +1,4 @@
-// What a node answers to a path of its ledger: the files of tlog-tiles, made of what the node
-// keeps.
+// Pages of a node's ledger by path: the files of tlog-tiles, made from the node's own state.
 //
 //   /checkpoint                   the newest checkpoint of the cluster log (a signed note)
 //   /tile/...                     tiles and entry bundles of the cluster log

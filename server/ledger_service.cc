@@ -1,6 +1,6 @@
 #include "server/ledger_service.h"
 
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "ledger/error_details.h"
 #include "ledger/frontier_growth.h"
 #include "server/engine_errors.h"
@@ -49,7 +49,7 @@ class Reader {
   template <typename T>
   std::optional<T> number() {
     const auto bytes = take(sizeof(T));
-    return bytes ? std::optional{ledger::load<T>(bytes->data())} : std::nullopt;
+    return bytes ? std::optional{load<T>(bytes->data())} : std::nullopt;
   }
 
   std::span<const std::byte> rest() const { return rest_; }
@@ -128,7 +128,7 @@ Status gap(const AppliedEntry& entry, std::uint64_t applied) {
 template <typename T>
 void put(std::vector<std::byte>& bytes, T value) {
   std::array<std::byte, sizeof value> stored{};
-  ledger::store(stored.data(), value);
+  store(stored.data(), value);
   bytes.insert(bytes.end(), stored.begin(), stored.end());
 }
 

@@ -1,7 +1,7 @@
 #include "server/ledger_state.h"
 
 #include "common/assert.h"
-#include "ledger/byte_order.h"
+#include "common/bytes.h"
 #include "server/publication_entry.h"
 
 #include <array>
@@ -19,7 +19,7 @@ constexpr std::size_t kLengthBytes = 4;
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {
   std::array<std::byte, sizeof value> stored{};
-  ledger::store(stored.data(), value);
+  store(stored.data(), value);
   bytes.insert(bytes.end(), stored.begin(), stored.end());
 }
 
@@ -29,11 +29,10 @@ std::optional<std::span<const std::byte>> behind_frontier(std::span<const std::b
   if (bytes.size() < 8) {
     return std::nullopt;
   }
-  const auto peaks =
-      static_cast<std::size_t>(std::popcount(ledger::load<std::uint64_t>(&bytes[0])));
+  const auto peaks = static_cast<std::size_t>(std::popcount(load<std::uint64_t>(&bytes[0])));
   std::size_t at = 8 + peaks * ledger::kMerkleHashBytes;
   for (std::uint32_t k = 0; k < entry_count && at + 4 <= bytes.size(); ++k) {
-    at += 4 + std::size_t{ledger::load<std::uint32_t>(&bytes[at])};
+    at += 4 + std::size_t{load<std::uint32_t>(&bytes[at])};
   }
   return at <= bytes.size() ? std::optional(bytes.subspan(at)) : std::nullopt;
 }
@@ -44,7 +43,7 @@ std::optional<std::span<const std::byte>> before_publication(std::span<const std
     return std::nullopt;
   }
   const auto body = bytes.first(bytes.size() - kLengthBytes);
-  const std::size_t length = ledger::load<std::uint32_t>(bytes.data() + body.size());
+  const std::size_t length = load<std::uint32_t>(bytes.data() + body.size());
   return length <= body.size() ? std::optional(body.first(body.size() - length)) : std::nullopt;
 }
 
@@ -67,7 +66,7 @@ std::optional<std::span<const std::byte>> service_part(ShardId shard,
     rest = *inner;
   }
   return stored[1] == kCheckpoint ? std::optional(rest)
-                                  : behind_frontier(rest, ledger::load<std::uint32_t>(&stored[4]));
+                                  : behind_frontier(rest, load<std::uint32_t>(&stored[4]));
 }
 
 void begin_ledger_state(std::vector<std::byte>& bytes,

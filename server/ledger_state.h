@@ -1,5 +1,5 @@
-// What stands before a service's bytes where a node keeps the history of its shards: how many
-// entries were applied and, in what goes to another node, the frontier of the shard's Merkle tree.
+// Header before a service's state where a node keeps the history of its shards: the number of
+// applied entries and, in what goes to another node, the frontier of the shard's Merkle tree.
 //
 //   version 1, kind 1 (0: checkpoint, 1: snapshot), reserved 2, entry count 4, size 8
 //   of a snapshot: the frontier's size 8, its peaks 32 each, then per entry length 4 and bytes

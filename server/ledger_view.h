@@ -1,4 +1,4 @@
-// What a node shows of its ledger to whoever reads it from outside (ledger_endpoint.h).
+// Read interface of a node's ledger for readers from outside (ledger_endpoint.h).
 //
 // Everything here may be called by any thread at any time while the view lives, never waits for a
 // turn, and answers from what is durable. What it says may be old by a moment, never wrong.

@@ -1,5 +1,4 @@
-// Whether an address can be listened on, before anything is written that a failed start would
-// waste.
+// Test of a listening address before the start writes anything that a failure would waste.
 //
 // A start that repairs begins a generation of its directory, of which there are 255
 // (docs/adr/0025), and peers are told of it when they are connected to; so it comes before the

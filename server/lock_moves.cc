@@ -1,10 +1,10 @@
 #include "server/lock_moves.h"
 
+#include "common/bytes.h"
 #include "common/name_hash.h"
-#include "locks/byte_codec.h"
 #include "locks/lock_move_command.h"
-#include "server/engine_options.h"
 #include "server/lock_replies.h"
+#include "server/log_limits.h"
 #include "server/log_record.h"
 
 #include <algorithm>
@@ -12,8 +12,6 @@
 
 namespace gcoord::server {
 
-using locks::ByteReader;
-using locks::ByteWriter;
 using locks::LockCode;
 using locks::Residence;
 using rpc::ErrorCode;

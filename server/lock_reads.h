@@ -13,7 +13,7 @@
 #include "rpc/error_codes.h"
 #include "rpc/lock_messages.h"
 #include "rpc/request.h"
-#include "server/engine_reads.h"
+#include "server/log_limits.h"
 #include "server/reply_sink.h"
 
 #include <cstddef>

@@ -1,6 +1,11 @@
 #include "server/lock_replies.h"
 
+#include "common/enumerators.h"
 #include "rpc/lease_messages.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace gcoord::server {
 
@@ -9,115 +14,89 @@ using rpc::ErrorCode;
 
 namespace {
 
-// Of the codes of locks/lock_move.h. What is no answer to a client never gets here.
-rpc::ErrorCode error_of_move(LockCode code) {
-  switch (code) {
-    case LockCode::Moved:
-      return ErrorCode::LockMoved;
-    case LockCode::MoveNotPlain:
-      return ErrorCode::MoveNotPlain;
-    case LockCode::MoveCrowded:
-      return ErrorCode::MoveCrowded;
-    default:
-      return ErrorCode::SlotInvalid;
-  }
-}
+struct CodeError {
+  LockCode code;
+  ErrorCode error;
+};
 
-// Of the codes that are about a session or its numbers.
-rpc::ErrorCode error_of_session(LockCode code) {
-  switch (code) {
-    case LockCode::SessionUnknown:
-      return ErrorCode::SessionUnknown;
-    case LockCode::SessionExpired:
-      return ErrorCode::SessionExpired;
-    case LockCode::SessionClosed:
-      return ErrorCode::SessionClosed;
-    case LockCode::SequenceStale:
-      return ErrorCode::SequenceAcknowledged;
-    case LockCode::SequenceForgotten:
-      return ErrorCode::SequenceForgotten;
-    case LockCode::SequenceAhead:
-      return ErrorCode::SequenceTooFar;
-    case LockCode::SequenceReused:
-      return ErrorCode::SequenceReused;
-    case LockCode::WindowFull:
-      return ErrorCode::SessionWindowFull;
-    default:
-      return ErrorCode::SlotInvalid;
+// clang-format off
+constexpr CodeError kErrors[] = {
+    // Successes.
+    {LockCode::Granted, ErrorCode::None},
+    {LockCode::AlreadyHeld, ErrorCode::None},
+    {LockCode::HeldAgain, ErrorCode::None},
+    {LockCode::Downgraded, ErrorCode::None},
+    {LockCode::Proclaimed, ErrorCode::None},
+    {LockCode::Transferred, ErrorCode::None},
+    {LockCode::Released, ErrorCode::None},
+    {LockCode::HoldReturned, ErrorCode::None},
+    {LockCode::SessionRegistered, ErrorCode::None},
+    {LockCode::Waiting, ErrorCode::None},
+    {LockCode::Noop, ErrorCode::None},
+    {LockCode::Broken, ErrorCode::None},
+    {LockCode::DelayEnded, ErrorCode::None},
+    {LockCode::SessionsEnded, ErrorCode::None},
+    // Locks and their holders.
+    {LockCode::Busy, ErrorCode::LockBusy},
+    {LockCode::NotHolder, ErrorCode::HolderOther},
+    {LockCode::StaleToken, ErrorCode::TokenStale},
+    {LockCode::NotHeld, ErrorCode::LockNotHeld},
+    {LockCode::HoldLimit, ErrorCode::HoldsExhausted},
+    {LockCode::HoldConflict, ErrorCode::HoldConflict},
+    {LockCode::LimitDiffers, ErrorCode::PermitsDiffer},
+    {LockCode::TargetAbsent, ErrorCode::CandidateAbsent},
+    {LockCode::HoldBroken, ErrorCode::HoldBroken},
+    {LockCode::LockDelayed, ErrorCode::LockDelayed},
+    // Waits.
+    {LockCode::WaitTimedOut, ErrorCode::WaitTimedOut},
+    {LockCode::WaitCancelled, ErrorCode::WaitCancelled},
+    {LockCode::Deadlock, ErrorCode::Deadlock},
+    {LockCode::NotWaiting, ErrorCode::WaitUnknown},
+    // A session or its numbers.
+    {LockCode::SessionUnknown, ErrorCode::SessionUnknown},
+    {LockCode::SessionExpired, ErrorCode::SessionExpired},
+    {LockCode::SessionClosed, ErrorCode::SessionClosed},
+    {LockCode::SequenceStale, ErrorCode::SequenceAcknowledged},
+    {LockCode::SequenceForgotten, ErrorCode::SequenceForgotten},
+    {LockCode::SequenceAhead, ErrorCode::SequenceTooFar},
+    {LockCode::SequenceReused, ErrorCode::SequenceReused},
+    {LockCode::WindowFull, ErrorCode::SessionWindowFull},
+    // Moves (locks/lock_move.h).
+    {LockCode::Moved, ErrorCode::LockMoved},
+    {LockCode::MoveNotPlain, ErrorCode::MoveNotPlain},
+    {LockCode::MoveCrowded, ErrorCode::MoveCrowded},
+    // No answers to a client; they never get here.
+    {LockCode::MovedOut, ErrorCode::SlotInvalid},
+    {LockCode::MovedIn, ErrorCode::SlotInvalid},
+    {LockCode::MoveSealed, ErrorCode::SlotInvalid},
+    {LockCode::MoveRefused, ErrorCode::SlotInvalid},
+    {LockCode::None, ErrorCode::SlotInvalid},
+    {LockCode::SerialStale, ErrorCode::SlotInvalid},
+    {LockCode::DelayOver, ErrorCode::SlotInvalid},
+    {LockCode::UnknownCommand, ErrorCode::SlotInvalid},
+};
+// clang-format on
+
+constexpr std::size_t kCodesEnd = 256;
+
+static_assert(holds_for_enumerators_only<LockCode, kCodesEnd>([](LockCode code) {
+                return std::ranges::count(kErrors, code, &CodeError::code) == 1;
+              }),
+              "each lock code has one error");
+
+constexpr auto kErrorByCode = [] {
+  std::array<ErrorCode, kCodesEnd> errors{};
+  errors.fill(ErrorCode::SlotInvalid);
+  for (const CodeError& each : kErrors) {
+    errors[static_cast<std::size_t>(each.code)] = each.error;
   }
-}
+  return errors;
+}();
 
 }  // namespace
 
 rpc::ErrorCode error_of(LockCode code) {
-  switch (code) {
-    case LockCode::Granted:
-    case LockCode::AlreadyHeld:
-    case LockCode::HeldAgain:
-    case LockCode::Downgraded:
-    case LockCode::Proclaimed:
-    case LockCode::Transferred:
-    case LockCode::Released:
-    case LockCode::HoldReturned:
-    case LockCode::SessionRegistered:
-    case LockCode::Waiting:
-    case LockCode::Noop:
-    case LockCode::Broken:
-    case LockCode::DelayEnded:
-    case LockCode::SessionsEnded:
-      return ErrorCode::None;
-    case LockCode::Busy:
-      return ErrorCode::LockBusy;
-    case LockCode::NotHolder:
-      return ErrorCode::HolderOther;
-    case LockCode::StaleToken:
-      return ErrorCode::TokenStale;
-    case LockCode::NotHeld:
-      return ErrorCode::LockNotHeld;
-    case LockCode::WaitTimedOut:
-      return ErrorCode::WaitTimedOut;
-    case LockCode::WaitCancelled:
-      return ErrorCode::WaitCancelled;
-    case LockCode::Deadlock:
-      return ErrorCode::Deadlock;
-    case LockCode::NotWaiting:
-      return ErrorCode::WaitUnknown;
-    case LockCode::SessionUnknown:
-    case LockCode::SessionExpired:
-    case LockCode::SessionClosed:
-    case LockCode::SequenceStale:
-    case LockCode::SequenceForgotten:
-    case LockCode::SequenceAhead:
-    case LockCode::SequenceReused:
-    case LockCode::WindowFull:
-      return error_of_session(code);
-    case LockCode::HoldLimit:
-      return ErrorCode::HoldsExhausted;
-    case LockCode::HoldConflict:
-      return ErrorCode::HoldConflict;
-    case LockCode::LimitDiffers:
-      return ErrorCode::PermitsDiffer;
-    case LockCode::TargetAbsent:
-      return ErrorCode::CandidateAbsent;
-    case LockCode::HoldBroken:
-      return ErrorCode::HoldBroken;
-    case LockCode::LockDelayed:
-      return ErrorCode::LockDelayed;
-    case LockCode::Moved:
-    case LockCode::MoveNotPlain:
-    case LockCode::MoveCrowded:
-    case LockCode::MovedOut:
-    case LockCode::MovedIn:
-    case LockCode::MoveSealed:
-    case LockCode::MoveRefused:
-      return error_of_move(code);
-    case LockCode::None:
-    case LockCode::SerialStale:
-    case LockCode::DelayOver:
-    case LockCode::UnknownCommand:
-      return ErrorCode::SlotInvalid;
-  }
-  return ErrorCode::SlotInvalid;
+  return kErrorByCode[static_cast<std::size_t>(code)];
 }
 
 rpc::CheckVerdict plain_verdict(const locks::LockCpu& tables, const locks::TokenCheck& check) {

@@ -49,7 +49,7 @@ SessionExpiryOptions expiry_options(const LockServiceOptions& options) {
           options.limits.ttl_ms_min};
 }
 
-CoordinatorOfficeOptions office_options(const LockServiceOptions& options) {
+CoordinatorDriverOptions office_options(const LockServiceOptions& options) {
   return {
       options.node, options.nodes, options.coordinator, options.tick_ms, options.election_ticks};
 }
@@ -397,9 +397,9 @@ void LockService::on_keep_alive(ConnectionId connection,
     const SessionId session = each_once[place];
     ahead.before(place);
     // Renewed is the rule and is not said: what is missed matters.
-    const locks::RenewOutcome outcome = renew(session);
-    if (outcome.code != locks::RenewCode::Renewed) {
-      const bool lost = outcome.code == locks::RenewCode::Lost;
+    const sessions::RenewOutcome outcome = renew(session);
+    if (outcome.code != sessions::RenewCode::Renewed) {
+      const bool lost = outcome.code == sessions::RenewCode::Lost;
       const auto state = lost ? rpc::KeepAliveState::Expired : rpc::KeepAliveState::Unregistered;
       missed.push_back({session, state, 0});
     } else if (outcome.broken && request.has(rpc::RequestFlag::TellBroken)) {
@@ -411,16 +411,16 @@ void LockService::on_keep_alive(ConnectionId connection,
 
 // A session that is registered in many shards is renewed once a tick, however often it is asked
 // for: a second time in the same tick changes nothing, and might cost a walk over a million rows.
-locks::RenewOutcome LockService::renew(SessionId session) {
+sessions::RenewOutcome LockService::renew(SessionId session) {
   constexpr std::uint32_t kManyRegistrations = 64;
   if (renewed_at_ != now_) {
     renewed_at_ = now_;
     renewed_.clear();
   }
   if (renewed_.contains(session.value)) {
-    return {.code = locks::RenewCode::Renewed};
+    return {.code = sessions::RenewCode::Renewed};
   }
-  const locks::RenewOutcome outcome = locks_.clock().renew(session, now_);
+  const sessions::RenewOutcome outcome = locks_.clock().renew(session, now_);
   if (outcome.registration_count > kManyRegistrations) {
     renewed_.insert(session.value);
   }
@@ -433,7 +433,7 @@ void LockService::on_close_session(ConnectionId connection, const rpc::RequestSl
   closed_.note(session);  // At once: what comes from now on would stand behind the close.
   std::vector<ShardId> shards;
   if (request.shard == rpc::kAllShards) {
-    for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
+    for (const sessions::Registration& each : locks_.clock().registrations_of(session)) {
       if (leads(each.shard)) {
         shards.push_back(each.shard);
       }

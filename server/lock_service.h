@@ -21,7 +21,7 @@
 #include "rpc/validate.h"
 #include "server/apply_tap.h"
 #include "server/closed_sessions.h"
-#include "server/coordinator_office.h"
+#include "server/coordinator_driver.h"
 #include "server/deadlock_watch.h"
 #include "server/device_sweeps.h"
 #include "server/election_asks.h"
@@ -114,7 +114,7 @@ class LockService final : public Service {
   bool behind() const override { return expiry_.behind(); }
 
   // Gives what is large to a device, if there is one (device_sweeps.h).
-  Status start_sweeps(Result<std::unique_ptr<locks::SweepDevice>> opened,
+  Status start_sweeps(Result<std::unique_ptr<sessions::SweepDevice>> opened,
                       DeviceSweepsOptions options) {
     return sweeps_.start(std::move(opened), std::move(options));
   }
@@ -207,7 +207,7 @@ class LockService final : public Service {
   void on_keep_alive(ConnectionId connection,
                      const rpc::RequestSlot& request,
                      std::span<const std::byte> payload);
-  locks::RenewOutcome renew(SessionId session);
+  sessions::RenewOutcome renew(SessionId session);
   void on_break(ConnectionId connection,
                 const rpc::RequestSlot& request,
                 std::span<const std::byte> payload);
@@ -264,10 +264,10 @@ class LockService final : public Service {
   void end_waits(ShardId shard, NodeId leader);
   void end_overdue_waits();
   DeadlockWatch::Doors deadlock_doors();
-  CoordinatorOffice::Doors office_doors();
+  CoordinatorDriver::Environment office_doors();
   SessionExpiry::Doors expiry_doors();
   void propose_ends(ShardId shard,
-                    std::span<const locks::ExpiryProposal> ends,
+                    std::span<const sessions::ExpiryProposal> ends,
                     std::uint64_t number);
   void end_due_delays();
   std::uint32_t ttl_left_ms(ShardId shard, SessionId session) const;
@@ -299,7 +299,7 @@ class LockService final : public Service {
   NodeFeatures node_features_;
   DeviceSweeps sweeps_;
   SessionExpiry expiry_;
-  CoordinatorOffice office_;
+  CoordinatorDriver office_;
   DeadlockWatch deadlocks_;
   LockMoves moves_;
   std::unordered_map<std::uint64_t, CloseGroup> closes_;
@@ -308,7 +308,7 @@ class LockService final : public Service {
   std::vector<std::uint64_t> led_;  // A bit per shard.
   // Of each shard the log index that its state shows; 0: as the engine says. Pages of shards that
   // never had an entry in this life cost nothing.
-  locks::MappedColumn<std::uint64_t> applied_;
+  MappedColumn<std::uint64_t> applied_;
   std::vector<std::byte> command_;  // Scratch for encoding.
   std::vector<locks::LockEvent> events_;
   ApplyTap* tap_ = nullptr;

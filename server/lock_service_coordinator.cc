@@ -3,7 +3,7 @@
 
 namespace gcoord::server {
 
-CoordinatorOffice::Doors LockService::office_doors() {
+CoordinatorDriver::Environment LockService::office_doors() {
   return {.peers =
               [this] {
                 std::vector<CoordinatorPeer> peers;

@@ -331,7 +331,7 @@ void LockService::on_peer_message(NodeId from, std::span<const std::byte> messag
     }
   } else if (NodeFeatures::is_ours(message)) {
     metrics_.peer_messages_bad->add(node_features_.on_message(from, message) ? 0 : 1);
-  } else if (CoordinatorOffice::is_ours(message)) {
+  } else if (CoordinatorDriver::is_ours(message)) {
     office_.on_message(from, message, now_);
   } else if (DeadlockWatch::is_ours(message)) {
     deadlocks_.on_peer_message(from, message);

@@ -49,11 +49,11 @@ void LockService::finish_session_show(const Pending& pending,
 SessionExpiry::Doors LockService::expiry_doors() {
   return {.leads = [this](ShardId shard) { return leads(shard); },
           .collect_due =
-              [this](Tick now, std::span<locks::ExpiryProposal> out) {
+              [this](Tick now, std::span<sessions::ExpiryProposal> out) {
                 return sweeps_.collect_due(locks_.clock(), now, out);
               },
           .log = {.propose = [this](ShardId shard,
-                                    std::span<const locks::ExpiryProposal> ends,
+                                    std::span<const sessions::ExpiryProposal> ends,
                                     std::uint64_t number) { propose_ends(shard, ends, number); },
                   .takes_lists =
                       [this] {
@@ -63,7 +63,7 @@ SessionExpiry::Doors LockService::expiry_doors() {
 }
 
 void LockService::propose_ends(ShardId shard,
-                               std::span<const locks::ExpiryProposal> ends,
+                               std::span<const sessions::ExpiryProposal> ends,
                                std::uint64_t number) {
   Pending pending;
   pending.kind = PendingKind::Expiry;
@@ -73,7 +73,7 @@ void LockService::propose_ends(ShardId shard,
     return propose(shard, alone, pending);
   }
   std::vector<locks::SessionEnd> listed;
-  for (const locks::ExpiryProposal& end : ends) {
+  for (const sessions::ExpiryProposal& end : ends) {
     listed.push_back({end.session, end.serial});
   }
   const std::vector<char> list = locks::encode_ends(listed);

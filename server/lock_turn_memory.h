@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/column_arena.h"
-#include "locks/hash_index.h"
+#include "common/hash_index.h"
 #include "server/device_turn_view.h"
 #include "server/lock_turn_service.h"
 
@@ -39,8 +39,8 @@ inline std::size_t lock_turn_bytes(const TurnShape& shape, const LockTurnSizes& 
   const std::size_t stripe =
       pool(locks::LockRecord{}, sizes.locks) + pool(locks::SessionRecord{}, sizes.sessions) +
       pool(locks::RequestRecord{}, sizes.requests) + pool(locks::NameBlock{}, sizes.name_blocks) +
-      ColumnArena::bytes_for<locks::IndexLine>(locks::HashIndex::line_count(sizes.locks)) +
-      ColumnArena::bytes_for<locks::IndexLine>(locks::HashIndex::line_count(sizes.sessions));
+      ColumnArena::bytes_for<IndexLine>(HashIndex::line_count(sizes.locks)) +
+      ColumnArena::bytes_for<IndexLine>(HashIndex::line_count(sizes.sessions));
   return stripe * shape.stripe_count + ColumnArena::bytes_for<LockStripe>(shape.stripe_count) +
          ColumnArena::bytes_for<locks::LockShardRow>(shape.shard_count) +
          ColumnArena::bytes_for<std::uint8_t>(shape.shard_count);
@@ -57,7 +57,7 @@ struct LockTurnCarver {
   Arena& arena;
 
   template <typename Record, typename RowId>
-  void pool(locks::RowPool<Record, RowId>& pool, std::uint32_t rows, std::uint32_t& returned) {
+  void pool(RowPool<Record, RowId>& pool, std::uint32_t rows, std::uint32_t& returned) {
     pool.records = arena.template column<Record>(std::size_t{rows} + 1);
     pool.free_rows = arena.template column<std::uint32_t>(ring_positions(rows));
     pool.capacity = rows;
@@ -65,15 +65,15 @@ struct LockTurnCarver {
     pool.returned = &returned;
   }
 
-  void index(locks::MovingIndex& index, std::uint32_t rows) {
-    const std::size_t lines = locks::HashIndex::line_count(rows);
-    index.current.lines = arena.template column<locks::IndexLine>(lines);
+  void index(MovingIndex& index, std::uint32_t rows) {
+    const std::size_t lines = HashIndex::line_count(rows);
+    index.current.lines = arena.template column<IndexLine>(lines);
     index.current.mask = static_cast<std::uint32_t>(lines - 1);
-    index.current.writers = locks::IndexWriters::Many;
+    index.current.writers = IndexWriters::Many;
   }
 };
 
-// `index_seed`: unknown to clients (locks/hash_index.h). `abort` is the node's TurnControl::abort.
+// `index_seed`: unknown to clients (common/hash_index.h). `abort` is the node's TurnControl::abort.
 template <typename Arena>
 CarvedLocks carve_lock_turn(Arena& arena,
                             const TurnShape& shape,

@@ -177,7 +177,7 @@ struct LockTurnService {
   GCOORD_HD static bool claim(locks::PoolEnds& ends,
                               const locks::PoolEnds& open,
                               std::uint32_t count,
-                              locks::RowWindow& window) {
+                              RowWindow& window) {
     if (count == 0) {
       return true;
     }

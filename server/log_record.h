@@ -1,4 +1,4 @@
-// What stands before every command in the log: what it is, who asked for it, and when.
+// Header of every command in the log: its kind, its origin and its time.
 //
 // A proposing leader's host writes eight bytes in front of a command:
 //
@@ -11,6 +11,8 @@
 // system, without a time (leaf_of). Entries of the turn on a device are 64 bytes of their own form
 // (locks/lock_entry.h) and carry none (docs/adr/0030). Plain functions; thread-safe.
 #pragma once
+
+#include "server/reply_sink.h"
 
 #include <array>
 #include <cstddef>
@@ -28,13 +30,6 @@ enum class RecordKind : std::uint8_t {
   Configuration = 2,  // Behind it: a Configuration as in shard_codec.h.
   Publication = 3,    // Of the cluster log.
   Restore = 4,        // The place of a restore in a log (snapshot_restore.h); never proposed.
-};
-
-// Who asked. Never renumber.
-enum class RecordOrigin : std::uint8_t {
-  System = 0,    // The cluster itself: an expiry, a wait whose time ran out.
-  Loopback = 1,  // A client on the node's own host.
-  Remote = 2,
 };
 
 struct RecordHeader {

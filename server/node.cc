@@ -6,8 +6,8 @@
 #include "server/boot_time.h"
 #include "server/client_address.h"
 #include "server/device_links.h"
-#include "server/engine_port.h"
 #include "server/frontend.h"
+#include "server/host_replicas.h"
 #include "server/leader_balance.h"
 #include "server/ledger_endpoint.h"
 #include "server/ledger_pruning.h"
@@ -19,7 +19,6 @@
 #include "server/node_log.h"
 #include "server/node_parts.h"
 #include "server/past_reads.h"
-#include "server/replica_engine.h"
 #include "server/resident_engine.h"
 #include "server/say.h"
 #include "server/snapshot_saves.h"
@@ -216,8 +215,7 @@ class Node::Impl {
                      {std::move(engine), options_.locks_max, draw_random()}, service, metrics_));
       return Status{};
     }
-    GCOORD_TRY(auto host, ReplicaEngine::open(std::move(engine), service, metrics_));
-    engine_ = std::make_unique<EnginePort>(std::move(host));
+    GCOORD_TRY(engine_, HostReplicas::open(std::move(engine), service, metrics_));
     return Status{};
   }
 
@@ -363,7 +361,7 @@ class Node::Impl {
         heirs.push_back(peer.link.id);
       }
     }
-    if (heirs.empty() || !engine_->transfers()) {
+    if (heirs.empty()) {
       return Status{};
     }
     for (std::uint32_t shard = 0; shard < options_.shards; ++shard) {
@@ -394,7 +392,7 @@ class Node::Impl {
       announce();
       look_at_device_links();
       release_memory();
-      if (!stopping_ && engine_->transfers()) {
+      if (!stopping_) {
         leader_transfers_.add(balance_.sweep(view));
       }
       return ledger_->sweep(*engine_);
@@ -489,7 +487,7 @@ class Node::Impl {
   PublicationService publication_;
   std::unique_ptr<NodeLedger> ledger_;
   std::unique_ptr<TraceFile> trace_;
-  std::unique_ptr<NodeEngine> engine_;
+  std::unique_ptr<ReplicatedLog> engine_;
   std::unique_ptr<DeviceLinks> device_links_;
   std::unique_ptr<StatusReports> reports_;
   std::unique_ptr<SnapshotSaves> saves_;

@@ -31,7 +31,7 @@ NodeFeatures::NodeFeatures(const NodeFeaturesOptions& options) : options_(option
   }
 }
 
-void NodeFeatures::start(ReplicaPort& engine, Incarnation incarnation) {
+void NodeFeatures::start(ReplicatedLog& engine, Incarnation incarnation) {
   engine_ = &engine;
   incarnation_ = incarnation;
   common_ = others_.empty() ? options_.features : 0;

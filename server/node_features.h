@@ -1,4 +1,4 @@
-// What every node of the cluster understands, so that a leader proposes nothing else.
+// Features that every node of the cluster understands, so that a leader proposes nothing else.
 //
 // A follower of an older release would take a command that it does not know for one that changes
 // nothing, and its state would go another way. So nodes tell each other their features
@@ -15,7 +15,7 @@
 
 #include "common/ids.h"
 #include "rpc/hello.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ class NodeFeatures {
   explicit NodeFeatures(const NodeFeaturesOptions& options);
 
   // Before the first tick: which engine, and which life of the node.
-  void start(ReplicaPort& engine, Incarnation incarnation);
+  void start(ReplicatedLog& engine, Incarnation incarnation);
 
   // Once per tick: says what this node has, and looks at who lives now.
   void on_tick(Tick now);
@@ -69,7 +69,7 @@ class NodeFeatures {
   void look();
 
   NodeFeaturesOptions options_;
-  ReplicaPort* engine_ = nullptr;
+  ReplicatedLog* engine_ = nullptr;
   Incarnation incarnation_;
   std::vector<Node> others_;
   std::uint64_t common_ = 0;

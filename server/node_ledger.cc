@@ -47,10 +47,11 @@ std::uint64_t ledger_now_ms() {
 NodeLedger::NodeLedger(NodeLedgerOptions options, MetricsRegistry& metrics)
     : options_(std::move(options)),
       metrics_(metrics),
-      alarms_total_(metrics.counter(plain(
-          "alarms_total", "Histories of shards, here or on other nodes, that a majority has not"))),
-      repaired_gauge_(metrics.gauge(
-          plain("repaired_shards", "Shards of this node that are taken from the others again"))) {}
+      alarms_total_(metrics.counter(
+          plain("alarms_total",
+                "Shard histories, here or on other nodes, that differ from the majority's"))),
+      repaired_gauge_(metrics.gauge(plain(
+          "repaired_shards", "Shards of this node that are being repaired from the others"))) {}
 
 Result<std::unique_ptr<NodeLedger>> NodeLedger::open(NodeLedgerOptions options,
                                                      MetricsRegistry& metrics) {
@@ -106,7 +107,7 @@ Status NodeLedger::start(Incarnation incarnation,
   return Status{};
 }
 
-Status NodeLedger::pass(ReplicaPort& engine, std::uint64_t unix_ms) {
+Status NodeLedger::pass(ReplicatedLog& engine, std::uint64_t unix_ms) {
   if (!publishes()) {
     return Status{};
   }
@@ -118,7 +119,7 @@ Status NodeLedger::pass(ReplicaPort& engine, std::uint64_t unix_ms) {
     say("signs the ledger again");
   } else if (news.refusal) {
     say_error(
-        "GC{}: signs the ledger no more: {}", news.refusal->detail(), news.refusal->message());
+        "GC{}: no longer signs the ledger: {}", news.refusal->detail(), news.refusal->message());
   }
   return news.quarantine.empty() ? Status{} : quarantine(news.quarantine);
 }
@@ -136,13 +137,13 @@ void NodeLedger::on_alarm(const HistoryAlarm& alarm) {
   }
   alarms_.push_back(alarm);
   if (alarm.node == NodeId{0}) {
-    say_error("GC{}: no majority of nodes has one history of {}",
+    say_error("GC{}: no majority of nodes agrees on the history of {}",
               ledger::kHistoryUndecided,
               place_of(alarm));
   } else if (alarm.unconfirmed) {
     say_error(
-        "GC{}: the history of {} is damaged, or differs where no other node shows it: signs the "
-        "ledger no more, and repairs nothing by itself",
+        "GC{}: the history of {} is damaged, or differs where no other node shows it: no longer "
+        "signs the ledger, and repairs nothing by itself",
         ledger::kHistoryRot,
         place_of(alarm));
   } else {
@@ -164,11 +165,11 @@ Status NodeLedger::quarantine(const std::vector<HistoryAlarm>& shards) {
   GCOORD_TRY_STATUS(ledger::add_to_repair_file(*disk_, repaired));
   return Status{StatusCode::Aborted,
                 "this node's history is not the majority's: " + places +
-                    "; it is taken from the other nodes again",
+                    "; it is fetched from the other nodes again",
                 ledger::kHistoryRepair};
 }
 
-Status NodeLedger::sweep(ReplicaPort& engine) {
+Status NodeLedger::sweep(ReplicatedLog& engine) {
   if (repair_.empty()) {
     return Status{};
   }
@@ -191,7 +192,7 @@ Status NodeLedger::end_repair(const NodeView& view) {
     return Status{};
   }
   GCOORD_TRY_STATUS(ledger::remove_repair_file(*disk_));
-  say("its history of {} shards is the majority's again", repair_.size());
+  say("its history of {} shards agrees with the majority again", repair_.size());
   repair_.clear();
   repaired_gauge_.set(0);
   return Status{};
@@ -224,7 +225,7 @@ Result<std::string> NodeLedger::shard_checkpoint(ShardId shard) const {
   const auto tree = tree_of_(shard);
   if (tree == nullptr || tree->size() < head.size) {
     return Status{StatusCode::NotFound,
-                  "this node has not the entries yet that were published; ask again",
+                  "this node does not have the published entries yet; ask again",
                   ledger::kLedgerAbsent};
   }
   return publication_->notary().shard_checkpoint(shard);

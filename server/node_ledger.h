@@ -42,7 +42,7 @@ std::uint64_t ledger_now_ms();
 
 // Why a node with --turn resident publishes nothing (docs/adr/0043), for operators.
 inline constexpr const char* kResidentPublishesNothing =
-    "--turn resident: its log has neither publication entries nor times, and its turn takes none";
+    "--turn resident: its log has neither publication entries nor times";
 
 // For status reports.
 struct NodeLedgerStatus {
@@ -73,9 +73,9 @@ class NodeLedger final : public LedgerView {
 
   // unix_ms: of the wall clock, for records. Aborted (kHistoryRepair): after one more turn of the
   // engine, which tells the others, the node is to be opened again. Any other failure ends it.
-  Status pass(ReplicaPort& engine, std::uint64_t unix_ms);
+  Status pass(ReplicatedLog& engine, std::uint64_t unix_ms);
 
-  Status sweep(ReplicaPort& engine);
+  Status sweep(ReplicatedLog& engine);
 
   // Before a checkpoint is written, by its thread (EngineOptions::before_checkpoint).
   Status settle() { return publication_ == nullptr ? Status{} : publication_->settle(); }

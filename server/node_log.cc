@@ -28,7 +28,7 @@ void NodeLog::on_serving(const NodeOptions& options,
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
     say("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
-        stepper.product.empty() ? "the host's twin of a device" : stepper.name,
+        stepper.product.empty() ? "the host emulation of a device" : stepper.name,
         view.stepper_why);
     say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
                 kResidentPublishesNothing);
@@ -43,15 +43,16 @@ void NodeLog::on_serving(const NodeOptions& options,
         view.stepper_why);
   }
   if (stepper.check_one_in != 0) {
-    say("one of {} steps there is done again here, all rows are looked at in {} ticks",
+    say("the host repeats one of {} steps, and checks all rows in {} ticks",
         stepper.check_one_in,
         stepper.sweep_looks);
   }
   if (options.device_fault.kind != DeviceFaultPlan::Kind::None) {
-    say_warning("GCOORD_DEVICE_FAULT is set: this node stops on purpose");
+    say_warning("GCOORD_DEVICE_FAULT is set: this node will fail on purpose");
   }
   if (options.insecure) {
-    say_warning("insecure: nothing is encrypted or authenticated; keep strangers off the network");
+    say_warning(
+        "insecure: nothing is encrypted or authenticated; allow only trusted hosts on the network");
   }
 }
 
@@ -105,7 +106,7 @@ void NodeLog::on_look(const NodeView& view) {
   }
   const bool majority = hears_majority(view);
   if (majority_ && !majority) {
-    say_warning("{} of {} nodes can be heard: no majority, so nothing can be decided",
+    say_warning("{} of {} nodes can be heard: no majority, so no request can be committed",
                 live,
                 view.peers.size() + 1);
   } else if (majority && !majority_ && !view.peers.empty()) {
@@ -124,7 +125,7 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   if (whole && !votes_everywhere_) {
     say("votes in all {} shards", view.shard_count);
   } else if (!whole && votes_everywhere_ && view.incarnation > Incarnation{1}) {
-    say("votes in {} of {} shards, has forgotten {}: waits to be re-admitted",
+    say("votes in {} of {} shards, has lost the state of {}: waits to be re-admitted",
         view.voting_count,
         view.shard_count,
         view.forgotten_count);
@@ -139,11 +140,11 @@ void NodeLog::look_at_memory(const NodeView& view, bool majority) {
   if (unled_looks_ == kUnledLooks && forgotten) {
     say_error("GC{} {}",
               static_cast<std::uint32_t>(rpc::ErrorCode::ShardsForgotten),
-              rpc::make_error(rpc::ErrorCode::ShardsForgotten,
-                              std::to_string(view.unled_count) + " of " +
-                                  std::to_string(view.shard_count) + " have had no leader for " +
-                                  std::to_string(kUnledLooks) + " s, " +
-                                  std::to_string(view.forgotten_count) + " are forgotten here")
+              rpc::make_error(
+                  rpc::ErrorCode::ShardsForgotten,
+                  std::to_string(view.unled_count) + " of " + std::to_string(view.shard_count) +
+                      " have had no leader for " + std::to_string(kUnledLooks) + " s, " +
+                      std::to_string(view.forgotten_count) + " have lost their state here")
                   .message());
   }
 }

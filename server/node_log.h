@@ -1,4 +1,4 @@
-// What a node tells its operator on stderr: one line per important event, nothing when all is well.
+// Operator log of a node on stderr: one line per important event, nothing in normal operation.
 //
 // Important are: that it serves (where, with what, how long recovery took), that a peer came or
 // went or refuses this node (with the peer's reason, which says what to do), that the node is left

@@ -1,10 +1,10 @@
 #include "server/node_parts.h"
 
-#include "locks/sweep_guard.h"
 #include "server/boot_time.h"
 #include "server/resident_engine.h"
 #include "server/system_random.h"
 #include "server/version.h"
+#include "sessions/sweep_guard.h"
 
 #include <algorithm>
 #include <string>
@@ -108,15 +108,15 @@ EngineOptions engine_options(const NodeOptions& options) {
   return result;
 }
 
-Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockService& service) {
+Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service) {
   if (options.turn == TurnOption::Resident) {
     return {};
   }
   GCOORD_TRY(const DeviceChoice chosen, parse_device_choice(engine.view().stepper.name));
   auto opened = open_sweep_device(chosen);
   if (opened.ok() && opened.value() != nullptr) {
-    opened = locks::guard_sweep_device(std::move(opened).value(),
-                                       options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
+    opened = sessions::guard_sweep_device(std::move(opened).value(),
+                                          options.device_fault.of(DeviceFaultPlan::Part::Sweeps));
   }
   DeviceSweepsOptions sweeps;
   sweeps.check_one_in = options.device_check_one_in;
@@ -138,7 +138,7 @@ FrontEndOptions frontend_options(const NodeOptions& options) {
 void tell_durability(const NodeOptions& options, MetricsRegistry& metrics) {
   metrics
       .gauge({"gcoord_server_durability",
-              "1 for what an answer of this node stands on",
+              "1 for the durability mode of this node",
               "mode",
               std::string(durability_name(options.durability))})
       .set(1);
@@ -166,7 +166,7 @@ rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port)
   return welcome;
 }
 
-ledger::SnapshotHeader make_header(const NodeOptions& options, const NodeEngine& engine) {
+ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine) {
   ledger::SnapshotHeader header{.cluster = options.cluster,
                                 .time_ms = wall_ms(),
                                 .node = options.node,

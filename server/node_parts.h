@@ -1,4 +1,4 @@
-// What each part of a node is told of the node's options, and what the node says of itself.
+// Mapping of the node's options to the options of its parts, and the node's description of itself.
 //
 // Pure but for seeds, which are drawn, and for the time of a header. Any thread.
 #pragma once
@@ -10,10 +10,10 @@
 #include "server/engine_options.h"
 #include "server/frontend.h"
 #include "server/lock_service.h"
-#include "server/node_engine.h"
 #include "server/node_history.h"
 #include "server/node_ledger.h"
 #include "server/options.h"
+#include "server/replicated_log.h"
 
 #include <cstdint>
 
@@ -28,7 +28,7 @@ FrontEndOptions frontend_options(const NodeOptions& options);
 // Gives the service the device that the engine steps on, if there is one (device_sweeps.h). Beside
 // a turn that stays on its device nothing else comes to run there (docs/adr/0030), so with that the
 // service goes on without.
-Status start_sweeps(const NodeOptions& options, const NodeEngine& engine, LockService& service);
+Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, LockService& service);
 
 // A gauge of 1 for what answers of this node stand on, so that whoever alerts knows memory mode.
 void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
@@ -37,6 +37,6 @@ void tell_durability(const NodeOptions& options, MetricsRegistry& metrics);
 rpc::Welcome make_welcome(const NodeOptions& options, std::uint16_t client_port);
 
 // What a snapshot begins with that is made now.
-ledger::SnapshotHeader make_header(const NodeOptions& options, const NodeEngine& engine);
+ledger::SnapshotHeader make_header(const NodeOptions& options, const ReplicatedLog& engine);
 
 }  // namespace gcoord::server

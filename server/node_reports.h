@@ -1,4 +1,4 @@
-// What a node says of itself to operators, as JSON: status, shards.
+// Reports of a node to operators, as JSON: status, shards.
 //
 // Integers over 32 bits are strings, as everywhere in gcoord's JSON. Reads the engine and the lock
 // service of this node only; nothing here is linearizable. One thread.

@@ -17,15 +17,16 @@ namespace {
 constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20;
 
 constexpr std::string_view kFooter =
-    "Every option may also stand in the environment (GCOORD_TICK_MS=10) or in the file of "
+    "Every option can also be set in the environment (GCOORD_TICK_MS=10) or in the file of "
     "--config\n"
-    "(tick_ms = 10; peer is an array of strings); a flag wins over both, the environment over the "
-    "file.\n"
-    "Exit codes: 0 stopped on SIGTERM or SIGINT, 1 a failed check or a lost disk, 2 wrong usage, "
-    "5 cannot serve.\n"
-    "Example: gcoordd --node-id 1 --data-dir /var/lib/gcoord --peer 1=10.0.0.1:7500 "
-    "--peer 2=10.0.0.2:7500 --peer 3=10.0.0.3:7500 --listen-client 10.0.0.1:7400 "
-    "--listen-peer 10.0.0.1:7500 --insecure";
+    "(tick_ms = 10; peer is an array of strings). A flag overrides the environment, and the "
+    "environment\n"
+    "overrides the file.\n"
+    "Exit codes: 0 stopped on SIGTERM or SIGINT, 1 a failed check or a lost disk, 2 wrong usage, 5 "
+    "cannot serve.\n"
+    "Example: gcoordd --node-id 1 --data-dir /var/lib/gcoord --peer 1=10.0.0.1:7500 --peer "
+    "2=10.0.0.2:7500 --peer 3=10.0.0.3:7500 --listen-client 10.0.0.1:7400 --listen-peer "
+    "10.0.0.1:7500 --insecure";
 
 // What CLI11 fills; one list per row of the table.
 struct FlagValues {
@@ -132,12 +133,13 @@ Result<ParsedArguments> parse_arguments(std::span<const std::string> arguments) 
   GCOORD_ASSERT(table.size() <= flags.size());
   ParsedArguments parsed;
   bool version = false;
-  app.add_flag("--version", version, "print the version and end");
+  app.add_flag("--version", version, "print the version and exit");
   app.add_option("--config", parsed.config_file, "read options from a TOML file")
       ->type_name("FILE");
   add_options(app, values, flags.data());
   app.fallthrough();
-  CLI::App* dev = app.add_subcommand("dev", "one node for application developers, without set-up");
+  CLI::App* dev =
+      app.add_subcommand("dev", "run one node for application developers, without set-up");
   dev->fallthrough();
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {

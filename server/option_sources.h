@@ -1,5 +1,5 @@
-// Where option values come from: arguments, the environment, a TOML file. All end as text with the
-// name of their source; what they mean is the option table's business.
+// Sources of option values: arguments, the environment, a TOML file. All end as text with the name
+// of their source; what they mean is the option table's business.
 //
 // parse_toml is given the text of a file, so that it can be fuzzed. Pure apart from
 // read_config_file; thread-safe.

@@ -114,7 +114,9 @@ Status cluster_id(const std::string& text, NodeOptions& options) {
 
 Status ledger_keep_heads(const std::string& text, NodeOptions& options) {
   GCOORD_TRY(options.ledger_keep_heads, ledger::parse_keep_policy(text));
-  return options.ledger_keep_heads.age_ms == 0 ? Status{} : wrong("published heads have no age");
+  return options.ledger_keep_heads.age_ms == 0
+             ? Status{}
+             : wrong("an age bound does not apply to published heads");
 }
 
 Status ledger_keep(const std::string& text, NodeOptions& options) {
@@ -223,82 +225,84 @@ constexpr std::array kTable = {
     OptionRow{"peer",
               OptionShape::List,
               "ID=HOST:PORT[,CLIENTHOST:CLIENTPORT]",
-              "a node of the cluster: its peer port and, where clients need another than it "
-              "listens on, its client port; "
-              "repeat for each node, this one may be among them",
+              "peer address of a node of the cluster, and its client address if clients need "
+              "another one than it listens on; repeat for each node; this node may be among them",
               &peer},
     OptionRow{"listen-client",
               OptionShape::Value,
               "HOST:PORT",
-              "where clients connect (default 127.0.0.1:7400; port 0 lets the system choose)",
+              "address for clients (default 127.0.0.1:7400; port 0 lets the system choose)",
               &endpoint<&NodeOptions::listen_client>},
     OptionRow{"listen-peer",
               OptionShape::Value,
               "HOST:PORT",
-              "where the other nodes connect (default 127.0.0.1:7500)",
+              "address for the other nodes (default 127.0.0.1:7500)",
               &endpoint<&NodeOptions::listen_peer>},
     OptionRow{"listen-metrics",
               OptionShape::Value,
               "HOST:PORT|off",
-              "where Prometheus reads /metrics (default 127.0.0.1:7600)",
+              "address at which Prometheus reads /metrics (default 127.0.0.1:7600)",
               &endpoint_or_off<&NodeOptions::listen_metrics>},
     OptionRow{"listen-ledger",
               OptionShape::Value,
               "HOST:PORT|off",
-              "where auditors read the ledger over HTTP (default off)",
+              "address at which auditors read the ledger over HTTP (default off)",
               &endpoint_or_off<&NodeOptions::listen_ledger>},
     OptionRow{"data-dir",
               OptionShape::Value,
               "DIR",
-              "where the node keeps its log and checkpoints; required except for dev",
+              "directory of the node's log and checkpoints; required except for dev",
               &path<&NodeOptions::data_dir>},
-    OptionRow{"shards",
-              OptionShape::Value,
-              "N",
-              "shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
-              &number<&NodeOptions::shards, 1, kShardsMax>},
-    OptionRow{"durability",
-              OptionShape::Value,
-              "durable|memory",
-              "what an answer stands on, equal on all nodes and fixed when the cluster is created: "
-              "the disks of a majority, or only their memory, which a restarted node has lost "
-              "(default durable)",
-              &durability},
-    OptionRow{"rejoin",
-              OptionShape::Flag,
-              "",
-              "this node's data directory is lost, damaged or an old copy, and no other process "
-              "runs with a newer one: let it come back from the other nodes; a damaged directory "
-              "is moved to DIR.damaged",
-              &flag<&NodeOptions::rejoin>},
+    OptionRow{
+        "shards",
+        OptionShape::Value,
+        "N",
+        "number of shards of the cluster, 1 to 16777216, fixed when it is created (default 65536)",
+        &number<&NodeOptions::shards, 1, kShardsMax>},
+    OptionRow{
+        "durability",
+        OptionShape::Value,
+        "durable|memory",
+        "when a write is acknowledged: durable, once it is on the disks of a majority; memory, "
+        "once it is in the memory of a majority, which a node loses when it restarts; equal on all "
+        "nodes and fixed when the cluster is created (default durable)",
+        &durability},
+    OptionRow{
+        "rejoin",
+        OptionShape::Flag,
+        "",
+        "rebuild a lost, damaged or outdated data directory from the other nodes; use this only if "
+        "no other process runs with a newer copy; a damaged directory is moved to DIR.damaged",
+        &flag<&NodeOptions::rejoin>},
     OptionRow{"checkpoint-interval",
               OptionShape::Value,
               "TIME",
-              "how often changed shards are checkpointed, 1s to 24h (default 30s); while very many "
-              "sessions end together, up to once more as long",
+              "time between checkpoints of changed shards, 1s to 24h (default 30s); up to twice as "
+              "long while very many sessions end together",
               &duration<&NodeOptions::checkpoint_interval_ms, 1000, kDayMs>},
     OptionRow{"ledger-keep-heads",
               OptionShape::Value,
               "POLICY",
-              "how much of the log of published heads is kept: all, entries:N, bytes:N; the newest "
-              "head of each shard always is (default all)",
+              "retention of the log of published heads: all, entries:N, bytes:N; the newest head "
+              "of each shard is always kept (default all)",
               &ledger_keep_heads},
     OptionRow{
         "ledger-keep",
         OptionShape::Value,
         "all|BOUND,...",
-        "how much history each shard keeps, oldest let go first in steps of 256 entries: all, "
-        "or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], age:N(s|m|h|d) (default all)",
+        "retention of each shard's history: all, or bounds entries:N, bytes:N[KiB|MiB|GiB|TiB], "
+        "age:N(s|m|h|d); the oldest entries are pruned first, 256 at a time (default all)",
         &ledger_keep},
     OptionRow{"cluster-name",
               OptionShape::Value,
               "NAME",
-              "nodes of clusters with other names refuse each other (default gcoord)",
+              "name of the cluster; nodes of clusters with different names refuse each other "
+              "(default gcoord)",
               &cluster_name},
     OptionRow{"cluster-id",
               OptionShape::Value,
               "N",
-              "the cluster's number, if it shall not follow from its name",
+              "number of the cluster (default: derived from its name)",
               &cluster_id},
     OptionRow{"tick-ms",
               OptionShape::Value,
@@ -319,99 +323,98 @@ constexpr std::array kTable = {
     OptionRow{"session-ttl-max",
               OptionShape::Value,
               "TIME",
-              "longest session TTL that a client may ask for, 1s to 24h (default 24h)",
+              "longest session TTL that a client may request, 1s to 24h (default 24h)",
               &duration<&NodeOptions::ttl_ms_max, 1000, kDayMs>},
     OptionRow{"deadlock-interval",
               OptionShape::Value,
               "TIME",
-              "time between looks for deadlocks, up to 1m; 0s for none (default 1s)",
+              "time between deadlock searches, up to 1m; 0s: never search (default 1s)",
               &duration<&NodeOptions::deadlock_interval_ms, 0, 60'000>},
-    OptionRow{"coordinator",
-              OptionShape::Value,
-              "raft|bully|ring",
-              "how the node is found that looks for deadlocks, equal on all nodes: the one that "
-              "leads shard 0, or one that the nodes elect (default raft)",
-              &coordinator},
+    OptionRow{
+        "coordinator",
+        OptionShape::Value,
+        "raft|bully|ring",
+        "how the nodes choose the coordinator, which searches for deadlocks: raft, the leader of "
+        "shard 0; bully or ring, an election among the nodes; equal on all nodes (default raft)",
+        &coordinator},
     OptionRow{"connections-max",
               OptionShape::Value,
               "N",
-              "client connections at most, 1 to 100000 (default 4096)",
+              "maximum of client connections, 1 to 100000 (default 4096)",
               &number<&NodeOptions::connections_max, 1, 100000>},
     OptionRow{"locks-max",
               OptionShape::Value,
               "N",
-              "locks held on this node at most (default 16777216)",
+              "maximum of locks held on this node (default 16777216)",
               &number<&NodeOptions::locks_max, 1, kRowsMax>},
     OptionRow{"waiters-max",
               OptionShape::Value,
               "N",
-              "requests that wait for locks on this node at most (default 4194304)",
+              "maximum of requests that wait for locks on this node (default 4194304)",
               &number<&NodeOptions::waiters_max, 1, kRowsMax>},
     OptionRow{"sessions-max",
               OptionShape::Value,
               "N",
-              "registrations of sessions in shards at most (default 16777216)",
+              "maximum of session registrations in shards (default 16777216)",
               &number<&NodeOptions::sessions_max, 1, kRowsMax>},
     OptionRow{"session-locks-max",
               OptionShape::Value,
               "N",
-              "locks that one session may hold and wait for (default 0: no limit)",
+              "maximum of locks that one session holds and waits for (default 0: no limit)",
               &number<&NodeOptions::session_locks_max, 0, kRowsMax>},
     OptionRow{"peer-transport",
               OptionShape::Value,
               "tcp|ucx",
-              "how bytes move between nodes (default tcp)",
+              "transport between nodes (default tcp)",
               &peer_transport},
     OptionRow{"device",
               OptionShape::Value,
               "cpu|auto|cuda:N|twin",
-              "where the shards are stepped, or the turn stays; auto: the first GPU that can be "
-              "used, else the CPU; twin: the way of a GPU over memory of the host, for tests "
-              "(default cpu)",
+              "device that steps the shards, or runs the resident turn; auto: the first usable "
+              "GPU, else the CPU; twin: emulation of a GPU on the host, for tests (default cpu)",
               &device},
     OptionRow{"device-check",
               OptionShape::Value,
               "N",
-              "do one of N steps of a device again on the host and watch its memory, 0 to 1000000; "
+              "repeat one of N steps of a device on the host and check its memory, 0 to 1000000; "
               "0: check nothing (default 64)",
               &number<&NodeOptions::device_check_one_in, 0, kCheckOneInMax>},
     OptionRow{"turn",
               OptionShape::Value,
               "host|resident",
-              "what runs a node's turn, equal on all nodes: its loop on the host, or the device by "
-              "itself, which takes three nodes; without a GPU a twin on the host (default host)",
+              "host: a loop on the host runs the node's turn; resident: the device runs it by "
+              "itself, in clusters of three nodes; without a GPU the host emulates the device; "
+              "equal on all nodes (default host)",
               &turn},
-    OptionRow{
-        "turn-stripes",
-        OptionShape::Value,
-        "N",
-        "of --turn resident, equal on all nodes: groups of threads among which the shards are "
-        "divided, up to 1024, if a device has room for those of all nodes on it; 0: one for every "
-        "4096 shards, 16 at least and 256 at most (default 0)",
-        &number<&NodeOptions::turn_stripes, 0, kTurnStripesMax>},
+    OptionRow{"turn-stripes",
+              OptionShape::Value,
+              "N",
+              "for --turn resident: number of thread groups that share the shards, up to 1024; a "
+              "device must have room for the groups of all nodes on it; 0: one for every 4096 "
+              "shards, from 16 to 256; equal on all nodes (default 0)",
+              &number<&NodeOptions::turn_stripes, 0, kTurnStripesMax>},
     OptionRow{"resident-peers",
               OptionShape::Value,
               "auto|mapped|proxy",
-              "of --turn resident, how the turns of two nodes reach each other: mapped, each maps "
-              "the other's memory, on one host; proxy, their hosts move messages over "
-              "--peer-transport; auto: mapped where both can, else proxy (default auto)",
+              "for --turn resident: how two nodes' devices exchange messages; mapped: each maps "
+              "the other's memory, on one host; proxy: their hosts carry the messages over "
+              "--peer-transport; auto: mapped if both nodes can, else proxy (default auto)",
               &resident_peers},
     OptionRow{"insecure",
               OptionShape::Flag,
               "",
-              "listen beyond loopback although nothing is encrypted or authenticated yet",
+              "allow listening beyond loopback, without encryption and authentication",
               &flag<&NodeOptions::insecure>},
-    OptionRow{
-        "trace",
-        OptionShape::Value,
-        "FILE",
-        "write every shard transition to FILE as JSON lines; FILE.2, FILE.3 and so on where there "
-        "is one already",
-        &path<&NodeOptions::trace_file>},
+    OptionRow{"trace",
+              OptionShape::Value,
+              "FILE",
+              "write every shard transition to FILE as JSON lines; if FILE exists, to FILE.2, "
+              "FILE.3 and so on",
+              &path<&NodeOptions::trace_file>},
     OptionRow{"log-level",
               OptionShape::Value,
               "LEVEL",
-              "off, error, warn, info or debug, on stderr (default info)",
+              "level of the log on stderr: off, error, warn, info or debug (default info)",
               &log_level},
 };
 

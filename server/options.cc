@@ -115,10 +115,11 @@ Status take_device_fault(const Environment& environment, NodeOptions& options) {
   }
   if (plan.value().kind == DeviceFaultPlan::Kind::Hang && options.turn == TurnOption::Resident &&
       options.device.kind == DeviceChoice::Kind::Twin) {
-    return refuse("GCOORD_DEVICE_FAULT: the twin of --turn resident launches nothing that hangs");
+    return refuse(
+        "GCOORD_DEVICE_FAULT: the host emulation of --turn resident has no launch that can hang");
   }
   if (plan.value().part == DeviceFaultPlan::Part::Sweeps && options.turn == TurnOption::Resident) {
-    return refuse("GCOORD_DEVICE_FAULT: with --turn resident sweeps are the host's");
+    return refuse("GCOORD_DEVICE_FAULT: with --turn resident the host does the sweeps");
   }
   options.device_fault = plan.value();
   return Status{};
@@ -131,7 +132,7 @@ Status take_device_sweeps(const Environment& environment, NodeOptions& options) 
     return Status{};
   }
   if (*text != "always" || !options.device.names_device()) {
-    return refuse("GCOORD_DEVICE_SWEEPS can only be 'always', where --device names a GPU");
+    return refuse("GCOORD_DEVICE_SWEEPS can only be 'always', and needs a GPU in --device");
   }
   options.device_sweeps_always = true;
   return Status{};
@@ -150,7 +151,7 @@ Status settle(Invocation& invocation) {
   GCOORD_TRY_STATUS(check_times(options));
   GCOORD_TRY_STATUS(settle_peers(options));
   if (!options.peers.empty() && options.listen_peer.port == 0) {
-    return refuse("--listen-peer has port 0, which the other nodes could not know");
+    return refuse("--listen-peer has port 0, which the other nodes cannot know");
   }
   GCOORD_TRY_STATUS(check_listen("listen-client", options.listen_client, options.insecure));
   GCOORD_TRY_STATUS(check_listen("listen-peer", options.listen_peer, options.insecure));

@@ -1,4 +1,4 @@
-// What an operator may say to gcoordd, with defaults, ranges and the reason for each.
+// Options of gcoordd, with defaults, ranges and the reason for each.
 //
 // An option comes from a flag (--tick-ms 10), the environment (GCOORD_TICK_MS=10), a TOML file
 // (tick_ms = 10), or its default, in this order of precedence. Every option is validated once,
@@ -11,10 +11,9 @@
 #include "common/status.h"
 #include "consensus/inbox.h"
 #include "ledger/history_keeping.h"
-#include "server/coordinator_message.h"
+#include "server/choices.h"
 #include "server/device_choice.h"
 #include "server/endpoint.h"
-#include "server/resident_links.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What this node has asked of its log and still awaits: from cookie to the request behind it.
+// Pending requests of this node to its log: a map from cookie to request.
 //
 // The engine ends each cookie exactly once, so an entry is added with a proposal or read and taken
 // with its outcome. Cookies carry a generation, so that a wrong one is a bug that is seen at once.

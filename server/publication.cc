@@ -33,11 +33,11 @@ MetricName plain(std::string_view name, std::string_view help) {
 }  // namespace
 
 Publication::Counters::Counters(MetricsRegistry& registry)
-    : dropped(registry.counter(plain(
-          "messages_dropped_total", "Messages of peers about the cluster log that made no sense"))),
+    : dropped(registry.counter(
+          plain("messages_dropped_total", "Invalid messages of peers about the cluster log"))),
       rounds(registry.counter(plain("rounds_total", "Rounds of the cluster log proposed here"))),
       rounds_split(registry.counter(
-          plain("rounds_split_total", "Rounds begun anew without heads that no majority had"))),
+          plain("rounds_split_total", "Rounds started again without heads that no majority had"))),
       heads_compared(registry.counter(
           plain("heads_compared_total", "Ordered heads compared with this node's own trees"))),
       heads_unknown(registry.counter(
@@ -45,7 +45,7 @@ Publication::Counters::Counters(MetricsRegistry& registry)
       heads_different(registry.counter(
           plain("heads_different_total", "Ordered heads that this node's history contradicts"))),
       heads_let_go(registry.counter(
-          plain("heads_let_go_total", "Ordered heads let go of before this node compared them"))),
+          plain("heads_let_go_total", "Ordered heads dropped before this node compared them"))),
       leaves_fetched(registry.counter(
           plain("leaves_fetched_total", "Leaves of the cluster log taken from peers"))),
       leaves_refused(registry.counter(
@@ -60,11 +60,11 @@ Publication::Counters::Counters(MetricsRegistry& registry)
       waiting(registry.gauge(
           plain("waiting_shards", "Shards with entries that no head in the cluster log has"))),
       first(registry.gauge(
-          plain("first", "Leaves of the cluster log below this one are not kept here any more"))),
+          plain("first", "Index of the first leaf of the cluster log that this node keeps"))),
       proposals_lost(registry.counter(
           plain("proposals_lost_total", "Times that the log of shard 0 took no entry of a round"))),
-      proposals_repeated(registry.counter(plain(
-          "proposals_repeated_total", "Entries proposed again since nothing was heard of them"))) {
+      proposals_repeated(registry.counter(
+          plain("proposals_repeated_total", "Entries proposed again because no answer came"))) {
   signing.set(1);
 }
 
@@ -222,7 +222,7 @@ void Publication::trust() {
   }
   if (root.value() != state_.root()) {
     return fail(Status{StatusCode::DataLoss,
-                       "what this node keeps of the cluster log is not what was ordered" +
+                       "this node's copy of the cluster log differs from the ordered one" +
                            std::string(ledger::kRotAdvice),
                        ledger::kClusterLogRot});
   }

@@ -1,9 +1,8 @@
 #include "server/publication_entry.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "ledger/frontier_growth.h"
-#include "rpc/byte_codec.h"
-#include "server/publication_bytes.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,18 +22,18 @@ static_assert(kRoundHeadBytes + kHeadsPerEntryMax * ledger::kShardHeadBytes ==
 // A cluster has at most as many nodes as a shard has replicas; keys of more are damage.
 constexpr std::uint32_t kKeysMax = 64;
 
-void write(rpc::ByteWriter& out, const RoundEntry& entry) {
+void write(ByteWriter& out, const RoundEntry& entry) {
   GCOORD_ASSERT(!entry.heads.empty() && entry.heads.size() <= kHeadsPerEntryMax);
   out.integer(entry.round);
   out.integer(entry.old_size);
-  write_bytes(out, entry.root);
+  out.array(entry.root);
   for (const ledger::ShardHead& head : entry.heads) {
     write_head(out, head);
   }
 }
 
 // The heads fill the rest.
-std::optional<RoundEntry> read_round(rpc::ByteReader& in, std::size_t byte_count) {
+std::optional<RoundEntry> read_round(ByteReader& in, std::size_t byte_count) {
   const std::size_t heads_bytes = byte_count - std::min(byte_count, kRoundHeadBytes);
   const std::size_t count = heads_bytes / ledger::kShardHeadBytes;
   if (count == 0 || count > kHeadsPerEntryMax) {
@@ -43,22 +42,22 @@ std::optional<RoundEntry> read_round(rpc::ByteReader& in, std::size_t byte_count
   RoundEntry entry;
   entry.round = in.integer<std::uint64_t>();
   entry.old_size = in.integer<std::uint64_t>();
-  read_bytes(in, entry.root);
+  in.array(entry.root);
   for (std::size_t k = 0; k < count; ++k) {
-    entry.heads.push_back(read_head(in));
+    entry.heads.push_back(ledger::read_head(in));
   }
   return entry;
 }
 
-void write(rpc::ByteWriter& out, const KeyEntry& entry) {
+void write(ByteWriter& out, const KeyEntry& entry) {
   out.integer(entry.node.value);
-  write_bytes(out, entry.key);
+  out.array(entry.key);
 }
 
-KeyEntry read_key(rpc::ByteReader& in) {
+KeyEntry read_key(ByteReader& in) {
   KeyEntry entry;
   entry.node = NodeId{in.integer<std::uint32_t>()};
-  read_bytes(in, entry.key);
+  in.array(entry.key);
   return entry;
 }
 
@@ -66,7 +65,7 @@ KeyEntry read_key(rpc::ByteReader& in) {
 
 std::vector<std::byte> encode(const PublicationEntry& entry) {
   std::vector<std::byte> bytes;
-  rpc::ByteWriter out(bytes);
+  ByteWriter out(bytes);
   const bool round = std::holds_alternative<RoundEntry>(entry);
   out.integer(round ? kRound : kKey);
   std::visit([&](const auto& each) { write(out, each); }, entry);
@@ -74,7 +73,7 @@ std::vector<std::byte> encode(const PublicationEntry& entry) {
 }
 
 std::optional<PublicationEntry> decode_publication_entry(std::span<const std::byte> bytes) {
-  rpc::ByteReader in(bytes);
+  ByteReader in(bytes);
   const auto kind = in.integer<std::uint8_t>();
   std::optional<PublicationEntry> entry;
   if (kind == kRound) {
@@ -119,11 +118,11 @@ bool PublicationState::take(const KeyEntry& entry) {
 }
 
 void PublicationState::serialize(std::vector<std::byte>& bytes) const {
-  rpc::ByteWriter out(bytes);
+  ByteWriter out(bytes);
   out.integer(round_);
   out.integer(log_.size);
   for (const ledger::MerkleHash& peak : log_.peaks) {
-    write_bytes(out, peak);
+    out.array(peak);
   }
   out.integer(static_cast<std::uint32_t>(keys_.size()));
   for (const auto& [node, key] : keys_) {
@@ -132,13 +131,13 @@ void PublicationState::serialize(std::vector<std::byte>& bytes) const {
 }
 
 std::optional<PublicationState> PublicationState::parse(std::span<const std::byte> bytes) {
-  rpc::ByteReader in(bytes);
+  ByteReader in(bytes);
   PublicationState state;
   state.round_ = in.integer<std::uint64_t>();
   state.log_.size = in.integer<std::uint64_t>();
   state.log_.peaks.resize(static_cast<std::size_t>(std::popcount(state.log_.size)));
   for (ledger::MerkleHash& peak : state.log_.peaks) {
-    read_bytes(in, peak);
+    in.array(peak);
   }
   state.root_ = ledger::root_of(state.log_);
   const std::uint32_t count = in.count(sizeof(std::uint32_t) + kLedgerKeyBytes, kKeysMax);

@@ -1,5 +1,5 @@
-// What shard 0's log says of the cluster log: its leaves, in the order that binds everyone, and the
-// nodes' keys.
+// Publication entries in shard 0's log: the leaves of the cluster log in their binding order, and
+// the nodes' keys.
 //
 // A round entry appends heads of shards to the cluster log (publication.h); so the log of shard 0
 // has every leaf, as durably as any decision. Whoever applies it takes it only if it continues the

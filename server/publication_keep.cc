@@ -95,7 +95,7 @@ bool Publication::on(NodeId, const BeginMessage& message) {
                       std::to_string(signed_ ? signed_->size : options_.signed_size) +
                       " leaves, and the others keep theirs from leaf " +
                       std::to_string(frontier.size) +
-                      " on: what was signed cannot be held against it any more",
+                      " on: what was signed can no longer be compared",
                   ledger::kSignerHorizon});
     return true;
   }

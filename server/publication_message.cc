@@ -1,12 +1,10 @@
 #include "server/publication_message.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
+#include "common/limits.h"
 #include "ledger/merkle_proof.h"
-#include "rpc/byte_codec.h"
-#include "server/publication_bytes.h"
-#include "server/replica_port.h"
 
 #include <type_traits>
 #include <utility>
@@ -21,8 +19,8 @@ static_assert(kHeadBytes + 20 + ledger::kProofHashesMax * ledger::kMerkleHashByt
                   kLeavesPerAnswer * ledger::kShardHeadBytes <=
               kPeerMessageBytesMax);
 
-using Reader = rpc::ByteReader;
-using Writer = rpc::ByteWriter;
+using Reader = ByteReader;
+using Writer = ByteWriter;
 
 template <typename T>
 void write_count(Writer& out, const std::vector<T>& list, std::size_t count_max) {
@@ -45,7 +43,7 @@ bool read_list(Reader& in, std::vector<T>& list, std::size_t count_max, Read&& r
 
 ledger::MerkleHash read_hash(Reader& in) {
   ledger::MerkleHash hash;
-  read_bytes(in, hash);
+  in.array(hash);
   return hash;
 }
 
@@ -66,7 +64,7 @@ bool read(Reader& in, PageMessage& m) {
   m.old_size = in.integer<std::uint64_t>();
   m.page = in.integer<std::uint16_t>();
   m.page_count = in.integer<std::uint16_t>();
-  const bool read_all = read_list(in, m.heads, kHeadsPerPage, read_head);
+  const bool read_all = read_list(in, m.heads, kHeadsPerPage, ledger::read_head);
   const bool placed = m.page < m.page_count && m.page_count <= kPagesMax;
   const bool full = m.heads.size() == kHeadsPerPage;
   return read_all && placed && (full || (m.page + 1 == m.page_count && !m.heads.empty()));
@@ -79,7 +77,7 @@ void write(Writer& out, const VerdictMessage& m) {
   for (const HeadException& each : m.exceptions) {
     out.integer(each.index);
     out.integer(static_cast<std::uint8_t>(each.verdict));
-    write_bytes(out, each.root);
+    out.array(each.root);
   }
 }
 
@@ -104,14 +102,14 @@ bool read(Reader& in, VerdictMessage& m) {
 
 void write(Writer& out, const SignatureMessage& m) {
   out.integer(m.size);
-  write_bytes(out, m.root);
-  write_bytes(out, m.signature);
+  out.array(m.root);
+  out.array(m.signature);
 }
 
 bool read(Reader& in, SignatureMessage& m) {
   m.size = in.integer<std::uint64_t>();
-  read_bytes(in, m.root);
-  read_bytes(in, m.signature);
+  in.array(m.root);
+  in.array(m.signature);
   return true;
 }
 
@@ -131,7 +129,7 @@ void write(Writer& out, const LeavesMessage& m) {
   out.integer(m.target);
   write_count(out, m.proof, ledger::kProofHashesMax);
   for (const ledger::MerkleHash& hash : m.proof) {
-    write_bytes(out, hash);
+    out.array(hash);
   }
   write_count(out, m.leaves, kLeavesPerAnswer);
   for (const ledger::ShardHead& head : m.leaves) {
@@ -143,7 +141,7 @@ bool read(Reader& in, LeavesMessage& m) {
   m.from = in.integer<std::uint64_t>();
   m.target = in.integer<std::uint64_t>();
   const bool sane = read_list(in, m.proof, ledger::kProofHashesMax, read_hash) &&
-                    read_list(in, m.leaves, kLeavesPerAnswer, read_head);
+                    read_list(in, m.leaves, kLeavesPerAnswer, ledger::read_head);
   return sane && m.from < m.target && !m.leaves.empty() && m.leaves.size() <= m.target - m.from;
 }
 
@@ -174,7 +172,7 @@ void write(Writer& out, const HashMessage& m) {
   write_range(out, m.shard, m.range);
   write_count(out, m.hashes, kHashesPerAnswer);
   for (const ledger::MerkleHash& hash : m.hashes) {
-    write_bytes(out, hash);
+    out.array(hash);
   }
 }
 
@@ -185,11 +183,11 @@ bool read(Reader& in, HashMessage& m) {
 }
 
 void write(Writer& out, const KeyMessage& m) {
-  write_bytes(out, m.key);
+  out.array(m.key);
 }
 
 bool read(Reader& in, KeyMessage& m) {
-  read_bytes(in, m.key);
+  in.array(m.key);
   return true;
 }
 
@@ -208,7 +206,7 @@ void write(Writer& out, const BeginMessage& m) {
   out.integer(m.target);
   write_count(out, m.proof, ledger::kProofHashesMax);
   for (const ledger::MerkleHash& hash : m.proof) {
-    write_bytes(out, hash);
+    out.array(hash);
   }
   const std::vector<std::byte> horizon = ledger::encode(m.horizon);
   out.text({reinterpret_cast<const char*>(horizon.data()), horizon.size()});
@@ -262,7 +260,7 @@ std::vector<std::byte> encode(const PublicationMessage& message) {
   std::visit([&](const auto& each) { write(out, each); }, message);
   bytes[0] = kPublicationKind;
   bytes[1] = static_cast<std::byte>(message.index() + 1);
-  ledger::store(&bytes[4], crc32c(std::span(bytes).subspan(kHeadBytes)));
+  store(&bytes[4], crc32c(std::span(bytes).subspan(kHeadBytes)));
   GCOORD_ASSERT(bytes.size() <= kPeerMessageBytesMax);
   return bytes;
 }
@@ -273,7 +271,7 @@ std::optional<PublicationMessage> decode_publication_message(std::span<const std
     return std::nullopt;
   }
   const auto body = bytes.subspan(kHeadBytes);
-  if (ledger::load<std::uint32_t>(&bytes[4]) != crc32c(body)) {
+  if (load<std::uint32_t>(&bytes[4]) != crc32c(body)) {
     return std::nullopt;
   }
   Reader in(body);

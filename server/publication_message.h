@@ -1,4 +1,4 @@
-// What the publications of two nodes say to one another, in peer messages.
+// Peer messages of the publication.
 //
 // Little-endian, never to be renumbered: kPublicationKind u8, kind u8, 0 u16, CRC32C u32 of what
 // follows, then the fields in the order below; lists have their count (u16) in front. Messages come

@@ -115,7 +115,7 @@ void PublicationNode::hand_over() {
   }
 }
 
-Result<PublicationNews> PublicationNode::exchange(ReplicaPort& engine, std::uint64_t unix_ms) {
+Result<PublicationNews> PublicationNode::exchange(ReplicatedLog& engine, std::uint64_t unix_ms) {
   if (!gathered_.empty()) {
     dropped_.add(desk_.put(std::exchange(gathered_, PublicationInput{})));
   }

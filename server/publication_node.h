@@ -19,7 +19,7 @@
 #include "server/publication.h"
 #include "server/publication_desk.h"
 #include "server/publication_service.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -71,7 +71,7 @@ class PublicationNode final : public PublicationListener, private PublicationPor
   PublicationNode& operator=(const PublicationNode&) = delete;
 
   // Once per pass of the loop. unix_ms: for records. A failure ends the node.
-  Result<PublicationNews> exchange(ReplicaPort& engine, std::uint64_t unix_ms);
+  Result<PublicationNews> exchange(ReplicatedLog& engine, std::uint64_t unix_ms);
 
   // Returns when the leaves of every round that was told before are durable, or why they are not.
   // For any thread but this one's own: a checkpoint of shard 0 must not come before them.

@@ -1,5 +1,5 @@
-// What the publication of a node needs of its surroundings (publication.h): trees, a store for the
-// cluster log, a signer, the log of shard 0, the other nodes, and somebody to be told.
+// Environment of a node's publication (publication.h): trees, a store for the cluster log, a
+// signer, the log of shard 0, the other nodes, and notifications.
 //
 // A real node implements it in publication_node.h, tests in memory. Calls come from the one thread
 // that drives the publication; none of them calls back into it.

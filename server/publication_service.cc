@@ -1,10 +1,10 @@
 #include "server/publication_service.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/random.h"
-#include "ledger/byte_order.h"
 #include "server/engine_errors.h"
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 #include "server/log_record.h"
 #include "server/publication_message.h"
 
@@ -31,7 +31,7 @@ std::optional<Parts> divide(std::span<const std::byte> bytes) {
   if (bytes.size() < kLengthBytes) {
     return std::nullopt;
   }
-  const auto length = ledger::load<std::uint32_t>(&bytes[bytes.size() - kLengthBytes]);
+  const auto length = load<std::uint32_t>(&bytes[bytes.size() - kLengthBytes]);
   const auto body = bytes.first(bytes.size() - kLengthBytes);
   if (length > body.size()) {
     return std::nullopt;
@@ -142,7 +142,7 @@ void PublicationService::add_state(ShardId shard,
   state_.serialize(bytes);
   const auto length = static_cast<std::uint32_t>(bytes.size() - middle);
   bytes.resize(bytes.size() + kLengthBytes);
-  ledger::store(&bytes[bytes.size() - kLengthBytes], length);
+  store(&bytes[bytes.size() - kLengthBytes], length);
 }
 
 Status PublicationService::install(ShardId shard, std::span<const std::byte> bytes) {

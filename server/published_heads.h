@@ -1,4 +1,4 @@
-// Which heads are in the cluster log, and which shards have entries that are not.
+// Table of the heads in the cluster log, and of the shards with unpublished entries.
 //
 // One row per shard, 24 bytes: a million shards take 24 MB. Publication entries in shard 0 are not
 // counted as news, because a round would always leave one behind: they are published with whatever

@@ -17,7 +17,7 @@ MetricName plain(std::string_view name, std::string_view help) {
 
 MetricName change(std::string_view step) {
   MetricName name = plain("readmission_changes_total",
-                          "Configurations proposed to bring back replicas without a memory");
+                          "Configurations proposed to re-admit replicas that lost their state");
   name.label_key = "step";
   name.label_value = std::string(step);
   return name;
@@ -59,9 +59,10 @@ Readmission::Readmission(consensus::Durability durability,
       anchors_(registry.counter(change("anchor"))),
       promotions_(registry.counter(change("promote"))),
       voting_gauge_(registry.gauge(
-          plain("voting_shards", "Shards in which this node votes, where some have forgotten"))),
-      forgotten_gauge_(registry.gauge(
-          plain("forgotten_shards", "Shards whose promises this node has forgotten"))) {}
+          plain("voting_shards",
+                "Shards in which this node votes and other replicas have lost their state"))),
+      forgotten_gauge_(
+          registry.gauge(plain("forgotten_shards", "Shards whose promises this node has lost"))) {}
 
 void Readmission::turn_on() {
   if (!enabled_) {

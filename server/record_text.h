@@ -1,4 +1,4 @@
-// What an entry of a log says, for people and programs that audit it: who did what, and when.
+// Readable form of a log entry for audits by people and programs: who did what, and when.
 //
 // An entry is one of a turn on the host (log_record.h) or of a turn on a device
 // (locks/lock_entry.h), which has 64 bytes with none where the other has the high bytes of its

@@ -3,7 +3,7 @@
 #include "common/assert.h"
 #include "consensus/step.h"
 #include "server/engine_errors.h"
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 
 #include <algorithm>
 #include <string>

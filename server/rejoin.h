@@ -1,4 +1,4 @@
-// How a node opens that may come back without its memory (--rejoin, docs/adr/0025).
+// Start of a node that may return without its memory (--rejoin, docs/adr/0025).
 //
 // A damaged data directory is moved aside and a new one made in its place; an empty or an old one
 // is opened as it is, and its engine ends with kDirectoryTakenOver when a peer remembers another:

@@ -6,7 +6,7 @@
 // may name the row of another session of the same hash. One thread, the node's loop.
 #pragma once
 
-#include "locks/session_columns.h"
+#include "sessions/columns.h"
 
 #include <cstddef>
 #include <span>
@@ -16,7 +16,7 @@ namespace gcoord::server {
 class RenewAhead {
  public:
   // The sessions will be renewed in this order; both outlive this.
-  RenewAhead(const locks::SessionColumns& columns, std::span<const SessionId> sessions)
+  RenewAhead(const sessions::SessionColumns& columns, std::span<const SessionId> sessions)
       : columns_(columns), sessions_(sessions) {
     for (std::size_t k = 0; k < kLines; ++k) {
       want_line(k);
@@ -39,13 +39,14 @@ class RenewAhead {
 
   void want_line(std::size_t place) const {
     if (place < sessions_.size()) {
-      const std::uint32_t hash = locks::session_clock_hash(sessions_[place], columns_.index_seed);
+      const std::uint32_t hash =
+          sessions::session_clock_hash(sessions_[place], columns_.index_seed);
       want(columns_.first_of_session.current, hash);
       want(columns_.over_index.current, hash);
     }
   }
 
-  static void want(const locks::HashIndex& index, std::uint32_t hash) {
+  static void want(const HashIndex& index, std::uint32_t hash) {
     if (index.lines != nullptr) {
       __builtin_prefetch(&index.lines[hash & index.mask]);
     }
@@ -53,7 +54,8 @@ class RenewAhead {
 
   void want_row(std::size_t place) const {
     if (place < sessions_.size()) {
-      const std::uint32_t hash = locks::session_clock_hash(sessions_[place], columns_.index_seed);
+      const std::uint32_t hash =
+          sessions::session_clock_hash(sessions_[place], columns_.index_seed);
       const std::uint32_t row =
           columns_.first_of_session.find(hash, [](std::uint32_t) { return true; });
       __builtin_prefetch(&columns_.cells[row], 1);
@@ -62,7 +64,7 @@ class RenewAhead {
     }
   }
 
-  const locks::SessionColumns columns_;
+  const sessions::SessionColumns columns_;
   const std::span<const SessionId> sessions_;
 };
 

@@ -1,7 +1,9 @@
 #include "server/replica_ages.h"
 
 #include "common/assert.h"
+#include "common/limits.h"
 #include "rpc/read_messages.h"
+#include "server/replica_port.h"
 
 #include <algorithm>
 #include <cstring>
@@ -51,19 +53,20 @@ std::vector<std::byte> encode(std::uint8_t what, std::uint64_t round, std::span<
 
 ReplicaAges::ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Doors doors)
     : shard_count_(shard_count), doors_(std::move(doors)) {
-  asked_total_ = &metrics.counter({"gcoord_server_age_questions_total",
-                                   "Shards whose leaders were asked how fresh this replica is.",
-                                   "",
-                                   ""});
+  asked_total_ = &metrics.counter(
+      {"gcoord_server_age_questions_total",
+       "Shards whose leaders this node has queried for the freshness of its replica.",
+       "",
+       ""});
   dropped_ = &metrics.counter({"gcoord_server_age_messages_bad_total",
-                               "Questions and answers about freshness that made no sense.",
+                               "Invalid queries and answers about freshness.",
                                "",
                                ""});
 }
 
 std::optional<std::uint64_t> ReplicaAges::age_us(ShardId shard, std::uint64_t now_us) const {
   const ShardView view = engine_->view(shard);
-  const bool leased = engine_->times_leases() && view.lease && doors_.leads(shard);
+  const bool leased = engine_->abilities().timed_leases && view.lease && doors_.leads(shard);
   if (leased && view.applied >= view.commit) {
     return 0;
   }

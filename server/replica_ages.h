@@ -1,4 +1,4 @@
-// How old a replica's state may be, and how it finds out: it asks the leaders.
+// Age bound of a replica's state, obtained from queries to the shard's leader.
 //
 // A shard that is silent costs no message (docs/internals/architecture.md), so a follower hears
 // nothing from which it could tell how fresh it is. When a read wants to know, it asks the shard's
@@ -19,7 +19,7 @@
 #include "common/ids.h"
 #include "common/metrics.h"
 #include "common/status.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +57,7 @@ class ReplicaAges {
 
   ReplicaAges(std::uint32_t shard_count, MetricsRegistry& metrics, Doors doors);
 
-  void start(ReplicaPort& engine) { engine_ = &engine; }
+  void start(ReplicatedLog& engine) { engine_ = &engine; }
 
   // Everything that was acknowledged longer than this ago is applied here; none: not known.
   std::optional<std::uint64_t> age_us(ShardId shard, std::uint64_t now_us) const;
@@ -111,7 +111,7 @@ class ReplicaAges {
 
   std::uint32_t shard_count_;
   Doors doors_;
-  ReplicaPort* engine_ = nullptr;
+  ReplicatedLog* engine_ = nullptr;
   Counter* asked_total_ = nullptr;
   Counter* dropped_ = nullptr;
   std::unordered_map<std::uint32_t, Shard> shards_;  // Those that were ever asked about.

@@ -17,8 +17,8 @@
 #include "locks/lock_cpu.h"
 #include "rpc/read_messages.h"
 #include "rpc/request.h"
-#include "server/engine_reads.h"
 #include "server/lock_reads.h"
+#include "server/log_limits.h"
 #include "server/replica_ages.h"
 #include "server/reply_sink.h"
 

@@ -1,4 +1,4 @@
-// Where answers to clients go: the seam between the services and the front end.
+// Sink of answers to clients: the interface between the services and the front end.
 //
 // One thread. A sink takes any number of replies within a turn and sends them together; a reply to
 // a connection that is gone is dropped.
@@ -6,7 +6,6 @@
 
 #include "common/strong_id.h"
 #include "rpc/request.h"
-#include "server/log_record.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +16,13 @@ namespace gcoord::server {
 
 // A client connection of this process; never used twice. 0 means "none".
 using ConnectionId = StrongId<struct ConnectionIdTag, std::uint64_t>;
+
+// The origin of a request, as the log keeps it. Never renumber.
+enum class RecordOrigin : std::uint8_t {
+  System = 0,    // The cluster itself: an expiry, a wait whose time ran out.
+  Loopback = 1,  // A client on the node's own host.
+  Remote = 2,
+};
 
 class ReplySink {
  public:

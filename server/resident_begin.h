@@ -1,4 +1,4 @@
-// When a resident node begins its turn.
+// Decision when a resident node begins its turn.
 //
 // Who may have promised something goes on at once and with nobody. A directory that not every node
 // has admitted may stand for one that is lost, so it never begins (docs/adr/0012): two of three

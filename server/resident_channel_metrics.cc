@@ -14,8 +14,8 @@ constexpr std::uint64_t kReadMs = 100;
 
 Counter& dropped(MetricsRegistry& registry, DropReason reason) {
   return registry.counter({"gcoord_server_resident_channel_dropped_total",
-                           "What peers wrote into the turn's channels that was dropped, by reason; "
-                           "but for stale_epoch each also had the channel made anew.",
+                           "Dropped invalid writes of peers into the turn's channels, by reason; "
+                           "each but stale_epoch also reset the channel.",
                            "reason",
                            std::string{netcore::drop_reason_name(reason)}});
 }

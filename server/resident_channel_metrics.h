@@ -1,5 +1,4 @@
-// What peers wrote into the channels of a turn that stays on its device and no peer should have,
-// for its operator.
+// Metrics of invalid writes by peers into the channels of a resident turn, for the operator.
 //
 // Kernels count it in memory that the host reads at any time (netcore/lane.h), a line per lane and
 // end, so it is read ten times a second. Contract: one thread.

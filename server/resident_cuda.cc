@@ -22,7 +22,7 @@ Status why_it_left(std::uint64_t abort_word) {
             "the lock tables of one stripe are full in device memory",
             kDeviceExhausted};
   }
-  return {StatusCode::Internal, "the resident kernel left by itself", kDeviceFailed};
+  return {StatusCode::Internal, "the resident kernel ended unexpectedly", kDeviceFailed};
 }
 
 class DeviceTurn final : public ResidentTurn {
@@ -68,21 +68,21 @@ class DeviceTurn final : public ResidentTurn {
       return false;
     }
     next_look_ns_ = now_ns + kLookNs;
-    GCOORD_TRY_STATUS(calls_.make("looking at the resident kernel", [this] { return look(); }));
+    GCOORD_TRY_STATUS(calls_.make("polling the resident kernel", [this] { return look(); }));
     return false;
   }
 
   Status stop(std::uint32_t limit_ms) override {
     if (hangs_) {
       return calls_.fail(
-          {StatusCode::DeadlineExceeded, "the resident kernel does not leave", kDeviceOverrun});
+          {StatusCode::DeadlineExceeded, "the resident kernel does not end", kDeviceOverrun});
     }
     if (!running_) {
       return {};
     }
     GCOORD_TRY_STATUS(node_.abort());
     const Status left =
-        netcore::wait_for_stream(stream_, limit_ms, "the leaving of the resident kernel");
+        netcore::wait_for_stream(stream_, limit_ms, "the end of the resident kernel");
     if (left.code() == StatusCode::DeadlineExceeded) {
       return calls_.fail(left);
     }

@@ -75,7 +75,7 @@ Result<ResidentDevice> open_named(const ResidentDeviceOptions& options) {
   if (!opened.ok()) {
     return explain_device(opened.status());
   }
-  opened.value().facts.why = "the turn stays on the device, as was asked for by name";
+  opened.value().facts.why = "the turn runs on the device, as requested by name";
   return opened;
 }
 
@@ -87,11 +87,12 @@ Result<ResidentDevice> open_any(const ResidentDeviceOptions& options) {
   auto opened = open_first(consensus::cuda_device_count(),
                            [&](std::uint32_t index) { return open_on_gpu(index, options, none); });
   if (!opened.ok()) {
-    return open_twin(options,
-                     "auto: the twin of the resident turn, because " + opened.status().message());
+    return open_twin(
+        options,
+        "auto: the host emulation of the resident turn, because " + opened.status().message());
   }
   ResidentDeviceFacts& facts = opened.value().facts;
-  facts.why = "auto: the turn stays on cuda:" + std::to_string(facts.index) + " (" + facts.product +
+  facts.why = "auto: the turn runs on cuda:" + std::to_string(facts.index) + " (" + facts.product +
               "), which can be used";
   return opened;
 }
@@ -106,13 +107,14 @@ Result<ResidentDevice> open_resident_device(const ResidentDeviceOptions& options
       return open_any(options);
     case DeviceChoice::Kind::Twin:
       return open_twin(options,
-                       "the twin of the resident turn, with its calls counted as a GPU's: "
-                       "--device twin was asked for");
+                       "the host emulation of the resident turn, with its calls counted as a "
+                       "GPU's: --device twin was requested");
     case DeviceChoice::Kind::Cpu:
       break;
   }
-  return open_twin(options,
-                   "the twin of the resident turn: --device cpu was asked for, or is the default");
+  return open_twin(
+      options,
+      "the host emulation of the resident turn: --device cpu was requested, or is the default");
 }
 
 }  // namespace gcoord::server

@@ -1,4 +1,4 @@
-// Which device a resident node lives on, and the node on it: its memory, and what turns it.
+// Device of a resident node and the node on it: its memory, and the driver of its turn.
 //
 // As the host's turn chooses (device_choice.h): a device that was asked for by name is never
 // replaced; `auto` takes the first GPU on which all of the node can be made, and the host's twin

@@ -1,10 +1,9 @@
 #include "server/resident_engine.h"
 
-#include "common/incarnation.h"
 #include "server/device_choice.h"
 #include "server/engine_errors.h"
 #include "server/log_record.h"
-#include "server/system_random.h"
+#include "server/node_view.h"
 
 #include <algorithm>
 #include <string>
@@ -29,7 +28,6 @@ constexpr std::chrono::milliseconds kNapMs{1};
 // some calls of the system, and a client may be waiting for the device.
 constexpr std::uint64_t kNetworkUs = 200;
 
-constexpr std::uint64_t kHeartbeatMs = 200;
 constexpr std::uint64_t kHeardMs = 1000;
 
 }  // namespace
@@ -164,7 +162,7 @@ std::size_t ResidentEngine::turn() {
   return done;
 }
 
-// As ReplicaEngine's: a loop that stood still for a quarter of the election timeout has not heard
+// As HostReplicas's: a loop that stood still for a quarter of the election timeout has not heard
 // what clients said meanwhile.
 void ResidentEngine::note_gap(std::uint64_t now_us) {
   const EngineOptions& options = options_.engine;
@@ -195,7 +193,7 @@ Result<std::size_t> ResidentEngine::run(std::uint64_t now_us) {
     GCOORD_TRY_STATUS(go_on());
   }
   GCOORD_TRY(const std::size_t told, listen());
-  GCOORD_TRY_STATUS(rejoin_when_due());
+  GCOORD_TRY_STATUS(claim_->rejoin_when_due(rows_->leaders().forgotten_count()));
   if (!turns_here()) {
     GCOORD_TRY_STATUS(probe_->refresh(now_ms()));  // Who spoke while this host slept, lives.
   }
@@ -340,23 +338,14 @@ std::chrono::milliseconds ResidentEngine::until_next_deadline() const {
 // --- Peers
 
 void ResidentEngine::talk(std::uint64_t now_ms) {
-  if (now_ms >= next_heartbeat_ms_) {
-    next_heartbeat_ms_ = now_ms + kHeartbeatMs;
-    netcore::Heartbeat word;
-    word.incarnation = incarnation();
-    word.send_tick = Tick{now_ms};
-    word.durable = durable_word();
-    for (const Peer& peer : peers_) {
-      network_->heartbeat(peer.id, word);
-    }
-  }
+  heartbeats_->send(*network_, Tick{now_ms}, durable_word());
   network_->flush();
 }
 
-void ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> message) {
+bool ResidentEngine::send_peer_message(NodeId to, std::span<const std::byte> message) {
   const netcore::Slot slot{};
   const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
-  static_cast<void>(network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1}));
+  return network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1});
 }
 
 void ResidentEngine::on_frame(NodeId from,
@@ -414,44 +403,12 @@ void ResidentEngine::on_peer_down(NodeId from, std::string_view) {
 }
 
 void ResidentEngine::on_refused(NodeId, const netcore::Refusal& refusal) {
-  const netcore::RefusalCode code = refusal.code;
-  const bool forgot = code == netcore::RefusalCode::OldIncarnation ||
-                      code == netcore::RefusalCode::ReplacedDirectory;
-  if (!failure_.ok() || (!forgot && code != netcore::RefusalCode::DifferentSettings)) {
+  if (!failure_.ok()) {
     return;
   }
-  const bool known =
-      refusal.known.value != 0 && generation_of(refusal.known) >= generation_of(incarnation());
-  if (forgot && known && options_.engine.rejoin) {
-    fail(take_over(refusal));
-    return;
+  if (const Status status = claim_->on_refused(refusal); !status.ok()) {
+    fail(status);
   }
-  fail(Status{StatusCode::FailedPrecondition,
-              "a peer refuses this node: " + refusal.text,
-              forgot ? kDirectoryRefused : kSettingsDiffer});
-}
-
-// As ReplicaEngine's: whatever this engine knows belongs to a life that was not admitted.
-Status ResidentEngine::take_over(const netcore::Refusal& refusal) {
-  GCOORD_TRY_STATUS(identity_->take_over(refusal.known, draw_random()));
-  return Status{StatusCode::Aborted,
-                "comes back as another life of this node, because a peer says: " + refusal.text,
-                kDirectoryTakenOver};
-}
-
-// The data directory of some node is not its first one.
-bool ResidentEngine::any_replaced() const {
-  const auto& peers = identity_->peers();
-  return generation_of(incarnation()) != 0 ||
-         std::any_of(peers.begin(), peers.end(), [](const ledger::PeerIdentity& peer) {
-           return generation_of(peer.incarnation) != 0;
-         });
-}
-
-// A row says that it remembers when the configuration behind which it votes again is durable here.
-Status ResidentEngine::rejoin_when_due() {
-  const bool through = rows_->leaders().forgotten_count() == 0;
-  return through && identity_->rejoining() ? identity_->mark_rejoined() : Status{};
 }
 
 const ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) const {
@@ -467,22 +424,12 @@ ResidentEngine::Peer* ResidentEngine::find_peer(NodeId id) {
 // --- Views
 
 NodeView ResidentEngine::view() const {
-  NodeView node;
-  node.cluster = options_.engine.cluster;
-  node.node = options_.engine.node;
-  node.incarnation = incarnation();
-  node.directory_id = identity_->directory_id();
-  node.shard_count = options_.engine.shard_count;
+  NodeView node =
+      make_node_view(options_.engine, *identity_, Tick{now_ms() / options_.engine.tick_ms});
   node.leader_count = rows_->leaders().leader_count();
-  node.tick = Tick{now_ms() / options_.engine.tick_ms};
-  node.durability = options_.engine.durability;
-  node.established = identity_->established();
-  node.rejoining = identity_->rejoining();
-  node.readmits = !is_durable() || any_replaced();
-  node.voting_count = running_ ? rows_->leaders().voting_count() : 0;
-  node.forgotten_count = rows_->leaders().forgotten_count();
-  node.unled_count = rows_->leaders().unled_count();
-  node.led_anew = rows_->leaders().led_anew();
+  node.readmits = !is_durable() || claim_->any_replaced(identity_->peers());
+  add_counts(node, rows_->leaders());
+  node.voting_count = running_ ? node.voting_count : 0;
   node.turn = NodeTurn::Resident;
   const std::uint64_t bytes = node_->device_bytes();
   node.stepper = {"cpu", "", 0, 0};

@@ -30,16 +30,18 @@
 //
 // The host checks the device: an answer to a probe in every lane about twice a second, equal state
 // hashes after every command, entries in order. The first failure ends the node (GC7101 to GC7103)
-// with nothing more answered. One thread; calls as in node_engine.h.
+// with nothing more answered. One thread; calls as in replicated_log.h.
 #pragma once
 
 #include "common/device_calls.h"
 #include "common/metrics.h"
 #include "ledger/data_directory.h"
 #include "netcore/peer_network.h"
+#include "server/directory_claim.h"
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
-#include "server/node_engine.h"
+#include "server/heartbeats.h"
+#include "server/replicated_log.h"
 #include "server/resident_begin.h"
 #include "server/resident_channel_metrics.h"
 #include "server/resident_device.h"
@@ -88,7 +90,7 @@ constexpr std::uint64_t proxy_silence_ms(const EngineOptions& options) {
 // The most that the tables of a resident node are sized for, over all stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
-class ResidentEngine final : public NodeEngine, private netcore::Sink {
+class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
  public:
   // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
   // device's own numbers, the network's.
@@ -101,9 +103,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
     return ResidentRequests::has_place(command);
   }
 
-  bool takes_lists() const override { return false; }
-
-  bool times_leases() const override { return false; }
+  Abilities abilities() const override { return {.lists = false, .timed_leases = false}; }
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
@@ -111,7 +111,7 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
 
   NodeView view() const override;
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override;
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override;
 
   std::size_t turn() override;
 
@@ -126,8 +126,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   Incarnation incarnation() const override { return identity_->incarnation(); }
 
   std::uint16_t listen_port() const override { return network_->listen_port(); }
-
-  bool transfers() const override { return true; }
 
   void transfer(ShardId shard, NodeId to) override { requests_->transfer(shard, to); }
 
@@ -241,9 +239,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   void tell_metrics();
   void tell_link(NodeId peer, const ResidentLink& link, bool in_use);
   void fail(const Status& status);
-  Status take_over(const netcore::Refusal& refusal);
-  bool any_replaced() const;
-  Status rejoin_when_due();
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
 
@@ -273,7 +268,9 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
   std::unique_ptr<ResidentProbe> probe_;
   std::unique_ptr<EngineAdmission> admission_;
+  std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<netcore::PeerNetwork> network_;
+  std::unique_ptr<Heartbeats> heartbeats_;  // Of milliseconds.
   std::unique_ptr<ResidentProxies> proxies_;
   std::unique_ptr<ResidentJoin> join_;
   std::unique_ptr<ResidentTurn> turn_;
@@ -289,7 +286,6 @@ class ResidentEngine final : public NodeEngine, private netcore::Sink {
   std::uint64_t next_ready_ms_ = 0;
   std::uint64_t next_network_us_ = 0;
   std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
-  std::uint64_t next_heartbeat_ms_ = 0;
   std::uint64_t next_alive_ms_ = 0;
   std::uint64_t turned_us_ = 0;  // The last turn.
   std::uint32_t next_lane_ = 0;  // Where the next pass begins to listen.

@@ -1,4 +1,5 @@
-// What a host knows of who leads its rows: the table that its device writes, as of the last look.
+// Host's copy of the leader table of its rows, as of its last scan of the table that the device
+// writes.
 //
 // look() finds what the table says anew, by its pages, a bounded part of it at a time; nothing is
 // known of it before set(). In between the caller takes from the ring what was told before. So all

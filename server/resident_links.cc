@@ -20,7 +20,7 @@ std::string_view obstacle_text(Mapping mapping) {
     case Mapping::OtherFolder:
       return "the nodes share no folder for sockets, or run as different users";
     case Mapping::OneWithoutGpu:
-      return "one of the nodes runs on a GPU and the other on its twin";
+      return "one of the nodes runs on a GPU and the other on the host emulation";
     case Mapping::NotVisible:
       return "one device is not visible to the other's process";
     case Mapping::NoAccess:
@@ -55,18 +55,6 @@ bool may_map(const ResidentLinkEnd& end) {
 }
 
 }  // namespace
-
-std::string_view resident_peers_name(ResidentPeers wish) {
-  switch (wish) {
-    case ResidentPeers::Auto:
-      return "auto";
-    case ResidentPeers::Mapped:
-      return "mapped";
-    case ResidentPeers::Proxy:
-      return "proxy";
-  }
-  return "unknown";
-}
 
 std::string_view resident_link_kind_name(ResidentLinkKind kind) {
   switch (kind) {
@@ -125,14 +113,15 @@ Mapping look_at_peer(const ResidentPlace& own, const ResidentPlace& peer) {
 ResidentLink choose_resident_link(const ResidentLinkEnd& own, const ResidentLinkEnd& peer) {
   if (either_wishes(own, peer, ResidentPeers::Mapped) &&
       either_wishes(own, peer, ResidentPeers::Proxy)) {
-    return {ResidentLinkKind::Refused,
-            said_by(own) + ", " + said_by(peer) + ": start both with the same, or one with auto"};
+    return {
+        ResidentLinkKind::Refused,
+        said_by(own) + ", " + said_by(peer) + ": start both with the same value, or one with auto"};
   }
   if (either_wishes(own, peer, ResidentPeers::Proxy)) {
     return {ResidentLinkKind::Proxy, said_by(own.wish == ResidentPeers::Proxy ? own : peer)};
   }
   if (own.mapping == Mapping::Unknown || peer.mapping == Mapping::Unknown) {
-    return {ResidentLinkKind::Undecided, "the nodes have not told each other what they are"};
+    return {ResidentLinkKind::Undecided, "the nodes have not exchanged their GPU facts yet"};
   }
   if (own.mapping == Mapping::Possible && peer.mapping == Mapping::Possible) {
     return {ResidentLinkKind::Mapped, "both are on this host and reach each other's memory"};

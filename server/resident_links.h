@@ -13,21 +13,13 @@
 
 #include "common/ids.h"
 #include "netcore/gpu_node_facts.h"
+#include "server/choices.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace gcoord::server {
-
-// --resident-peers auto|mapped|proxy. Travels: never renumber.
-enum class ResidentPeers : std::uint8_t {
-  Auto = 0,    // Mapped where it is possible, else by proxy.
-  Mapped = 1,  // Nothing else.
-  Proxy = 2,   // Nothing else.
-};
-
-std::string_view resident_peers_name(ResidentPeers wish);
 
 // Whether a node could map a peer's memory, and why not. Travels: never renumber.
 enum class Mapping : std::uint8_t {

@@ -28,6 +28,8 @@ constexpr std::uint32_t kBlocks = 128;
 // Twice the pieces of the longest name, so that one is never half compacted, and room behind it.
 constexpr std::uint32_t kLogSlots = 128;
 
+constexpr std::uint64_t kHeartbeatMs = 200;
+
 Status not_served(const std::string& what) {
   return rpc::make_error(rpc::ErrorCode::OptionInvalid, "--turn resident " + what);
 }
@@ -42,11 +44,11 @@ Status check(const EngineOptions& options) {
                        return peer.port != 0;
                      });
   if (!fixed) {
-    return not_served("needs peer ports that are fixed, since nodes find each other by them");
+    return not_served("needs fixed peer ports, because nodes find each other by them");
   }
   if (options.trace) {
     return not_served(
-        "writes no trace, because a host does not see each step of its device: leave out --trace, "
+        "writes no trace, because a host does not see every step of its device: leave out --trace, "
         "or start the nodes with --turn host");
   }
   return {};
@@ -193,7 +195,7 @@ Status ResidentEngine::open_node() {
 
 Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   EngineOptions& options = options_.engine;
-  // As ReplicaEngine's, but that no node with another turn is accepted (engine_admission.cc).
+  // As HostReplicas's, but that no node with another turn is accepted (engine_admission.cc).
   const netcore::AgreedSettings settings{options.shard_count,
                                          options.tick_ms,
                                          options.timing.election_ticks * options.tick_ms,
@@ -201,6 +203,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
                                          resident_setting(is_durable(), options.turn_stripes)};
   admission_ = std::make_unique<EngineAdmission>(
       *identity_, options.peers, settings, [this](const Status& status) { fail(status); });
+  claim_ = std::make_unique<DirectoryClaim>(*identity_, options.rejoin);
   netcore::PeerNetworkOptions network;
   network.cluster = options.cluster;
   network.node = options.node;
@@ -217,6 +220,7 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.admit = [this](const netcore::PeerIdentity& peer) { return admission_->admit(peer); };
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
+  heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);
   ResidentJoinOptions join{options.node, {}, network_->listen_port()};
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {

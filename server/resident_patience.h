@@ -1,5 +1,5 @@
-// What a pair of resident nodes went through in joining, and what that allows: when to try again,
-// when mapping is given up for a proxy, and what of it is said in the log.
+// Retry policy of a pair of resident nodes for joining their devices: when to try again, when to
+// fall back from mapping to a proxy, and which events to log.
 //
 // A join rests the turn, with which the node serves its other peer, and what a peer says decides
 // when one is due. So joins of a pair lie apart whatever the peer says, and after those that this

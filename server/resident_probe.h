@@ -1,4 +1,4 @@
-// Whether every lane of a device still answers: the deadline of a kernel that never ends.
+// Liveness probe of a device's lanes: the deadline of a kernel that never ends.
 //
 // About twice a second each lane gets a request that names no row, which its stripe refuses at
 // once, whatever else it does. A lane that has said nothing at all for kProbeLimitMs since hangs,

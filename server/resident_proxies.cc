@@ -24,7 +24,7 @@ std::uint32_t slots_behind(const netcore::Slot& slot) {
 
 Counter& dropped(MetricsRegistry& registry, const char* reason) {
   return registry.counter({"gcoord_server_resident_proxy_dropped_total",
-                           "What peers sent to a proxy that no peer should have, by reason.",
+                           "Invalid messages of peers to a proxy, by reason.",
                            "reason",
                            reason});
 }
@@ -32,10 +32,11 @@ Counter& dropped(MetricsRegistry& registry, const char* reason) {
 }  // namespace
 
 ResidentProxies::Metrics::Metrics(MetricsRegistry& registry)
-    : made(registry.counter({"gcoord_server_resident_proxies_total",
-                             "Proxies to peers that were made, each in place of the one before.",
-                             "",
-                             ""})),
+    : made(registry.counter(
+          {"gcoord_server_resident_proxies_total",
+           "Proxies to peers that were created, each of which replaces the previous one.",
+           "",
+           ""})),
       slots_out(registry.counter({"gcoord_server_resident_proxy_slots_out_total",
                                   "Slots that the host moved from the device to peers.",
                                   "",
@@ -45,11 +46,11 @@ ResidentProxies::Metrics::Metrics(MetricsRegistry& registry)
                                  "",
                                  ""})),
       slots_let_go(registry.counter({"gcoord_server_resident_proxy_slots_let_go_total",
-                                     "Slots for peers whose devices had not been heard yet.",
+                                     "Slots for peers whose devices had not sent anything yet.",
                                      "",
                                      ""})),
       starved(registry.counter({"gcoord_server_resident_proxies_starved_total",
-                                "Proxies that ended because a peer granted a lane nothing.",
+                                "Proxies that ended because a peer granted no credit to a lane.",
                                 "",
                                 ""})),
       epoch(dropped(registry, "stale_epoch")),

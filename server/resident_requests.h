@@ -1,4 +1,4 @@
-// What a host has asked of the turn on its device and still awaits.
+// Pending requests of a host to the turn on its device.
 //
 // A request waits in its lane's queue until the lane has room, then is with the device until an
 // answer, or the end of the row's leadership here, ends it. So each ends exactly once, whatever the

@@ -88,7 +88,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
     // A probe's answer, which ends nothing; or the device names a row that it cannot have.
     return told.reply.verdict == TurnVerdict::Refused
                ? Status{}
-               : Status{StatusCode::Internal, "the device told of no row of it", kDeviceFailed};
+               : Status{StatusCode::Internal, "the device reported an unknown row", kDeviceFailed};
   }
   switch (told.reply.verdict) {
     case TurnVerdict::Installed:
@@ -112,7 +112,7 @@ Status ResidentRows::take(std::uint32_t lane, const ToldSlot& told) {
     case TurnVerdict::None:
       break;
   }
-  return {StatusCode::Internal, "the device told what means nothing", kDeviceFailed};
+  return {StatusCode::Internal, "the device reported an invalid event", kDeviceFailed};
 }
 
 void ResidentRows::end(const Asked& asked, StatusCode code, std::uint32_t detail, NodeId leader) {
@@ -229,7 +229,7 @@ Status ResidentRows::apply(const ToldSlot& told) {
     return {};
   }
   if (row.applied.value != 0 && told.reply.index != row.applied + 1) {
-    return {StatusCode::Internal, "the device told entries out of order", kDeviceFailed};
+    return {StatusCode::Internal, "the device reported entries out of order", kDeviceFailed};
   }
   row.applied = told.reply.index;
   const ToldKind kind = commands_.take(shard, told.reply.index, told.entry, bytes_);
@@ -373,7 +373,7 @@ bool ResidentRows::well_formed(std::span<const std::byte> bytes) {
 
 Status ResidentRows::decode(ShardId shard, std::span<const std::byte> bytes) {
   if (!well_formed(bytes)) {
-    return {StatusCode::DataLoss, "a stored state that cannot be"};
+    return {StatusCode::DataLoss, "an impossible stored state"};
   }
   Row& row = rows_[shard.value];
   row.applied = LogIndex{};

@@ -1,4 +1,4 @@
-// What a host knows of the rows of its resident node, and the copy of their state that it keeps.
+// Host's view of the rows of its resident node, with a copy of their state.
 //
 // Follows what the node tells: decided entries in log order, snapshots, and, in a table beside the
 // ring, who leads (resident_leaders.h). Entries go to the service as the host's own engine would

@@ -1,6 +1,6 @@
 #include "server/resident_states.h"
 
-#include "server/replica_port.h"
+#include "common/limits.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
-// How a host gets the state of a shard that its device has only as a snapshot's index: it asks the
-// other hosts until one has it.
+// Transfer of a shard's state between hosts, for a device that has only a snapshot's index: the
+// host asks the other hosts until one has the state.
 //
 //   ask     kind 5, shard 4, index 8: send me the shard's state as of this index or later
 //   state   kind 6, shard 4, index 8, bytes in all 8, offset 8, and a chunk

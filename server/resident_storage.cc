@@ -21,7 +21,7 @@ constexpr std::size_t kAcksPerPass = 4096;
 
 Status impossible(const TurnReply& head) {
   return {StatusCode::Internal,
-          "the device asked to store what cannot follow in shard " +
+          "the device asked to store entries out of order in shard " +
               std::to_string(head.shard.value) + " at " + std::to_string(head.index.value),
           kDeviceFailed};
 }

@@ -54,7 +54,7 @@ class HostTurn final : public ResidentTurn {
     if (rests_) {
       return true;
     }
-    return Status{StatusCode::Internal, "the turn was told to leave"};
+    return Status{StatusCode::Internal, "the turn was stopped"};
   }
 
   // What the stripes know rests in the node.

@@ -1,5 +1,5 @@
-// What runs the turn of a resident node: kernels that stay on a GPU, or the calling thread as their
-// twin.
+// Driver of a resident node's turn: kernels that stay on a GPU, or the calling thread as their host
+// emulation.
 //
 // Both call the same functions (device_turn_loop.h). The GPU's runs by itself from start() until
 // stop(), and turn() only looks whether it still does; the twin's rows are turned by turn(), once

@@ -1,4 +1,4 @@
-// What the shards that a host applies alone take of the lock pools of other nodes' devices.
+// Use of other nodes' device lock pools by the shards that a host applies alone.
 //
 // A device tells how much room its stripe has left, and its host admits commands by that
 // (resident_requests.h). A shard that came by a snapshot lies in the pools of the other devices

@@ -28,7 +28,7 @@ RoundTimes::RoundTimes(MetricsRegistry& metrics)
            ""})) {
   for (const char* phase : kTexts) {
     phases_.push_back(&metrics.histogram({"gcoord_server_publication_phase_us",
-                                          "What a publisher's rounds wait for",
+                                          "Time of a publisher's rounds by phase",
                                           "phase",
                                           phase}));
   }

@@ -1,5 +1,5 @@
-// Where the time of a publisher's rounds goes, from the first news in a round to the signatures of
-// a majority.
+// Durations of a publisher's rounds by phase, from the first new entry to the signatures of a
+// majority.
 //
 //   wait     news that no round has collected: for the interval, or for the round before it
 //   collect  heads are read from the trees

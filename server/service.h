@@ -1,7 +1,7 @@
-// What the engine of a node calls: the services that live on committed entries.
+// State machine interface of a node's engine: the services that apply committed entries.
 //
-// The engine (replica_engine.h) keeps the shards' logs and tells the service, in this one
-// interface, what was decided. All calls come from the thread that calls ReplicaEngine::turn (or
+// The engine (host_replicas.h) keeps the shards' logs and tells the service, in this one
+// interface, what was decided. All calls come from the thread that calls HostReplicas::turn (or
 // open, for install), never from inside propose() or read(). A callback may call propose, read,
 // view, transfer and request_checkpoint; it must not call turn and must not block. Spans live for
 // the call only. Host only; no exceptions.
@@ -56,14 +56,14 @@ class Service {
                                   const Status& status,
                                   NodeId leader_hint) = 0;
 
-  // The answer to ReplicaEngine::read. OK: the shard's state is linearizable now, within this call.
+  // The answer to HostReplicas::read. OK: the shard's state is linearizable now, within this call.
   // Otherwise FailedPrecondition (kNotLeader) or Unavailable (kLeadershipLost): leadership ended
   // before it was confirmed.
   virtual void on_read(std::uint64_t cookie, const Status& status, NodeId leader_hint) = 0;
 
   // This replica came to lead the shard, leads it no more, or leads it in another term. An engine
   // may tell of other changes of role, term or recorded leader, too; whoever needs those asks
-  // (ReplicaPort::view). leader 0: none known.
+  // (ReplicatedLog::view). leader 0: none known.
   virtual void on_role(ShardId shard, consensus::Role role, Term term, NodeId leader) = 0;
 
   // Appends the shard's whole state to `bytes`, as of the newest apply() or install(). Equal states
@@ -88,7 +88,7 @@ class Service {
   // A digest of the shard's state, equal on every node at an equal applied index.
   virtual std::uint64_t state_hash(ShardId shard) const = 0;
 
-  // Bytes that the service of another node sent with ReplicaEngine::send_peer_message. They come
+  // Bytes that the service of another node sent with HostReplicas::send_peer_message. They come
   // from outside: what does not decode is dropped and counted. The default ignores them.
   virtual void on_peer_message(NodeId from, std::span<const std::byte> message) {
     static_cast<void>(from);

@@ -28,7 +28,7 @@ SessionExpiry::SessionExpiry(const SessionExpiryOptions& options,
   GCOORD_ASSERT(!options_.nodes.empty());
   GCOORD_ASSERT(options_.nodes.size() <= 64);
   asked_ = &metrics.counter({"gcoord_server_session_questions_total",
-                             "Sessions that other nodes were asked about before their expiry.",
+                             "Queries to other nodes about sessions before their expiry.",
                              "",
                              ""});
   dropped_ = &metrics.counter({"gcoord_server_peer_messages_bad_total",
@@ -98,7 +98,7 @@ std::size_t SessionExpiry::cost(Tick now) const {
 // Nothing is lost of what is collected: all of it is looked at before the next is collected. Who
 // was not silent for long enough is left out here, in the order of the rows.
 SessionExpiry::Collected SessionExpiry::collect(Tick now) {
-  locks::SessionClock& clock = locks_.clock();
+  sessions::SessionClock& clock = locks_.clock();
   due_.resize(due_room_);
   due_.resize(doors_.collect_due(now, due_));
   due_place_ = 0;
@@ -109,7 +109,7 @@ SessionExpiry::Collected SessionExpiry::collect(Tick now) {
   } else if (count < due_room_ / 4) {
     due_room_ = std::max(due_room_ / 2, kExpiriesSortedMin);
   }
-  const std::size_t early_count = std::erase_if(due_, [&](const locks::ExpiryProposal& due) {
+  const std::size_t early_count = std::erase_if(due_, [&](const sessions::ExpiryProposal& due) {
     const std::uint64_t silent = clock.silent_ticks(due.row, now);
     const std::uint64_t needed = silence_needed(due);
     const bool early = silent < needed && !clock.dying(due.row);
@@ -118,14 +118,14 @@ SessionExpiry::Collected SessionExpiry::collect(Tick now) {
     }
     return early;
   });
-  std::ranges::sort(due_, {}, &locks::ExpiryProposal::shard);
+  std::ranges::sort(due_, {}, &sessions::ExpiryProposal::shard);
   return {count, early_count, full};
 }
 
 void SessionExpiry::take_part(Tick now) {
   leading_shard_ = locks::kNoShard;
   const std::size_t end = std::min(due_.size(), due_place_ + kExpiriesPerPassMax);
-  const locks::SessionColumns columns = locks_.clock().columns();
+  const sessions::SessionColumns columns = locks_.clock().columns();
   for (; due_place_ < end; ++due_place_) {
     if (const std::size_t ahead = due_place_ + kAheadRow; ahead < end) {
       locks::prefetch_times(columns, due_[ahead].row);
@@ -138,10 +138,10 @@ void SessionExpiry::take_part(Tick now) {
 // How long this node must have been silent itself. The other nodes, who heard the last keep-alive
 // when this one did, have then been silent for as long as take_answer() wants: asked before that,
 // all of them would have to be asked twice.
-std::uint64_t SessionExpiry::silence_needed(const locks::ExpiryProposal& due) const {
+std::uint64_t SessionExpiry::silence_needed(const sessions::ExpiryProposal& due) const {
   constexpr std::uint64_t kTicksMore = 4;
   const std::uint32_t ttl_ms = locks_.clock().ttl_ms(due.row);
-  return options_.nodes.size() == 1 ? locks::session_ttl_ticks(ttl_ms, options_.tick_ms)
+  return options_.nodes.size() == 1 ? sessions::session_ttl_ticks(ttl_ms, options_.tick_ms)
                                     : ttl_ms / options_.tick_ms + kTicksMore;
 }
 
@@ -150,8 +150,8 @@ Tick SessionExpiry::repeat_at(Tick now) const {
   return now + std::max<std::uint64_t>(2, options_.election_ticks / 4);
 }
 
-void SessionExpiry::look_at(const locks::ExpiryProposal& due, Tick now) {
-  locks::SessionClock& clock = locks_.clock();
+void SessionExpiry::look_at(const sessions::ExpiryProposal& due, Tick now) {
+  sessions::SessionClock& clock = locks_.clock();
   if (!clock.collected(due)) {
     return;
   }
@@ -174,7 +174,7 @@ void SessionExpiry::look_at(const locks::ExpiryProposal& due, Tick now) {
   to_ask_.push_back({due, self, false});
 }
 
-void SessionExpiry::propose(const locks::ExpiryProposal& agreed) {
+void SessionExpiry::propose(const sessions::ExpiryProposal& agreed) {
   if (locks_.clock().propose(agreed)) {
     log_.add(agreed);
   }
@@ -224,7 +224,7 @@ std::uint64_t SessionExpiry::silent_ms(const ExpiryCase& question, Tick now) con
 }
 
 void SessionExpiry::answer(NodeId to, ExpiryMessage& message, Tick now) {
-  const locks::SessionColumns columns = locks_.clock().columns();
+  const sessions::SessionColumns columns = locks_.clock().columns();
   const locks::LockTables& tables = locks_.tables();
   for (std::size_t at = 0; at < message.cases.size(); ++at) {
     if (at + kAheadIndex < message.cases.size()) {
@@ -256,7 +256,7 @@ void SessionExpiry::take_answers(NodeId from, const ExpiryMessage& message, Tick
   }
   round->answered = true;
   leading_shard_ = locks::kNoShard;
-  const locks::SessionColumns columns = locks_.clock().columns();
+  const sessions::SessionColumns columns = locks_.clock().columns();
   for (std::size_t at = 0; at < round->cases.size(); ++at) {
     if (at + kAheadRow < round->cases.size()) {
       const locks::SessionRow row = round->cases[at + kAheadRow].due.row;
@@ -285,7 +285,7 @@ void SessionExpiry::take_answer(std::uint64_t from,
                                 ExpiryRound& round,
                                 ExpiryRound::Case& asked,
                                 Tick now) {
-  locks::SessionClock& clock = locks_.clock();
+  sessions::SessionClock& clock = locks_.clock();
   if (silent_ms == kSilenceUnknown) {
     return;
   }
@@ -316,7 +316,7 @@ void SessionExpiry::take_answer(std::uint64_t from,
 }
 
 void SessionExpiry::settle(std::uint64_t number, Tick due) {
-  for (const locks::ExpiryProposal& each : log_.take(number)) {
+  for (const sessions::ExpiryProposal& each : log_.take(number)) {
     locks_.clock().on_expiry_refused(each, due);
   }
 }

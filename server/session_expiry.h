@@ -24,7 +24,7 @@
 #include "server/expiry_log.h"
 #include "server/expiry_message.h"
 #include "server/expiry_rounds.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +66,7 @@ class SessionExpiry {
   struct Doors {
     std::function<bool(ShardId)> leads;
     // As SessionClock::collect_due, of the tables' clock.
-    std::function<std::size_t(Tick, std::span<locks::ExpiryProposal>)> collect_due;
+    std::function<std::size_t(Tick, std::span<sessions::ExpiryProposal>)> collect_due;
     ExpiryLog::Doors log;
   };
 
@@ -75,7 +75,7 @@ class SessionExpiry {
                 MetricsRegistry& metrics,
                 Doors doors);
 
-  void start(ReplicaPort& engine) { engine_ = &engine; }
+  void start(ReplicatedLog& engine) { engine_ = &engine; }
 
   // Looks for registrations that ran out, asks, and proposes what a majority agreed to. Called in
   // every pass; costs nothing when nothing is due.
@@ -114,12 +114,12 @@ class SessionExpiry {
   std::size_t cost(Tick now) const;
   Collected collect(Tick now);
   void take_part(Tick now);
-  void look_at(const locks::ExpiryProposal& due, Tick now);
+  void look_at(const sessions::ExpiryProposal& due, Tick now);
   bool leading(ShardId shard);
   bool majority(std::uint64_t silent_mask) const;
   std::uint64_t bit_of(NodeId node) const;
   Tick repeat_at(Tick now) const;
-  std::uint64_t silence_needed(const locks::ExpiryProposal& due) const;
+  std::uint64_t silence_needed(const sessions::ExpiryProposal& due) const;
   void ask(Tick now);
   void answer(NodeId to, ExpiryMessage& message, Tick now);
   std::uint64_t silent_ms(const ExpiryCase& question, Tick now) const;
@@ -130,12 +130,12 @@ class SessionExpiry {
                    ExpiryRound::Case& asked,
                    Tick now);
   bool stands(const ExpiryRound& round, const ExpiryRound::Case& asked, Tick now) const;
-  void propose(const locks::ExpiryProposal& agreed);
+  void propose(const sessions::ExpiryProposal& agreed);
   void settle(std::uint64_t number, Tick due);
 
   SessionExpiryOptions options_;
   locks::LockCpu& locks_;
-  ReplicaPort* engine_ = nullptr;
+  ReplicatedLog* engine_ = nullptr;
   Doors doors_;
   ExpiryLog log_;
   ExpiryRounds rounds_;
@@ -144,7 +144,7 @@ class SessionExpiry {
   Tick next_scan_;
   Tick clear_after_;  // Before it this node cannot tell who was silent.
   // Collected from the clock, in the order of shards; those before the place were looked at.
-  std::vector<locks::ExpiryProposal> due_;
+  std::vector<sessions::ExpiryProposal> due_;
   std::size_t due_place_ = 0;
   std::size_t due_room_ = kExpiriesSortedMin;  // What the next collection takes at most.
   std::vector<ExpiryRound::Case> to_ask_;

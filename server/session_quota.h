@@ -1,4 +1,4 @@
-// How many locks one session may hold and wait for, in all shards together.
+// Limit of the locks that one session holds and waits for, in all shards together.
 //
 // A leader looks before it proposes. What the session has is counted over this node's replicas of
 // all shards, plus what is in the log for it from here and not decided yet; so one leader never

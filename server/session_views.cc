@@ -9,7 +9,7 @@
 
 namespace gcoord::server {
 
-std::uint32_t session_left_ms(const locks::SessionClock& clock,
+std::uint32_t session_left_ms(const sessions::SessionClock& clock,
                               const SessionTime& time,
                               std::uint32_t tick_ms,
                               Tick now) {
@@ -41,12 +41,12 @@ SessionViews::SessionViews(const SessionViewOptions& options,
     : options_(options), locks_(locks), leads_(std::move(leads)) {}
 
 rpc::SessionRow SessionViews::row_of(SessionId session,
-                                     const std::vector<locks::Registration>& registrations,
+                                     const std::vector<sessions::Registration>& registrations,
                                      Tick now) const {
   const ShardId home = rpc::home_shard(session, options_.shard_count);
   rpc::SessionRow shown;
   shown.session = session;
-  for (const locks::Registration& each : registrations) {
+  for (const sessions::Registration& each : registrations) {
     if (!lives(locks_, each.row)) {
       continue;  // What it has left is nobody's: locks in their delay, or on their way out.
     }
@@ -83,7 +83,7 @@ rpc::SessionDetails SessionViews::describe(SessionId session, Tick now) const {
   const auto registrations = locks_.clock().registrations_of(session);
   rpc::SessionDetails details;
   details.row = row_of(session, registrations, now);
-  for (const locks::Registration& each : registrations) {
+  for (const sessions::Registration& each : registrations) {
     if (lives(locks_, each.row)) {
       add_keys(each.row, details.keys);
     }
@@ -95,7 +95,7 @@ rpc::SessionDetails SessionViews::describe(SessionId session, Tick now) const {
 std::uint64_t SessionViews::lock_count(SessionId session) const {
   const locks::LockTables& tables = locks_.tables();
   std::uint64_t count = 0;
-  for (const locks::Registration& each : locks_.clock().registrations_of(session)) {
+  for (const sessions::Registration& each : locks_.clock().registrations_of(session)) {
     const locks::SessionRecord& record = tables.sessions[each.row];
     count += held_count(locks_, each.row);
     locks::RequestRow row = locks::first_request(record);

@@ -1,4 +1,4 @@
-// What is known of sessions on this node: one of them, and pages of all.
+// Session queries of a node: one session, and pages of all.
 //
 // Every node has every shard's registrations, as far as its replicas have applied; time is measured
 // by the leader of a shard, and elsewhere estimated from the keep-alives that were heard. A list
@@ -31,7 +31,7 @@ struct SessionTime {
 };
 
 // What is left to it, at most its TTL; 0: its time is over, or its end was decided.
-std::uint32_t session_left_ms(const locks::SessionClock& clock,
+std::uint32_t session_left_ms(const sessions::SessionClock& clock,
                               const SessionTime& time,
                               std::uint32_t tick_ms,
                               Tick now);
@@ -61,7 +61,7 @@ class SessionViews {
 
  private:
   rpc::SessionRow row_of(SessionId session,
-                         const std::vector<locks::Registration>& registrations,
+                         const std::vector<sessions::Registration>& registrations,
                          Tick now) const;
   bool listed_here(const locks::SessionRecord& record) const;
   bool matches(const rpc::SessionQuery& query, const rpc::SessionRow& row) const;

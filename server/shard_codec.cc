@@ -1,7 +1,7 @@
 #include "server/shard_codec.h"
 
 #include "common/assert.h"
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 
 #include <cstring>
 #include <type_traits>

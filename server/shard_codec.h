@@ -1,4 +1,4 @@
-// How a shard's things look as bytes: entries beside an Append, its checkpoint, its snapshot.
+// Encodings of a shard's data: entries beside an Append, its checkpoint, its snapshot.
 //
 // Integers are little-endian. What comes from a peer is read with the checks of a hostile reader:
 // nothing is believed before it is bounded, and a reader that finds one thing wrong gives nothing.

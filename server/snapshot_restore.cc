@@ -1,8 +1,8 @@
 #include "server/snapshot_restore.h"
 
 #include "common/assert.h"
+#include "common/bytes.h"
 #include "common/incarnation.h"
-#include "ledger/byte_order.h"
 #include "ledger/checkpoint_store.h"
 #include "ledger/data_directory.h"
 #include "ledger/error_details.h"
@@ -77,7 +77,8 @@ class Restorer final : public ledger::SnapshotStates {
 
   Status on_header(const ledger::SnapshotHeader& header) override {
     if (options_.cluster == header.cluster) {
-      return refused("--cluster-id is that of the cluster which was saved; a restored one is new");
+      return refused(
+          "--cluster-id is that of the saved cluster; a restored cluster needs a new one");
     }
     restored_.header = header;
     for (const ledger::SnapshotNode& each : header.nodes) {
@@ -111,7 +112,7 @@ class Restorer final : public ledger::SnapshotStates {
   Result<Incarnation> incarnation_before() const {
     const std::uint32_t start = ordinal_newest_ + ledger::kRestoredStart;
     if (start >= kStartMax) {
-      return refused("the nodes of that cluster were started too often to count on from there");
+      return refused("the nodes of that cluster have used up their count of starts");
     }
     return incarnation_of(0, start);
   }
@@ -180,10 +181,10 @@ class Restorer final : public ledger::SnapshotStates {
         encode_record_header({RecordKind::Restore, RecordOrigin::System, restored_.header.time_ms});
     std::vector<std::byte> entry(header.begin(), header.end());
     entry.resize(header.size() + 8 + 8 + 8 + 4);
-    std::byte* at = ledger::store(&entry[header.size()], restored_.header.cluster.value);
-    at = ledger::store(at, options_.token_bump);
-    at = ledger::store(at, kTermBump);
-    ledger::store(at, std::uint32_t{options_.drop_sessions ? 1u : 0u});
+    std::byte* at = store(&entry[header.size()], restored_.header.cluster.value);
+    at = store(at, options_.token_bump);
+    at = store(at, kTermBump);
+    store(at, std::uint32_t{options_.drop_sessions ? 1u : 0u});
     return entry;
   }
 
@@ -247,7 +248,7 @@ class FreshDirectory {
 template <typename T>
 void add_number(ledger::Sha256Stream& hash, T value) {
   std::array<std::byte, sizeof value> bytes{};
-  ledger::store(bytes.data(), value);
+  store(bytes.data(), value);
   hash.add(bytes);
 }
 
@@ -267,7 +268,7 @@ ClusterId derived_cluster(const RestoreOptions& options, const ledger::SnapshotF
   }
   hash.add(std::as_bytes(std::span{options.cluster_token}));
   const ledger::Sha256Stream::Digest digest = hash.finish();
-  return ClusterId{std::max<std::uint64_t>(ledger::load<std::uint64_t>(digest.data()), 1)};
+  return ClusterId{std::max<std::uint64_t>(load<std::uint64_t>(digest.data()), 1)};
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 #include "ledger/snapshot_format.h"
 #include "rpc/request.h"
-#include "server/node_engine.h"
+#include "server/replicated_log.h"
 #include "server/reply_sink.h"
 #include "server/snapshot_stream.h"
 
@@ -46,7 +46,7 @@ class SnapshotSaves {
 
   // All outlive it. `wake` is called from other threads: advance() has something to do.
   struct Parts {
-    NodeEngine& engine;
+    ReplicatedLog& engine;
     ReplySink& replies;
     MakeHeader make_header;
     std::function<void()> wake;

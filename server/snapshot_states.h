@@ -1,5 +1,5 @@
-// What the states in a snapshot say, and what becomes of them in a new cluster: the one place that
-// knows what a service's bytes look like outside a running node. Pure; thread-safe.
+// Service states in a snapshot, and their conversion for a new cluster: the one place outside a
+// running node that knows the layout of a service's bytes. Pure; thread-safe.
 #pragma once
 
 #include "common/status.h"

@@ -27,7 +27,7 @@
 #include "server/node_ledger.h"
 #include "server/node_reports.h"
 #include "server/options.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,7 +37,7 @@ namespace gcoord::server {
 
 struct StatusSources {
   const NodeOptions* options = nullptr;
-  const ReplicaPort* engine = nullptr;
+  const ReplicatedLog* engine = nullptr;
   const LockService* service = nullptr;
   const Service* state = nullptr;  // What the engine applies to: its digests are those of traces.
   const ledger::HistoryWorker* history = nullptr;

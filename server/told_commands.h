@@ -1,5 +1,5 @@
-// What a resident node told its host, as commands of the log again: names and texts put together
-// from their pieces, the same bytes as an engine on the host would have.
+// Reassembly of commands from the entries of a resident node: names and texts joined from their
+// pieces, to the same bytes as an engine on the host has.
 //
 // Follows the entries of each shard in log order and keeps the pieces since the last entry that was
 // none; so it decides as the node did (locks/lock_entry.h) which commands are whole. Bounded: the

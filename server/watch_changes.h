@@ -1,4 +1,4 @@
-// What a command did to the names of its shard, for those who watch them.
+// Changes of one command to the names of its shard, for watches.
 //
 //   changes.before(locks, shard, command);  apply it;  list = changes.after(...)
 //

@@ -42,7 +42,7 @@ WatchDesk::WatchDesk(const WatchDeskOptions& options, Parts parts)
       plain("gcoord_server_watches_lagging_total", "Watches that were ended because they lagged."));
   metrics_.unsendable = &metrics.counter(
       plain("gcoord_server_watches_unsendable_total",
-            "Watches that were ended because no message holds what one entry did."));
+            "Watches that were ended because the changes of one entry do not fit into a message."));
   metrics_.replays = &metrics.counter(
       plain("gcoord_server_watch_replays_total", "Shards replayed from history for a watch."));
 }

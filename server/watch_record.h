@@ -1,4 +1,5 @@
-// What one entry did, as the desk of watches keeps it, and as it is told to a watch.
+// Record of one entry's changes: the form that the broker of watches keeps, and the events that it
+// sends to a watch.
 //
 // Kept: changes of names, and whether the lock of a name left the shard or came there, which those
 // go by who follow the name. Told: what of it a watch is about, as events.

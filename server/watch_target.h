@@ -1,4 +1,4 @@
-// What watches are about, and which watches an event concerns.
+// Targets of watches, and the lookup of the watches that an event concerns.
 //
 // Watches of the same thing share a target, so an event is matched and encoded once for all of
 // them. Finding the targets of an event costs one look-up by name, one by session, and one for each

@@ -121,7 +121,7 @@ class Elector {
           client_[0].open_session({.ttl = std::chrono::milliseconds{arguments_.ttl_ms},
                                    .on_event = [](client::SessionEvent event) {
                                      if (event == client::SessionEvent::Expired) {
-                                       give_up("a session expired: nothing was measured");
+                                       give_up("a session expired, so nothing was measured");
                                      }
                                    }});
       if (!session.ok()) {
@@ -187,7 +187,7 @@ class Elector {
       client_[0].check_async(
           name_of(number), tokens_[number], [this](const Result<client::Verdict>& verdict) {
             if (!verdict.ok() || verdict.value() != client::Verdict::Valid) {
-              give_up("an office was lost: " + verdict.status().to_string());
+              give_up("a candidate lost its leadership: " + verdict.status().to_string());
             }
             answered_.add();
           });

@@ -1,4 +1,4 @@
-// How late leases ended that were due at known times.
+// Lateness of lease expirations against their known due times.
 //
 // What is known is how many were left at each look, not which. The order in which they end is taken
 // to be the order in which they were due, so the k-th end is set against the k-th due time; ends

@@ -1,4 +1,4 @@
-// Where results are kept: bench/results/<name>-<date>.json, one object, indented for review.
+// Files of raw results: bench/results/<name>-<date>.json, one object each, indented for review.
 #pragma once
 
 #include "common/status.h"

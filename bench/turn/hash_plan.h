@@ -1,4 +1,4 @@
-// How the multiprocessors of a device are divided between turns and what hashes for them.
+// Division of a device's multiprocessors between turns and hashing.
 //
 // A plan is the percent of them that have turns; all of the others hash. Plain functions.
 #pragma once

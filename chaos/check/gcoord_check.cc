@@ -62,25 +62,28 @@ int judge(const Arguments& arguments) {
 }
 
 int main_of(int argc, char** argv) {
-  CLI::App app{
-      "judges histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
-      "gcoord-check"};
+  CLI::App app{"check histories of clients and traces of nodes (invariants of docs/internals/testing.md)",
+               "gcoord-check"};
   Arguments arguments;
   std::vector<std::string> models;
   for (const auto& [name, kind] : kModels) {
     models.push_back(name);
   }
-  app.add_option("HISTORY", arguments.histories, "files of `--history`; they are judged together")
+  app.add_option(
+         "HISTORY", arguments.histories, "files written by `--history`; they are checked together")
       ->type_name("FILE");
-  app.add_option("--trace", arguments.traces, "files of `gcoordd --trace`, one for each life")
+  app.add_option("--trace",
+                 arguments.traces,
+                 "files written by `gcoordd --trace`, one for each start of a node")
       ->type_name("FILE");
-  app.add_option("--model", arguments.model, "what every key is (default: what its operations say)")
+  app.add_option(
+         "--model", arguments.model, "model of every key (default: derived from its operations)")
       ->check(CLI::IsMember(models));
-  app.add_option("--seconds", arguments.seconds, "bound of the search (default 60)")
+  app.add_option("--seconds", arguments.seconds, "time limit of the search (default 60)")
       ->check(CLI::Range(0.1, 86'400.0));
-  app.add_option("--memory-mib", arguments.memory_mib, "bound of the search (default 2048)")
+  app.add_option("--memory-mib", arguments.memory_mib, "memory limit of the search (default 2048)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_flag("--json", arguments.json, "end with the result as one JSON object on the last line");
+  app.add_flag("--json", arguments.json, "print the result as one JSON object on the last line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,5 +1,5 @@
-// When a hold may have ended by itself, as far as a history says: its client gave its session up,
-// lost it or closed it, or it is a lease that was not renewed in time. Pure.
+// Times at which a hold may have ended by itself, as its history shows: the client gave up, lost or
+// closed its session, or did not renew its lease in time. Pure.
 #pragma once
 
 #include "chaos/check/operation.h"

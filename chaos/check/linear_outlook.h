@@ -1,4 +1,5 @@
-// What a configuration can no longer come to: operations that must happen, and cannot any more.
+// Look-ahead pruning for the linearizability search: it finds configurations in which a remaining
+// operation can no longer succeed.
 //
 // A register that leaves a value which is still to be read, and which nobody will write again, is
 // lost; so is a counter that has grown beyond what is still to be read. The search would find that

@@ -1,4 +1,4 @@
-// What a lock, or a lease, may answer: one holder at a time, tokens that rise.
+// Sequential model of a lock or lease: one holder at a time, rising tokens.
 //
 // A hold ends by its release, or by itself once its lease may have lapsed: `lapse_ns` is a moment
 // that the history names (an abandonment, a lost session, a lease's TTL after its last renewal),

@@ -1,4 +1,4 @@
-// What a client did and was told: one JSON line per operation, as the history door has it.
+// One client operation with its outcome, one JSON line each, in the format of the history door.
 //
 //   {"process":1,"op":"acquire","key":"demo/a","args":{...},"call":"1","return":"2",
 //    "outcome":"ok","token":"7"}

@@ -1,4 +1,4 @@
-// What Raft promises, judged from what every node wrote about its shards.
+// Checker of Raft's invariants over the traces that every node wrote about its shards.
 //
 // A trace shows transitions, not messages or entries, and the files of several nodes have no common
 // clock, so only what holds in any order is judged:

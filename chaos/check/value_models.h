@@ -1,5 +1,5 @@
-// What a register, a counter and a guarded store may answer. Pure values; every value of a history
-// is a number here, 0 stands for "never written".
+// Sequential models of a register, a counter and a guarded store. Pure values; every value of a
+// history is a number here, 0 stands for "never written".
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a checker says. Never "ok" about what it did not judge to the end.
+// Verdict of a checker: ok only for a history that was judged to its end. Never "ok" about what it
+// did not judge to the end.
 #pragma once
 
 #include <cstdint>

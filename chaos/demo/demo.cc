@@ -200,12 +200,12 @@ class Demo {
     if (!interrupt_.wait_until(load_began_ + options_.length * 3 / 5)) {
       return interrupted();
     }
-    step("start node {} again on what it had", result_.killed_node);
+    step("start node {} again with its data", result_.killed_node);
     const auto began = Clock::now();
     GCOORD_TRY_STATUS(cluster_.spawn(result_.killed_node));
     GCOORD_TRY_STATUS(cluster_.wait_ready(result_.killed_node, kStartTimeout));
     result_.restart_ms = milliseconds_since(began);
-    detail("it serves after {:.0f} ms", result_.restart_ms);
+    detail("node is ready after {:.0f} ms", result_.restart_ms);
     return options_.durability == "memory" ? await_votes(began) : Status{};
   }
 
@@ -221,7 +221,7 @@ class Demo {
                                       : nlohmann::json::object();
       if (memory.value("voting", 0u) == options_.shards) {
         result_.readmit_ms = milliseconds_since(began);
-        detail("it votes in every shard again after {:.0f} ms", result_.readmit_ms);
+        detail("node votes in every shard again after {:.0f} ms", result_.readmit_ms);
         return Status{};
       }
     } while (Clock::now() < latest);
@@ -243,7 +243,7 @@ class Demo {
       GCOORD_TRY_STATUS(read_history(history_file(number), history));
     }
     summarize_history(history.operations, result_);
-    step("judge {} operations; then take every name once more", history.operations.size());
+    step("check {} operations; then acquire every name once more", history.operations.size());
     GCOORD_TRY(SweepResult sweep, sweep_names(*client_, history.operations, kSweepWait));
     for (Operation& operation : sweep.operations) {
       history.operations.push_back(std::move(operation));
@@ -255,13 +255,13 @@ class Demo {
     if (summary.verdict == Verdict::Violation) {
       fault(summary.first_finding());
     } else if (summary.verdict != Verdict::Ok) {
-      fault("the history could not be judged to the end:\n" + to_text(summary));
+      fault("the check of the history did not finish:\n" + to_text(summary));
     }
     if (!sweep.stuck.empty()) {
       fault("nobody could take " + sweep.stuck.front() + " although its holders are gone");
     }
     if (result_.grants == 0 || result_.waited_grants == 0 || result_.expiries == 0) {
-      fault("the load did not lock, wait and expire, so nothing was shown");
+      fault("the load has no locks, waits or expiries, so it shows nothing");
     }
     detail("{} violations, {} double grants, {} lost acknowledgements, {} undecided",
            result_.violations,

@@ -1,4 +1,4 @@
-// Which device each node of the demo runs on, and why: decided once, before anything starts.
+// Choice of a device for each node of the demo, with the reason, made once before anything starts.
 //
 // A GPU is taken when there is one that this build can use: one for each node where there are as
 // many, else the nodes share those there are, in turn. What was asked for by name is not replaced.

@@ -64,7 +64,7 @@ Result<SweepResult> sweep_names(client::Client& client,
   }
   // The library answers each request by its wait and its deadline.
   if (complete.wait_for(wait + std::chrono::seconds{10}) != std::future_status::ready) {
-    return Status{StatusCode::DeadlineExceeded, "the final sweep was never answered"};
+    return Status{StatusCode::DeadlineExceeded, "the final sweep got no answer"};
   }
   return std::move(answers->result);
 }

@@ -52,35 +52,38 @@ int run_as_worker(WorkerOptions options, long long length_ms) {
 
 int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"three gcoordd nodes on this machine under load and a kill -9", "gcoord-demo"};
+  CLI::App app{"run three gcoordd nodes on this machine under load, with a kill -9", "gcoord-demo"};
   DemoOptions demo;
   demo.directory = default_directory();
   double seconds = 10;
   bool json = false;
-  app.add_flag("--json", json, "end with the result as one JSON object on the last line");
-  app.add_flag("--keep", demo.keep, "keep the directory: logs, data, histories");
-  app.add_option("--seconds", seconds, "length of the load (default 10)")
+  app.add_flag("--json", json, "print the result as one JSON object on the last line");
+  app.add_flag("--keep", demo.keep, "keep the directory with logs, data and histories");
+  app.add_option("--seconds", seconds, "duration of the load (default 10)")
       ->check(CLI::Range(5.0, 3600.0));
-  app.add_option("--shards", demo.shards, "shards of the cluster (default 65536)")
+  app.add_option("--shards", demo.shards, "number of shards of the cluster (default 65536)")
       ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--clients", demo.clients, "client processes (default 4)")
+  app.add_option("--clients", demo.clients, "number of client processes (default 4)")
       ->check(CLI::Range(1, 64));
-  app.add_option("--lanes", demo.lanes, "requests under way in each (default 16)")
+  app.add_option("--lanes", demo.lanes, "requests in flight in each client process (default 16)")
       ->check(CLI::Range(1, 4096));
   app.add_option("--device",
                  demo.device,
-                 "where the nodes step their shards: auto (a GPU if there is one), cpu or cuda:N "
+                 "device that steps the nodes' shards: auto (a GPU if there is one), cpu or cuda:N "
                  "(default auto)");
-  app.add_option("--durability", demo.durability, "durable (default), or memory")
+  app.add_option(
+         "--durability", demo.durability, "durability of the cluster: durable (default) or memory")
       ->check(CLI::IsMember({"durable", "memory"}));
-  app.add_option("--turn", demo.turn, "host (default), or resident: the turn on the device itself")
+  app.add_option("--turn",
+                 demo.turn,
+                 "turn of the nodes: host (default), or resident, which runs on the device itself")
       ->check(CLI::IsMember({"host", "resident"}));
-  app.add_option("--directory", demo.directory, "where its directory is made");
+  app.add_option("--directory", demo.directory, "parent of the run's directory");
 
   WorkerOptions worker;
   long long length_ms = 0;
   CLI::App* role =
-      app.add_subcommand("worker", "one client process; started by the demo")->group("");
+      app.add_subcommand("worker", "run one client process; the demo starts it")->group("");
   role->add_option("--endpoints", worker.endpoints)->delimiter(',')->required();
   role->add_option("--history", worker.history)->required();
   role->add_option("--number", worker.number)->required();

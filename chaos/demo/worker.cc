@@ -179,7 +179,7 @@ class Worker {
   void wait_for_lanes() {
     std::unique_lock lock{mutex_};
     if (!all_ended_.wait_for(lock, kLanesEnd, [this] { return running_ == 0; })) {
-      std::cerr << "gcoord-demo worker: an operation was never answered" << std::endl;
+      std::cerr << "gcoord-demo worker: an operation got no answer" << std::endl;
       std::_Exit(1);  // Its answer may still come, so nothing that it uses may be taken down.
     }
   }

@@ -1,8 +1,10 @@
 #include "chaos/fencing/http_post.h"
 #include "chaos/fencing/lock_holder.h"
+#include "common/base64.h"
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 
 namespace gcoord::chaos {
@@ -14,14 +16,16 @@ using nlohmann::json;
 constexpr std::chrono::seconds kShort{3};
 constexpr std::chrono::seconds kWait{15};
 
+// As the gateway has bytes in JSON.
+std::string base64_of(const std::string& text) {
+  return to_base64(std::as_bytes(std::span(text)));
+}
+
 // Keeps one lease alive, three times per TTL, on a connection of its own, as etcd's library does.
 class LeaseKeeper {
  public:
-  LeaseKeeper(std::string endpoint, std::string lease, std::chrono::seconds ttl)
-      : post_(std::move(endpoint)),
-        lease_(std::move(lease)),
-        ttl_(ttl),
-        thread_([this] { run(); }) {}
+  LeaseKeeper(const std::string& endpoint, std::string lease, std::chrono::seconds ttl)
+      : post_(endpoint), lease_(std::move(lease)), ttl_(ttl), thread_([this] { run(); }) {}
 
   ~LeaseKeeper() {
     {
@@ -70,7 +74,7 @@ class EtcdHolder final : public LockHolder {
   Result<std::uint64_t> acquire(const std::string& name) override {
     GCOORD_TRY_STATUS(open());
     auto locked =
-        post_.post("/v3/lock/lock", {{"name", to_base64(name)}, {"lease", lease_}}, kWait);
+        post_.post("/v3/lock/lock", {{"name", base64_of(name)}, {"lease", lease_}}, kWait);
     if (!locked.ok()) {
       keeper_.reset();  // What became of it is not known: begin anew under another lease.
       return locked.status();

@@ -1,5 +1,5 @@
-// What the client processes of a fencing run show to the one that stops them: counts, and who holds
-// a lock at this moment. A mapped file; any thread of any of them.
+// Shared counters of a fencing run: the client processes publish their counts and the current lock
+// holder to the process that stops them. A mapped file; any thread of any of them.
 #pragma once
 
 #include "common/status.h"

@@ -1,4 +1,4 @@
-// What can be wrong with one direction of a link between two nodes. Plain values.
+// Faults of one direction of a link between two nodes. Plain values.
 #pragma once
 
 #include <array>

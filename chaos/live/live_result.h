@@ -1,4 +1,4 @@
-// What a live run came to, and how it is told: one JSON object, some lines, a page. Pure.
+// Result of a live run and its reports: one JSON object, a few lines of text, a page. Pure.
 #pragma once
 
 #include "chaos/check/checks.h"

@@ -1,4 +1,4 @@
-// What faults are injected into: the nodes, the links between them, their disks and clocks, and the
+// Targets of fault injection: the nodes, the links between them, their disks and clocks, and the
 // clients. Made by live.cc; lent to each fault. One thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Which fault strikes next: from a seed alone, so that the same seed deals the same cards.
+// Random order of faults, derived from a seed alone: the same seed gives the same sequence.
 //
 // Every class is dealt once before any is dealt again, in an order of its own each time, so that
 // a run of any length spreads its strikes evenly. Not thread-safe.

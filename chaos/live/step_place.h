@@ -1,4 +1,4 @@
-// Where the nodes of a run step their shards, in gcoordd's words.
+// Device choice of the nodes of a run, in gcoordd's option values.
 #pragma once
 
 #include <string>

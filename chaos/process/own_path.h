@@ -1,4 +1,4 @@
-// Where the running program lies, to find the programs that were built beside it.
+// Path of the running program, used to find the programs that were built beside it.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// What a running process costs, as the kernel counts it in /proc: CPU time and resident memory.
-// Linux; thread-safe.
+// Resource usage of a running process from /proc: CPU time and resident memory. Linux; thread-safe.
 #pragma once
 
 #include "common/status.h"

@@ -21,10 +21,13 @@ int main(int argc, char** argv) {
   bool json = false;
   app.add_option("--device", options.device, "Device number; -1: its host twin")
       ->capture_default_str();
-  app.add_option("--shards", options.shard_count, "Shards of a cluster")->capture_default_str();
-  app.add_option("--turns", options.turns_per_seed, "Turns of one seed")->capture_default_str();
+  app.add_option("--shards", options.shard_count, "Number of shards of a cluster")
+      ->capture_default_str();
+  app.add_option("--turns", options.turns_per_seed, "Number of turns per seed")
+      ->capture_default_str();
   app.add_option("--seed", options.first_seed, "First seed")->capture_default_str();
-  app.add_option("--steps", options.steps_wanted, "Shard-steps to reach, over as many seeds")
+  app.add_option(
+         "--steps", options.steps_wanted, "Minimum of shard-steps, over as many seeds as needed")
       ->capture_default_str();
   app.add_option("--threads", options.threads, "Host threads")->capture_default_str();
   app.add_flag("--json", json, "Print one JSON object on the last line");

@@ -1,4 +1,4 @@
-// What arrived for one row: the first part of its turn.
+// Gathering of the messages that arrived for one row: the first part of its turn.
 //
 // Finds the messages that other nodes left for the row in earlier turns and that chance lets arrive
 // now, and the note of its own last turn, and leaves references to them in RowWork and RowLists.

@@ -1,4 +1,4 @@
-// How the rows of a resident cluster begin: empty replicas of shards with three voters.
+// Initial rows of a resident cluster: empty replicas of shards with three voters.
 #pragma once
 
 #include "chaos/resident/resident_configurations.h"

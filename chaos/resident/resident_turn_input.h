@@ -1,5 +1,5 @@
-// What is the same for all rows in one turn of a resident cluster: clocks, liveness, and how often
-// things happen by chance.
+// Input that all rows share in one turn of a resident cluster: clocks, liveness, and the
+// probabilities of random events.
 //
 // Made once per turn on the host (resident_drive.h) and given to every stepper alike; POD, passed
 // by value to kernels. Chance is a pure function of the seed, the turn, the node and the row, so

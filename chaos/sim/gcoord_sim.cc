@@ -94,12 +94,13 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
   app.add_option("--replay-every", replay_every, "Run every n-th seed twice and compare (0: never)")
       ->capture_default_str();
-  app.add_option("--durability", durability, "durable, or memory: restarted nodes lose everything")
+  app.add_option("--durability",
+                 durability,
+                 "Durability: durable, or memory (restarted nodes lose everything)")
       ->check(CLI::IsMember({"durable", "memory"}))
       ->capture_default_str();
-  app.add_flag("--lose-disks",
-               disks_are_lost,
-               "Durable mode: disks are lost, or replaced by old images of themselves");
+  app.add_flag(
+      "--lose-disks", disks_are_lost, "In durable mode: lose disks, or replace them by old images");
   app.add_flag("--json", json, "Print one JSON object on the last line");
   CLI11_PARSE(app, argc, argv);
 

@@ -1,4 +1,4 @@
-// What a simulated log holds, and how messages with entries or a snapshot become bytes.
+// Entries of a simulated log, and the encoding of messages with entries or a snapshot.
 //
 // A command is a number that is proposed once. `chain` digests every entry up to and including this
 // one (terms apart), so that two logs with equal chains at an index have equal prefixes: Log

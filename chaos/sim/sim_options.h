@@ -1,4 +1,4 @@
-// What one simulated run consists of. Everything else follows from the seed.
+// Options of one simulated run. Everything else follows from the seed.
 #pragma once
 
 #include "consensus/inbox.h"

@@ -1,4 +1,5 @@
-// Which multiprocessors of a device hash for a node, so that turns have the others to themselves.
+// Selection of the multiprocessors that hash for a node, so that turns have the others to
+// themselves.
 //
 // As many blocks are launched as fill the device. Those that begin elsewhere leave at once, and so
 // do those that are one too many. Which of the others is which is of no matter: each takes a number

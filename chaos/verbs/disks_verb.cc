@@ -151,19 +151,22 @@ void print_text(const WorldTotals& totals, const FlipCounts& counts) {
 }
 
 void add_options(CLI::App& app, Arguments& arguments) {
-  app.add_option("--power-losses", arguments.power_losses, "Losses of power, of one node or of all")
+  app.add_option(
+         "--power-losses", arguments.power_losses, "Number of power losses, of one node or of all")
       ->capture_default_str();
-  app.add_option("--bit-flips", arguments.bit_flips, "Bits to flip, one at a time")
+  app.add_option("--bit-flips", arguments.bit_flips, "Number of bits to flip, one at a time")
       ->capture_default_str();
   app.add_option("--rocksdb-flips",
                  arguments.rocksdb_flips,
-                 "Of the flips, how many in files of real RocksDB directories (default: a tenth)");
+                 "Number of the flips in files of real RocksDB directories (default: a tenth)");
   app.add_option("--first", arguments.first, "First seed")->capture_default_str();
-  app.add_option("--jobs", arguments.jobs, "Worlds at a time (default: cores)")
+  app.add_option("--jobs", arguments.jobs, "Number of worlds in parallel (default: cores)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants): it must show");
-  app.add_option("--directory", arguments.directory, "Where RocksDB's files lie (default: memory)");
-  app.add_flag("--json", arguments.json, "End with one JSON object on the last line");
+  app.add_option(
+      "--mutant", arguments.mutant, "Mistake to plant (chaos mutants); the run must find it");
+  app.add_option(
+      "--directory", arguments.directory, "Directory of RocksDB's files (default: memory)");
+  app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
 
 std::string default_directory() {
@@ -208,9 +211,8 @@ int run(Arguments arguments) {
 
 int run_disks_verb(int argc, char** argv) {
   CLI::App app{
-      "loses power between any two operations of simulated disks, of one node and of all, and "
-      "flips "
-      "bits on disks of stopped nodes; the product's recovery must lose nothing and find them",
+      "cut the power between any two operations of simulated disks, of one node and of all, and "
+      "flip bits on disks of stopped nodes; recovery must lose nothing and find the flipped bits",
       "gcoord chaos disks"};
   Arguments arguments;
   arguments.jobs = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));

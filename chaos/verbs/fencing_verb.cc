@@ -36,7 +36,7 @@ int run(const FencingOptions& options, bool json) {
   const bool enough = ours.holders_stopped >= options.stopped && ours.contended >= options.grants;
   std::fputs(to_text(results).c_str(), stdout);
   if (!enough) {
-    std::printf("FAILED: too few grants or stopped holders to show anything\n");
+    std::printf("FAILED: too few grants or stopped holders for a conclusion\n");
   }
   if (json) {
     nlohmann::ordered_json all = {{"violations", ours.stale_accepted}, {"enough", enough}};
@@ -49,22 +49,26 @@ int run(const FencingOptions& options, bool json) {
 }
 
 void add_options(CLI::App& app, FencingOptions& options) {
-  app.add_option("--grants", options.grants, "contended grants (default 100000)")
+  app.add_option("--grants", options.grants, "number of contended grants (default 100000)")
       ->check(CLI::Range(100, 100'000'000));
-  app.add_option("--stopped", options.stopped, "holders that must have been stopped (default 1000)")
+  app.add_option("--stopped", options.stopped, "minimum number of stopped holders (default 1000)")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--processes", options.processes, "client processes (default 6)")
+  app.add_option("--processes", options.processes, "number of client processes (default 6)")
       ->check(CLI::Range(2, 64));
-  app.add_option("--lanes", options.lanes, "that wait and hold in each, and names (default 32)")
+  app.add_option("--lanes",
+                 options.lanes,
+                 "number of lock names, and of lanes that wait and hold in each client process "
+                 "(default 32)")
       ->check(CLI::Range(1, 62));
   app.add_option_function<std::uint32_t>(
          "--seconds",
          [&options](std::uint32_t seconds) { options.length_max = std::chrono::seconds{seconds}; },
-         "end each run then, with what it has (default 1200)")
+         "time limit of each run; it then ends with its results so far (default 1200)")
       ->check(CLI::Range(10, 86'400));
-  app.add_option("--seed", options.seed, "names who is stopped when (default 1)");
-  app.add_flag("--etcd", options.etcd, "then the same against etcd's lock (Debian: etcd-server)");
-  app.add_option("--directory", options.directory, "where its directories are made");
+  app.add_option(
+      "--seed", options.seed, "seed of the choice of stopped holders and times (default 1)");
+  app.add_flag("--etcd", options.etcd, "repeat the run against etcd's lock (Debian: etcd-server)");
+  app.add_option("--directory", options.directory, "parent of the run's directories");
   app.add_flag("--keep", options.keep, "keep them");
 }
 
@@ -72,7 +76,7 @@ void add_options(CLI::App& app, FencingOptions& options) {
 
 int run_fencing_verb(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"stop holders of locks beyond their TTL, and see who still writes",
+  CLI::App app{"stop lock holders beyond their TTL, and count the writes of stale holders",
                "gcoord chaos fencing"};
   FencingOptions options;
   std::error_code ignored;
@@ -83,11 +87,11 @@ int run_fencing_verb(int argc, char** argv) {
   options.worker_command = {own_path().string(), "fencing", "worker"};
   bool json = false;
   add_options(app, options);
-  app.add_flag("--json", json, "end with the result as one JSON object on the last line");
+  app.add_flag("--json", json, "print the result as one JSON object on the last line");
   FencingWorkerOptions worker;
   long long ttl_s = 2;
   CLI::App* role =
-      app.add_subcommand("worker", "one client process; started by the run")->group("");
+      app.add_subcommand("worker", "run one client process; the run starts it")->group("");
   role->add_option("--endpoints", worker.endpoints)->delimiter(',')->required();
   role->add_option("--directory", worker.directory)->required();
   role->add_option("--number", worker.number)->required();

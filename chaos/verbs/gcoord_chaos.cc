@@ -8,13 +8,15 @@ namespace {
 
 constexpr gcoord::chaos::ChaosVerb kVerbs[] = {
     {"sim", "run seeds of a simulated cluster under faults", gcoord::chaos::run_sim_verb},
-    {"replay", "run one seed again and say what it does", gcoord::chaos::run_replay_verb},
+    {"replay", "run one seed again and print its faults", gcoord::chaos::run_replay_verb},
     {"disks",
      "lose power between any two disk operations, and flip bits",
      gcoord::chaos::run_disks_verb},
     {"live", "run real nodes under load and faults of every class", gcoord::chaos::run_live_verb},
-    {"mutants", "plant classic mistakes and look for each", gcoord::chaos::run_mutants_verb},
-    {"fencing", "stop holders beyond their TTL, ours and etcd's", gcoord::chaos::run_fencing_verb},
+    {"mutants", "plant classic mistakes and search for each", gcoord::chaos::run_mutants_verb},
+    {"fencing",
+     "stop lock holders beyond their TTL, with gcoord and with etcd",
+     gcoord::chaos::run_fencing_verb},
 };
 
 void print_usage(std::FILE* to) {

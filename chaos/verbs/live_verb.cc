@@ -31,38 +31,38 @@ struct Arguments {
 
 void add_options(CLI::App& app, Arguments& arguments) {
   LiveOptions& live = arguments.live;
-  app.add_option("--seconds", arguments.seconds, "length of the load (default 60)")
+  app.add_option("--seconds", arguments.seconds, "duration of the load (default 60)")
       ->check(CLI::Range(15, 86'400));
-  app.add_option("--nodes", live.nodes, "nodes of the cluster (default 5)")
+  app.add_option("--nodes", live.nodes, "number of nodes of the cluster (default 5)")
       ->check(CLI::Range(3, 7));
-  app.add_option("--shards", live.shards, "shards of the cluster (default 64)")
+  app.add_option("--shards", live.shards, "number of shards of the cluster (default 64)")
       ->check(CLI::Range(1, 1 << 16));
-  app.add_option("--clients", live.clients, "client processes (default 4)")
+  app.add_option("--clients", live.clients, "number of client processes (default 4)")
       ->check(CLI::Range(1, 32));
-  app.add_option("--rate", live.rate, "operations/s that clients ask for (default 1500)")
+  app.add_option("--rate", live.rate, "operations/s of all clients (default 1500)")
       ->check(CLI::Range(10, 1'000'000));
-  app.add_option("--seed", live.seed, "names the schedule of faults (default: drawn, and printed)");
-  app.add_option("--faults", live.faults, "only these classes, by commas")->delimiter(',');
-  app.add_option(
-      "--device",
-      live.place.device,
-      "what nodes step on: cpu (default), cuda:N, or twin, which needs no GPU; on devices "
-      "their faults are classes, too");
+  app.add_option("--seed", live.seed, "seed of the schedule of faults (default: random, printed)");
+  app.add_option("--faults", live.faults, "only these fault classes, separated by commas")
+      ->delimiter(',');
+  app.add_option("--device",
+                 live.place.device,
+                 "device that steps the shards: cpu (default), cuda:N, or twin, which needs no "
+                 "GPU; with a device, device faults are included");
   app.add_flag_callback(
       "--resident",
       [&live] { live.place.resident = true; },
-      "the nodes' turns stay on their devices (gcoordd --turn resident), on twins unless --device "
-      "names others; three nodes, which write no traces, so histories are judged");
-  app.add_flag("--list", arguments.list, "list the classes of faults, and end");
-  app.add_option("--report", live.report, "write a page about the run to this file")
+      "run the nodes with --turn resident, on twins unless --device names others; needs three "
+      "nodes; they write no traces, so only histories are checked");
+  app.add_flag("--list", arguments.list, "list the classes of faults, and exit");
+  app.add_option("--report", live.report, "write a report of the run to this file")
       ->type_name("FILE.html");
-  app.add_option("--directory", live.directory, "where its directory is made");
-  app.add_flag("--keep", live.keep, "keep the directory: logs, data, histories, traces");
+  app.add_option("--directory", live.directory, "parent of the run's directory");
+  app.add_flag("--keep", live.keep, "keep the directory with logs, data, histories and traces");
   app.add_flag_callback(
       "--untimed",
       [&live] { live.judges_time = false; },
-      "measure how soon shards are led after healing, without judging it");
-  app.add_flag("--json", arguments.json, "end with the result as one JSON object on the last line");
+      "measure the time until shards have leaders after healing, without a limit");
+  app.add_flag("--json", arguments.json, "print the result as one JSON object on the last line");
 }
 
 std::string replay_command(const Arguments& arguments) {
@@ -119,8 +119,9 @@ int run_live_with(Arguments& arguments, bool seed_given) {
 
 int run_live_verb(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"real nodes on this machine under load and faults of every class, judged",
-               "gcoord chaos live"};
+  CLI::App app{
+      "run real nodes on this machine under load and faults of every class, and check the results",
+      "gcoord chaos live"};
   Arguments arguments;
   arguments.live.directory = default_directory();
   add_options(app, arguments);
@@ -129,7 +130,7 @@ int run_live_verb(int argc, char** argv) {
   long long round_us = 0;
   long long ttl_ms = 0;
   CLI::App* role =
-      app.add_subcommand("worker", "one client process; started by the run")->group("");
+      app.add_subcommand("worker", "run one client process; the run starts it")->group("");
   role->add_option("--endpoints", worker.endpoints)->delimiter(',')->required();
   role->add_option("--history", worker.history)->required();
   role->add_option("--number", worker.number)->required();
@@ -155,7 +156,7 @@ int run_live_verb(int argc, char** argv) {
     arguments.live.nodes = 3;
   }
   if (arguments.live.place.resident && arguments.live.nodes != 3) {
-    std::fputs("gcoord chaos live: resident turns are those of three nodes\n", stderr);
+    std::fputs("gcoord chaos live: --turn resident needs exactly three nodes\n", stderr);
     return 2;
   }
   return run_live_with(arguments, app.count("--seed") > 0);

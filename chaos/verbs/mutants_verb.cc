@@ -50,7 +50,7 @@ void print_row(Mutant mutant, const Found& found) {
 
 int run_mutants_verb(int argc, char** argv) {
   CLI::App app{
-      "plants classic mistakes around the simulated nodes, one at a time, and looks for each",
+      "plant classic mistakes around the simulated nodes, one at a time, and search for each",
       "gcoord chaos mutants"};
   WorldPlan plan;
   plan.seeds = 500;
@@ -58,11 +58,12 @@ int run_mutants_verb(int argc, char** argv) {
   std::vector<std::string> only;
   bool json = false;
   app.add_option("MUTANT", only, "Names of mistakes (default: all)");
-  app.add_option("--seeds", plan.seeds, "Seeds that may be spent on each")->capture_default_str();
+  app.add_option("--seeds", plan.seeds, "Maximum number of seeds for each mistake")
+      ->capture_default_str();
   app.add_option("--first", plan.first, "First seed")->capture_default_str();
-  app.add_option("--jobs", plan.jobs, "Seeds at a time (default: cores)")
+  app.add_option("--jobs", plan.jobs, "Number of seeds in parallel (default: cores)")
       ->check(CLI::Range(1, 1024));
-  app.add_flag("--json", json, "End with one JSON object on the last line");
+  app.add_flag("--json", json, "Print one JSON object on the last line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -81,7 +82,7 @@ int run_mutants_verb(int argc, char** argv) {
     print_row(mutant, found);
   }
   if (rows.empty() || (!only.empty() && rows.size() != only.size())) {
-    std::fprintf(stderr, "gcoord chaos mutants: a name is not one of a mistake\n");
+    std::fprintf(stderr, "gcoord chaos mutants: there is no mistake of this name\n");
     return 2;
   }
   std::printf("%zu of %zu mistakes found within %llu seeds each\n",

@@ -97,7 +97,7 @@ void print_text(const WorldTotals& totals) {
       static_cast<unsigned long long>(totals.acknowledged),
       static_cast<unsigned long long>(totals.lost));
   if (totals.steps_checked > 0) {
-    std::printf("%llu steps of devices were done again on the host, and came out the same\n",
+    std::printf("%llu steps of devices were repeated on the host with equal results\n",
                 static_cast<unsigned long long>(totals.steps_checked));
   }
   std::printf("%llu violations, %llu undecided, %llu of %llu replays unequal\n",
@@ -161,30 +161,31 @@ std::optional<server::DeviceChoice> device_of(const std::string& text, const cha
 void add_options(CLI::App& app, SimArguments& arguments) {
   app.add_option("--seeds", arguments.plan.seeds, "Number of seeds")->capture_default_str();
   app.add_option("--first", arguments.plan.first, "First seed")->capture_default_str();
-  app.add_option("--jobs", arguments.plan.jobs, "Seeds at a time (default: cores)")
+  app.add_option("--jobs", arguments.plan.jobs, "Number of seeds in parallel (default: cores)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--minutes", arguments.minutes, "Begin no seed after so long (0: no bound)");
-  app.add_option("--replay-every", arguments.plan.replay_every, "Run every n-th twice; 0: none")
+  app.add_option("--minutes", arguments.minutes, "Start no seed after this time (0: no limit)");
+  app.add_option(
+         "--replay-every", arguments.plan.replay_every, "Run every n-th seed twice; 0: none")
       ->capture_default_str();
-  app.add_option("--tries", arguments.tries, "Runs to make a failed seed smaller; 0: do not")
+  app.add_option(
+         "--tries", arguments.tries, "Number of runs to minimise a failed seed; 0: do not minimise")
       ->capture_default_str();
   app.add_option("--seeds-file", arguments.seeds_file, "Append failed seeds to this file")
       ->type_name("FILE");
   app.add_option(
          "--device",
          arguments.device,
-         "What the nodes step on: cpu, twin (a device's way over host memory) or cuda:N; on "
-         "devices every step is done again on the host, and faults of devices strike")
+         "Device that steps the shards: cpu, twin (emulation of a device on the host) or cuda:N; "
+         "with a device, the host repeats every step and device faults are injected")
       ->capture_default_str();
-  app.add_flag("--json", arguments.json, "End with one JSON object on the last line");
+  app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
 }
 
 }  // namespace
 
 int run_sim_verb(int argc, char** argv) {
   CLI::App app{
-      "runs seeds of a simulated cluster (the product's nodes and locks) under faults, and judges "
-      "it",
+      "run seeds of a simulated cluster (the product's nodes and locks) under faults, and check it",
       "gcoord chaos sim"};
   SimArguments arguments;
   arguments.plan.jobs = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
@@ -275,21 +276,20 @@ void write_history(const World& world, const std::string& file) {
 }  // namespace
 
 int run_replay_verb(int argc, char** argv) {
-  CLI::App app{"runs one seed of chaos sim again, as it is or as the minimiser left it",
-               "gcoord chaos replay"};
+  CLI::App app{"run one seed of chaos sim again, complete or minimised", "gcoord chaos replay"};
   ReplayArguments arguments;
   app.add_option("SEED", arguments.seed, "The seed")->required();
-  app.add_option("--nodes", arguments.nodes, "Nodes, 3 to 7")->check(CLI::Range(3, 7));
+  app.add_option("--nodes", arguments.nodes, "Number of nodes, 3 to 7")->check(CLI::Range(3, 7));
   app.add_option("--clients", arguments.clients, "Clients")->check(CLI::Range(1, 64));
-  app.add_option("--safety-ms", arguments.safety_ms, "Length of the safety phase");
+  app.add_option("--safety-ms", arguments.safety_ms, "Duration of the safety phase");
   app.add_option("--faults", arguments.faults, "Fault classes, separated by commas; or none");
-  app.add_flag("--power", arguments.power, "The world that chaos disks makes of the seed");
-  app.add_option("--mutant", arguments.mutant, "A mistake to plant (chaos mutants)");
-  app.add_option("--device", arguments.device, "What the nodes step on: cpu, twin or cuda:N");
+  app.add_flag("--power", arguments.power, "Use the world that chaos disks makes from the seed");
+  app.add_option("--mutant", arguments.mutant, "Mistake to plant (chaos mutants)");
+  app.add_option("--device", arguments.device, "Device that steps the shards: cpu, twin or cuda:N");
   app.add_option("--tell-shard", arguments.told_shard, "Also print every message about a shard");
-  app.add_flag("--tell", arguments.tells, "Say on stderr what befalls whom");
-  app.add_option("--history", arguments.history, "Write what clients were told to this file");
-  app.add_flag("--json", arguments.json, "End with one JSON object on the last line");
+  app.add_flag("--tell", arguments.tells, "Print each fault and its target to stderr");
+  app.add_option("--history", arguments.history, "Write the history of the clients to this file");
+  app.add_flag("--json", arguments.json, "Print one JSON object on the last line");
   if (const int code = parse(app, argc, argv); code >= 0) {
     return code;
   }

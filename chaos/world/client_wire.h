@@ -1,5 +1,5 @@
-// What carries frames between clients and nodes in a simulated world: delays, and losses that look
-// to a client like a connection that died. One thread.
+// Simulated connections between clients and nodes: delays, and losses that a client sees as a
+// broken connection. One thread.
 #pragma once
 
 #include "chaos/sim/sim_random.h"

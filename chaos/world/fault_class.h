@@ -1,4 +1,4 @@
-// What a simulated world can suffer, by name: the classes of docs/internals/testing.md that exist
+// Fault classes of a simulated world, by name: the classes of docs/internals/testing.md that exist
 // in one process.
 //
 // Each counts how often it struck. The names are part of `--json`: never rename. Plain values.

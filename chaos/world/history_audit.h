@@ -1,4 +1,5 @@
-// What nodes' histories say of each other and of themselves, when a world has come to rest.
+// Audit of the nodes' histories against each other and against their own trees, after a world has
+// quiesced.
 //
 // Three questions for each shard (I15 of docs/internals/faults.md). Have trees of one size one
 // root, on every node? Is a node's tree the one over the entries that it kept: do they hash to the

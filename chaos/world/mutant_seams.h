@@ -6,7 +6,7 @@
 #include "chaos/world/mutant.h"
 #include "ledger/checkpoint_store.h"
 #include "ledger/disk.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 #include "server/service.h"
 
 #include <cstdint>
@@ -66,9 +66,9 @@ class MutantService final : public server::Service {
 };
 
 // Between a service and the engine's port, which outlives it.
-class MutantPort final : public server::ReplicaPort {
+class MutantPort final : public server::ReplicatedLog {
  public:
-  MutantPort(Mutant mutant, server::ReplicaPort& port) : mutant_(mutant), port_(port) {}
+  MutantPort(Mutant mutant, server::ReplicatedLog& port) : mutant_(mutant), port_(port) {}
 
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
     port_.propose(shard, command, cookie);
@@ -77,14 +77,14 @@ class MutantPort final : public server::ReplicaPort {
   void read(ShardId shard, std::uint64_t cookie) override;
   void read_by_round(ShardId shard, std::uint64_t cookie) override;
 
-  bool times_leases() const override { return port_.times_leases(); }
+  server::Abilities abilities() const override { return port_.abilities(); }
 
   server::ShardView view(ShardId shard) const override { return port_.view(shard); }
 
   server::NodeView view() const override { return port_.view(); }
 
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
-    port_.send_peer_message(to, message);
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
+    return port_.send_peer_message(to, message);
   }
 
   // Answers the reads that nobody confirmed; once per turn.
@@ -92,7 +92,7 @@ class MutantPort final : public server::ReplicaPort {
 
  private:
   Mutant mutant_;
-  server::ReplicaPort& port_;
+  server::ReplicatedLog& port_;
   std::vector<std::uint64_t> reads_;
 };
 

@@ -1,5 +1,5 @@
-// What befalls a simulated world: draws faults of the classes it was given, at times and places
-// that follow from the seed, ends them again, and counts each that struck.
+// Fault injector of a simulated world: it draws faults of the enabled classes, with times and
+// targets from the seed, ends them again, and counts each that took effect.
 //
 // A fault that needs an opportunity (a node that runs, a bit to flip) counts only when it struck.
 // One thread.

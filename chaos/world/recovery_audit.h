@@ -1,4 +1,4 @@
-// What nodes promised, and whether it is there after each of their processes began anew.
+// Audit of recovery: the promises of a node must survive each restart of its process.
 //
 // A node tells others of entries once its row says that they are durable, so whatever that says
 // when the process ends must be in the log that the next one recovers; and the next one must know

@@ -1,5 +1,5 @@
-// Everything that a simulated machine keeps when its process ends. Copyable as files are: for disks
-// that are replaced, or come back from the past. One thread.
+// Disk of a simulated machine: all state that survives its process. Copyable as files are: for
+// disks that are replaced, or come back from the past. One thread.
 #pragma once
 
 #include "ledger/memory_checkpoint_store.h"

@@ -1,6 +1,5 @@
-// What a simulated run is judged by: everything clients were told and everything nodes decided,
-// given to the checkers of chaos/check at the end, and a digest by which two runs of a seed are
-// compared.
+// Judge of a simulated run: it collects all client answers and node decisions, gives them to the
+// checkers of chaos/check at the end, and computes a digest that compares two runs of a seed.
 //
 // Each life of each disk of a node is one file of the trace. One thread.
 #pragma once

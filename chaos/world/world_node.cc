@@ -6,8 +6,8 @@
 #include "consensus/device_stepper.h"
 #include "consensus/stand_in_device.h"
 #include "consensus/stepper_cuda.h"
-#include "locks/sweep_guard.h"
 #include "netcore/transport_simulated.h"
+#include "sessions/sweep_guard.h"
 
 #include <fmt/format.h>
 
@@ -136,7 +136,7 @@ Result<std::unique_ptr<consensus::Stepper>> WorldNode::make_device_stepper(std::
 Status WorldNode::start_sweeps(server::LockService& service) const {
   auto opened = server::open_sweep_device(options_.device);
   if (opened.ok() && opened.value() != nullptr) {
-    opened = locks::guard_sweep_device(std::move(opened).value(), {});
+    opened = sessions::guard_sweep_device(std::move(opened).value(), {});
   }
   return service.start_sweeps(std::move(opened),
                               {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
@@ -205,11 +205,9 @@ Status WorldNode::start(std::uint64_t now_us) {
   life->service.set_time(clock_.at(now_us_));
   server::EngineOptions engine = engine_options();
   server::Service& service = open_services(*life, engine);
-  GCOORD_TRY(auto opened, server::ReplicaEngine::open(std::move(engine), service, life->metrics));
-  life->engine = opened.get();
+  GCOORD_TRY(life->engine, server::HostReplicas::open(std::move(engine), service, life->metrics));
   life->history->recovered();
-  life->port = std::make_unique<server::EnginePort>(std::move(opened));
-  life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->port);
+  life->mutant_port = std::make_unique<MutantPort>(options_.mutant, *life->engine);
   life->service.start(*life->mutant_port, life->engine->incarnation(), *this);
   GCOORD_TRY_STATUS(start_sweeps(life->service));
   life_ = std::move(life);
@@ -225,7 +223,7 @@ void WorldNode::stop() {
   disk_->crash();
   const std::unique_ptr<Life> ended = std::move(life_);
   life_ = nullptr;
-  ended->port.reset();
+  ended->engine.reset();
   requests_.clear();
   doors_.network.forget(id_);
 }
@@ -301,7 +299,7 @@ bool WorldNode::due(std::uint64_t now_us) const {
 
 // The disk's answer to what was asked of it before, and when it will answer what is asked now.
 void WorldNode::advance_disk() {
-  server::ReplicaEngine& engine = *life_->engine;
+  server::HostReplicas& engine = *life_->engine;
   if (disk_due_us_ != 0 && now_us_ >= disk_due_us_) {
     disk_due_us_ = engine.advance_storage() ? now_us_ + kSealDelayUs : 0;
   }

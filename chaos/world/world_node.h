@@ -13,10 +13,9 @@
 #include "chaos/world/world_options.h"
 #include "consensus/step_device.h"
 #include "netcore/simulated_network.h"
-#include "server/engine_port.h"
+#include "server/host_replicas.h"
 #include "server/lock_service.h"
 #include "server/node_history.h"
-#include "server/replica_engine.h"
 
 #include <cstdint>
 #include <functional>
@@ -68,7 +67,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
                     std::span<const std::byte> payload);
 
   // Of the running process.
-  server::ReplicaEngine& engine() { return *life_->engine; }
+  server::HostReplicas& engine() { return *life_->engine; }
 
   // What the process knows: a sentence about its node, then one for each shard.
   std::vector<std::string> recovered() const;
@@ -115,8 +114,7 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
     std::unique_ptr<server::NodeHistory> history;
     std::unique_ptr<ledger::Disk> mutant_identity;
     std::unique_ptr<ledger::Disk> mutant_log;
-    std::unique_ptr<server::EnginePort> port;
-    server::ReplicaEngine* engine = nullptr;  // The port's.
+    std::unique_ptr<server::HostReplicas> engine;
     std::unique_ptr<MutantPort> mutant_port;
   };
 

@@ -1,5 +1,4 @@
-// What one simulated world consists of. All of it follows from the seed; the minimiser takes parts
-// away.
+// Options of one simulated world. All of it follows from the seed; the minimiser takes parts away.
 #pragma once
 
 #include "chaos/world/fault_class.h"

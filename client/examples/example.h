@@ -1,4 +1,4 @@
-// What all examples need: the cluster that GCOORD_ENDPOINTS names, and an end with a reason.
+// Common parts of the examples: the cluster that GCOORD_ENDPOINTS names, and an exit with a reason.
 #pragma once
 
 #include "gcoord/client.h"

@@ -1,5 +1,4 @@
-// What a scenario's log holds: entries with readable bytes, and the service that they are applied
-// to.
+// Entries of a scenario's log, with readable bytes, and the service that applies them.
 //
 // The service of a scenario is the list of the commands that were applied, so two replicas agree
 // exactly if their lists do. Host only; tests and gcoord-step.

@@ -1,5 +1,4 @@
-// What must hold over a whole run, checked from outside the step (I1 to I12 of
-// docs/internals/faults.md).
+// Invariants of a whole run, checked from outside the step (docs/internals/faults.md, I1 to I12).
 //
 // The step asserts what one replica can see. Here is the view from above: who ever led a term, who
 // voted for whom over all lives, what was ever decided, what is durable when a message leaves, and

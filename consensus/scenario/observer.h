@@ -1,4 +1,4 @@
-// What watches a scenario: the trace and the invariant checker.
+// Observers of a scenario: the trace and the invariant checker.
 //
 // Calls come in the order of events; references live for the call only. Host only.
 #pragma once

@@ -63,7 +63,7 @@ TEST_P(DeviceSweepsProcessTest, S9ASessionThatRanOutLosesItsLock) {
   acquire("a", "1s");
   acquire("a", "1h");  // Waits until the first one has run out.
   EXPECT_GT(looked("sessions"), 0u);
-  EXPECT_THAT((*ctl_)({"status"}).out, HasSubstr("looked at all sessions"));
+  EXPECT_THAT((*ctl_)({"status"}).out, HasSubstr("scanned all sessions"));
 }
 
 TEST_P(DeviceSweepsProcessTest, L18TwoSessionsThatWaitForEachOtherAreToldSo) {

@@ -233,7 +233,7 @@ TEST_F(Breaker, Row73WhoIsHeldBackByAllIsToldWhy) {
   check_names(client, 20, ended);
   for (const Status& status : ended.wait_for(20)) {
     EXPECT_EQ(status.detail(), kDetailCircuitOpen);
-    EXPECT_THAT(status.message(), HasSubstr("more requests than it takes on"));
+    EXPECT_THAT(status.message(), HasSubstr("the node has too many requests"));
   }
 }
 

@@ -303,7 +303,7 @@ TEST_F(S11, ACommandThatHangsIsKilledAndHasFailed) {
   EXPECT_EQ(::kill(command, 0), 0);
   EXPECT_EQ(reports_.count(), 0u);
   clock_->advance(30s);
-  EXPECT_THAT(reports_.wait_for(1).back().evidence, HasSubstr("nothing within 30000 ms"));
+  EXPECT_THAT(reports_.wait_for(1).back().evidence, HasSubstr("no result within 30000 ms"));
   settle_until(client, [&](const ClientStatistics&) { return gone(command); });
 }
 

@@ -134,7 +134,7 @@ TEST(DeviceCheck, ARowThatChangedByItselfIsNotStepped) {
       node.rows = all;
       const Status stepped = node.step();
       ASSERT_EQ(stepped.detail(), kDeviceDiffers) << voter_count << " voters, launch " << launch;
-      EXPECT_NE(stepped.message().find("changed by itself"), std::string::npos);
+      EXPECT_NE(stepped.message().find("memory is corrupt"), std::string::npos);
       EXPECT_EQ(node.step().message(), stepped.message()) << "every later call fails as well";
     }
   }
@@ -199,7 +199,7 @@ TEST(DeviceCheck, TheRecordNamesShardColumnAndWord) {
   const Status stepped = node.step();
   EXPECT_EQ(stepped.detail(), kDeviceDiffers);
   const std::string& told = stepped.message();
-  EXPECT_NE(told.find("shard 9: the device's memory has changed by itself: column hot.term: "),
+  EXPECT_NE(told.find("shard 9: the device's memory is corrupt: column hot.term: "),
             std::string::npos)
       << told;
   EXPECT_NE(told.find("word 0 of its packed row is 0x"), std::string::npos) << told;
@@ -223,7 +223,7 @@ TEST(DeviceCheck, AStepThatCameOutOtherwiseIsFoundWhereEveryStepIsDoneAgain) {
     node.device->lie = lies[k];
     const Status stepped = node.step();
     EXPECT_EQ(stepped.detail(), kDeviceDiffers) << k;
-    EXPECT_NE(stepped.message().find("shard 5: a step came out otherwise on the device: column "),
+    EXPECT_NE(stepped.message().find("shard 5: a step gave another result on the device: column "),
               std::string::npos)
         << stepped.message();
   }

@@ -5,7 +5,7 @@
 // how long the message is, and the message.
 #include "common/assert.h"
 #include "fuzz_test_main.h"
-#include "server/coordinator_office.h"
+#include "server/coordinator_driver.h"
 
 #include <algorithm>
 #include <array>
@@ -66,7 +66,7 @@ class LoneOffice {
   MetricsRegistry metrics_;
   Tick now_{1000};
   std::uint64_t sent_ = 0;
-  CoordinatorOffice office_;
+  CoordinatorDriver office_;
 };
 
 void judge(CoordinatorMethod method, std::span<const std::byte> input) {

@@ -1,9 +1,9 @@
 // Publication messages and entries as somebody who is not trusted may write them, and a node that
 // is told them. A message of the right form is decoded, encoded again and must be the same bytes.
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/metrics.h"
 #include "fuzz_test_main.h"
-#include "ledger/byte_order.h"
 #include "ledger/memory_tree.h"
 #include "ledger/tree_proof.h"
 #include "server/publication.h"
@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t byt
     return 0;
   }
   // A checksum that fits, or nothing behind it would ever be read.
-  ledger::store(&message[4], crc32c(std::span(message).subspan(kHeadBytes)));
+  store(&message[4], crc32c(std::span(message).subspan(kHeadBytes)));
   if (const auto decoded = decode_publication_message(message)) {
     GCOORD_ASSERT(encode(*decoded) == message);
   }

@@ -1,8 +1,8 @@
 // Snapshot files as somebody who is not trusted may write them. The reader must end with one of its
 // own numbers, never hold more than a section, and take only what an encoder gives back equal.
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "fuzz_test_main.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "tests/ledger/snapshot_samples.h"
 
@@ -27,16 +27,16 @@ std::vector<std::byte> mended(std::span<const std::byte> input) {
   if (bytes.size() < ledger::kSnapshotPrologueBytes + ledger::kSnapshotHashBytes) {
     return bytes;
   }
-  ledger::store(&bytes[12], crc32c(all.first(12)));
+  store(&bytes[12], crc32c(all.first(12)));
   const std::size_t hash_at = bytes.size() - ledger::kSnapshotHashBytes;
   std::size_t at = ledger::kSnapshotPrologueBytes;
   while (at + ledger::kSnapshotHeadBytes <= hash_at) {
-    const std::size_t size = ledger::load<std::uint32_t>(&bytes[at + 8]);
+    const std::size_t size = load<std::uint32_t>(&bytes[at + 8]);
     const std::size_t payload_at = at + ledger::kSnapshotHeadBytes;
     if (size <= hash_at - payload_at) {
-      ledger::store(&bytes[at + 16], crc32c(all.subspan(payload_at, size)));
+      store(&bytes[at + 16], crc32c(all.subspan(payload_at, size)));
     }
-    ledger::store(&bytes[at + 20], crc32c(all.subspan(at, 20)));
+    store(&bytes[at + 20], crc32c(all.subspan(at, 20)));
     at = payload_at + std::min(size, hash_at - payload_at);
   }
   ledger::Sha256Stream hash;

@@ -1,8 +1,8 @@
 #include "ledger/identity_file.h"
 
+#include "common/bytes.h"
 #include "common/crc32c.h"
 #include "common/incarnation.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/memory_disk.h"
 

@@ -1,6 +1,6 @@
 // The stream of a snapshot: what goes in comes out, and nothing that was changed on the way does.
+#include "common/bytes.h"
 #include "common/crc32c.h"
-#include "ledger/byte_order.h"
 #include "ledger/error_details.h"
 #include "ledger/flipped_bit.h"
 #include "tests/ledger/snapshot_samples.h"

@@ -372,7 +372,7 @@ TEST_F(LockMove, L19ASessionThatWasClosedMeanwhileIsDueAtOnce) {
   shards_.shard = kHome;
   ASSERT_EQ(shards_.close(1).code, LockCode::SessionClosed);
   in(kHome, departed(kHome));
-  std::vector<ExpiryProposal> due(8);
+  std::vector<sessions::ExpiryProposal> due(8);
   ASSERT_EQ(shards_.locks.clock().expired(shards_.now, due), 1u);
   EXPECT_EQ(due[0].shard, kOther);
   EXPECT_EQ(due[0].session.value, 1u);
@@ -440,7 +440,7 @@ TEST_F(LockMove, L19RegistrationsThatComeWithALockExpire) {
   wait(kHome, 2, 1);
   shards_.locks.on_became_leader(kOther, shards_.now, 1);
   move(kHome, kOther);
-  std::vector<ExpiryProposal> due(8);
+  std::vector<sessions::ExpiryProposal> due(8);
   const std::size_t count = shards_.locks.clock().expired(Tick{1'000'000}, due);
   EXPECT_EQ(count, 2u) << "holder and waiter live on keep-alives here as everywhere";
 }

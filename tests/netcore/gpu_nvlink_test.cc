@@ -77,13 +77,13 @@ TEST(GpuNvlink, RefusesWhoeverIsNotTheExpectedPeer) {
   EXPECT_TRUE(joined_with(options_of(2)).ok());
   GpuNvlinkOptions other = options_of(2);
   other.cluster = ClusterId{10};
-  EXPECT_EQ(joined_with(other).message(), "the peer is of another cluster");
+  EXPECT_EQ(joined_with(other).message(), "the peer belongs to another cluster");
   other = options_of(2);
   other.self = NodeId{7};
-  EXPECT_EQ(joined_with(other).message(), "the peer is node 7 and looks for node 1");
+  EXPECT_EQ(joined_with(other).message(), "the peer is node 7 and expects node 1");
   other = options_of(2);
   other.layout = sample_layout(1, 128);
-  EXPECT_EQ(joined_with(other).message(), "the peer has another layout of lanes");
+  EXPECT_EQ(joined_with(other).message(), "the peer has a different lane layout");
 }
 
 // Both numbers are the peer's word.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/random.h"
-#include "server/coordinator_office.h"
+#include "server/coordinator_driver.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,13 +37,13 @@ class CoordinatorWorld {
     ++node.life;
     node.heard.assign(nodes_.size(), Tick{});
     node.metrics = std::make_unique<MetricsRegistry>();
-    node.office = std::make_unique<CoordinatorOffice>(
-        CoordinatorOfficeOptions{.node = node.id,
+    node.office = std::make_unique<CoordinatorDriver>(
+        CoordinatorDriverOptions{.node = node.id,
                                  .nodes = ids_,
                                  .method = node.method,
                                  .election_ticks = kElectionTicks},
         *node.metrics,
-        CoordinatorOffice::Doors{
+        CoordinatorDriver::Environment{
             .peers = [this, place] { return peers_of(place); },
             .send =
                 [this, place](NodeId to, std::span<const std::byte> message) {
@@ -86,7 +86,7 @@ class CoordinatorWorld {
 
   void run_seconds(std::uint64_t seconds) { run(100 * seconds); }
 
-  CoordinatorOffice& office(std::uint32_t place) { return *nodes_[place].office; }
+  CoordinatorDriver& office(std::uint32_t place) { return *nodes_[place].office; }
 
   std::uint32_t coordinator(std::uint32_t place) {
     return nodes_[place].office->coordinator().value;
@@ -141,7 +141,7 @@ class CoordinatorWorld {
     std::vector<Tick> heard;  // By place: the newest heartbeat.
     std::vector<NodeId> told;
     std::unique_ptr<MetricsRegistry> metrics;
-    std::unique_ptr<CoordinatorOffice> office;  // None: the node is down.
+    std::unique_ptr<CoordinatorDriver> office;  // None: the node is down.
   };
 
   struct Flying {

@@ -74,7 +74,7 @@ TEST(DeviceChoice, TheResidentTwinIsCalledAndNotLaunched) {
   EXPECT_EQ(parse(twin, {{"GCOORD_DEVICE_FAULT", "call:9"}}).value().options.device_fault.number,
             9u);
   EXPECT_THAT(parse(twin, {{"GCOORD_DEVICE_FAULT", "hang:1"}}).status().message(),
-              HasSubstr("launches nothing"));
+              HasSubstr("has no launch that can hang"));
 }
 
 TEST(DeviceChoice, TheFirstThatOpensIsTakenElseTheFirstReasonIsSaid) {

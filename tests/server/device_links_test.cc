@@ -46,7 +46,7 @@ TEST(DeviceLinks, WhatIsNotInUseIsNotCalledAWay) {
   DeviceLinks links("cuda:4095");  // On no machine.
   EXPECT_TRUE(links.learn(kPeer, DeviceLinks("cpu").announcement()));
   links.refresh();
-  EXPECT_EQ(links.text(kPeer).find("not in use, since the turn runs on the host"), 0u);
+  EXPECT_EQ(links.text(kPeer).find("not in use, because the turn runs on the host"), 0u);
 }
 
 TEST(DeviceLinksOnGpu, TwoProcessesOfOneDeviceMapEachOther) {
@@ -60,11 +60,13 @@ TEST(DeviceLinksOnGpu, TwoProcessesOfOneDeviceMapEachOther) {
   EXPECT_TRUE(links.learn(kPeer, message));
   EXPECT_TRUE(links.learn(NodeId{3}, DeviceLinks("cpu").announcement()));
   links.refresh();
-  EXPECT_EQ(links.text(kPeer),
-            "not in use, since the turn runs on the host; it could be nvlink: both devices are on "
-            "this host and reach each other");
-  EXPECT_EQ(links.text(NodeId{3}),
-            "not in use, since the turn runs on the host; it could be proxy: the peer has no GPU");
+  EXPECT_EQ(
+      links.text(kPeer),
+      "not in use, because the turn runs on the host; it could be nvlink: both devices are on "
+      "this host and reach each other");
+  EXPECT_EQ(
+      links.text(NodeId{3}),
+      "not in use, because the turn runs on the host; it could be proxy: the peer has no GPU");
   EXPECT_EQ(links.text(NodeId{4}), "");
 }
 

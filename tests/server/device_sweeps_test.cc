@@ -5,10 +5,10 @@
 #include "common/device_errors.h"
 #include "common/random.h"
 #include "locks/lock_ends.h"
-#include "locks/sweep_guard.h"
 #include "rpc/session_messages.h"
-#include "tests/locks/sweep_devices.h"
+#include "sessions/sweep_guard.h"
 #include "tests/server/deadlock_cluster.h"
+#include "tests/sessions/sweep_devices.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@
 namespace gcoord::server {
 namespace {
 
-using locks::SweepDevice;
+using sessions::SweepDevice;
 
 // Whatever their size, and every time the host looks, too.
 DeviceSweepsOptions all_of_them() {
@@ -39,7 +39,8 @@ class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
 
   void give_device(LockService& service, DeviceFaultPlan plan = {}) {
     const Status started = service.start_sweeps(
-        locks::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan), all_of_them());
+        sessions::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan),
+        all_of_them());
     ASSERT_TRUE(started.ok()) << started.to_string();
   }
 };
@@ -243,7 +244,7 @@ class BentDevice final : public locks::SweepDeviceOverHost {
 
   explicit BentDevice(Bend bend) : bend_(bend) {}
 
-  Result<locks::SweepMemory> reserve(std::size_t bytes) override {
+  Result<sessions::SweepMemory> reserve(std::size_t bytes) override {
     return bend_ == Bend::Full ? Status{StatusCode::ResourceExhausted, "no room"}
                                : SweepDeviceOverHost::reserve(bytes);
   }
@@ -290,13 +291,13 @@ class BentSweeps {
   }
 
   std::size_t collect(std::uint64_t tick) {
-    std::vector<locks::ExpiryProposal> out(10);
+    std::vector<sessions::ExpiryProposal> out(10);
     return sweeps.collect_due(clock, Tick{tick}, out);
   }
 
   // Two who wait for each other.
-  Result<locks::WaitFindings> search() {
-    const locks::WaitEdge edges[] = {{0, 1}, {1, 0}};
+  Result<sessions::WaitFindings> search() {
+    const sessions::WaitEdge edges[] = {{0, 1}, {1, 0}};
     const std::uint8_t any[] = {0, 0};
     return sweeps.search(edges, any);
   }
@@ -317,7 +318,7 @@ class BentSweeps {
   MetricsRegistry metrics;
   DeviceSweeps sweeps{metrics};
   Status started;
-  locks::SessionClock clock{{.tick_ms = 10}};
+  sessions::SessionClock clock{{.tick_ms = 10}};
 };
 
 TEST(DeviceSweeps, ASessionThatTheDeviceForgotIsFoundByTheHost) {
@@ -330,7 +331,7 @@ TEST(DeviceSweeps, ASessionThatTheDeviceForgotIsFoundByTheHost) {
 // A slice was brought over, and is not there. Nothing is done again on the host, and looks do not
 // end the wait: each of them says that nobody is due.
 TEST(DeviceSweeps, S8ASliceThatTheDeviceForgotIsFoundWithinItsTicks) {
-  constexpr std::uint32_t kRows = 20 * locks::kSliceRows;
+  constexpr std::uint32_t kRows = 20 * sessions::kSliceRows;
   DeviceSweepsOptions unchecked = all_of_them();
   unchecked.check_one_in = 0;
   BentSweeps bent(BentDevice::Bend::Stale, unchecked);
@@ -347,11 +348,11 @@ TEST(DeviceSweeps, S8ASliceThatTheDeviceForgotIsFoundWithinItsTicks) {
   ASSERT_EQ(bent.collect(20), 1u);  // With all slices; the next ones do not arrive.
   live(kRows / 2, 200);             // Until tick 22.
   std::uint64_t tick = 21;
-  for (; bent.sweeps.failure().ok() && tick < 100 * locks::kForgottenTicksMax; ++tick) {
+  for (; bent.sweeps.failure().ok() && tick < 100 * sessions::kForgottenTicksMax; ++tick) {
     ASSERT_EQ(bent.collect(tick), 0u) << tick;
   }
   EXPECT_EQ(bent.sweeps.failure().detail(), kDeviceDiffers);
-  EXPECT_LE(tick, 23 + locks::kForgottenTicksMax);
+  EXPECT_LE(tick, 23 + sessions::kForgottenTicksMax);
 }
 
 // Where nothing is checked, it may end late and not early: never before its own deadline.

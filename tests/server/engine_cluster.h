@@ -9,7 +9,7 @@
 #include "engine_toy_service.h"
 #include "ledger/memory_disk.h"
 #include "netcore/transport_loopback.h"
-#include "server/replica_engine.h"
+#include "server/host_replicas.h"
 #include "tests/ledger/gated_disk.h"
 #include "tests/scratch_folder.h"
 
@@ -36,8 +36,8 @@ class EngineCluster {
         wal_disk};  // Syncs of the log stand still while its gate is closed.
     std::unique_ptr<ToyService> service;
     std::unique_ptr<MetricsRegistry> metrics;
-    std::shared_ptr<void> beside;           // What between() made; ends after the engine.
-    std::unique_ptr<ReplicaEngine> engine;  // nullptr: the node is down.
+    std::shared_ptr<void> beside;          // What between() made; ends after the engine.
+    std::unique_ptr<HostReplicas> engine;  // nullptr: the node is down.
   };
 
   explicit EngineCluster(std::uint32_t node_count, std::uint32_t shard_count)
@@ -65,7 +65,7 @@ class EngineCluster {
 
   Node& node(std::uint32_t id) { return *nodes_[id - 1]; }
 
-  ReplicaEngine& engine(std::uint32_t id) { return *node(id).engine; }
+  HostReplicas& engine(std::uint32_t id) { return *node(id).engine; }
 
   netcore::LoopbackFabric& fabric() { return fabric_; }
 
@@ -103,7 +103,7 @@ class EngineCluster {
     target.metrics = std::make_unique<MetricsRegistry>();
     EngineOptions options = options_of(id);
     Service& service = around(id, between(target, options));
-    auto opened = ReplicaEngine::open(std::move(options), service, *target.metrics);
+    auto opened = HostReplicas::open(std::move(options), service, *target.metrics);
     if (!opened.ok()) {
       return opened.status();
     }
@@ -338,7 +338,7 @@ class EngineCluster {
   static std::uint16_t port_of(NodeId id) { return static_cast<std::uint16_t>(7000 + id.value); }
 
   bool turn(Node& node) {
-    ReplicaEngine& engine = *node.engine;
+    HostReplicas& engine = *node.engine;
     const std::size_t done = engine.turn();
     after_turn(node);
     if (done > 0) {

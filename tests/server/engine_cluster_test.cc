@@ -1,4 +1,5 @@
 #include "engine_cluster.h"
+#include "server/log_limits.h"
 
 namespace gcoord::server {
 namespace {
@@ -167,7 +168,7 @@ TEST(EngineCluster, R3AViewAfterAPauseShowsNoLeaseOfTheTurnBeforeIt) {
   cluster.run_until([&] { return cluster.all_led(); });
   const std::uint32_t leader = cluster.leader_of(0);
   cluster.run_until([&] { return cluster.engine(leader).view(ShardId{0}).lease; });
-  const ReplicaEngine& engine = cluster.engine(leader);
+  const HostReplicas& engine = cluster.engine(leader);
   const Tick turned = engine.now();
   cluster.advance_ms(10'000);
   EXPECT_EQ(engine.now(), turned);

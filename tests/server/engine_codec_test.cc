@@ -1,4 +1,4 @@
-#include "server/engine_options.h"
+#include "server/log_limits.h"
 #include "server/shard_codec.h"
 
 #include <gtest/gtest.h>

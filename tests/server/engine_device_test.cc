@@ -214,7 +214,7 @@ TEST(EngineDevice, TheFailureSaysWhatItMeansAndWhatToDo) {
   node.cluster.run_ms(500);
   const Status failure = node.cluster.engine(1).failure();
   EXPECT_EQ(failure.to_string(),
-            "INTERNAL: the device failed, and nothing of the turn under way was acknowledged "
+            "INTERNAL: the device failed, and no request of the current turn was acknowledged "
             "(a batch of steps: injected at call 6). Check the device with nvidia-smi and start "
             "the node again; it rebuilds its state from its log. (GC7101)");
   EXPECT_EQ(node.cluster.count(1, "gcoord_server_device_errors_total"), 1u);

@@ -78,14 +78,14 @@ TEST(EngineStorage, WhoAsksForACheckpointIsToldHowItEndedAndFindsItInTheStore) {
   cluster.start_all();
   cluster.run_until([&] { return cluster.all_led(); });
   fill(cluster, 2, 40, "kept ");
-  ReplicaEngine& engine = cluster.engine(1);
+  HostReplicas& engine = cluster.engine(1);
   const std::uint64_t first = engine.request_checkpoint();
   EXPECT_FALSE(engine.checkpoint_outcome(first).has_value());
   cluster.wait_for([&] { return engine.checkpoint_outcome(first).has_value(); });
   EXPECT_TRUE(engine.checkpoint_outcome(first)->ok());
   std::vector<std::byte> state;
   cluster.service(1).serialize(ShardId{2}, state);
-  const auto stored = engine.checkpoints().get(ledger::CheckpointColumn::Service, ShardId{2});
+  const auto stored = engine.checkpoints()->get(ledger::CheckpointColumn::Service, ShardId{2});
   ASSERT_TRUE(stored.ok()) << stored.status().to_string();
   EXPECT_EQ(stored.value(), state);
   // One that has nothing to write ends as well.

@@ -3,7 +3,7 @@
 
 #include "locks/lock_entry_text.h"
 #include "server/lock_service.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class KeepingSink final : public ReplySink {
   int parked = 0;
 };
 
-class FakeEngine final : public ReplicaPort {
+class FakeEngine final : public ReplicatedLog {
  public:
   struct Proposal {
     ShardId shard;
@@ -89,14 +89,13 @@ class FakeEngine final : public ReplicaPort {
     return holds || !locks::is_text_kind(command.kind, command.flags);
   }
 
-  bool takes_lists() const override { return holds; }
-
-  bool times_leases() const override { return timed; }
+  Abilities abilities() const override { return {.lists = holds, .timed_leases = timed}; }
 
   // What nodes say of their features is kept apart, so that tests see what they look for.
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     auto& kept = NodeFeatures::is_ours(message) ? features_said : messages;
     kept.push_back({to, {message.begin(), message.end()}});
+    return true;
   }
 
   // Everything that was proposed is decided, in order.

@@ -72,7 +72,7 @@ TEST_F(LeaderBalanceTest, ABalancedNodeGivesNothing) {
 
 TEST_F(LeaderBalanceTest, HandsOverMoreWhereAllWereTakenOverAndLessWhereNot) {
   constexpr std::uint32_t kMany = 1 << 20;
-  constexpr std::uint32_t kFirst = LeaderBalance::kTransfersFirst;
+  constexpr std::uint32_t kFirst = membership::kTransfersFirst;
   node_.shard_count = kMany;
   led_.assign(kMany, true);
   sweep_times(LeaderBalance::kSettledSweeps);
@@ -82,10 +82,10 @@ TEST_F(LeaderBalanceTest, HandsOverMoreWhereAllWereTakenOverAndLessWhereNot) {
   }
   EXPECT_EQ(sent,
             (std::vector<std::uint32_t>{
-                kFirst, 2 * kFirst, 4 * kFirst, 8 * kFirst, LeaderBalance::kTransfersMost}));
+                kFirst, 2 * kFirst, 4 * kFirst, 8 * kFirst, membership::kTransfersMost}));
   // Nobody takes any more.
-  EXPECT_EQ(balance_.sweep(node_), LeaderBalance::kTransfersMost / 2);
-  EXPECT_EQ(balance_.sweep(node_), LeaderBalance::kTransfersMost / 4);
+  EXPECT_EQ(balance_.sweep(node_), membership::kTransfersMost / 2);
+  EXPECT_EQ(balance_.sweep(node_), membership::kTransfersMost / 4);
 }
 
 TEST_F(LeaderBalanceTest, ADeadPeerGetsNothing) {

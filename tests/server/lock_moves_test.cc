@@ -2,7 +2,7 @@
 // what clients are told.
 #include "server/lock_moves.h"
 
-#include "locks/byte_codec.h"
+#include "common/bytes.h"
 #include "locks/lock_move_command.h"
 #include "locks/lock_residence.h"
 #include "rpc/election_messages.h"
@@ -507,7 +507,7 @@ TEST_F(LockMovesTest, L19WhatHasComeOrCannotComeTakesNoEntryMore) {
   LockBench& bench = world_.leader(other());
   const auto again = [&](const char* name, std::uint32_t move_number) {
     std::vector<std::byte> message{kMoveInKind};
-    locks::ByteWriter{message}.integer(other().value);
+    ByteWriter{message}.integer(other().value);
     const std::string_view text{name};
     locks::encode(locks::make_move_in({.from = home(),
                                        .number = move_number,

@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{"--listen-client", "7400"}, "has no port"},
         BadValue{{"--listen-client", "::1:7400"}, "needs brackets"},
         BadValue{{"--listen-client", ":7400"}, "has no usable host"},
-        BadValue{{"--listen-client", "a b:7400"}, "characters that no host name has"},
+        BadValue{{"--listen-client", "a b:7400"}, "characters that are not allowed in host names"},
         BadValue{{"--listen-client", "h:99999"}, "no port between 1 and 65535"},
         BadValue{{"--peer", "2"}, "is not ID=HOST:PORT"},
         BadValue{{"--peer", "x=h:1"}, "from 1 to 65535"},

@@ -81,29 +81,6 @@ class FlippingService final : public Service {
   Service& inner_;
 };
 
-// The engine of a node as services see it.
-class EnginePortOfTest final : public ReplicaPort {
- public:
-  explicit EnginePortOfTest(ReplicaEngine& engine) : engine_(engine) {}
-
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
-    engine_.propose(shard, command, cookie);
-  }
-
-  void read(ShardId shard, std::uint64_t cookie) override { engine_.read(shard, cookie); }
-
-  ShardView view(ShardId shard) const override { return engine_.view(shard); }
-
-  NodeView view() const override { return engine_.view(); }
-
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
-    engine_.send_peer_message(to, message);
-  }
-
- private:
-  ReplicaEngine& engine_;
-};
-
 class PublicationEngineTest : public testing::Test {
  protected:
   // What stands around a node's engine, and the disk of its history.
@@ -202,7 +179,7 @@ class PublicationEngineTest : public testing::Test {
     cluster_.settle();
     for (std::uint32_t id = 1; id <= kNodes; ++id) {
       Ledgers& ledgers = ledgers_[id];
-      EnginePortOfTest port(cluster_.engine(id));
+      HostReplicas& port = cluster_.engine(id);
       ASSERT_TRUE(ledgers.history->end_turn(true).ok());
       const Status status = ledgers.node->pass(port, 5);
       if (!status.ok()) {

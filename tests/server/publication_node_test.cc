@@ -83,7 +83,7 @@ std::vector<ledger::ShardHead> heads_in(
 }
 
 // Nodes that share one decided log per shard, in which node 1 leads.
-class PublicationNodeTest : public testing::Test, public ReplicaPort {
+class PublicationNodeTest : public testing::Test, public ReplicatedLog {
  protected:
   struct Member {
     CountingService inner;
@@ -252,7 +252,7 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
     return true;
   }
 
-  // ReplicaPort, of the node whose pass it is.
+  // ReplicatedLog, of the node whose pass it is.
   void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
     EXPECT_EQ(shard, kPublicationShard);
     EXPECT_EQ(cookie, kPublicationCookie);
@@ -265,10 +265,11 @@ class PublicationNodeTest : public testing::Test, public ReplicaPort {
 
   NodeView view() const override { return {}; }
 
-  void send_peer_message(NodeId to, std::span<const std::byte> message) override {
+  bool send_peer_message(NodeId to, std::span<const std::byte> message) override {
     if (member(to.value).node) {
       member(to.value).service.on_peer_message(NodeId{speaker_}, message);
     }
+    return true;
   }
 
   ScratchFolder directory_;

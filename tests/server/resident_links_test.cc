@@ -104,13 +104,13 @@ TEST(ResidentLinks, ContradictionsAreRefusedWithBothSidesOfThem) {
   EXPECT_EQ(flags.kind, ResidentLinkKind::Refused);
   EXPECT_EQ(flags.why,
             "node 1 was started with --resident-peers mapped, node 2 was started with "
-            "--resident-peers proxy: start both with the same, or one with auto");
+            "--resident-peers proxy: start both with the same value, or one with auto");
   const ResidentLink facts =
       choose(ResidentPeers::Auto, ResidentPeers::Mapped, Mapping::OneWithoutGpu);
   EXPECT_EQ(facts.kind, ResidentLinkKind::Refused);
   EXPECT_EQ(facts.why,
             "node 2 was started with --resident-peers mapped, but one of the nodes runs on a GPU "
-            "and the other on its twin");
+            "and the other on the host emulation");
 }
 
 TEST(ResidentLinks, TwinsMapEachOtherWhereTheyShareHostFolderAndUser) {

@@ -1,8 +1,8 @@
 // A data directory made of a snapshot: what is kept, what rises, and what is refused.
 #include "server/snapshot_restore.h"
 
+#include "common/bytes.h"
 #include "common/incarnation.h"
-#include "ledger/byte_order.h"
 #include "ledger/checkpoint_store.h"
 #include "ledger/data_directory.h"
 #include "ledger/error_details.h"
@@ -229,9 +229,9 @@ TEST_F(SnapshotRestoreTest, TreesGoOnFromTheirFrontiersInEveryShard) {
   for (const auto& [number, stored] : values.shards) {
     const bool used = number == kUsed.value;
     ASSERT_EQ(stored.head.size(), 16 + 8 + (used ? 3 * 32u : 0u) + kEntryBytes) << number;
-    EXPECT_EQ(ledger::load<std::uint32_t>(&stored.head[4]), 1u) << "entries behind the frontier";
-    EXPECT_EQ(ledger::load<std::uint64_t>(&stored.head[8]), stored.hard.floor.value);
-    EXPECT_EQ(ledger::load<std::uint64_t>(&stored.head[16]), used ? 41u : 0u);
+    EXPECT_EQ(load<std::uint32_t>(&stored.head[4]), 1u) << "entries behind the frontier";
+    EXPECT_EQ(load<std::uint64_t>(&stored.head[8]), stored.hard.floor.value);
+    EXPECT_EQ(load<std::uint64_t>(&stored.head[16]), used ? 41u : 0u);
     EXPECT_EQ(stored.head[stored.head.size() - 36], std::byte{4}) << "a record of kind 4";
     EXPECT_EQ(stored.behind, number == 0 ? 24u : 0u) << "an empty cluster log";
   }

@@ -21,7 +21,7 @@ using rpc::ErrorCode;
 constexpr ConnectionId kClient{5};
 
 // An engine whose checkpoints end when the test says so.
-class CheckpointedEngine final : public NodeEngine {
+class CheckpointedEngine final : public ReplicatedLog {
  public:
   explicit CheckpointedEngine(const ledger::CheckpointStore* store) : store_(store) {}
 
@@ -33,29 +33,7 @@ class CheckpointedEngine final : public NodeEngine {
 
   NodeView view() const override { return node; }
 
-  void send_peer_message(NodeId, std::span<const std::byte>) override {}
-
-  std::size_t turn() override { return 0; }
-
-  Status failure() const override { return {}; }
-
-  bool arm() override { return true; }
-
-  std::vector<int> event_fds() const override { return {}; }
-
-  std::chrono::milliseconds until_next_deadline() const override { return {}; }
-
-  bool shrink() override { return false; }
-
-  Incarnation incarnation() const override { return Incarnation{1}; }
-
-  std::uint16_t listen_port() const override { return 0; }
-
-  bool transfers() const override { return false; }
-
-  void transfer(ShardId, NodeId) override {}
-
-  std::string shard_channel(NodeId) const override { return {}; }
+  bool send_peer_message(NodeId, std::span<const std::byte>) override { return false; }
 
   const ledger::CheckpointStore* checkpoints() const override { return store_; }
 

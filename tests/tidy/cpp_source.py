@@ -6,6 +6,7 @@ clang-format gives this tree (a function's body brace follows a blank, a braced 
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Iterator
 
 BLANKED = re.compile(
@@ -17,6 +18,11 @@ INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.M
 CONTAINER = re.compile(r"^(?:template\s*<.*>\s*)?(?:requires\b.*)?(?:inline\s+)?"
                        r"(?:namespace|extern|class|struct|union|enum|typedef struct)\b(?!.*\)\s*(?:const\s*)?(?:noexcept\s*)?$)",
                        re.S)
+PUNCTUATION = re.compile(r"[;{}]")
+BRACE = re.compile(r"[{}]")
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
+INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.M)
+NAME = re.compile(r"(?:(\.|->|::)\s*)?\b([A-Za-z_]\w*)\b(?=\s*(.?))")
 ACCESS_LABELS = re.compile(r"(?:\s*(?:public|private|protected)\s*:(?!:))*")
 CONTROL = {"if", "for", "while", "switch", "else", "do", "try", "catch", "return"}
 
@@ -36,58 +42,81 @@ class Identifier:
     after: str   # The next character that is not blank.
 
 
-@dataclass(frozen=True)
+@dataclass
 class CppFile:
     path: str
     text: str
-    code: str  # The text with comments, strings and characters blanked, at the same offsets.
-    includes: list  # (line, name, opening character)
 
     @staticmethod
     def parse(path: str, text: str) -> "CppFile":
-        includes = [(text.count("\n", 0, m.start()) + 1, m.group(2), m.group(1)) for m in INCLUDE.finditer(text)]
-        return CppFile(path, text, blanked(text), includes)
+        return CppFile(path, text)
+
+    @cached_property
+    def includes(self) -> list:
+        """(line, name, opening character) of each."""
+        return [(self.line_at(m.start()), m.group(2), m.group(1)) for m in INCLUDE.finditer(self.text)]
+
+    @cached_property
+    def code(self) -> str:
+        """The text with comments, strings and characters blanked, at the same offsets."""
+        return blanked(self.text)
+
+    @cached_property
+    def bare(self) -> str:
+        """The code with preprocessor lines blanked too."""
+        return without_directives(self.code)
 
     def line_at(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
 
-    def functions(self) -> Iterator[Function]:
+    def functions(self) -> list:
         """Function definitions outside of functions, also inside classes and namespaces."""
-        code = without_directives(self.code)
+        return self.parsed_functions
+
+    @cached_property
+    def parsed_functions(self) -> list:
+        return list(self.walk_functions())
+
+    def walk_functions(self) -> Iterator[Function]:
+        code = self.bare
         begin = at = 0  # `begin` is where the present declaration starts.
-        while at < len(code):
-            character = code[at]
-            if character in ";}":
-                begin = at + 1
-            elif character == "{":
-                begin += ACCESS_LABELS.match(code, begin, at).end() - begin
-                header = code[begin:at]
-                if CONTAINER.match(header.strip()):
-                    begin = at + 1
-                else:
-                    end = matching_brace(code, at)
-                    if header and (header[-1].isalnum() or header[-1] in "_>"):
-                        at = end + 1  # A braced initialiser, of a member perhaps: the declaration goes on.
-                        continue
-                    if "(" in header and header.split()[0] not in CONTROL:
-                        first = begin + len(header) - len(header.lstrip())
-                        yield Function(self.line_at(first), code.count("\n", first, end) + 1, " ".join(header.split()))
-                    at, begin = end, end + 1
-            at += 1
+        while match := PUNCTUATION.search(code, at):
+            at = match.start()
+            if match.group() != "{":
+                begin = at = at + 1
+                continue
+            begin += ACCESS_LABELS.match(code, begin, at).end() - begin
+            header = code[begin:at]
+            if CONTAINER.match(header.strip()):
+                begin = at = at + 1
+                continue
+            end = matching_brace(code, at)
+            at = end + 1
+            if header and (header[-1].isalnum() or header[-1] in "_>"):
+                continue  # A braced initialiser, of a member perhaps: the declaration goes on.
+            if "(" in header and header.split()[0] not in CONTROL:
+                first = begin + len(header) - len(header.lstrip())
+                yield Function(self.line_at(first), code.count("\n", first, end) + 1, " ".join(header.split()))
+            begin = at
 
 
 def blanked(text: str) -> str:
-    return BLANKED.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return BLANKED.sub(lambda match: blank_of(match.group()), text)
+
+
+def blank_of(text: str) -> str:
+    """As many blanks, on the same lines."""
+    return "\n".join(" " * len(line) for line in text.split("\n")) if "\n" in text else " " * len(text)
 
 
 def without_directives(code: str) -> str:
     """Blanks preprocessor lines, continued ones too: a macro's braces are not the file's."""
-    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.M)
+    return DIRECTIVE.sub(lambda match: blank_of(match.group()), code) if "#" in code else code
 
 
 def matching_brace(code: str, opening: int) -> int:
     depth = 0
-    for match in re.compile(r"[{}]").finditer(code, opening):
+    for match in BRACE.finditer(code, opening):
         depth += 1 if match.group() == "{" else -1
         if depth == 0:
             return match.start()
@@ -95,9 +124,9 @@ def matching_brace(code: str, opening: int) -> int:
 
 
 def identifiers(code: str) -> Iterator[Identifier]:
-    for match in re.finditer(r"(?:(\.|->|::)\s*)?\b([A-Za-z_]\w*)\b(?=\s*(.?))", without_includes(code)):
+    for match in NAME.finditer(without_includes(code)):
         yield Identifier(match.group(2), match.start(2), match.group(1) or "", match.group(3))
 
 
 def without_includes(code: str) -> str:
-    return re.sub(r"^[ \t]*#[ \t]*include[^\n]*", lambda match: " " * len(match.group()), code, flags=re.M)
+    return INCLUDE_LINE.sub(lambda match: " " * len(match.group()), code)

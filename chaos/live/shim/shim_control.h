@@ -1,4 +1,5 @@
-// What the preloaded shim of one node and its nemesis share: a small file that both map.
+// Control block that the preloaded shim of one node shares with its nemesis: a small file that both
+// map.
 //
 // The nemesis writes wishes, the shim obeys them and counts what it did. Every member is a
 // lock-free atomic of its own except the clock, whose members change together under

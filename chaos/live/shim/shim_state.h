@@ -1,6 +1,5 @@
-// What the shim of this process knows: its control block, and which descriptors are on the faulty
-// disk. Found from the environment at first use; without it everything passes untouched.
-// Thread-safe.
+// State of the shim in this process: its control block and the descriptors on the faulty disk.
+// Found from the environment at first use; without it everything passes untouched. Thread-safe.
 #pragma once
 
 #include "chaos/live/shim/shim_control.h"

@@ -1,4 +1,4 @@
-// How the shim remembers what a power loss would take: files that shim and nemesis agree on.
+// Undo records of the shim for a simulated power loss: the file format that shim and nemesis share.
 //
 // UNDO/INODE.undo   for each file that was written since it was last synced: what was there before.
 // UNDO/directories  creations, removals and renames, and which directories were synced since.

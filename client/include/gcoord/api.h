@@ -1,9 +1,9 @@
-// What the shared library shows to programs: everything marked so, and nothing else.
+// Export macro of the shared library: only symbols marked with it are visible to programs.
 #pragma once
 
-// On declarations only. The library itself is compiled with hidden symbols, so that it never meets
-// another copy of what it is made of inside somebody's program.
+// On declarations only. The library itself is compiled with hidden symbols, so that its
+// dependencies never meet other copies of themselves inside a program.
 #define GCOORD_API __attribute__((visibility("default")))
 
-// What stands inside a class marked so, but is the library's own.
+// For internal members of a class that is marked GCOORD_API.
 #define GCOORD_HIDDEN __attribute__((visibility("hidden")))

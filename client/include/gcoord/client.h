@@ -14,6 +14,11 @@
 //
 // Errors: GC3001 when no node can be reached (with the evidence per endpoint), GC4009 when the
 // deadline passed, GC5001 while a shard has no leader; the rest in docs/reference/errors.md.
+//
+//  auto client = Client::connect({.endpoints = {"10.0.0.1:7400", "10.0.0.2:7400"}});
+//  auto session = client.value().open_session({.ttl = 10s});
+//  auto lock = session.value().acquire("jobs/train");
+//  if (lock.ok()) { write_with(lock.value().fence()); }
 #pragma once
 
 #include "gcoord/api.h"
@@ -43,9 +48,17 @@
 
 namespace gcoord::client {
 
+// A connection to one cluster, shared by a whole program. Movable and not copyable; moved from, it
+// may only be destroyed or assigned to. Its sessions must not outlive it.
+//
+// The blocking, future and callback forms of a call have the same arguments and the same errors.
+// Every form copies its arguments. Unless its comment says otherwise, a blocking call returns by
+// ClientOptions::request_timeout (GC4009); a wait of the options is added to that.
 class GCOORD_API Client {
  public:
+  // Receives one verdict, or the failure, on the client's thread.
   using CheckCallback = std::function<void(Result<Verdict>)>;
+  // Receives the bytes of a snapshot, piece by piece (read_snapshot); a failure ends the reading.
   using SnapshotSink = std::function<Status(std::span<const std::byte>)>;
 
   // Returns when one node has welcomed us; the others are connected to in the background. When all
@@ -58,22 +71,25 @@ class GCOORD_API Client {
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  // A session keeps its locks alive until it is closed, destroyed, or lost. It must not outlive the
-  // client.
+  // Opens a session, which keeps its locks alive until it is closed, destroyed, or lost. It must
+  // not outlive the client. GC1104 and GC1105 for a TTL outside of the cluster's bounds, GC6350
+  // when a health check of the options fails.
   Result<Session> open_session(SessionOptions options);
 
   Future<Result<Session>> open_session_async(SessionOptions options);
 
-  // Takes a name in a session of its own (gcoord/lease.h). Errors are those of open_session and
-  // Session::acquire.
+  // Acquires a name in a session of its own (gcoord/lease.h), for programs that hold one name.
+  // Errors are those of open_session and Session::acquire; after a failure nothing is left behind.
   Result<Lease> take_lease(std::string_view name, LeaseOptions options = {});
   Future<Result<Lease>> take_lease_async(std::string_view name, LeaseOptions options = {});
 
-  // Speaks for a session that another program opened, for example to release its lock. Asks no
-  // node.
+  // Makes a Session for a session that another program opened, for example to release its lock.
+  // Asks no node, so it succeeds for a session that has ended, too. AttachOptions has the rules for
+  // acquires through it.
   Result<Session> attach_session(AttachOptions options);
 
-  // Whether a lock is held under this token, linearizably.
+  // Checks whether a lock is held under this token, linearizably: the answer was true at some
+  // moment between call and return. GC1107 for token 0, which is never granted.
   Result<Verdict> check(std::string_view name, std::uint64_t token);
   Future<Result<Verdict>> check_async(std::string_view name, std::uint64_t token);
   void check_async(std::string_view name, std::uint64_t token, CheckCallback callback);
@@ -82,39 +98,42 @@ class GCOORD_API Client {
   Result<std::vector<Verdict>> check_batch(std::span<const TokenCheck> checks);
   Future<Result<std::vector<Verdict>>> check_batch_async(std::span<const TokenCheck> checks);
 
-  // GC6016 (NOT_FOUND) when the lock is neither held nor waited for.
+  // Reads a lock from the leader of its shard, linearizably; with `waiters` its queue, too. GC6016
+  // (NOT_FOUND) when the lock is neither held nor waited for.
   Result<LockDescription> get(std::string_view name, bool waiters = false);
   Future<Result<LockDescription>> get_async(std::string_view name, bool waiters = false);
 
-  // Who leads in the election of this name, linearizably. GC6101 (NOT_FOUND) when nobody does,
-  // which is an answer; GC5001 and GC4009 say that it could not be found out.
+  // Reads the leader of an election, linearizably. GC6101 (NOT_FOUND) when it has none, which is an
+  // answer; GC5001 and GC4009 mean that the leader could not be determined.
   Result<Leader> leader(std::string_view name);
   Future<Result<Leader>> leader_async(std::string_view name);
 
-  // Begins to watch (gcoord/watch.h). Returns when the watch has begun: nothing that is decided
-  // after the call is missed. GC6204 for options that name nothing or too much; GC3001 when no node
-  // has begun it within request_timeout. With a callback its errors come through that, too.
+  // Starts a watch (gcoord/watch.h). Returns when it has started: nothing that is decided after the
+  // call is missed. GC6204 for options that name nothing or too much; GC3001 when no node has
+  // started it within request_timeout. With a callback its later errors come through that.
   Result<Watch> watch(WatchOptions options, Watch::Callback callback = {});
 
-  // Who leads in the election of this name from now on, the present leader first.
+  // Starts a stream of the leaders of this election, the present leader first.
   Result<LeaderStream> observe(std::string_view name);
 
-  // The same with the line of candidates.
+  // Reads the leader and the queue of candidates, linearizably. GC6101 when there is no leader.
   Result<ElectionView> candidates(std::string_view name);
   Future<Result<ElectionView>> candidates_async(std::string_view name);
 
-  // Asks whoever leads to hand over to this candidate, and waits for nothing: a leader that looks
-  // at its line (CampaignOptions::review) does so with its next look. The ask stands for a few
-  // seconds and for this term; ask again until it has happened. `epoch` 0: of whoever leads now.
-  // Errors: GC6101 nobody leads, GC6110 another term, GC6111 no such candidate waits.
+  // Asks the leader to hand over to this candidate, and does not wait for the hand-over: a leader
+  // that checks its queue (CampaignOptions::review) acts on the request with its next check. The
+  // request stands for a few seconds and for this term; repeat it until the transfer has happened.
+  // `epoch` 0: the term of the present leader. Errors: GC6101 no leader, GC6110 another term,
+  // GC6111 no such candidate waits.
   Status ask_transfer(std::string_view name, std::uint64_t session_id, std::uint64_t epoch = 0);
   Future<Status> ask_transfer_async(std::string_view name,
                                     std::uint64_t session_id,
                                     std::uint64_t epoch = 0);
 
-  // Takes a lock from its holders by force: the next in its queue has it. The former holder hears
-  // of it (SessionOptions::on_lost), and the log keeps who did it and why. For operators. GC6002
-  // when nobody holds it, GC6003 when the token is not (any more) the one it is held under.
+  // Takes a lock from its holders by force; the next in its queue gets it. The former holder is
+  // notified (SessionOptions::on_lost), and the log records BreakOptions::who and reason. For
+  // operators. GC6002 when nobody holds it, GC6003 when the token is not that of a hold, GC6034
+  // without who or reason.
   Result<BrokenLock> break_lock(std::string_view name, BreakOptions options);
   Future<Result<BrokenLock>> break_lock_async(std::string_view name, BreakOptions options);
 
@@ -126,8 +145,8 @@ class GCOORD_API Client {
   Status move_lock(std::string_view name, std::uint32_t to_shard);
   Future<Status> move_lock_async(std::string_view name, std::uint32_t to_shard);
 
-  // The locks of all nodes, page by page and node by node. The first page waits until every node is
-  // connected or has failed to answer; LockPage::complete says whether all were asked.
+  // Reads the locks of all nodes, page by page and node by node. The first page waits until every
+  // node is connected or has failed to answer; LockPage::complete says whether all have answered.
   Result<LockPage> list(const ListOptions& options);
 
   // The same with a freshness of the caller's choice (gcoord/reads.h), each with the log index that
@@ -163,10 +182,13 @@ class GCOORD_API Client {
                                             std::uint64_t index,
                                             std::uint32_t node_id = 0);
 
-  // A page of what one node holds: Serializable, Bounded or Monotonic. The cursor is that node's.
+  // Reads a page of the locks of one node: Serializable, Bounded or Monotonic. The cursor belongs
+  // to the node that answered, ReadPage::node_id; name it in ReadOptions::node_id for the next
+  // page.
   Result<ReadPage> read_list(const ListOptions& list, const ReadOptions& options);
 
-  // How far this client has seen, by its writes and by the reads above.
+  // The log positions that this client has seen by its writes and by the reads above, for another
+  // client's ReadOptions::after. Asks no node.
   std::vector<Position> positions() const;
 
   // A session that is registered at once, under an id of the caller's choice if wanted
@@ -174,7 +196,8 @@ class GCOORD_API Client {
   Result<Session> grant_session(GrantOptions options);
   Future<Result<Session>> grant_session_async(GrantOptions options);
 
-  // What the cluster knows of a session, its locks' names too. One that is gone is an answer.
+  // Reads the state of any session from the nodes, with its locks' names. A session that has ended
+  // is an answer: SessionDescription::alive is false.
   Result<SessionDescription> session(std::uint64_t session_id);
   Future<Result<SessionDescription>> session_async(std::uint64_t session_id);
 
@@ -183,41 +206,46 @@ class GCOORD_API Client {
   Result<SessionDescription> keep_alive_once(std::uint64_t session_id);
   Future<Result<SessionDescription>> keep_alive_once_async(std::uint64_t session_id);
 
-  // Sessions page by page and node by node.
+  // Reads the sessions of all nodes, page by page and node by node. SessionsPage::complete says
+  // whether all have answered.
   Result<SessionsPage> list_sessions(const SessionListOptions& options);
 
-  // What a node says of itself, as JSON.
+  // Reads a node's description of itself, of some of its shards, or of one shard, as JSON. GC3001
+  // when this node cannot be reached; `first` and `count` select shards by number.
   Result<std::string> node_status(std::uint32_t node_id);
   Result<std::string> shard_list(std::uint32_t node_id, std::uint32_t first, std::uint32_t count);
   Result<std::string> shard_show(std::uint32_t node_id, std::uint32_t shard);
-  // The deadlocks that it found lately, while it led shard 0 (AcquireOptions::detect_deadlock).
+  // The deadlocks that this node has ended recently as the coordinator
+  // (AcquireOptions::detect_deadlock), as JSON.
   Result<std::string> lock_deadlocks(std::uint32_t node_id);
 
-  // The leader's node id for each of count shards from `first`, as one node believes; 0: not known.
-  // The client remembers them, which spares later requests a redirect.
+  // The node id of the leader for each of `count` shards from `first`, in the view of one node; 0:
+  // not known. The client remembers them, which spares later requests a redirect.
   Result<std::vector<std::uint32_t>> leader_map(std::uint32_t first, std::uint32_t count);
 
-  // Reads a snapshot of what one node holds, in the bytes of its file
-  // (docs/reference/snapshot_format.md). on_bytes is called on this thread, piece by piece in
-  // order; a failure of its own ends the reading. Each piece may take as long as a request; a node
-  // that is still preparing one says so. Whether the whole is right, its reader finds out: nothing
-  // is checked here.
+  // Reads a snapshot of one node, in the bytes of its file (docs/reference/snapshot_format.md). on_bytes is
+  // called on this thread, piece by piece in order; a failure of its own ends the reading. Each
+  // piece may take as long as a request, and preparing the snapshot does not count. The content is
+  // not checked here; the reader of the file does that. GC8309 when the node sends its maximum of
+  // snapshots already.
   Status read_snapshot(std::uint32_t node_id, const SnapshotSink& on_bytes);
 
-  // Has one node let go of old entries of its ledger; returns when they are gone for good. It may
-  // take as long as the node has to look through its shards. GC8210 while it does so already,
-  // GC8211 for an order that cannot be.
+  // Deletes old entries of one node's ledger; returns when they are gone for good. It may take as
+  // long as the node needs to scan its shards. GC8210 while the node is pruning already, GC8211 for
+  // an order that is not valid.
   Result<LedgerPruned> prune_ledger(std::uint32_t node_id, const LedgerPruning& order);
 
-  // Returns when every node of the cluster is connected, or GC3001 at the timeout.
+  // Waits until every node of the cluster is connected; GC3001 at the timeout.
   Status wait_for_all_nodes(std::chrono::milliseconds timeout);
 
-  // Whether this is the client's own thread, where blocking functions fail with GC4011.
+  // Whether the calling thread is the client's own one, where blocking functions fail with GC4011.
   bool in_callback() const;
 
-  // The client's clock: what Election::is_leader(now) and Lease::valid(now) are asked with.
+  // The present time of the client's clock: the argument for Election::is_leader(now) and
+  // Lease::valid(now).
   TimePoint now() const;
 
+  // What the client knows of its cluster, and its counters since connect(). Neither asks a node.
   ClusterView cluster() const;
   ClientStatistics statistics() const;
 

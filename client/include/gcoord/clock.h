@@ -1,8 +1,12 @@
-// Where the client library takes its time from. Programs need not care; tests bring their own.
+// Clock of the client library. Programs need not care; tests bring their own.
 //
 // Every deadline, back-off and lease of a client is measured on its clock alone, never on a node's:
 // clocks of machines are only assumed to run at about the same rate (ClientOptions::drift_divisor),
 // not to show the same time. Functions are called from any thread.
+//
+// A test's clock is a subclass that returns a time of the test's choice, moves it by hand, and
+// calls the function of notify_moves after each move. It is passed in ClientOptions::clock; several
+// clients may share it.
 #pragma once
 
 #include "gcoord/api.h"
@@ -16,6 +20,7 @@ namespace gcoord::client {
 // Time since some fixed moment; never goes back.
 using TimePoint = std::chrono::nanoseconds;
 
+// Interface of a client's clock (ClientOptions::clock).
 class GCOORD_API Clock {
  public:
   virtual ~Clock() = default;

@@ -1,9 +1,9 @@
 // Elections: among the candidates of one name at most one leads at any time.
 //
 // A candidate is a session; who holds the lock of the name leads. Candidates stand in line, so the
-// next leader is the one that campaigned first (docs/reference/services.md). Each term of office
-// has an epoch, which is the fencing token of the lock: it rises with every leader of this name for
-// ever, over restarts, restores and changes of the nodes' own leaders.
+// next leader is the one that campaigned first (docs/reference/services.md). Each term of office has an
+// epoch, which is the fencing token of the lock: it rises with every leader of this name for ever,
+// over restarts, restores and changes of the nodes' own leaders.
 //
 // What is_leader() promises: while it says true, no other candidate of this name has been elected,
 // provided that the clocks of this machine and of the nodes differ in rate by less than
@@ -14,6 +14,11 @@
 // it has seen.
 //
 // Functions may be called from any thread; objects are moved and destroyed by one.
+//
+//  Election election = session.election("jobs/scheduler");
+//  if (election.campaign({.value = "10.0.0.7:80"}).ok()) {
+//    while (election.is_leader()) { schedule(election.epoch()); }
+//  }
 #pragma once
 
 #include "gcoord/api.h"
@@ -40,44 +45,50 @@ class GCOORD_API Election {
   Election(Election&&) noexcept;
   Election& operator=(Election&&) noexcept;
 
+  // The name of the election, which is the name of the lock that the leader holds.
   const std::string& name() const;
 
-  // Waits in line until this candidate leads. Ok at once when it leads already; then nothing of the
-  // options changes.
-  // Errors: GC6001 or GC6005 when somebody else leads and the wait is over, GC6006 when resign()
-  // was called meanwhile, GC6007 when the session is lost. Closing the session ends a campaign.
+  // Waits in the queue until this candidate leads. Ok at once when it leads already; then the
+  // options change nothing. Errors: GC6001 or GC6005 when another candidate leads and the wait is
+  // over, GC6006 when resign() was called meanwhile, GC6007 when the session is lost. Closing the
+  // session ends a campaign.
   Status campaign(CampaignOptions options = {});
   Future<Status> campaign_async(CampaignOptions options = {});
 
-  // By the client's clock, now or at a given moment of it. Costs two loads: ask often.
+  // Whether this candidate leads now, or at a given moment of the client's clock. Costs two loads
+  // and asks no node: ask often.
   bool is_leader() const;
   bool is_leader(TimePoint now) const;
 
-  // Until when is_leader stays true if nothing more is heard; the past when it is false.
+  // The moment until which is_leader stays true if no node is heard any more; a past moment when it
+  // is false.
   TimePoint leader_until() const;
 
-  // Of the last term of office that this candidate won; 0 before the first.
+  // The epoch of the last term that this candidate won; 0 before the first. It is the fencing token
+  // for work that outlasts the term.
   std::uint64_t epoch() const;
 
-  // Hands over to the next in line. is_leader() is false from the call on. Ok also when this
-  // candidate does not lead (any more): a late resignation takes nothing from a later leader.
-  // After another error it may still stand in the way until its TTL ends; call again.
+  // Hands over to the next candidate in the queue. is_leader() is false from the call on. Ok also
+  // when this candidate does not lead (any more): a late resignation takes nothing from a later
+  // leader. After another error the candidate may still be the holder until its TTL ends; call
+  // again.
   Status resign();
   Future<Status> resign_async();
 
-  // Changes what others read of the leader, within its term. Exactly once, in the order of calls
-  // that wait for each other. GC6110 when it does not lead (any more); nothing has changed then.
+  // Changes the value that others read of the leader, within its term, exactly once and in the
+  // order of the calls. At most 512 bytes (GC6024). GC6110 when it does not lead (any more); then
+  // nothing has changed.
   Status proclaim(std::string_view value);
   Future<Status> proclaim_async(std::string_view value);
 
-  // Hands over to one of the line, who leads at once under a new epoch; the others keep their
-  // places. is_leader() is false from the call on, and true again under the same epoch when nothing
-  // has changed because no such candidate waits (GC6111). GC6110 when it does not lead. After
-  // another error it does not lead, and gives the office up for the next in line.
+  // Hands over to one candidate in the queue, who leads at once under a new epoch; the others keep
+  // their places. is_leader() is false from the call on, and true again under the same epoch when
+  // nothing has changed because no such candidate waits (GC6111). GC6110 when it does not lead.
+  // After another error it does not lead, and resigns in favour of the next in the queue.
   Status transfer(std::uint64_t session_id);
   Future<Status> transfer_async(std::uint64_t session_id);
 
-  // Leaves the office to live with its session. This object does not lead any more, and resigns
+  // Leaves the leadership to live with its session. This object does not lead any more, and resigns
   // nothing.
   void detach();
 

@@ -30,19 +30,21 @@
 
 namespace gcoord::client {
 
-// Runs what it is given, soon, on a thread of its choice: an event loop's "post".
+// Runs a function soon, on a thread of its choice: the "post" of an event loop. It must run each
+// function exactly once.
 using Executor = std::function<void(std::function<void()>)>;
 
-// GC4011, for those that would wait for themselves.
+// The failure GC4011 of a blocking function on the client's own thread, which would wait for
+// itself.
 GCOORD_API Status blocked_in_callback();
 
-// What a future and the client's thread share. Of use to the library only; thread-safe.
+// State that a future and the client's thread share. For the library only; thread-safe.
 template <typename R>
 class FutureState {
  public:
   explicit FutureState(std::thread::id client_thread) : client_thread_(client_thread) {}
 
-  // Once.
+  // Stores the outcome and wakes the waiter, or runs the next step. Called exactly once.
   void set(R result) {
     std::function<void()> next;
     {
@@ -56,12 +58,14 @@ class FutureState {
     }
   }
 
+  // Whether the outcome is there.
   bool ready() const {
     const std::lock_guard lock{mutex_};
     return result_.has_value();
   }
 
-  // False if it is not there yet and will not come while this thread waits.
+  // Waits for the outcome. False on the client's own thread while it is missing: the outcome would
+  // never come while this thread waits.
   bool wait() const {
     std::unique_lock lock{mutex_};
     if (!result_.has_value() && std::this_thread::get_id() == client_thread_) {
@@ -71,12 +75,15 @@ class FutureState {
     return true;
   }
 
+  // Waits for at most `timeout`; whether the outcome is there. On the client's own thread it only
+  // delays the client.
   bool wait_for(std::chrono::nanoseconds timeout) const {
     std::unique_lock lock{mutex_};
     return changed_.wait_for(lock, timeout, [this] { return result_.has_value(); });
   }
 
-  // False if it is there already: then `next` will not run.
+  // Registers `next` to run with the outcome. False if the outcome is there already: then `next`
+  // will not run.
   bool call_when_ready(std::function<void()> next) {
     const std::lock_guard lock{mutex_};
     if (!result_.has_value()) {
@@ -85,12 +92,13 @@ class FutureState {
     return !result_.has_value();
   }
 
+  // Drops the registered next step, for a future that is destroyed first.
   void forget_next() {
     const std::lock_guard lock{mutex_};
     next_ = {};
   }
 
-  // Only when ready.
+  // Moves the outcome out. Only when ready, and once.
   R take() {
     const std::lock_guard lock{mutex_};
     return std::move(*result_);
@@ -124,7 +132,8 @@ class [[nodiscard]] Future {
     return *this;
   }
 
-  // False after get(), then() or co_await have taken the outcome.
+  // Whether the outcome can still be taken: false after get(), then() or co_await have taken it.
+  // The functions below end the program when it is false.
   bool valid() const { return state_ != nullptr; }
 
   // Whether get() would return at once.
@@ -133,7 +142,8 @@ class [[nodiscard]] Future {
   // Waits at most so long by the system's clock; whether it is ready now.
   bool wait_for(std::chrono::nanoseconds timeout) const { return checked().wait_for(timeout); }
 
-  // Waits, and takes the outcome. GC4011 on the client's own thread, unless it is ready.
+  // Waits for the outcome and takes it. Blocks by the system's clock until the call's deadline at
+  // most. GC4011 on the client's own thread, unless the outcome is there.
   R get() {
     const auto state = std::exchange(state_, nullptr);
     if (state == nullptr) {
@@ -142,7 +152,8 @@ class [[nodiscard]] Future {
     return state->wait() ? state->take() : R{blocked_in_callback()};
   }
 
-  // Where a callback or a coroutine goes on.
+  // Chooses the executor of a later then() or co_await; without it they continue on the client's
+  // thread.
   Future&& on(Executor executor) && {
     executor_ = std::move(executor);
     return std::move(*this);
@@ -163,7 +174,8 @@ class [[nodiscard]] Future {
     }
   }
 
-  // What co_await calls.
+  // The interface of co_await; programs do not call it. Resumes on the executor if there is one,
+  // otherwise on the client's thread.
   bool await_ready() const { return executor_ == nullptr && checked().ready(); }
 
   bool await_suspend(std::coroutine_handle<> waiting) {

@@ -1,10 +1,31 @@
-// Calls that do not wait, for C: each as its namesake without _async, whose errors it has; with the
-// rules of gcoord/gcoord.h. (Acquires, leases, campaigns and checks have theirs beside them.)
+// Asynchronous calls for C: each function starts the call of its namesake without _async and
+// returns at once. Acquires, leases, campaigns and checks have their asynchronous forms in the
+// headers of their blocking forms.
 //
-// When such a function returns GCOORD_OK its callback runs once, else never: on the client's own
-// thread, or within the call if nothing need be asked; also when the handle was freed meanwhile.
-// What is given to a function is copied by it. A callback that is given a handle owns it, however
-// late it comes: who wants it no more frees it there.
+// Contract of every function here, beside the rules of gcoord/gcoord.h:
+//
+//  - The function returns GCOORD_OK when the call has started. Then the callback runs exactly once.
+//    Any other value means that nothing has started and that the callback never runs; `error`
+//    says why: a missing argument (GC1002), options that were not initialised or have an unusable
+//    value (GC1001), or no memory.
+//  - The outcome comes to the callback, with the errors of the blocking namesake. Every
+//    call ends by its deadline (GC4009) or when the client is freed (GC4010), so every callback
+//    comes.
+//  - The callback runs on the client's own thread, or within the function itself when no node has
+//    to be asked. It must return soon, must not throw, and must not call blocking functions
+//    (GC4011).
+//  - All arguments are copied; nothing that is passed needs to outlive the call. `user` is passed
+//    to the callback unchanged. Freeing a session, lock or election handle does not stop a call
+//    that has started through it.
+//  - A handle that the callback receives belongs to the callee, which frees it, however late it
+//    arrives. A callee that does not want it any more frees it in the callback.
+//  - Any thread may call these functions.
+//
+//  static void released(void* user, const gcoord_error* error) { ... }
+//
+//  if (gcoord_lock_release_async(lock, released, job, &error) != GCOORD_OK) {
+//    ...  // Nothing was started, and released() does not run.
+//  }
 #pragma once
 
 #include "gcoord/gcoord.h"
@@ -18,11 +39,16 @@ extern "C" {
 
 // ---- looks ----
 
-// Either `description`, which is the callee's to free, or `error`, which lives during the callback.
+// Receives the outcome of gcoord_describe_async: on success `description`, which the callee frees
+// with gcoord_description_free, and a NULL `error`; on failure a NULL `description`, and `error`,
+// which lives during the callback.
 typedef void (*gcoord_description_callback)(void* user,
                                             gcoord_description* description,
                                             const gcoord_error* error);
 
+// Reads the state of a lock from the leader of its shard, linearizably; gcoord_describe without
+// waiting. `waiters`: include the queue, in its order. GC6016 (NOT_FOUND) when the lock is neither
+// held nor waited for.
 GCOORD_API gcoord_status gcoord_describe_async(gcoord_client* client,
                                                const char* name,
                                                bool waiters,
@@ -30,25 +56,32 @@ GCOORD_API gcoord_status gcoord_describe_async(gcoord_client* client,
                                                void* user,
                                                gcoord_error* error);
 
-// Either of them; both live during the callback.
+// Receives the holder of a lock, or the leader of an election. Exactly one of `holder` and `error`
+// is set; both live during the callback.
 typedef void (*gcoord_holder_callback)(void* user,
                                        const gcoord_holder* holder,
                                        const gcoord_error* error);
 
+// Reads the leader of an election, linearizably; gcoord_leader without waiting. `token` of the
+// holder is the epoch of the leader's term. GC6101 (NOT_FOUND) when the election has no leader,
+// which is an answer; GC5001 and GC4009 mean that the leader could not be determined.
 GCOORD_API gcoord_status gcoord_leader_async(gcoord_client* client,
                                              const char* name,
                                              gcoord_holder_callback callback,
                                              void* user,
                                              gcoord_error* error);
 
-// As gcoord_candidates: line[0] leads under the epoch, the others wait in this order. All live
-// during the callback. On failure `error` says why, and there is no line.
+// Receives an election as gcoord_candidates describes it: line[0] is the leader, whose term has
+// `epoch`; line[1] and the following wait in this order, `count` entries in all. The array and its
+// values live during the callback. On failure `error` is set and the line is empty.
 typedef void (*gcoord_line_callback)(void* user,
                                      uint64_t epoch,
                                      const gcoord_candidate* line,
                                      size_t count,
                                      const gcoord_error* error);
 
+// Reads the leader and the queue of candidates; gcoord_candidates without waiting. GC6101 when the
+// election has no leader.
 GCOORD_API gcoord_status gcoord_candidates_async(gcoord_client* client,
                                                  const char* name,
                                                  gcoord_line_callback callback,
@@ -57,13 +90,18 @@ GCOORD_API gcoord_status gcoord_candidates_async(gcoord_client* client,
 
 // ---- reads that say how fresh they must be ----
 
-// What gcoord_read finds: `lock`, which is the callee's to free, is NULL where it is neither held
-// nor waited for. `at` and `error` live during the callback; both pointers are NULL on failure.
+// Receives the outcome of gcoord_read_async and gcoord_read_at_async. On success `at` is the log
+// position that the answer shows, and `lock` the lock, which the callee frees with
+// gcoord_description_free; `lock` is NULL when the lock is neither held nor waited for. On failure
+// both are NULL and `error` is set. `at` and `error` live during the callback.
 typedef void (*gcoord_reading_callback)(void* user,
                                         gcoord_description* lock,
                                         const gcoord_freshness* at,
                                         const gcoord_error* error);
 
+// Reads a lock with the consistency that `options` name; gcoord_read without waiting. GC6304 when
+// the replica cannot prove the freshness of GCOORD_BOUNDED, GC6305 when it has not reached the
+// positions of GCOORD_MONOTONIC.
 GCOORD_API gcoord_status gcoord_read_async(gcoord_client* client,
                                            const char* name,
                                            const gcoord_read_options* options,
@@ -71,6 +109,8 @@ GCOORD_API gcoord_status gcoord_read_async(gcoord_client* client,
                                            void* user,
                                            gcoord_error* error);
 
+// Reads a lock as it was when its shard's log had reached `index`; gcoord_read_at without waiting.
+// node_id 0 asks the leader of the shard. GC6320 to GC6323 when the node cannot show that state.
 GCOORD_API gcoord_status gcoord_read_at_async(gcoord_client* client,
                                               const char* name,
                                               uint64_t index,
@@ -79,9 +119,10 @@ GCOORD_API gcoord_status gcoord_read_at_async(gcoord_client* client,
                                               void* user,
                                               gcoord_error* error);
 
-// Names in the order asked: each of `locks` is as above, and the callee's to free; the array is
-// not. The shards of the names, each once. Arrays live during the callback, and are empty on
-// failure.
+// Receives the outcome of gcoord_read_batch_async. `locks` has `count` entries in the order of the
+// names: each is NULL or a lock that the callee frees, as in gcoord_reading_callback. `shards` has
+// one entry for each shard of the names. The arrays live during the callback; on failure they are
+// empty and `error` is set.
 typedef void (*gcoord_readings_callback)(void* user,
                                          gcoord_description* const* locks,
                                          size_t count,
@@ -89,6 +130,8 @@ typedef void (*gcoord_readings_callback)(void* user,
                                          size_t shard_count,
                                          const gcoord_error* error);
 
+// Reads `count` locks of any shards in few messages; gcoord_read_batch without waiting. It fails as
+// a whole when one of them cannot be read.
 GCOORD_API gcoord_status gcoord_read_batch_async(gcoord_client* client,
                                                  const char* const* names,
                                                  size_t count,
@@ -97,12 +140,16 @@ GCOORD_API gcoord_status gcoord_read_batch_async(gcoord_client* client,
                                                  void* user,
                                                  gcoord_error* error);
 
-// `verdict` (GCOORD_VALID and its neighbours) and `at` mean something only when error is NULL.
+// Receives the outcome of gcoord_read_check_async: `verdict` (GCOORD_VALID, GCOORD_STALE or
+// GCOORD_FREE) and the log position `at` that it shows. Both have a meaning only when `error` is
+// NULL; `at` and `error` live during the callback.
 typedef void (*gcoord_verdict_callback)(void* user,
                                         int32_t verdict,
                                         const gcoord_freshness* at,
                                         const gcoord_error* error);
 
+// Checks a fencing token with the consistency that `options` name; gcoord_read_check without
+// waiting.
 GCOORD_API gcoord_status gcoord_read_check_async(gcoord_client* client,
                                                  const char* name,
                                                  uint64_t token,
@@ -111,7 +158,9 @@ GCOORD_API gcoord_status gcoord_read_check_async(gcoord_client* client,
                                                  void* user,
                                                  gcoord_error* error);
 
-// Verdicts in the order asked, and the shards as above; none of gcoord_check_batch_async.
+// Receives the verdicts of a batch in the order of the names, and one freshness for each shard of
+// the names. gcoord_check_batch_async gives no freshness: shard_count is 0. The arrays live during
+// the callback; on failure they are empty and `error` is set.
 typedef void (*gcoord_verdicts_callback)(void* user,
                                          const int32_t* verdicts,
                                          size_t count,
@@ -119,6 +168,8 @@ typedef void (*gcoord_verdicts_callback)(void* user,
                                          size_t shard_count,
                                          const gcoord_error* error);
 
+// Checks `count` fencing tokens with the consistency that `options` name; gcoord_read_check_batch
+// without waiting. `names` and `tokens` have `count` entries each.
 GCOORD_API gcoord_status gcoord_read_check_batch_async(gcoord_client* client,
                                                        const char* const* names,
                                                        const uint64_t* tokens,
@@ -128,6 +179,7 @@ GCOORD_API gcoord_status gcoord_read_check_batch_async(gcoord_client* client,
                                                        void* user,
                                                        gcoord_error* error);
 
+// Checks `count` fencing tokens, each linearizably by itself; gcoord_check_batch without waiting.
 GCOORD_API gcoord_status gcoord_check_batch_async(gcoord_client* client,
                                                   const char* const* names,
                                                   const uint64_t* tokens,
@@ -138,12 +190,15 @@ GCOORD_API gcoord_status gcoord_check_batch_async(gcoord_client* client,
 
 // ---- sessions ----
 
-// Either `session`, which is the callee's to free, or `error`, which lives during the callback.
+// Receives an opened session: on success `session`, which the callee frees with
+// gcoord_session_free; on failure `error`, which lives during the callback.
 typedef void (*gcoord_session_callback)(void* user,
                                         gcoord_session* session,
                                         const gcoord_error* error);
 
-// on_event and event_user are as in gcoord_session_open, and may be called before `callback` is.
+// Opens a session that lives for ttl_ms without its client; gcoord_session_open without waiting.
+// on_event may be NULL; it gets event_user, and it may run before `callback` does. GC1104 and
+// GC1105 for a TTL outside of the cluster's bounds.
 GCOORD_API gcoord_status gcoord_session_open_async(gcoord_client* client,
                                                    int64_t ttl_ms,
                                                    gcoord_event_callback on_event,
@@ -152,36 +207,45 @@ GCOORD_API gcoord_status gcoord_session_open_async(gcoord_client* client,
                                                    void* user,
                                                    gcoord_error* error);
 
-// `user` of the options is that of the session's callbacks, and the one behind the callback is the
-// callback's. Health checks run first, while nothing waits for them.
+// Opens a session with options; gcoord_session_open_as without waiting. The health checks of the
+// options run first, and the function does not wait for them. options->user goes to the session's
+// callbacks, the argument `user` to `callback`.
 GCOORD_API gcoord_status gcoord_session_open_as_async(gcoord_client* client,
                                                       const gcoord_session_options* options,
                                                       gcoord_session_callback callback,
                                                       void* user,
                                                       gcoord_error* error);
 
+// Opens a session that is registered at once, under options->session_id if that is not 0;
+// gcoord_session_grant without waiting. GC6301 when a session with this id exists already.
 GCOORD_API gcoord_status gcoord_session_grant_async(gcoord_client* client,
                                                     const gcoord_session_options* options,
                                                     gcoord_session_callback callback,
                                                     void* user,
                                                     gcoord_error* error);
 
-// Either `description`, which is the callee's to free, or `error`, which lives during the callback.
+// Receives the state of a session: on success `description`, which the callee frees with
+// gcoord_session_description_free; on failure `error`, which lives during the callback.
 typedef void (*gcoord_session_description_callback)(void* user,
                                                     gcoord_session_description* description,
                                                     const gcoord_error* error);
 
+// Reads the cluster's state of any session; gcoord_session_describe without waiting. A session that
+// has ended is an answer and not an error: remaining_ms is -1.
 GCOORD_API gcoord_status gcoord_session_describe_async(gcoord_client* client,
                                                        uint64_t session_id,
                                                        gcoord_session_description_callback callback,
                                                        void* user,
                                                        gcoord_error* error);
 
-// Either of them; both live during the callback.
+// Receives the state of a session after a renewal. Exactly one of `facts` and `error` is set; both
+// live during the callback.
 typedef void (*gcoord_session_facts_callback)(void* user,
                                               const gcoord_session_facts* facts,
                                               const gcoord_error* error);
 
+// Renews any session once, whoever opened it; gcoord_session_keep_alive_once without waiting.
+// `alive` is false for a session that has ended.
 GCOORD_API gcoord_status
 gcoord_session_keep_alive_once_async(gcoord_client* client,
                                      uint64_t session_id,
@@ -191,21 +255,28 @@ gcoord_session_keep_alive_once_async(gcoord_client* client,
 
 // ---- changes ----
 
-// `error` is NULL on success, and lives during the callback.
+// Receives the outcome of a change. `error` is NULL on success; otherwise it lives during the
+// callback.
 typedef void (*gcoord_done_callback)(void* user, const gcoord_error* error);
 
-// The handle holds the lock no more from the call on, and is still to be freed.
+// Releases a lock; gcoord_lock_release without waiting. From the call on the handle does not hold
+// the lock any more, whatever the outcome; it must still be freed. After a failure the
+// lock lives at most as long as its session.
 GCOORD_API gcoord_status gcoord_lock_release_async(gcoord_lock* lock,
                                                    gcoord_done_callback callback,
                                                    void* user,
                                                    gcoord_error* error);
 
+// Releases all locks of the handle, the last one first; gcoord_multi_lock_release without waiting.
+// The outcome is the first failure, if there is one; the other locks are released nevertheless.
 GCOORD_API gcoord_status gcoord_multi_lock_release_async(gcoord_multi_lock* locks,
                                                          gcoord_done_callback callback,
                                                          void* user,
                                                          gcoord_error* error);
 
-// For operators. The holder is whose hold it was, without times and waiters.
+// Takes a lock from its holders by force, for operators; gcoord_lock_break without waiting. Token 0
+// breaks all holds, another token the hold under it. `who` and `reason` are required (GC6034). The
+// callback gets the session and the token of the broken hold, without times and waiters.
 GCOORD_API gcoord_status gcoord_lock_break_async(gcoord_client* client,
                                                  const char* name,
                                                  uint64_t token,
@@ -215,7 +286,8 @@ GCOORD_API gcoord_status gcoord_lock_break_async(gcoord_client* client,
                                                  void* user,
                                                  gcoord_error* error);
 
-// For operators; comes when the lock has arrived.
+// Moves a lock to another shard with its holder and its queue, for operators; gcoord_lock_move
+// without waiting. The callback runs when the lock has arrived.
 GCOORD_API gcoord_status gcoord_lock_move_async(gcoord_client* client,
                                                 const char* name,
                                                 uint32_t to_shard,
@@ -223,6 +295,9 @@ GCOORD_API gcoord_status gcoord_lock_move_async(gcoord_client* client,
                                                 void* user,
                                                 gcoord_error* error);
 
+// Asks the leader of `epoch`, or the present leader if that is 0, to hand over to the candidate
+// with this session; gcoord_ask_transfer without waiting. Success means that the request is
+// recorded, not that the leader has handed over. GC6101, GC6110, GC6111.
 GCOORD_API gcoord_status gcoord_ask_transfer_async(gcoord_client* client,
                                                    const char* name,
                                                    uint64_t session_id,
@@ -231,7 +306,8 @@ GCOORD_API gcoord_status gcoord_ask_transfer_async(gcoord_client* client,
                                                    void* user,
                                                    gcoord_error* error);
 
-// By token, for a lock that has no handle here.
+// Releases a lock of the session by its token, for a lock without a handle in this program;
+// gcoord_session_release without waiting. GC6003 when the token is not that of the current hold.
 GCOORD_API gcoord_status gcoord_session_release_async(gcoord_session* session,
                                                       const char* name,
                                                       uint64_t token,
@@ -239,17 +315,23 @@ GCOORD_API gcoord_status gcoord_session_release_async(gcoord_session* session,
                                                       void* user,
                                                       gcoord_error* error);
 
+// Renews the session now; gcoord_session_renew without waiting. Success means that a majority of
+// the nodes has acknowledged: the session lives for a whole TTL from the call on.
 GCOORD_API gcoord_status gcoord_session_renew_async(gcoord_session* session,
                                                     gcoord_done_callback callback,
                                                     void* user,
                                                     gcoord_error* error);
 
+// Ends the session at all nodes and releases its locks; gcoord_session_close without waiting. Nodes
+// that cannot be reached end it when its TTL is over. The handle must still be freed.
 GCOORD_API gcoord_status gcoord_session_close_async(gcoord_session* session,
                                                     gcoord_done_callback callback,
                                                     void* user,
                                                     gcoord_error* error);
 
-// By its epoch, where there is no gcoord_election for it. The value is copied, here and below.
+// Changes the value of the leader of `epoch`, for an election without a gcoord_election handle in
+// this program; gcoord_session_proclaim without waiting. `value` has value_bytes of any bytes, at
+// most 512; it is copied, here and below. GC6110 when the session does not lead under this epoch.
 GCOORD_API gcoord_status gcoord_session_proclaim_async(gcoord_session* session,
                                                        const char* name,
                                                        uint64_t epoch,
@@ -259,6 +341,8 @@ GCOORD_API gcoord_status gcoord_session_proclaim_async(gcoord_session* session,
                                                        void* user,
                                                        gcoord_error* error);
 
+// Hands the leadership of `epoch` over to the candidate with session_id; gcoord_session_transfer
+// without waiting. GC6111 when no such candidate waits, and GC6110 when the session does not lead.
 GCOORD_API gcoord_status gcoord_session_transfer_async(gcoord_session* session,
                                                        const char* name,
                                                        uint64_t epoch,
@@ -267,17 +351,22 @@ GCOORD_API gcoord_status gcoord_session_transfer_async(gcoord_session* session,
                                                        void* user,
                                                        gcoord_error* error);
 
+// Renews the lease now; gcoord_lease_renew without waiting. Leases are renewed in the background as
+// well.
 GCOORD_API gcoord_status gcoord_lease_renew_async(gcoord_lease* lease,
                                                   gcoord_done_callback callback,
                                                   void* user,
                                                   gcoord_error* error);
 
-// The handle holds the lease no more from the call on, and is still to be freed.
+// Releases the lease and ends its session; gcoord_lease_release without waiting. From the call on
+// the handle does not hold the lease any more; it must still be freed.
 GCOORD_API gcoord_status gcoord_lease_release_async(gcoord_lease* lease,
                                                     gcoord_done_callback callback,
                                                     void* user,
                                                     gcoord_error* error);
 
+// Changes the value that others read of this leader, within its term; gcoord_election_proclaim
+// without waiting. GC6110 when it does not lead; then nothing has changed.
 GCOORD_API gcoord_status gcoord_election_proclaim_async(gcoord_election* election,
                                                         const char* value,
                                                         size_t value_bytes,
@@ -285,11 +374,16 @@ GCOORD_API gcoord_status gcoord_election_proclaim_async(gcoord_election* electio
                                                         void* user,
                                                         gcoord_error* error);
 
+// Ends this candidate's term or campaign and hands over to the next in the queue;
+// gcoord_election_resign without waiting. gcoord_election_is_leader is false from the call on.
 GCOORD_API gcoord_status gcoord_election_resign_async(gcoord_election* election,
                                                       gcoord_done_callback callback,
                                                       void* user,
                                                       gcoord_error* error);
 
+// Hands over to the candidate with session_id, who leads at once under a new epoch;
+// gcoord_election_transfer without waiting. gcoord_election_is_leader is false from the call on,
+// and true again when no such candidate waits (GC6111).
 GCOORD_API gcoord_status gcoord_election_transfer_async(gcoord_election* election,
                                                         uint64_t session_id,
                                                         gcoord_done_callback callback,

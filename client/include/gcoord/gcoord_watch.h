@@ -30,22 +30,26 @@ enum {
 // What is known of what was held before an event (gcoord/watch.h). Never renumber.
 enum { GCOORD_PREVIOUS_UNKNOWN = 0, GCOORD_PREVIOUS_NOTHING = 1, GCOORD_PREVIOUS_HOLD = 2 };
 
-// A place in a shard's log.
+// A position in a shard's log: a batch has the revision of the log entry that caused it.
 typedef struct gcoord_revision {
   uint32_t shard;
   uint64_t revision;
 } gcoord_revision;
 
+// A watch of names or of a session, and one batch of its events: everything that one log entry did
+// to the watched names.
 typedef struct gcoord_watch gcoord_watch;
 typedef struct gcoord_batch gcoord_batch;
 
-// A batch as it comes, or at last why none comes any more; both live during the callback. On the
-// client's thread for watches. Not called any more when gcoord_watch_close or _free has returned.
+// Receives each batch, or the error that ended the watch; both live during the callback. Runs on
+// the client's thread for watches and must return soon. It does not run any more when
+// gcoord_watch_close or gcoord_watch_free has returned.
 typedef void (*gcoord_watch_callback)(void* user,
                                       const gcoord_batch* batch,
                                       const gcoord_error* error);
 
-// To be filled by gcoord_watch_options_init, then changed.
+// Options of a watch. To be filled by gcoord_watch_options_init, then changed. Give exactly one of
+// name, prefix and session_id (GC6204).
 typedef struct gcoord_watch_options {
   size_t struct_bytes;  // Set by init: what the caller was compiled with.
   // One of these three; the others NULL or 0. An empty prefix stands for all names.
@@ -67,6 +71,8 @@ typedef struct gcoord_watch_options {
   uint64_t previous;
 } gcoord_watch_options;
 
+// One event of a batch. `token` is that of the hold that the event is about, and 0 for a waiter.
+// `value` is that of Granted and ValueChanged.
 typedef struct gcoord_watch_event {
   int32_t kind;
   uint64_t token;
@@ -76,7 +82,7 @@ typedef struct gcoord_watch_event {
   size_t value_bytes;
 } gcoord_watch_event;
 
-// What was held before an event; of what is no GCOORD_PREVIOUS_HOLD the rest is zero.
+// State before an event. All members but `kind` are zero unless that is GCOORD_PREVIOUS_HOLD.
 typedef struct gcoord_watch_previous {
   int32_t kind;
   uint64_t token;
@@ -85,21 +91,25 @@ typedef struct gcoord_watch_previous {
   size_t value_bytes;
 } gcoord_watch_previous;
 
-// As gcoord_client_options_init and _as.
+// Fills the options: from now on, without waiters, without callback. The macro passes the size that
+// the program was compiled with, as for gcoord_client_options_init.
 GCOORD_API void gcoord_watch_options_init(gcoord_watch_options* options);
 GCOORD_API void gcoord_watch_options_init_as(gcoord_watch_options* options, size_t struct_bytes);
 #define gcoord_watch_options_init(options) \
   gcoord_watch_options_init_as((options), sizeof(gcoord_watch_options))
 
-// Returns when the watch has begun.
+// Starts a watch and makes *watch, which the caller frees. Returns when a node has started it:
+// nothing that is decided after the call is missed. GC6204 for options that name nothing or too
+// much, GC3001 when no node has started it within the request timeout.
 GCOORD_API gcoord_status gcoord_watch_open(gcoord_client* client,
                                            const gcoord_watch_options* options,
                                            gcoord_watch** watch,
                                            gcoord_error* error);
 
-// The next batch, to be freed; NULL, with success, when there is none within the time.
-// GCOORD_FOREVER waits until there is one, or the watch ends: GC6201, GC6207, GC4010. One thread at
-// a time. GC6204 of a watch with on_batch.
+// Takes the next batch, which the caller frees; *batch is NULL, with success, when none comes
+// within timeout_ms. GCOORD_FOREVER waits until a batch comes or the watch ends: GC6201 when the
+// wanted past is not available, GC6207 after gcoord_watch_close, GC4010 when the client was freed.
+// GC6204 for a watch with on_batch. One thread at a time.
 GCOORD_API gcoord_status gcoord_watch_next(gcoord_watch* watch,
                                            int64_t timeout_ms,
                                            gcoord_batch** batch,
@@ -112,15 +122,16 @@ GCOORD_API gcoord_status gcoord_watch_next(gcoord_watch* watch,
 // GC6204 of a watch with on_batch; RESOURCE_EXHAUSTED when the process may open no more files.
 GCOORD_API gcoord_status gcoord_watch_event_fd(gcoord_watch* watch, int* fd, gcoord_error* error);
 
-// By shard, up to where everything was taken or told to on_batch: another watch goes on from there,
-// plus one. Fills up to `room` places, and returns how many there are.
+// The revisions, by shard, up to which every batch was taken or passed to on_batch; another watch
+// continues from there, plus one. Fills up to `room` entries, and returns how many there are.
 GCOORD_API size_t gcoord_watch_revisions(const gcoord_watch* watch,
                                          gcoord_revision* revisions,
                                          size_t room);
 
-// Asks a node how far it is. Fills up to `room` places with that, by shard, and says in *count,
-// which may be NULL, how many there are: everything up to there was told, or can be taken without
-// waiting. GC4009 when there is no answer in time, GC4011 in on_batch; what ended the watch.
+// Asks the watch's node for its progress, by shard: every event up to there was passed on, or can
+// be taken without waiting. Fills up to `room` entries; *count, which may be NULL, gets how many
+// there are. GC4009 when no answer comes in time, GC4011 in on_batch, or the error that ended the
+// watch.
 GCOORD_API gcoord_status gcoord_watch_progress(gcoord_watch* watch,
                                                int64_t timeout_ms,
                                                gcoord_revision* revisions,
@@ -128,27 +139,35 @@ GCOORD_API gcoord_status gcoord_watch_progress(gcoord_watch* watch,
                                                size_t* count,
                                                gcoord_error* error);
 
-// After GC6201: the shard and the first of its revisions that can be had; zeros otherwise.
+// After GC6201: the shard and the first of its revisions that are available; zeros otherwise.
 GCOORD_API gcoord_revision gcoord_watch_first_revision(const gcoord_watch* watch);
 
-// Ends it: next returns GC6207. From any thread, also from on_batch.
+// Ends the watch: gcoord_watch_next returns GC6207. From any thread, also from on_batch.
 GCOORD_API void gcoord_watch_close(gcoord_watch* watch);
-// When no thread is in next.
+
+// Ends the watch and frees it. No thread may be in gcoord_watch_next. NULL is allowed.
 GCOORD_API void gcoord_watch_free(gcoord_watch* watch);
 
+// The shard and the revision of the log entry that caused the events, and their number.
 GCOORD_API uint32_t gcoord_batch_shard(const gcoord_batch* batch);
 GCOORD_API uint64_t gcoord_batch_revision(const gcoord_batch* batch);
 GCOORD_API size_t gcoord_batch_size(const gcoord_batch* batch);
-// index < gcoord_batch_size(); all zero otherwise.
+
+// One event, index < gcoord_batch_size(); all zero beyond the end. Text lives as long as the batch.
 GCOORD_API gcoord_watch_event gcoord_batch_event(const gcoord_batch* batch, size_t index);
-// The same, of a watch with `previous`; otherwise it is not known.
+
+// The state before that event, for a watch with `previous`; GCOORD_PREVIOUS_UNKNOWN for others.
 GCOORD_API gcoord_watch_previous gcoord_batch_previous(const gcoord_batch* batch, size_t index);
+
+// Frees a batch of gcoord_watch_next, and never that of a callback. NULL is allowed.
 GCOORD_API void gcoord_batch_free(gcoord_batch* batch);
 
 // ---- who leads, one after the other (LeaderStream) ----
 
+// A stream of the leaders of one election, in the order of their epochs.
 typedef struct gcoord_leader_stream gcoord_leader_stream;
 
+// One term of a leader: its session, its epoch, and its value.
 typedef struct gcoord_office {
   uint64_t session_id;
   uint64_t epoch;
@@ -156,22 +175,25 @@ typedef struct gcoord_office {
   size_t value_bytes;
 } gcoord_office;
 
-// The present leader first, if there is one. Never the same epoch twice, never an earlier one.
+// Starts a stream of an election's leaders and makes *stream, which the caller frees. The present
+// leader comes first, if there is one; then each new leader. An epoch never comes twice, and never
+// after a later one.
 GCOORD_API gcoord_status gcoord_observe(gcoord_client* client,
                                         const char* name,
                                         gcoord_leader_stream** stream,
                                         gcoord_error* error);
 
-// The next leader. With an epoch of 0, and success, when there is none within the time. One thread
-// at a time; errors as of gcoord_watch_next.
+// Takes the next leader. *office has epoch 0, with success, when none comes within timeout_ms. One
+// thread at a time. Errors are those of gcoord_watch_next.
 GCOORD_API gcoord_status gcoord_leader_stream_next(gcoord_leader_stream* stream,
                                                    int64_t timeout_ms,
                                                    gcoord_office* office,
                                                    gcoord_error* error);
 
-// next returns GC6207. From any thread.
+// Ends the stream: gcoord_leader_stream_next returns GC6207. From any thread.
 GCOORD_API void gcoord_leader_stream_close(gcoord_leader_stream* stream);
-// When no thread is in next.
+
+// Ends the stream and frees it. No thread may be in gcoord_leader_stream_next. NULL is allowed.
 GCOORD_API void gcoord_leader_stream_free(gcoord_leader_stream* stream);
 
 #ifdef __cplusplus

@@ -11,6 +11,9 @@
 // twice. Work that cannot stop in time passes fence() to what it writes to.
 //
 // Functions may be called from any thread; objects are moved and destroyed by one.
+//
+//  auto lease = client.take_lease("jobs/train", {.ttl = 30s, .wait = 5s});
+//  while (lease.ok() && lease.value().valid()) { work(lease.value().fence()); }
 #pragma once
 
 #include "gcoord/api.h"
@@ -26,6 +29,7 @@
 
 namespace gcoord::client {
 
+// Options of Client::take_lease.
 struct LeaseOptions {
   // How long it outlives this program.
   std::chrono::milliseconds ttl{10'000};
@@ -53,13 +57,16 @@ class GCOORD_API Lease {
   // The fencing token: rises with every holder of the name, for ever.
   std::uint64_t fence() const { return lock_.fence(); }
 
+  // The id of the lease's own session, by which other programs and gcoordctl name it.
   std::uint64_t session_id() const { return session_->id(); }
 
+  // The TTL with which the lease was taken.
   std::chrono::milliseconds ttl() const { return session_->ttl(); }
 
   // Whether nobody else can hold it now, or at that moment of the client's clock.
   bool valid() const { return lock_.valid(); }
 
+  // The same for a moment of the client's clock (Client::now).
   bool valid(TimePoint now) const { return now < certain_until(); }
 
   // Until when it is certain if nothing more is heard; the past once it is lost or given back.
@@ -71,11 +78,13 @@ class GCOORD_API Lease {
   // For an event loop, what happens to its session (Session::next_event, Session::event_fd).
   std::optional<SessionNotice> next_event() { return session_->next_event(); }
 
+  // A descriptor that is readable exactly while next_event() would bring something.
   Result<int> event_fd() { return session_->event_fd(); }
 
   // Asks the nodes now; Ok once a majority has answered. The library does so by itself as well.
   Status renew() { return session_->renew(); }
 
+  // The same without waiting.
   Future<Status> renew_async() { return session_->renew_async(); }
 
   // Gives it back and ends its session. Ok when the name was free for others after that, also when

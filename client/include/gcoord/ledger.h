@@ -1,7 +1,10 @@
-// What a node is asked to let go of in its ledger, and what became of it (gcoordctl ledger prune).
+// Ledger pruning: the request to a node to discard old entries, and the result (gcoordctl ledger
+// prune).
 //
 // A number that bounds nothing is 0; at least one is to be given. Entries go oldest first, in steps
 // of 256, and never those that the node may need to recover. Plain values; no thread rules.
+//
+//  auto pruned = client.prune_ledger(1, {.entries_kept = 1'000'000});
 #pragma once
 
 #include <cstdint>
@@ -9,15 +12,19 @@
 
 namespace gcoord::client {
 
+// Request of Client::prune_ledger. Several bounds may be combined; the tightest applies. GC8211
+// when no bound is given, or when a bound does not fit the chosen log.
 struct LedgerPruning {
   bool cluster_log = false;            // The published heads, else the entries of shards.
   std::optional<std::uint32_t> shard;  // None: all. Not of the cluster log.
   std::uint64_t below_index = 0;       // Those with a smaller index; of one shard.
   std::uint64_t entries_kept = 0;      // Of each log, the newest.
+  // The newest entries of each log, up to this number of bytes, stay.
   std::uint64_t bytes_kept = 0;
   std::uint64_t age_ms = 0;  // Those that are older; not of the cluster log.
 };
 
+// Result of a pruning that one node has finished: the entries are gone for good.
 struct LedgerPruned {
   std::uint64_t logs = 0;     // That were looked at.
   std::uint64_t entries = 0;  // That this order let go of.

@@ -8,6 +8,9 @@
 //
 // Each lock has a fencing token of its own: pass the token of a name to what that name guards.
 // Functions may be called from any thread; objects are moved and destroyed by one.
+//
+//  auto locks = session.acquire_all({"disks/1", "disks/2"}, {.wait = 5s});
+//  if (locks.ok()) { write_with(*locks.value().fence("disks/1")); }
 #pragma once
 
 #include "gcoord/api.h"
@@ -31,14 +34,15 @@ class GCOORD_API MultiLock {
   // The locks, in the order in which they were taken.
   const std::vector<Lock>& locks() const { return locks_; }
 
-  // The fencing token of a name; nothing for a name that is not one of them.
+  // The fencing token of a name; nothing for a name that is not one of the locks. Pass it with
+  // every write to the resource that the name guards.
   std::optional<std::uint64_t> fence(std::string_view name) const;
 
-  // Whether all of them are held.
+  // Whether all of the locks are held, by the client's clock. Asks no node.
   bool valid() const;
 
-  // Gives all of them back, the last one first. The first failure, when there is one; the others
-  // are given back nevertheless.
+  // Releases all of the locks, the last one first. Returns the first failure, if there is one; the
+  // other locks are released nevertheless.
   Status release();
 
   // The same without waiting; this object does not hold the locks any more.

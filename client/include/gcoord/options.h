@@ -1,4 +1,9 @@
 // Options of the client library, with the reason for each default.
+//
+// All of them are plain structs for designated initialisers: client.connect({.endpoints = {...}}).
+// A call copies its options. Times are durations; an option without another remark accepts 0 to a
+// day. Callbacks run on the client's own thread: they return soon and call no blocking functions of
+// the library (GC4011).
 #pragma once
 
 #include "gcoord/clock.h"
@@ -18,6 +23,7 @@ namespace gcoord::client {
 // Wait until granted, or until the session ends.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+// Options of Client::connect. Only `endpoints` has no default.
 struct ClientOptions {
   // "host:port" of client ports, one or more. The other nodes are learned from the first that
   // answers.
@@ -40,11 +46,11 @@ struct ClientOptions {
   // (docs/reference/client.md).
   std::uint32_t retry_budget = 10'000;
 
-  // Each endpoint has a circuit breaker (docs/reference/client.md). A connection that cannot be
-  // made, or is lost, opens it at once; so do this many requests in a row that the node was too
-  // busy for (GC5003) or left unanswered until their deadline. Ten: a single burst that was refused
-  // in part is answered in part too. 0: requests never open it. It lets one try through after a
-  // pause of backoff_min, doubled up to backoff_max with jitter while tries fail.
+  // Each endpoint has a circuit breaker (docs/reference/client.md). A connection that cannot be made, or is
+  // lost, opens it at once; so do this many requests in a row that the node was too busy for
+  // (GC5003) or left unanswered until their deadline. Ten: a single burst that was refused in part
+  // is answered in part too. 0: requests never open it. It lets one try through after a pause of
+  // backoff_min, doubled up to backoff_max with jitter while tries fail.
   std::uint32_t breaker_failures = 10;
 
   // While the breakers of all endpoints are open, requests fail at once with GC3011 instead of
@@ -83,7 +89,10 @@ enum class SessionEvent : std::uint8_t {
   Expired,   // All locks of the session are lost. Fires before a node may grant them to others.
 };
 
+// Options of Client::open_session.
 struct SessionOptions {
+  // How long the session lives after its last renewal, and so how long its locks outlive a program
+  // that dies. The cluster has bounds: GC1104 below them, GC1105 above.
   std::chrono::milliseconds ttl{10'000};
 
   // Must return soon and must not call blocking functions of the library (they refuse there).
@@ -98,6 +107,7 @@ struct SessionOptions {
   SessionHealth health{};
 };
 
+// Options of Client::break_lock.
 struct BreakOptions {
   // The hold to break; 0: all that there are when the call begins.
   std::uint64_t token = 0;
@@ -107,6 +117,7 @@ struct BreakOptions {
   std::string reason;
 };
 
+// Options of Client::attach_session.
 struct AttachOptions {
   std::uint64_t session_id = 0;
   std::chrono::milliseconds ttl{10'000};
@@ -126,6 +137,7 @@ struct AttachOptions {
   SessionHealth health{};
 };
 
+// Options of Session::acquire and acquire_all.
 struct AcquireOptions {
   // 0: do not wait (a held lock is the error GC6001); kForever; or up to a day (GC6005 after it).
   std::chrono::milliseconds wait = kForever;
@@ -171,6 +183,7 @@ struct AcquireOptions {
   std::chrono::milliseconds delay{0};
 };
 
+// Options of Election::campaign.
 struct CampaignOptions {
   // As AcquireOptions::wait.
   std::chrono::milliseconds wait = kForever;

@@ -4,6 +4,9 @@
 // any replica may answer, from what it has applied, within what the caller allows. Every answer
 // names the log index that it shows, which is a position to go on from. Plain values; no thread
 // rules.
+//
+//  auto read = client.read("jobs/train", {.consistency = Consistency::Bounded, .max_staleness =
+//  50ms}); if (read.ok() && read.value().lock) { show(*read.value().lock, read.value().at); }
 #pragma once
 
 #include "gcoord/types.h"
@@ -15,6 +18,7 @@
 
 namespace gcoord::client {
 
+// Freshness that a read must have. Never renumber.
 enum class Consistency : std::uint8_t {
   Linearizable = 1,  // All that was acknowledged before; a quorum confirms it, no clock is trusted.
   Lease = 2,         // The same while clocks keep their margin; costs no message.
@@ -23,7 +27,7 @@ enum class Consistency : std::uint8_t {
   Monotonic = 5,  // All that this client has written and read, and all up to `after`; else GC6305.
 };
 
-// A place in one shard's log.
+// A position in one shard's log. An answer that shows a position shows every entry up to it.
 struct Position {
   std::uint32_t shard = 0;
   std::uint64_t index = 0;
@@ -31,6 +35,7 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
+// Options of the reads of Client: read, read_check, read_batch, read_check_batch and read_list.
 struct ReadOptions {
   Consistency consistency = Consistency::Lease;
   std::chrono::milliseconds max_staleness{0};  // Of Bounded.
@@ -39,6 +44,7 @@ struct ReadOptions {
   std::uint32_t node_id = 0;
 };
 
+// Freshness of an answer for one shard.
 struct Freshness {
   std::uint32_t shard = 0;
   std::uint64_t index = 0;  // The answer shows everything up to here.
@@ -46,24 +52,27 @@ struct Freshness {
   std::optional<std::chrono::milliseconds> age;
 };
 
+// A lock and the position that the answer shows (Client::read and read_at).
 struct LockReading {
   std::optional<LockDescription> lock;  // None: it is neither held nor waited for.
   Freshness at;
 };
 
+// The verdict about a fencing token and the position that it shows (Client::read_check).
 struct VerdictReading {
   Verdict verdict = Verdict::Free;
   Freshness at;
 };
 
-// Answers in the order asked; shards are those of the names, each once.
+// Answers of a batch in the order of its names, with the freshness of each shard of the names,
+// once.
 template <typename T>
 struct BatchReading {
   std::vector<T> answers;
   std::vector<Freshness> shards;
 };
 
-// A page of one node's locks, led there or not.
+// A page of the locks of one node, whether it leads their shards or not (Client::read_list).
 struct ReadPage {
   LockPage page;
   std::uint32_t node_id = 0;      // Who answered; its cursor means nothing to others.

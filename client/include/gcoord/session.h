@@ -10,6 +10,9 @@
 // AcquireOptions::holds_max the holds are counted, and each Lock is one of them.
 //
 // Functions may be called from any thread; the objects themselves are moved and destroyed by one.
+//
+//  auto session = client.open_session({.ttl = 10s, .on_event = [](SessionEvent event) { ... }});
+//  auto lock = session.value().acquire("jobs/train", {.wait = 5s});
 #pragma once
 
 #include "gcoord/api.h"
@@ -36,13 +39,14 @@ class Lease;
 class MultiLock;
 class SessionImpl;
 
-// What happened to a session, as Session::next_event tells it.
+// Event of a session for programs that poll (Session::next_event).
 struct SessionNotice {
   std::optional<SessionEvent> event;  // None: an operator broke the hold `lost`; the session lives.
   LostLock lost{};
 };
 
-// A held lock; released when it is destroyed, or the last of several objects of one hold is.
+// A held lock. It is released when the object is destroyed; of several objects of one hold, by the
+// last. Movable and not copyable.
 class GCOORD_API Lock {
  public:
   Lock() = default;
@@ -56,30 +60,38 @@ class GCOORD_API Lock {
   // tokens below the highest it has seen.
   std::uint64_t fence() const { return grant_.token; }
 
+  // The Raft term of the leader that granted the lock.
   std::uint64_t epoch() const { return grant_.epoch; }
 
+  // Whether the session held the lock before this acquire; then the token is the old one.
   bool already_held() const { return grant_.already_held; }
 
+  // Whether this acquire added a hold (AcquireOptions::holds_max), which needs a release of its
+  // own.
   bool held_again() const { return grant_.held_again; }
 
+  // The name that was acquired.
   const std::string& name() const { return name_; }
 
-  // False once released, through whichever object of this hold, or when the session's lease has run
-  // out by the local clock.
+  // False once the lock is released through any object of this hold, once an operator has broken
+  // it, or once the session has run out by the local clock. Asks no node.
   bool valid() const;
 
+  // The same for a moment of the client's clock (Client::now).
   bool valid(TimePoint now) const { return now < certain_until(); }
 
-  // Until when valid() stays true if nothing more is heard; the past when it is false.
+  // The moment until which valid() stays true if no node is heard any more; a past moment when it
+  // is false.
   TimePoint certain_until() const;
 
-  // Ok when the lock was released now or had been by an earlier try of this call.
+  // Releases the lock and waits for the answer. Ok when it was released now or by an earlier try of
+  // this call. GC6030 when an operator has broken the hold.
   Status release();
 
   // The same without waiting; this object does not hold the lock any more.
   Future<Status> release_async();
 
-  // Leaves the lock held; it lives with its session.
+  // Leaves the lock held when this object is destroyed; it lives as long as its session.
   void detach();
 
  private:
@@ -96,8 +108,11 @@ class GCOORD_API Lock {
   Grant grant_;
 };
 
+// A session with the cluster, made by Client::open_session and its neighbours. Movable and not
+// copyable.
 class GCOORD_API Session {
  public:
+  // Outcomes of the callback forms; both run on the client's thread.
   using GrantCallback = std::function<void(Result<Grant>)>;
   using StatusCallback = std::function<void(Status)>;
 
@@ -106,34 +121,39 @@ class GCOORD_API Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Errors: GC6001 busy (with the holder's token in the message), GC6005 the wait ran out, GC6007
-  // the session is lost. After GC4009 nothing is left behind: the client takes back what it may
-  // have got.
+  // Acquires a lock for this session and waits for it as AcquireOptions::wait says; try_acquire
+  // does not wait. A lock that the session holds already is granted at once under the same token.
+  // Errors: GC6001 held by another session (with the holder's token in the message), GC6005 the
+  // wait is over, GC6007 the session is lost, GC6040 the wait was part of a deadlock. After GC4009
+  // nothing is left behind: the client releases whatever it may have acquired.
   Result<Lock> acquire(std::string_view name, AcquireOptions options = {});
   Result<Lock> try_acquire(std::string_view name);
   Future<Result<Lock>> try_acquire_async(std::string_view name);
 
-  // Several locks, all or none within the wait (gcoord/multi_lock.h). GC6035 for an empty list, a
-  // name that is in it twice, or more than 64; else as acquire().
+  // Acquires several locks, all or none within the wait (gcoord/multi_lock.h). GC6035 for an empty
+  // list, a name that occurs twice, or more than 64 names; otherwise as acquire().
   Result<MultiLock> acquire_all(std::vector<std::string> names, AcquireOptions options = {});
   Future<Result<MultiLock>> acquire_all_async(std::vector<std::string> names,
                                               AcquireOptions options = {});
 
-  // With a future: to wait for, to ask, or to co_await (gcoord/future.h).
+  // The forms with a future, which can be waited for, polled, or used with co_await
+  // (gcoord/future.h). A future that is dropped releases the lock that comes afterwards.
   Future<Result<Lock>> acquire_async(std::string_view name, AcquireOptions options = {});
   Future<Status> release_async(std::string_view name, std::uint64_t token);
 
-  // The cheap forms. The callback runs once, on the client's thread.
+  // The forms with a callback, which cost least. The callback runs exactly once, on the client's
+  // thread. The grant has no Lock object: release it by its token.
   void acquire_async(std::string_view name, AcquireOptions options, GrantCallback callback);
   void release_async(std::string_view name, std::uint64_t token, StatusCallback callback);
 
-  // By token, for a lock that has no Lock object here. GC6003 when the token is of the past. An
-  // attached session gives all holds of the token back, since it cannot know of their count.
+  // Releases a lock by its token, for a lock without a Lock object here. GC6003 when the token is
+  // not that of the current hold. An attached session releases all holds of the token, because it
+  // cannot know their count.
   Status release(std::string_view name, std::uint64_t token);
 
-  // What the holder of a name may do by its token, for an election that has no Election object
-  // here: Election::proclaim and Election::transfer. Its own object, if it has one elsewhere, does
-  // not hear of it: ask the leader instead (Client::ask_transfer).
+  // Election::proclaim and Election::transfer by the token of the leader's term, for an election
+  // without an Election object here. An Election object of the same term elsewhere does not learn
+  // of it: use Client::ask_transfer if there is one.
   Status proclaim(std::string_view name, std::uint64_t token, std::string_view value);
   Status transfer(std::string_view name, std::uint64_t token, std::uint64_t session_id);
   Future<Status> proclaim_async(std::string_view name, std::uint64_t token, std::string_view value);
@@ -141,26 +161,28 @@ class GCOORD_API Session {
                                 std::uint64_t token,
                                 std::uint64_t session_id);
 
-  // This session's candidacy in the election of this name. Asks nobody. The name of an election is
-  // a name of a lock: who holds one leads in the other.
+  // This session's candidacy in the election of this name. Asks no node. The name of an election is
+  // the name of a lock: its holder leads.
   Election election(std::string_view name);
 
+  // The id of the session, by which other programs and gcoordctl name it, and its TTL.
   std::uint64_t id() const;
   std::chrono::milliseconds ttl() const;
 
-  // How long the session is certain to live by the local clock; 0 when it is lost. Without
-  // keep-alives from here (see AttachOptions) nothing is certain: 0.
+  // How long the session is certain to live by the local clock; 0 when it is lost. 0 also for an
+  // attached session without keep-alives from here (AttachOptions), of which nothing is certain.
   std::chrono::milliseconds remaining() const;
 
-  // The same as a moment of the client's clock; the past when it is lost.
+  // The same as a moment of the client's clock; a past moment when it is lost.
   TimePoint certain_until() const;
 
-  // Keeps it alive now, and returns when a majority of the nodes has acknowledged that: the session
-  // lives for a whole TTL from the call on, whatever becomes of this program.
+  // Renews the session now, and returns when a majority of the nodes has acknowledged: the session
+  // lives for a whole TTL from the call on, even if this program ends.
   Status renew();
   Future<Status> renew_async();
 
-  // False once the lease has run out by the local clock, even before the event was delivered.
+  // False once the session has run out by the local clock, even before the event was delivered.
+  // Asks no node.
   bool alive() const;
 
   // Ends the session at every node that can be reached; its locks go to their next waiters. Nodes
@@ -168,21 +190,23 @@ class GCOORD_API Session {
   Status close();
   Future<Status> close_async();
 
-  // For an event loop, instead of SessionOptions::on_event and on_lost, or beside them: what they
-  // are told, from the first call of these two on; a jeopardy or an end that was there already is
-  // told first. Nothing when nothing has happened, and nothing comes after Expired, nor for
-  // close(). Of jeopardies that were over before they were taken, the last one may stand for all.
+  // Takes the next event, for an event loop, instead of SessionOptions::on_event and on_lost or
+  // beside them; nothing when there is none. Events are queued from the first call of this function
+  // or event_fd() on; a jeopardy or an end that was there already comes first. Nothing comes after
+  // Expired, and nothing for close(). Several jeopardies that were over before they were taken may
+  // come as one. One thread at a time.
   std::optional<SessionNotice> next_event();
 
-  // A descriptor that is readable exactly while next_event() would bring something, with the rules
-  // of Watch::event_fd: it is this object's, closed with it and not by close(). ResourceExhausted
-  // when the process may open no more files.
+  // A descriptor that is readable exactly while next_event() would bring an event, with the rules
+  // of Watch::event_fd: it belongs to this object, and is closed with it and not by close().
+  // ResourceExhausted when the process may open no more files.
   Result<int> event_fd();
 
-  // False while one of its health checks fails (gcoord/health.h); true of one that has none.
+  // False while one of its health checks fails (gcoord/health.h); true for a session without
+  // checks.
   bool healthy() const;
 
-  // Stops keeping it alive but leaves it and its locks to live for the rest of their TTL.
+  // Stops renewing the session, and leaves it and its locks to live for the rest of their TTL.
   void detach();
 
  private:

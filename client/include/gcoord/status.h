@@ -1,8 +1,13 @@
-// How the client library reports failure: Status by value, Result<T> with a value or a Status.
+// Error types of the client library: Status by value, and Result<T> with a value or a Status.
 //
 // No call of the library throws. Codes are the canonical ones of gRPC; `detail` is the stable
-// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none;
-// the message names one cause, the evidence and one fix. Plain values; no thread rules.
+// number that gcoord prints as GC6001 (docs/reference/errors.md lists all), 0 when there is none; the message
+// names one cause, the evidence and one fix. Plain values; no thread rules.
+//
+//  auto lock = session.acquire("jobs/train", {.wait = 0s});
+//  if (lock.status().detail() == kDetailLockBusy) { ... }                   // One known cause.
+//  if (lock.status().code() == StatusCode::Unavailable) { ... }             // Try again later.
+//  if (!lock.ok()) { log(lock.status().to_string()); }                      // For people.
 #pragma once
 
 #include "gcoord/api.h"
@@ -17,44 +22,46 @@ namespace gcoord::client {
 
 // The canonical codes of gRPC and absl, with their meanings. What a program does next depends on
 // the code more often than on the number: Unavailable and DeadlineExceeded may be tried again
-// later; Aborted means that somebody else was first; InvalidArgument and OutOfRange are mistakes of
-// the caller; Cancelled comes from closing the client. Never renumber: the codes travel in the
+// later; Aborted means that another session was first; InvalidArgument and OutOfRange are mistakes
+// of the caller; Cancelled comes from closing the client. Never renumber: the codes travel in the
 // client protocol.
 enum class StatusCode : std::uint8_t {
-  Ok = 0,
-  Cancelled = 1,
-  Unknown = 2,
-  InvalidArgument = 3,
-  DeadlineExceeded = 4,
-  NotFound = 5,
-  AlreadyExists = 6,
-  PermissionDenied = 7,
-  ResourceExhausted = 8,
-  FailedPrecondition = 9,
-  Aborted = 10,
-  OutOfRange = 11,
-  Unimplemented = 12,
-  Internal = 13,
-  Unavailable = 14,
-  DataLoss = 15,
-  Unauthenticated = 16,
+  Ok = 0,                  // Success.
+  Cancelled = 1,           // The client, the watch or the wait was closed (GC4010, GC6207, GC6006).
+  Unknown = 2,             // No error of the library has it.
+  InvalidArgument = 3,     // A mistake of the caller: an empty name (GC1101).
+  DeadlineExceeded = 4,    // No answer in time (GC4009).
+  NotFound = 5,            // No such lock, session or leader (GC6016, GC6101).
+  AlreadyExists = 6,       // The id is in use (GC6301).
+  PermissionDenied = 7,    // A node cannot use its data directory.
+  ResourceExhausted = 8,   // A limit is reached, such as the locks of a node (GC6012).
+  FailedPrecondition = 9,  // The state does not allow it: a stale token (GC6003).
+  Aborted = 10,            // Another session was first (GC6001), or this one is lost (GC6007).
+  OutOfRange = 11,         // A number is out of range (GC1112), or the past is gone (GC6201).
+  Unimplemented = 12,      // The node does not know the request (GC4004).
+  Internal = 13,           // A device or a disk of a node failed.
+  Unavailable = 14,        // It may succeed later: no leader at present (GC5001).
+  DataLoss = 15,           // Data is damaged, or contradicts a proof.
+  Unauthenticated = 16,    // No error of the library has it.
 };
 
-// The numbers that programs most often branch on; docs/reference/errors.md has the whole table.
-inline constexpr std::uint32_t kDetailUnreachable = 3001;
-inline constexpr std::uint32_t kDetailCircuitOpen = 3011;
-inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;
-inline constexpr std::uint32_t kDetailNoLeader = 5001;
-inline constexpr std::uint32_t kDetailLockBusy = 6001;
-inline constexpr std::uint32_t kDetailLockNotHeld = 6002;
-inline constexpr std::uint32_t kDetailTokenStale = 6003;
-inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;
-inline constexpr std::uint32_t kDetailWaitCancelled = 6006;
-inline constexpr std::uint32_t kDetailSessionExpired = 6007;
-inline constexpr std::uint32_t kDetailDeadlock = 6040;
-inline constexpr std::uint32_t kDetailElectionVacant = 6101;
-inline constexpr std::uint32_t kDetailOfficeLost = 6110;
-inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;
+// Numbers that programs branch on most often, as Status::detail() gives them; docs/reference/errors.md has
+// the whole table.
+inline constexpr std::uint32_t kDetailUnreachable = 3001;  // No node can be reached.
+inline constexpr std::uint32_t kDetailCircuitOpen =
+    3011;  // All endpoints failed recently (ClientOptions::fail_fast).
+inline constexpr std::uint32_t kDetailDeadlineExceeded = 4009;  // No answer in time.
+inline constexpr std::uint32_t kDetailNoLeader = 5001;        // The shard has no leader at present.
+inline constexpr std::uint32_t kDetailLockBusy = 6001;        // Another session holds the lock.
+inline constexpr std::uint32_t kDetailLockNotHeld = 6002;     // Nobody holds the lock.
+inline constexpr std::uint32_t kDetailTokenStale = 6003;      // The token is not that of the hold.
+inline constexpr std::uint32_t kDetailWaitTimedOut = 6005;    // Not granted within the wait.
+inline constexpr std::uint32_t kDetailWaitCancelled = 6006;   // The wait was cancelled.
+inline constexpr std::uint32_t kDetailSessionExpired = 6007;  // The session is lost.
+inline constexpr std::uint32_t kDetailDeadlock = 6040;        // The wait was part of a deadlock.
+inline constexpr std::uint32_t kDetailElectionVacant = 6101;  // The election has no leader.
+inline constexpr std::uint32_t kDetailOfficeLost = 6110;      // This candidate does not lead.
+inline constexpr std::uint32_t kDetailCandidateAbsent = 6111;  // No such candidate waits.
 
 // Success, or what went wrong. Copying one is as cheap as copying its message.
 class [[nodiscard]] Status {
@@ -66,12 +73,13 @@ class [[nodiscard]] Status {
   Status(StatusCode code, std::string message, std::uint32_t detail = 0)
       : code_(code), detail_(detail), message_(std::move(message)) {}
 
+  // Whether the call succeeded.
   bool ok() const { return code_ == StatusCode::Ok; }
 
+  // The canonical code, by which a program decides about the next step.
   StatusCode code() const { return code_; }
 
-  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its
-  // meaning.
+  // The number of docs/reference/errors.md: 6001 for GC6001. For scripts; it never changes its meaning.
   std::uint32_t detail() const { return detail_; }
 
   // For people: the cause, the evidence in brackets, and what to do. Its words may change.
@@ -103,6 +111,7 @@ class [[nodiscard]] Result {
     }
   }
 
+  // Whether there is a value.
   bool ok() const { return value_.has_value(); }
 
   // Success when there is a value.

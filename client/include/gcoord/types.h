@@ -1,5 +1,12 @@
-// What the client library answers with: grants, verdicts, descriptions of locks and of the cluster.
-// Plain values; no thread rules.
+// Result types of the client library: grants, verdicts, descriptions of locks, elections and the
+// cluster.
+//
+// Plain values: copying them is safe, and no function here asks a node. Times are durations that a
+// node measured when it answered; they are not corrected for the way of the answer, so a program
+// that needs certainty uses the functions of Lock, Lease and Election, which count by the client's
+// own clock. A session id of 0 stands for "no session", a token of 0 for "no token": neither is
+// ever assigned. Names are UTF-8; notes and values are any bytes. gcoord/client.h says which
+// function returns which type.
 #pragma once
 
 #include <chrono>
@@ -9,68 +16,85 @@
 
 namespace gcoord::client {
 
-// A granted lock.
+// Result of an acquire: the lock is held by the session from now on (Session::acquire_async with a
+// callback; the other forms return a Lock, which keeps the grant).
 struct Grant {
+  // Hand the token to the guarded resource with every write; the resource refuses tokens below the
+  // highest that it has seen.
   std::uint64_t token = 0;  // Fencing token: rises with every grant of this name, for ever.
   std::uint64_t epoch = 0;  // Term of the leader that granted.
+  // The time that the session had left at the node when it granted.
   std::chrono::milliseconds ttl_left{0};
   bool already_held = false;  // This session held the lock before; the token is the old one.
   bool held_again = false;    // The same, and it owes one release more now (holds_max).
 };
 
+// Answer to the check of a fencing token (Client::check). A token is never granted twice, so a
+// token that is Stale or Free never becomes Valid again.
 enum class Verdict : std::uint8_t {
   Valid = 1,  // The lock is held under this very token.
   Stale = 2,  // It is held under another token.
   Free = 3,   // Nobody holds it; the token is of the past.
 };
 
+// One entry of Client::check_batch: is this name held under this token?
 struct TokenCheck {
   std::string name;
   std::uint64_t token = 0;
 };
 
+// One waiting request in the queue of a lock.
 struct Waiter {
   std::uint64_t session_id = 0;
+  // The number of the request within its session and shard; two waits of one session differ in it.
   std::uint64_t sequence = 0;
+  // How long it has waited, as the node that answered measured it.
   std::chrono::milliseconds waited{0};
 };
 
-// One of those who share a lock.
+// One of the sessions that share a lock, as readers or with permits of a semaphore.
 struct Holder {
   std::uint64_t session_id = 0;
+  // Every sharer has a token of its own.
   std::uint64_t token = 0;
+  // The index of the log entry that granted it, in the log of the lock's shard.
   std::uint64_t acquired_index = 0;
+  // The permits that it took (AcquireOptions::permits).
   std::uint32_t permits = 0;
 };
 
-// A lock that is held or waited for.
+// State of a lock that is held or waited for (Client::get, list and read). A lock that is neither
+// has no description: get() returns GC6016 and read() an empty optional.
 struct LockDescription {
   std::string name;
+  // The shard that keeps the lock: that of its name, unless an operator moved the lock.
   std::uint32_t shard = 0;
   std::uint64_t holder_session = 0;  // 0: not held.
   std::uint64_t token = 0;
   std::uint64_t acquired_index = 0;  // The log entry that granted it.
+  // The time that the holder's session has left at the node that answered.
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t waiter_count = 0;
   std::vector<Waiter> waiters;  // In queue order, when asked for.
 
-  // Of get() only.
-  // How many releases the holder owes; 0: the holder failed, and nobody has the lock until the
-  // delay that it asked for is over.
+  // Only get() fills this member and the following ones. The number of releases that the holder
+  // owes (AcquireOptions::holds_max). 0: the holder failed, and the lock is not granted before its
+  // lock-delay is over.
   std::uint32_t hold_count = 1;
   std::string note;               // What the holder left for others to read: any bytes.
   std::uint32_t permits_max = 0;  // Of a semaphore.
   std::vector<Holder> holders;    // Of a lock that is shared, oldest first; the first is above too.
 };
 
-// A hold that an operator broke.
+// Result of Client::break_lock: the hold that an operator broke.
 struct BrokenLock {
   std::string name;
   std::uint64_t session_id = 0;  // Whose it was; 0 when an earlier try broke it.
   std::uint64_t token = 0;       // Of several, the oldest.
 };
 
-// A lock that a session lost although the session lives: somebody broke the hold.
+// Notice of a lock that a living session has lost because an operator broke the hold
+// (SessionOptions::on_lost, Session::next_event). The session's other locks are not affected.
 struct LostLock {
   std::string name;
   std::uint64_t token = 0;
@@ -78,41 +102,51 @@ struct LostLock {
   std::uint64_t broken_index = 0;  // The entry of the shard's log that says who and why.
 };
 
-// Who leads in an election.
+// Leader of an election and its present term (Client::leader).
 struct Leader {
   std::uint64_t session_id = 0;
   std::uint64_t epoch = 0;  // Fencing token of this term of office.
+  // The time that the leader's session has left at the node that answered.
   std::chrono::milliseconds ttl_left{0};
   std::uint32_t candidates_waiting = 0;  // In line behind the leader.
   std::string value;                     // What it said of itself: any bytes.
 };
 
-// One who waits to lead.
+// One candidate in the queue of an election.
 struct CandidateView {
   std::uint64_t session_id = 0;
   std::uint64_t sequence = 0;  // Of its campaign: another campaign is another wait.
+  // How long it has waited, as the node that answered measured it.
   std::chrono::milliseconds waited{0};
+  // CampaignOptions::priority; a leader with `hysteresis` prefers higher values.
   std::uint32_t priority = 0;
+  // CampaignOptions::value: any bytes, at most 512.
   std::string value;
 };
 
-// An election: who leads, and the line behind.
+// State of an election: its leader and the queue of candidates (Client::candidates).
 struct ElectionView {
   Leader leader;
   std::uint64_t wanted_session = 0;       // Who was asked for as the next leader; 0: nobody.
   std::vector<CandidateView> candidates;  // In the order of the line, the first 1,000.
 };
 
+// Selection of Client::list and Client::read_list. A sequence of pages needs the same prefix on
+// every page.
 struct ListOptions {
+  // Only locks whose names begin with it; empty: all locks.
   std::string prefix;
   std::string cursor;  // Of the last page; empty: from the beginning.
+  // The maximum number of locks on a page, 1 to 1,000 (GC1111).
   std::uint32_t limit = 100;
+  // Whether descriptions include the waiters, and not only their number.
   bool waiters = false;
   bool quorum = false;  // Confirmed by a quorum, whatever leaders' leases say.
 };
 
-// A page is a snapshot of one node's shards; locks that move meanwhile may be missed or seen twice.
-// A page may be empty and yet not the last one.
+// One page of Client::list: a snapshot of one node's shards. Locks that move between nodes while
+// the pages are read may be missed or seen twice. A page may be empty and yet not the last one:
+// only an empty next_cursor ends the list.
 struct LockPage {
   std::vector<LockDescription> locks;
   std::string next_cursor;  // Empty: no more.
@@ -122,33 +156,40 @@ struct LockPage {
   bool complete = true;
 };
 
-// Whether requests go to an endpoint (ClientOptions::breaker_failures).
+// State of the circuit breaker of one endpoint: whether requests go there
+// (ClientOptions::breaker_failures; docs/reference/client.md has the transitions).
 enum class BreakerState : std::uint8_t {
   Closed,    // They do.
   Open,      // They go to others, or wait, until a pause is over.
   HalfOpen,  // One try is on its way there; the rest waits for what comes of it.
 };
 
+// One node as this client sees it.
 struct NodeView {
+  // 0 while the node at this address has never answered.
   std::uint32_t node_id = 0;
+  // "host:port" of its client port.
   std::string address;
   bool connected = false;
   BreakerState breaker = BreakerState::Closed;
   std::string last_error;  // Why it is not connected, or its breaker not closed.
 };
 
-// What the client knows of its cluster.
+// State of the cluster as this client knows it (Client::cluster); asks no node.
 struct ClusterView {
+  // These six are settings of the cluster, as the first node that answered stated them.
   std::uint64_t cluster_id = 0;
   std::uint32_t shard_count = 0;
   std::chrono::milliseconds tick{0};
   std::chrono::milliseconds election_timeout{0};
+  // The bounds of a session's TTL; others are refused with GC1104 and GC1105.
   std::chrono::milliseconds ttl_min{0};
   std::chrono::milliseconds ttl_max{0};
   std::vector<NodeView> nodes;
 };
 
-// Counted since connect(); for tests, benchmarks and curiosity.
+// Counters of one client since connect(), for tests, benchmarks and monitoring
+// (Client::statistics). They only rise.
 struct ClientStatistics {
   std::uint64_t requests = 0;    // Slots sent, retries included.
   std::uint64_t frames = 0;      // Frames sent; requests / frames is the mean batch.

@@ -12,6 +12,9 @@
 //
 // What can be had of the past is bounded: revisions() of a watch of yesterday may be answered with
 // GC6201. Functions may be called from any thread, next() by one at a time.
+//
+// With an event loop: poll for Watch::event_fd(), then take batches with next(0ms) until it returns
+// nothing.
 #pragma once
 
 #include "gcoord/api.h"
@@ -30,7 +33,7 @@ namespace gcoord::client {
 
 class WatchState;
 
-// Never renumber: they travel in the client protocol.
+// Kind of an event of a watch. Never renumber: the values travel in the client protocol.
 enum class EventKind : std::uint8_t {
   Granted = 1,       // The session holds the name under the token.
   Released = 2,      // It gave the name back, or closed its session.
@@ -44,7 +47,7 @@ enum class EventKind : std::uint8_t {
 // "granted" and the like.
 GCOORD_API const char* event_name(EventKind kind);
 
-// What is known of what was held before an event. Never renumber.
+// Kind of the state before an event. Never renumber.
 enum class PreviousKind : std::uint8_t {
   Unknown =
       0,  // Nobody asked with WatchOptions::previous, or the node is of a release that cannot.
@@ -65,6 +68,7 @@ struct PreviousHold {
   std::string value;  // What its holder had left with the name.
 };
 
+// One event of a watch: a change of one name by one log entry.
 struct WatchEvent {
   EventKind kind{};
   std::string name;
@@ -74,19 +78,20 @@ struct WatchEvent {
   PreviousHold previous;  // With WatchOptions::previous.
 };
 
-// A place in a shard's log.
+// A position in a shard's log; the revision of an event is the index of its log entry.
 struct Revision {
   std::uint32_t shard = 0;
   std::uint64_t revision = 0;
 };
 
-// All that one entry did to what is watched.
+// All changes of one log entry to the watched names.
 struct WatchBatch {
   std::uint32_t shard = 0;
   std::uint64_t revision = 0;
   std::vector<WatchEvent> events;
 };
 
+// Options of Client::watch.
 struct WatchOptions {
   // Exactly one of these three. An empty prefix stands for all names.
   std::string name{};
@@ -118,6 +123,7 @@ struct WatchOptions {
   std::size_t queue_bytes_max = std::size_t{8} << 20;
 };
 
+// A watch of names, made by Client::watch. Movable and not copyable; destroying it ends the watch.
 class GCOORD_API Watch {
  public:
   // Batches as they come, on the client's thread for watches, or at last why none comes any more.
@@ -137,7 +143,7 @@ class GCOORD_API Watch {
   // The same, but nothing when there is none in time.
   Result<std::optional<WatchBatch>> next(std::chrono::milliseconds timeout);
 
-  // Ends it; next() returns.
+  // Ends the watch: next() returns GC6207, also in a thread that waits in it. From any thread.
   void close();
 
   // A descriptor for poll(), epoll or another event loop: it is readable exactly while next(0)
@@ -168,7 +174,7 @@ class GCOORD_API Watch {
   // callback; what ended the watch.
   Result<std::vector<Revision>> progress(std::chrono::milliseconds timeout);
 
-  // After GC6201: the shard and the first of its revisions that can be had.
+  // After GC6201: the shard and the first of its revisions that are available; zeros otherwise.
   Revision first_revision() const;
 
  private:
@@ -179,11 +185,12 @@ class GCOORD_API Watch {
   std::shared_ptr<WatchState> state_;
 };
 
-// Who came to lead in an election, one after the other: never the same epoch twice, never an
-// earlier one. A leader that was followed at once by another may be left out by a stream that was
-// cut off in between for too long.
+// The leaders of an election, one after the other (Client::observe): an epoch never comes twice,
+// and never after a later one. A leader that was followed at once by another may be missing from a
+// stream that was cut off in between for too long.
 class GCOORD_API LeaderStream {
  public:
+  // One term of a leader.
   struct Office {
     std::uint64_t session_id = 0;
     std::uint64_t epoch = 0;
@@ -194,12 +201,12 @@ class GCOORD_API LeaderStream {
   LeaderStream(LeaderStream&&) noexcept;
   LeaderStream& operator=(LeaderStream&&) noexcept;
 
-  // The next leader; first of all the present one, if there is one. Errors are those of
-  // Client::watch and Client::get.
+  // Waits for the next leader; the present one comes first, if there is one. With a timeout it
+  // returns nothing when none comes in time. Errors are those of Client::watch and Client::get.
   Result<Office> next();
   Result<std::optional<Office>> next(std::chrono::milliseconds timeout);
 
-  // next() returns GC6207.
+  // Ends the stream: next() returns GC6207. From any thread.
   void close();
 
  private:

@@ -1,0 +1,36 @@
+// Choices that an operator makes by an option, and their names.
+//
+// Both the options and the parts that obey them need these, so they depend on nothing else.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gcoord::server {
+
+// --resident-peers auto|mapped|proxy. Travels: never renumber.
+enum class ResidentPeers : std::uint8_t {
+  Auto = 0,    // Mapped where it is possible, else by proxy.
+  Mapped = 1,  // Nothing else.
+  Proxy = 2,   // Nothing else.
+};
+
+std::string_view resident_peers_name(ResidentPeers wish);
+
+// How the nodes of a cluster find their coordinator (--coordinator). Never renumber: it travels. A
+// later release may know more of them, so one that is not named here is no error of form.
+enum class CoordinatorMethod : std::uint8_t {
+  Raft = 0,   // The leader of shard 0; no message of its own.
+  Bully = 1,  // membership/coordinator/step.h, as the next.
+  Ring = 2,
+};
+
+// "raft", "bully" or "ring"; "unknown" for a method of a later release.
+std::string_view coordinator_method_name(CoordinatorMethod method);
+
+// The method of that name; none for any other text.
+std::optional<CoordinatorMethod> parse_coordinator_method(std::string_view text);
+
+}  // namespace gcoord::server

@@ -1,10 +1,11 @@
 // The replicated logs of a node's shards, kept by a turn on the host: all replicas, their storage
 // and their messages, in one loop.
 //
-// A turn is poll -> step -> persist -> send -> apply (DESIGN.md section 4). It takes whatever is
-// queued, never blocks and never waits to fill a batch. All shards' writes of a turn are one record
-// of the log of record; all messages of a turn to one peer are one send. Disk writes run on two
-// threads inside (ledger/wal_writer.h, ledger/checkpointer.h), seen here only as eventfds.
+// A turn is poll -> step -> persist -> send -> apply (docs/internals/architecture.md). It takes
+// whatever is queued, never blocks and never waits to fill a batch. All shards' writes of a turn
+// are one record of the log of record; all messages of a turn to one peer are one send. Disk writes
+// run on two threads inside (ledger/wal_writer.h, ledger/checkpointer.h), seen here only as
+// eventfds.
 //
 // One turn, in this order (engine_turn.cc):
 //   poll     network -> rows' inboxes; heartbeats wait for the clock

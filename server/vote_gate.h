@@ -1,8 +1,8 @@
 // When the rows of a node may vote, by what earlier incarnations of it may have promised.
 //
-// Promises from before a restart bind for one election timeout more (DESIGN.md section 3a). A
-// directory that not every node has admitted yet may stand for one that is lost: its rows wait
-// until it is established. One thread.
+// Promises from before a restart bind for one election timeout more
+// (docs/internals/architecture.md). A directory that not every node has admitted yet may stand for
+// one that is lost: its rows wait until it is established. One thread.
 #pragma once
 
 #include "common/ids.h"

@@ -1,6 +1,6 @@
 #include "cli/history.h"
 
-#include "cli/json.h"
+#include "common/json_value.h"
 #include "rpc/error_codes.h"
 
 #include <cerrno>

@@ -6,7 +6,7 @@
 // thread.
 #pragma once
 
-#include "cli/json.h"
+#include "common/json_value.h"
 #include "common/status.h"
 #include "gcoord/status.h"
 

@@ -1,7 +1,7 @@
 #include "cli/proof_file.h"
 
-#include "cli/strict_json.h"
 #include "common/base64.h"
+#include "common/json_strict.h"
 #include "ledger/error_details.h"
 #include "ledger/merkle_proof.h"
 
@@ -15,23 +15,23 @@ namespace {
 constexpr const char* kEntryFormat = "gcoord-entry-proof/1";
 constexpr const char* kGrowthFormat = "gcoord-growth-proof/1";
 
-StrictJson json_of(const Hashes& hashes) {
-  StrictJson json = StrictJson::array();
+Json json_of(const Hashes& hashes) {
+  Json json = Json::array();
   for (const ledger::MerkleHash& hash : hashes) {
     json.push_back(to_base64(hash));
   }
   return json;
 }
 
-StrictJson json_of(const server::RecordFacts& facts) {
-  StrictJson json = StrictJson::object();
+Json json_of(const server::RecordFacts& facts) {
+  Json json = Json::object();
   for (const auto& [name, value] : facts) {
     json[name] = value;
   }
   return json;
 }
 
-StrictJson json_of(const EntryProof& proof) {
+Json json_of(const EntryProof& proof) {
   return {{"format", kEntryFormat},
           {"cluster", std::to_string(proof.cluster)},
           {"shard", std::to_string(proof.shard)},
@@ -51,18 +51,18 @@ StrictJson json_of(const EntryProof& proof) {
           {"checkpoint", proof.checkpoint}};
 }
 
-StrictJson json_of(const GrowthProof& proof) {
+Json json_of(const GrowthProof& proof) {
   return {{"format", kGrowthFormat},
           {"older", proof.older},
           {"newer", proof.newer},
           {"consistency", json_of(proof.consistency)}};
 }
 
-StrictJson json_of(const ProofFile& proof) {
+Json json_of(const ProofFile& proof) {
   return std::visit([](const auto& each) { return json_of(each); }, proof);
 }
 
-ledger::MerkleHash digest_of(const StrictJson& json) {
+ledger::MerkleHash digest_of(const Json& json) {
   const std::string text = json.dump();
   return ledger::hash_leaf(std::as_bytes(std::span(text)));
 }
@@ -107,7 +107,7 @@ GrowthProof read_growth_proof(StrictObject& file) {
 }  // namespace
 
 std::string print_proof(const ProofFile& proof) {
-  StrictJson json = json_of(proof);
+  Json json = json_of(proof);
   json["digest"] = to_base64(digest_of(json));
   return json.dump() + "\n";
 }
@@ -119,9 +119,12 @@ Result<ReadProof> parse_proof_file(std::string_view text) {
                       std::to_string(kProofFileBytesMax),
                   ledger::kProofFileOversized};
   }
-  GCOORD_TRY(const StrictJson json, parse_strict_json(text));
+  const auto json = Json::parse_strict(text);
+  if (!json.ok()) {
+    return Status{StatusCode::DataLoss, json.status().message(), ledger::kProofFileMalformed};
+  }
   std::string wrong;
-  StrictObject file(json, "", wrong);
+  StrictObject file(json.value(), "", wrong);
   const std::string format = file.text("format");
   ReadProof read;
   if (format == kEntryFormat) {

@@ -1,9 +1,10 @@
 // The border between C and C++: what handles hold, and how a Status becomes what C understands.
 //
-// Every function of gcoord.h that can fail runs inside guarded(), so no exception crosses. Nothing
-// here decides anything; each file c_*.cc translates one kind of handle.
+// Every function of gcoord.h that can fail runs inside border() or guarded(), so no exception
+// crosses. Nothing here decides anything; each file c_*.cc translates one subject.
 #pragma once
 
+#include "common/status.h"
 #include "gcoord/client.h"
 #include "gcoord/gcoord.h"
 #include "gcoord/gcoord_locks.h"
@@ -80,6 +81,11 @@ struct Argument {
 
 Status required(std::initializer_list<Argument> arguments);
 
+template <typename... Arguments>
+Argument callee(void (*callback)(Arguments...)) {
+  return {reinterpret_cast<const void*>(callback), "callback"};
+}
+
 // GC1002 where the array is NULL, or one of `count` names in it.
 Status names_given(const char* const* names, std::size_t count);
 
@@ -154,13 +160,24 @@ gcoord_status guarded(gcoord_error* error, Body body) noexcept {
   }
 }
 
-// Puts what a Result brought into a new handle.
-template <typename Handle, typename T>
-Status give(Result<T> made, Handle** handle) {
+// The frame of a call: body() -> Status runs only if none of the arguments is missing.
+template <typename Body>
+gcoord_status border(gcoord_error* error,
+                     std::initializer_list<Argument> arguments,
+                     Body body) noexcept {
+  return guarded(error, [&]() -> Status {
+    Status given = required(arguments);
+    return given.ok() ? body() : given;
+  });
+}
+
+// Puts the value of a Result into a new handle, with what else the handle holds.
+template <typename Handle, typename T, typename... Rest>
+Status give(Result<T> made, Handle** handle, Rest&&... rest) {
   if (!made.ok()) {
     return made.status();
   }
-  *handle = new Handle{std::move(made).value()};
+  *handle = new Handle{std::move(made).value(), std::forward<Rest>(rest)...};
   return {};
 }
 
@@ -172,12 +189,8 @@ gcoord_status begin_async(std::initializer_list<Argument> arguments,
                           gcoord_error* error,
                           Ask ask,
                           Tell tell) {
-  return guarded(error, [&]() -> Status {
-    const Status given = first_failure(
-        {required(arguments), required({{reinterpret_cast<const void*>(callback), "callback"}})});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, arguments, [&]() -> Status {
+    GCOORD_TRY_STATUS(required({callee(callback)}));
     auto asked = ask();
     if (asked.ok()) {
       std::move(asked).value().then(std::move(tell));
@@ -186,7 +199,7 @@ gcoord_status begin_async(std::initializer_list<Argument> arguments,
   });
 }
 
-// The same of what brings nothing; ask() -> Future<Status>.
+// The same of what brings nothing; ask() -> Future<Status>, or a Result of it.
 template <typename Ask>
 gcoord_status begin_change(std::initializer_list<Argument> arguments,
                            void (*callback)(void*, const gcoord_error*),
@@ -242,17 +255,22 @@ auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*), void* user
   };
 }
 
-// The same of a session, whose events go through the gate.
-std::function<void(Result<Session>)> session_giving_to(void (*callback)(void*,
-                                                                        gcoord_session*,
-                                                                        const gcoord_error*),
-                                                       void* user,
-                                                       const std::shared_ptr<EventGate>& gate);
-
-// The same of a lease, whose events go through the gate.
-std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,
-                                                   void* user,
-                                                   const std::shared_ptr<EventGate>& gate);
+// The same of a session or a lease, whose events go through the gate.
+template <typename Handle, typename T>
+auto giving_to(void (*callback)(void*, Handle*, const gcoord_error*),
+               void* user,
+               const std::shared_ptr<EventGate>& gate) {
+  return [callback, user, gate](Result<T> made) {
+    gcoord_error why{};
+    Handle* handle = nullptr;
+    const gcoord_status status =
+        guarded(&why, [&] { return give(std::move(made), &handle, gate); });
+    if (handle == nullptr) {
+      shut(gate);
+    }
+    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
+  };
+}
 
 }  // namespace gcoord::client
 

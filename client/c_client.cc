@@ -1,4 +1,4 @@
-// Clients, checks and looks, for C.
+// Clients, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
 
@@ -96,25 +96,14 @@ void gcoord_client_options_init_as(gcoord_client_options* options, size_t struct
 gcoord_status gcoord_client_connect(const gcoord_client_options* options,
                                     gcoord_client** client,
                                     gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    if (Status given = required({{options, "options"}, {client, "client"}}); !given.ok()) {
-      return given;
-    }
-    const auto all = whole(*options, default_options(), kFirstBytes);
-    const Status usable = all.ok() ? check_options(all.value()) : all.status();
-    if (!usable.ok()) {
-      return usable;
-    }
+  return border(error, {{options, "options"}, {client, "client"}}, [&]() -> Status {
+    GCOORD_TRY(const auto all, whole(*options, default_options(), kFirstBytes));
+    GCOORD_TRY_STATUS(check_options(all));
     std::shared_ptr<BorrowedClock> clock;
     if (options->now_ns != nullptr) {
       clock = std::make_shared<BorrowedClock>(options->now_ns, options->now_user);
     }
-    auto connected = Client::connect(options_of(all.value(), clock));
-    if (!connected.ok()) {
-      return connected.status();
-    }
-    *client = new gcoord_client{std::move(connected).value(), std::move(clock)};
-    return {};
+    return give(Client::connect(options_of(all, clock)), client, clock);
   });
 }
 
@@ -134,105 +123,4 @@ void gcoord_client_clock_moved(gcoord_client* client) {
 
 int64_t gcoord_client_now_ns(const gcoord_client* client) {
   return client != nullptr ? client->client.now().count() : 0;
-}
-
-gcoord_status gcoord_check(gcoord_client* client,
-                           const char* name,
-                           uint64_t token,
-                           int32_t* verdict,
-                           gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {verdict, "verdict"}});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto checked = client->client.check(name, token);
-    *verdict = checked.ok() ? static_cast<std::int32_t>(checked.value()) : *verdict;
-    return checked.status();
-  });
-}
-
-gcoord_status gcoord_check_async(gcoord_client* client,
-                                 const char* name,
-                                 uint64_t token,
-                                 gcoord_check_callback callback,
-                                 void* user,
-                                 gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"},
-                             {name, "name"},
-                             {reinterpret_cast<const void*>(callback), "callback"}});
-    if (!given.ok()) {
-      return given;
-    }
-    client->client.check_async(name, token, [callback, user](const Result<Verdict>& verdict) {
-      gcoord_error why{};
-      report(verdict.status(), &why);
-      callback(user,
-               verdict.ok() ? static_cast<std::int32_t>(verdict.value()) : 0,
-               verdict.ok() ? nullptr : &why);
-    });
-    return {};
-  });
-}
-
-gcoord_status gcoord_check_batch(gcoord_client* client,
-                                 const char* const* names,
-                                 const uint64_t* tokens,
-                                 size_t count,
-                                 int32_t* verdicts,
-                                 gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto checks = checks_of(names, tokens, count);
-    const Status given =
-        first_failure({required({{client, "client"}, {verdicts, "verdicts"}}), checks.status()});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto checked = client->client.check_batch(checks.value());
-    for (std::size_t at = 0; checked.ok() && at < count; ++at) {
-      verdicts[at] = static_cast<std::int32_t>(checked.value()[at]);
-    }
-    return checked.status();
-  });
-}
-
-gcoord_status gcoord_get(gcoord_client* client,
-                         const char* name,
-                         gcoord_holder* holder,
-                         gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {holder, "holder"}});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto lock = client->client.get(name);
-    if (lock.ok()) {
-      *holder = {lock.value().holder_session,
-                 lock.value().token,
-                 lock.value().ttl_left.count(),
-                 lock.value().waiter_count};
-    }
-    return lock.status();
-  });
-}
-
-gcoord_status gcoord_leader(gcoord_client* client,
-                            const char* name,
-                            gcoord_holder* leader,
-                            gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {name, "name"}, {leader, "leader"}});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto found = client->client.leader(name);
-    if (found.ok()) {
-      *leader = {found.value().session_id,
-                 found.value().epoch,
-                 found.value().ttl_left.count(),
-                 found.value().candidates_waiting};
-    }
-    return found.status();
-  });
 }

@@ -20,12 +20,9 @@ static_assert(GCOORD_BREAKER_HALF_OPEN == static_cast<int>(BreakerState::HalfOpe
 gcoord_status gcoord_cluster_look(gcoord_client* client,
                                   gcoord_cluster_view** view,
                                   gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {view, "view"}});
-    if (given.ok()) {
-      *view = new gcoord_cluster_view{client->client.cluster()};
-    }
-    return given;
+  return border(error, {{client, "client"}, {view, "view"}}, [&]() -> Status {
+    *view = new gcoord_cluster_view{client->client.cluster()};
+    return {};
   });
 }
 
@@ -64,12 +61,8 @@ gcoord_node gcoord_cluster_view_node(const gcoord_cluster_view* view, size_t ind
 gcoord_status gcoord_client_wait_for_all_nodes(gcoord_client* client,
                                                int64_t timeout_ms,
                                                gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
+  return border(error, {{client, "client"}}, [&]() -> Status {
     constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
-    const Status given = required({{client, "client"}});
-    if (!given.ok()) {
-      return given;
-    }
     if (timeout_ms < 0 || timeout_ms > kDayMs) {
       return failure(gcoord::rpc::ErrorCode::OptionInvalid,
                      "timeout_ms is negative or longer than a day");
@@ -81,17 +74,14 @@ gcoord_status gcoord_client_wait_for_all_nodes(gcoord_client* client,
 gcoord_status gcoord_client_statistics(gcoord_client* client,
                                        gcoord_statistics* statistics,
                                        gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{client, "client"}, {statistics, "statistics"}});
-    if (given.ok()) {
-      const ClientStatistics counted = client->client.statistics();
-      *statistics = {.requests = counted.requests,
-                     .frames = counted.frames,
-                     .retries = counted.retries,
-                     .redirects = counted.redirects,
-                     .moves = counted.moves,
-                     .reconnects = counted.reconnects};
-    }
-    return given;
+  return border(error, {{client, "client"}, {statistics, "statistics"}}, [&]() -> Status {
+    const ClientStatistics counted = client->client.statistics();
+    *statistics = {.requests = counted.requests,
+                   .frames = counted.frames,
+                   .retries = counted.retries,
+                   .redirects = counted.redirects,
+                   .moves = counted.moves,
+                   .reconnects = counted.reconnects};
+    return {};
   });
 }

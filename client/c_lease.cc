@@ -1,33 +1,8 @@
 // Leases, for C.
 #include "client/c_border.h"
-#include "client/failure.h"
-
-#include <memory>
-#include <utility>
+#include "gcoord/gcoord_async.h"
 
 using namespace gcoord::client;
-
-namespace gcoord::client {
-
-std::function<void(Result<Lease>)> lease_giving_to(gcoord_lease_callback callback,
-                                                   void* user,
-                                                   const std::shared_ptr<EventGate>& gate) {
-  return [callback, user, gate](Result<Lease> taken) {
-    gcoord_error why{};
-    gcoord_lease* handle = nullptr;
-    const gcoord_status status = guarded(&why, [&]() -> Status {
-      if (!taken.ok()) {
-        shut(gate);
-        return taken.status();
-      }
-      handle = new gcoord_lease{std::move(taken).value(), gate};
-      return {};
-    });
-    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
-  };
-}
-
-}  // namespace gcoord::client
 
 gcoord_status gcoord_lease_take(gcoord_client* client,
                                 const char* name,
@@ -37,23 +12,15 @@ gcoord_status gcoord_lease_take(gcoord_client* client,
                                 void* user,
                                 gcoord_lease** lease,
                                 gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = wait_of(wait_ms);
-    const Status given = first_failure(
-        {required({{client, "client"}, {name, "name"}, {lease, "lease"}}), how.status()});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{client, "client"}, {name, "name"}, {lease, "lease"}}, [&]() -> Status {
+    GCOORD_TRY(const auto how, wait_of(wait_ms));
     auto gate = gate_of(on_event, user);
-    auto taken = client->client.take_lease(name,
-                                           {.ttl = std::chrono::milliseconds{ttl_ms},
-                                            .wait = how.value().wait,
-                                            .on_event = events_through(gate)});
-    if (!taken.ok()) {
-      return taken.status();
-    }
-    *lease = new gcoord_lease{std::move(taken).value(), std::move(gate)};
-    return {};
+    return give(client->client.take_lease(name,
+                                          {.ttl = std::chrono::milliseconds{ttl_ms},
+                                           .wait = how.wait,
+                                           .on_event = events_through(gate)}),
+                lease,
+                gate);
   });
 }
 
@@ -66,21 +33,14 @@ gcoord_status gcoord_lease_take_async(gcoord_client* client,
                                       gcoord_lease_callback callback,
                                       void* user,
                                       gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = wait_of(wait_ms);
-    const Status given =
-        first_failure({required({{client, "client"},
-                                 {name, "name"},
-                                 {reinterpret_cast<const void*>(callback), "callback"}}),
-                       how.status()});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{client, "client"}, {name, "name"}, callee(callback)}, [&]() -> Status {
+    GCOORD_TRY(const auto how, wait_of(wait_ms));
     auto gate = gate_of(on_event, event_user);
     const LeaseOptions options{.ttl = std::chrono::milliseconds{ttl_ms},
-                               .wait = how.value().wait,
+                               .wait = how.wait,
                                .on_event = events_through(gate)};
-    client->client.take_lease_async(name, options).then(lease_giving_to(callback, user, gate));
+    client->client.take_lease_async(name, options)
+        .then(giving_to<gcoord_lease, Lease>(callback, user, gate));
     return {};
   });
 }
@@ -93,10 +53,7 @@ void gcoord_lease_free(gcoord_lease* lease) {
 }
 
 gcoord_status gcoord_lease_release(gcoord_lease* lease, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{lease, "lease"}});
-    return given.ok() ? lease->lease.release() : given;
-  });
+  return border(error, {{lease, "lease"}}, [&] { return lease->lease.release(); });
 }
 
 void gcoord_lease_detach(gcoord_lease* lease) {
@@ -106,10 +63,7 @@ void gcoord_lease_detach(gcoord_lease* lease) {
 }
 
 gcoord_status gcoord_lease_renew(gcoord_lease* lease, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{lease, "lease"}});
-    return given.ok() ? lease->lease.renew() : given;
-  });
+  return border(error, {{lease, "lease"}}, [&] { return lease->lease.renew(); });
 }
 
 const char* gcoord_lease_name(const gcoord_lease* lease) {
@@ -134,4 +88,20 @@ int64_t gcoord_lease_certain_until_ns(const gcoord_lease* lease) {
 
 bool gcoord_lease_valid(const gcoord_lease* lease) {
   return lease != nullptr && lease->lease.valid();
+}
+
+gcoord_status gcoord_lease_renew_async(gcoord_lease* lease,
+                                       gcoord_done_callback callback,
+                                       void* user,
+                                       gcoord_error* error) {
+  return begin_change(
+      {{lease, "lease"}}, callback, user, error, [&] { return lease->lease.renew_async(); });
+}
+
+gcoord_status gcoord_lease_release_async(gcoord_lease* lease,
+                                         gcoord_done_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  return begin_change(
+      {{lease, "lease"}}, callback, user, error, [&] { return lease->lease.release_async(); });
 }

@@ -1,5 +1,6 @@
 // Several locks at once, for C.
 #include "client/c_border.h"
+#include "gcoord/gcoord_async.h"
 
 #include <string>
 #include <vector>
@@ -20,16 +21,11 @@ gcoord_status gcoord_lock_acquire_all(gcoord_session* session,
                                       const gcoord_acquire_options* options,
                                       gcoord_multi_lock** locks,
                                       gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = acquire_options_of(options);
-    const Status given = first_failure({required({{session, "session"}, {locks, "locks"}}),
-                                        names_given(names, count),
-                                        how.status()});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{session, "session"}, {locks, "locks"}}, [&]() -> Status {
+    GCOORD_TRY_STATUS(names_given(names, count));
+    GCOORD_TRY(const auto how, acquire_options_of(options));
     const std::vector<std::string> list(names, names + count);
-    return give(session->session.acquire_all(list, how.value()), locks);
+    return give(session->session.acquire_all(list, how), locks);
   });
 }
 
@@ -40,19 +36,16 @@ gcoord_status gcoord_lock_acquire_all_async(gcoord_session* session,
                                             gcoord_multi_lock_callback callback,
                                             void* user,
                                             gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = acquire_options_of(options);
-    const Status given = first_failure(
-        {required({{session, "session"}, {reinterpret_cast<const void*>(callback), "callback"}}),
-         names_given(names, count),
-         how.status()});
-    if (given.ok()) {
-      const std::vector<std::string> list(names, names + count);
-      session->session.acquire_all_async(list, how.value())
-          .then(giving_to<gcoord_multi_lock, MultiLock>(callback, user));
-    }
-    return given;
-  });
+  const auto ask = [&]() -> Result<Future<Result<MultiLock>>> {
+    GCOORD_TRY_STATUS(names_given(names, count));
+    GCOORD_TRY(const auto how, acquire_options_of(options));
+    return session->session.acquire_all_async({names, names + count}, how);
+  };
+  return begin_async({{session, "session"}},
+                     callback,
+                     error,
+                     ask,
+                     giving_to<gcoord_multi_lock, MultiLock>(callback, user));
 }
 
 void gcoord_multi_lock_free(gcoord_multi_lock* locks) {
@@ -60,10 +53,7 @@ void gcoord_multi_lock_free(gcoord_multi_lock* locks) {
 }
 
 gcoord_status gcoord_multi_lock_release(gcoord_multi_lock* locks, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{locks, "locks"}});
-    return given.ok() ? locks->locks.release() : given;
-  });
+  return border(error, {{locks, "locks"}}, [&] { return locks->locks.release(); });
 }
 
 void gcoord_multi_lock_detach(gcoord_multi_lock* locks) {
@@ -86,4 +76,12 @@ const char* gcoord_multi_lock_name(const gcoord_multi_lock* locks, size_t index)
 
 uint64_t gcoord_multi_lock_fence(const gcoord_multi_lock* locks, size_t index) {
   return within(locks, index) ? locks->locks.locks()[index].fence() : 0;
+}
+
+gcoord_status gcoord_multi_lock_release_async(gcoord_multi_lock* locks,
+                                              gcoord_done_callback callback,
+                                              void* user,
+                                              gcoord_error* error) {
+  return begin_change(
+      {{locks, "locks"}}, callback, user, error, [&] { return locks->locks.release_async(); });
 }

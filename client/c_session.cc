@@ -1,37 +1,8 @@
 // Sessions, for C.
 #include "client/c_border.h"
-#include "client/failure.h"
 #include "gcoord/gcoord_async.h"
 
-#include <memory>
-#include <utility>
-
 using namespace gcoord::client;
-
-namespace gcoord::client {
-
-std::function<void(Result<Session>)> session_giving_to(void (*callback)(void*,
-                                                                        gcoord_session*,
-                                                                        const gcoord_error*),
-                                                       void* user,
-                                                       const std::shared_ptr<EventGate>& gate) {
-  return [callback, user, gate](Result<Session> opened) {
-    gcoord_error why{};
-    gcoord_session* handle = nullptr;
-    const gcoord_status status = guarded(&why, [&]() -> Status {
-      if (opened.ok()) {
-        handle = new gcoord_session{std::move(opened).value(), gate};
-      }
-      return opened.status();
-    });
-    if (handle == nullptr) {
-      shut(gate);
-    }
-    callback(user, handle, status == GCOORD_OK ? nullptr : &why);
-  };
-}
-
-}  // namespace gcoord::client
 
 gcoord_status gcoord_session_open(gcoord_client* client,
                                   int64_t ttl_ms,
@@ -39,20 +10,13 @@ gcoord_status gcoord_session_open(gcoord_client* client,
                                   void* user,
                                   gcoord_session** session,
                                   gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {session, "session"}});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{client, "client"}, {session, "session"}}, [&]() -> Status {
     auto gate = gate_of(on_event, user);
-    auto opened = client->client.open_session({.ttl = std::chrono::milliseconds{ttl_ms},
-                                               .on_event = events_through(gate),
-                                               .on_lost = losses_through(gate)});
-    if (!opened.ok()) {
-      return opened.status();
-    }
-    *session = new gcoord_session{std::move(opened).value(), std::move(gate)};
-    return {};
+    return give(client->client.open_session({.ttl = std::chrono::milliseconds{ttl_ms},
+                                             .on_event = events_through(gate),
+                                             .on_lost = losses_through(gate)}),
+                session,
+                gate);
   });
 }
 
@@ -73,7 +37,7 @@ gcoord_status gcoord_session_open_async(gcoord_client* client,
                                                          .on_event = events_through(gate),
                                                          .on_lost = losses_through(gate)})};
       },
-      session_giving_to(callback, user, gate));
+      giving_to<gcoord_session, Session>(callback, user, gate));
 }
 
 void gcoord_session_free(gcoord_session* session) {
@@ -84,10 +48,7 @@ void gcoord_session_free(gcoord_session* session) {
 }
 
 gcoord_status gcoord_session_close(gcoord_session* session, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{session, "session"}});
-    return given.ok() ? session->session.close() : given;
-  });
+  return border(error, {{session, "session"}}, [&] { return session->session.close(); });
 }
 
 void gcoord_session_detach(gcoord_session* session) {
@@ -97,10 +58,7 @@ void gcoord_session_detach(gcoord_session* session) {
 }
 
 gcoord_status gcoord_session_renew(gcoord_session* session, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{session, "session"}});
-    return given.ok() ? session->session.renew() : given;
-  });
+  return border(error, {{session, "session"}}, [&] { return session->session.renew(); });
 }
 
 uint64_t gcoord_session_id(const gcoord_session* session) {
@@ -117,4 +75,22 @@ int64_t gcoord_session_remaining_ms(const gcoord_session* session) {
 
 bool gcoord_session_alive(const gcoord_session* session) {
   return session != nullptr && session->session.alive();
+}
+
+gcoord_status gcoord_session_renew_async(gcoord_session* session,
+                                         gcoord_done_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  return begin_change({{session, "session"}}, callback, user, error, [&] {
+    return session->session.renew_async();
+  });
+}
+
+gcoord_status gcoord_session_close_async(gcoord_session* session,
+                                         gcoord_done_callback callback,
+                                         void* user,
+                                         gcoord_error* error) {
+  return begin_change({{session, "session"}}, callback, user, error, [&] {
+    return session->session.close_async();
+  });
 }

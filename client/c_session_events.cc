@@ -2,7 +2,6 @@
 #include "client/c_border.h"
 #include "gcoord/gcoord_sessions.h"
 
-#include <optional>
 #include <utility>
 
 using namespace gcoord::client;
@@ -36,39 +35,30 @@ void give_notice(T& of, LostLock& lost, gcoord_session_notice* notice) {
 }  // namespace
 
 gcoord_status gcoord_session_event_fd(gcoord_session* session, int* fd, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{session, "session"}, {fd, "fd"}});
-    return given.ok() ? give_event_fd(session->session, fd) : given;
+  return border(error, {{session, "session"}, {fd, "fd"}}, [&] {
+    return give_event_fd(session->session, fd);
   });
 }
 
 gcoord_status gcoord_session_next_event(gcoord_session* session,
                                         gcoord_session_notice* notice,
                                         gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{session, "session"}, {notice, "notice"}});
-    if (given.ok()) {
-      give_notice(session->session, session->lost, notice);
-    }
-    return given;
+  return border(error, {{session, "session"}, {notice, "notice"}}, [&]() -> Status {
+    give_notice(session->session, session->lost, notice);
+    return {};
   });
 }
 
 gcoord_status gcoord_lease_event_fd(gcoord_lease* lease, int* fd, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{lease, "lease"}, {fd, "fd"}});
-    return given.ok() ? give_event_fd(lease->lease, fd) : given;
-  });
+  return border(
+      error, {{lease, "lease"}, {fd, "fd"}}, [&] { return give_event_fd(lease->lease, fd); });
 }
 
 gcoord_status gcoord_lease_next_event(gcoord_lease* lease,
                                       gcoord_session_notice* notice,
                                       gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{lease, "lease"}, {notice, "notice"}});
-    if (given.ok()) {
-      give_notice(lease->lease, lease->lost, notice);
-    }
-    return given;
+  return border(error, {{lease, "lease"}, {notice, "notice"}}, [&]() -> Status {
+    give_notice(lease->lease, lease->lost, notice);
+    return {};
   });
 }

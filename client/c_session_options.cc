@@ -87,25 +87,16 @@ gcoord_status with_options(gcoord_client* client,
                            gcoord_session** session,
                            gcoord_error* error,
                            Make make) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {options, "options"}, {session, "session"}});
-    if (!given.ok()) {
-      return given;
-    }
-    if (Status filled = initialised(*options); !filled.ok()) {
-      return filled;
-    }
-    const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-    auto health = health_of(*options, gate);
-    if (!health.ok()) {
-      return health.status();
-    }
-    auto made = make(std::move(health).value(), gate);
-    if (made.ok()) {
-      *session = new gcoord_session{std::move(made).value(), gate};
-    }
-    return made.status();
-  });
+  return border(
+      error, {{client, "client"}, {options, "options"}, {session, "session"}}, [&]() -> Status {
+        GCOORD_TRY_STATUS(initialised(*options));
+        const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+        auto health = health_of(*options, gate);
+        if (!health.ok()) {
+          return health.status();
+        }
+        return give(make(std::move(health).value(), gate), session, gate);
+      });
 }
 
 // The same of the ways that do not wait: begin(health, gate) -> Future<Result<Session>>.
@@ -116,23 +107,17 @@ gcoord_status begin_with_options(gcoord_client* client,
                                  void* user,
                                  gcoord_error* error,
                                  Begin begin) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{client, "client"},
-                                   {options, "options"},
-                                   {reinterpret_cast<const void*>(callback), "callback"}});
-    if (!given.ok()) {
-      return given;
-    }
-    if (Status filled = initialised(*options); !filled.ok()) {
-      return filled;
-    }
-    const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-    auto health = health_of(*options, gate);
-    if (health.ok()) {
-      begin(std::move(health).value(), gate).then(session_giving_to(callback, user, gate));
-    }
-    return health.status();
-  });
+  return border(
+      error, {{client, "client"}, {options, "options"}, callee(callback)}, [&]() -> Status {
+        GCOORD_TRY_STATUS(initialised(*options));
+        const auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+        auto health = health_of(*options, gate);
+        if (health.ok()) {
+          begin(std::move(health).value(), gate)
+              .then(giving_to<gcoord_session, Session>(callback, user, gate));
+        }
+        return health.status();
+      });
 }
 
 SessionOptions opening_of(const gcoord_session_options& given,
@@ -243,23 +228,16 @@ gcoord_status gcoord_lease_take_as(gcoord_client* client,
                                    int64_t wait_ms,
                                    gcoord_lease** lease,
                                    gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given =
-        required({{client, "client"}, {name, "name"}, {options, "options"}, {lease, "lease"}});
-    if (!given.ok()) {
-      return given;
-    }
-    auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-    auto how = lease_options_of(*options, wait_ms, gate);
-    if (!how.ok()) {
-      return how.status();
-    }
-    auto taken = client->client.take_lease(name, std::move(how).value());
-    if (taken.ok()) {
-      *lease = new gcoord_lease{std::move(taken).value(), std::move(gate)};
-    }
-    return taken.status();
-  });
+  return border(error,
+                {{client, "client"}, {name, "name"}, {options, "options"}, {lease, "lease"}},
+                [&]() -> Status {
+                  auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+                  auto how = lease_options_of(*options, wait_ms, gate);
+                  if (!how.ok()) {
+                    return how.status();
+                  }
+                  return give(client->client.take_lease(name, std::move(how).value()), lease, gate);
+                });
 }
 
 gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
@@ -269,22 +247,17 @@ gcoord_status gcoord_lease_take_as_async(gcoord_client* client,
                                          gcoord_lease_callback callback,
                                          void* user,
                                          gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{client, "client"},
-                                   {name, "name"},
-                                   {options, "options"},
-                                   {reinterpret_cast<const void*>(callback), "callback"}});
-    if (!given.ok()) {
-      return given;
-    }
-    auto gate = std::make_shared<EventGate>(options->on_event, options->user);
-    auto how = lease_options_of(*options, wait_ms, gate);
-    if (how.ok()) {
-      client->client.take_lease_async(name, std::move(how).value())
-          .then(lease_giving_to(callback, user, gate));
-    }
-    return how.status();
-  });
+  return border(error,
+                {{client, "client"}, {name, "name"}, {options, "options"}, callee(callback)},
+                [&]() -> Status {
+                  auto gate = std::make_shared<EventGate>(options->on_event, options->user);
+                  auto how = lease_options_of(*options, wait_ms, gate);
+                  if (how.ok()) {
+                    client->client.take_lease_async(name, std::move(how).value())
+                        .then(giving_to<gcoord_lease, Lease>(callback, user, gate));
+                  }
+                  return how.status();
+                });
 }
 
 int64_t gcoord_session_certain_until_ns(const gcoord_session* session) {
@@ -293,27 +266,4 @@ int64_t gcoord_session_certain_until_ns(const gcoord_session* session) {
 
 bool gcoord_session_healthy(const gcoord_session* session) {
   return session != nullptr && session->session.healthy();
-}
-
-gcoord_status gcoord_session_proclaim(gcoord_session* session,
-                                      const char* name,
-                                      uint64_t epoch,
-                                      const char* value,
-                                      size_t value_bytes,
-                                      gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{session, "session"}, {name, "name"}, {value, "value"}});
-    return given.ok() ? session->session.proclaim(name, epoch, {value, value_bytes}) : given;
-  });
-}
-
-gcoord_status gcoord_session_transfer(gcoord_session* session,
-                                      const char* name,
-                                      uint64_t epoch,
-                                      uint64_t session_id,
-                                      gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{session, "session"}, {name, "name"}});
-    return given.ok() ? session->session.transfer(name, epoch, session_id) : given;
-  });
 }

@@ -4,8 +4,6 @@
 #include "gcoord/gcoord_async.h"
 #include "gcoord/gcoord_sessions.h"
 
-#include <utility>
-
 using namespace gcoord::client;
 
 struct gcoord_session_description {
@@ -29,9 +27,7 @@ gcoord_session_facts facts_of(const SessionDescription& described) {
 }
 
 Result<SessionListOptions> options_of(const gcoord_session_list_options& given) {
-  if (Status filled = initialised(given); !filled.ok()) {
-    return filled;
-  }
+  GCOORD_TRY_STATUS(initialised(given));
   if (given.filter < GCOORD_SESSIONS_ALL || given.filter > GCOORD_SESSIONS_IDLE) {
     return failure(gcoord::rpc::ErrorCode::OptionInvalid, "filter");
   }
@@ -54,9 +50,8 @@ gcoord_status gcoord_session_describe(gcoord_client* client,
                                       uint64_t session_id,
                                       gcoord_session_description** description,
                                       gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {description, "description"}});
-    return given.ok() ? give(client->client.session(session_id), description) : given;
+  return border(error, {{client, "client"}, {description, "description"}}, [&] {
+    return give(client->client.session(session_id), description);
   });
 }
 
@@ -97,11 +92,7 @@ gcoord_status gcoord_session_keep_alive_once(gcoord_client* client,
                                              uint64_t session_id,
                                              gcoord_session_facts* facts,
                                              gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {facts, "facts"}});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{client, "client"}, {facts, "facts"}}, [&]() -> Status {
     const auto described = client->client.keep_alive_once(session_id);
     if (described.ok()) {
       *facts = facts_of(described.value());
@@ -134,11 +125,7 @@ gcoord_status gcoord_session_list(gcoord_client* client,
                                   const gcoord_session_list_options* options,
                                   gcoord_session_page** page,
                                   gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {options, "options"}, {page, "page"}});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{client, "client"}, {options, "options"}, {page, "page"}}, [&]() -> Status {
     const auto how = options_of(*options);
     return how.ok() ? give(client->client.list_sessions(how.value()), page) : how.status();
   });

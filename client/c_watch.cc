@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 
 using namespace gcoord::client;
@@ -101,39 +100,25 @@ gcoord_status gcoord_watch_open(gcoord_client* client,
                                 const gcoord_watch_options* options,
                                 gcoord_watch** watch,
                                 gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    Status given = required({{client, "client"}, {options, "options"}, {watch, "watch"}});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto all = whole(*options, default_options(), kFirstBytes);
-    if (!all.ok()) {
-      return all.status();
-    }
-    WatchOptions how;
-    given = take_options(all.value(), how);
-    if (!given.ok()) {
-      return given;
-    }
-    return give(client->client.watch(std::move(how), callback_of(all.value())), watch);
-  });
+  return border(
+      error, {{client, "client"}, {options, "options"}, {watch, "watch"}}, [&]() -> Status {
+        GCOORD_TRY(const auto all, whole(*options, default_options(), kFirstBytes));
+        WatchOptions how;
+        GCOORD_TRY_STATUS(take_options(all, how));
+        return give(client->client.watch(std::move(how), callback_of(all)), watch);
+      });
 }
 
 gcoord_status gcoord_watch_next(gcoord_watch* watch,
                                 int64_t timeout_ms,
                                 gcoord_batch** batch,
                                 gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = wait_of(timeout_ms);
-    const Status given =
-        first_failure({required({{watch, "watch"}, {batch, "batch"}}), how.status()});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{watch, "watch"}, {batch, "batch"}}, [&]() -> Status {
+    GCOORD_TRY(const auto how, wait_of(timeout_ms));
     if (timeout_ms == GCOORD_FOREVER) {
       return give(watch->watch.next(), batch);
     }
-    auto next = watch->watch.next(how.value().wait);
+    auto next = watch->watch.next(how.wait);
     if (!next.ok()) {
       return next.status();
     }
@@ -143,11 +128,7 @@ gcoord_status gcoord_watch_next(gcoord_watch* watch,
 }
 
 gcoord_status gcoord_watch_event_fd(gcoord_watch* watch, int* fd, gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const Status given = required({{watch, "watch"}, {fd, "fd"}});
-    if (!given.ok()) {
-      return given;
-    }
+  return border(error, {{watch, "watch"}, {fd, "fd"}}, [&]() -> Status {
     const auto made = watch->watch.event_fd();
     if (made.ok()) {
       *fd = made.value();
@@ -166,13 +147,9 @@ gcoord_status gcoord_watch_progress(gcoord_watch* watch,
                                     size_t room,
                                     size_t* count,
                                     gcoord_error* error) {
-  return guarded(error, [&]() -> Status {
-    const auto how = wait_of(timeout_ms);
-    const Status given = first_failure({required({{watch, "watch"}}), how.status()});
-    if (!given.ok()) {
-      return given;
-    }
-    const auto places = watch->watch.progress(how.value().wait);
+  return border(error, {{watch, "watch"}}, [&]() -> Status {
+    GCOORD_TRY(const auto how, wait_of(timeout_ms));
+    const auto places = watch->watch.progress(how.wait);
     if (places.ok()) {
       const std::size_t known = fill(places.value(), revisions, room);
       if (count != nullptr) {

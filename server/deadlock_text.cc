@@ -1,12 +1,10 @@
 #include "server/deadlock_text.h"
 
-#include <nlohmann/json.hpp>
+#include "common/json_value.h"
 
 namespace gcoord::server {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 // Room for the words that say that there are more.
 constexpr std::size_t kRestBytes = 64;
@@ -21,8 +19,8 @@ std::string step_text(const DeadlockWait& wait) {
   return others == 0 ? text : text + " beside " + std::to_string(others) + " who wait as well";
 }
 
-ordered_json step_json(const DeadlockWait& wait) {
-  ordered_json holders = ordered_json::array();
+Json step_json(const DeadlockWait& wait) {
+  Json holders = Json::array();
   for (const DeadlockHolder& holder : wait.holders) {
     holders.push_back({{"session", std::to_string(holder.session.value)},
                        {"token", std::to_string(holder.token.value)}});
@@ -53,9 +51,9 @@ std::string deadlock_text(std::span<const DeadlockWait> ring, std::size_t victim
 std::string deadlock_json(std::uint32_t interval_ms,
                           NodeId coordinator,
                           std::span<const DeadlockShown> shown) {
-  ordered_json deadlocks = ordered_json::array();
+  Json deadlocks = Json::array();
   for (const DeadlockShown& each : shown) {
-    ordered_json ring = ordered_json::array();
+    Json ring = Json::array();
     for (const DeadlockWait& wait : each.ring) {
       ring.push_back(step_json(wait));
     }
@@ -63,7 +61,7 @@ std::string deadlock_json(std::uint32_t interval_ms,
                          {"victim", std::to_string(each.ring[each.victim].session.value)},
                          {"cycle", ring}});
   }
-  return ordered_json{
+  return Json{
       {"interval_ms", interval_ms}, {"coordinator", coordinator.value}, {"deadlocks", deadlocks}}
       .dump();
 }

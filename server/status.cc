@@ -1,9 +1,8 @@
 #include "server/status.h"
 
 #include "common/base64.h"
+#include "common/json_value.h"
 #include "server/version.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,17 +11,14 @@ namespace gcoord::server {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 std::string hex64(std::uint64_t value) {
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
   return text;
 }
 
-ordered_json peer_json(const NodePeerView& peer, const std::string& device_link) {
-  const ordered_json phi =
-      peer.phi_milli.has_value() ? ordered_json(*peer.phi_milli) : ordered_json(nullptr);
+Json peer_json(const NodePeerView& peer, const std::string& device_link) {
+  const Json phi = peer.phi_milli.has_value() ? Json(*peer.phi_milli) : Json(nullptr);
   return {{"node", peer.link.id.value},
           {"address", peer.link.address},
           {"state", netcore::link_state_name(peer.link.state)},
@@ -34,7 +30,7 @@ ordered_json peer_json(const NodePeerView& peer, const std::string& device_link)
           {"reason", peer.link.last_error}};
 }
 
-ordered_json sweeps_json(const DeviceSweeps::Report& sweeps) {
+Json sweeps_json(const DeviceSweeps::Report& sweeps) {
   return {{"on_device", sweeps.on_device},
           {"sessions", std::to_string(sweeps.sessions)},
           {"waits", std::to_string(sweeps.waits)},
@@ -42,8 +38,7 @@ ordered_json sweeps_json(const DeviceSweeps::Report& sweeps) {
 }
 
 // null for a node on the CPU.
-ordered_json device_json(const consensus::StepperReport& stepper,
-                         const DeviceSweeps::Report& sweeps) {
+Json device_json(const consensus::StepperReport& stepper, const DeviceSweeps::Report& sweeps) {
   if (stepper.product.empty()) {
     return nullptr;
   }
@@ -58,7 +53,7 @@ ordered_json device_json(const consensus::StepperReport& stepper,
 }
 
 // Counts of this node's life, as the coordinator of circles that it was meanwhile.
-ordered_json deadlocks_json(const DeadlockWatch::Counts& counts) {
+Json deadlocks_json(const DeadlockWatch::Counts& counts) {
   return {{"found", std::to_string(counts.found)},
           {"ended", std::to_string(counts.ended)},
           {"unconfirmed", std::to_string(counts.unconfirmed)},
@@ -66,8 +61,8 @@ ordered_json deadlocks_json(const DeadlockWatch::Counts& counts) {
 }
 
 // Counts of this node's life.
-ordered_json coordinator_json(const CoordinatorView& view) {
-  ordered_json others = ordered_json::array();
+Json coordinator_json(const CoordinatorView& view) {
+  Json others = Json::array();
   for (const auto& [node, method] : view.others) {
     others.push_back({{"node", node.value}, {"method", coordinator_method_name(method)}});
   }
@@ -86,7 +81,7 @@ ordered_json coordinator_json(const CoordinatorView& view) {
           {"others", others}};
 }
 
-ordered_json ledger_json(const ledger::HistoryWorker& worker) {
+Json ledger_json(const ledger::HistoryWorker& worker) {
   const ledger::History& history = *worker.history();
   const ledger::HistoryCounts counts = history.counts();
   return {{"hashed", std::to_string(counts.hashed)},
@@ -97,43 +92,42 @@ ordered_json ledger_json(const ledger::HistoryWorker& worker) {
           {"keep", ledger::keep_policy_text(worker.policy())}};
 }
 
-ordered_json index_json(std::uint64_t index) {
-  return index == kIndexUnknown ? ordered_json(nullptr) : ordered_json(std::to_string(index));
+Json index_json(std::uint64_t index) {
+  return index == kIndexUnknown ? Json(nullptr) : Json(std::to_string(index));
 }
 
-ordered_json round_json(const RoundDuration& round) {
-  ordered_json json = {{"heads", std::to_string(round.heads)},
-                       {"total_ms", std::to_string(round.total_ms)}};
+Json round_json(const RoundDuration& round) {
+  Json json = {{"heads", std::to_string(round.heads)},
+               {"total_ms", std::to_string(round.total_ms)}};
   for (std::size_t k = 0; k < kRoundPhases; ++k) {
     json[std::string(text(static_cast<RoundPhase>(k))) + "_ms"] = std::to_string(round.phase_ms[k]);
   }
   return json;
 }
 
-ordered_json publication_json(const NodeLedgerStatus& status) {
-  ordered_json alarms = ordered_json::array();
+Json publication_json(const NodeLedgerStatus& status) {
+  Json alarms = Json::array();
   for (const HistoryAlarm& alarm : status.alarms) {
     alarms.push_back({{"node", alarm.node.value},
                       {"shard", alarm.shard.value},
                       {"index", index_json(alarm.index)},
                       {"unconfirmed", alarm.unconfirmed}});
   }
-  ordered_json repair = ordered_json::array();
+  Json repair = Json::array();
   for (const ledger::RepairedShard& each : status.repair) {
     repair.push_back({{"shard", each.shard.value}, {"index", index_json(each.index)}});
   }
   const PublicationView& view = status.publication;
   const std::string number =
       view.refusal.ok() ? "" : "GC" + std::to_string(view.refusal.detail()) + ": ";
-  ordered_json signers = ordered_json::array();
+  Json signers = Json::array();
   for (const NodeId node : view.signers) {
     signers.push_back(node.value);
   }
   const std::uint64_t now_ms = ledger_now_ms();
-  const ordered_json age =
-      view.published_ms == 0
-          ? ordered_json(nullptr)
-          : ordered_json(std::to_string(now_ms - std::min(now_ms, view.published_ms)));
+  const Json age = view.published_ms == 0
+                       ? Json(nullptr)
+                       : Json(std::to_string(now_ms - std::min(now_ms, view.published_ms)));
   return {{"publishes", true},
           {"publisher", view.publisher},
           {"round", std::to_string(view.round)},
@@ -152,8 +146,8 @@ ordered_json publication_json(const NodeLedgerStatus& status) {
           {"repair", repair}};
 }
 
-ordered_json configuration_json(const consensus::Configuration& configuration) {
-  ordered_json members = ordered_json::array();
+Json configuration_json(const consensus::Configuration& configuration) {
+  Json members = Json::array();
   for (std::uint32_t slot = 0; slot < consensus::kReplicaSlots; ++slot) {
     if (!consensus::has_slot(configuration.members(), slot)) {
       continue;
@@ -167,7 +161,7 @@ ordered_json configuration_json(const consensus::Configuration& configuration) {
   return {{"joint", configuration.joint()}, {"members", members}};
 }
 
-ordered_json shard_json(const ShardView& view, const StatusSources& sources) {
+Json shard_json(const ShardView& view, const StatusSources& sources) {
   const auto& locks = sources.service->locks().shard(view.shard);
   return {{"shard", view.shard.value},
           {"role", role_name(view.role)},
@@ -201,39 +195,39 @@ std::string_view role_name(consensus::Role role) {
 std::string StatusReports::node_status() const {
   const NodeView view = sources_.engine->view();
   const locks::LockUsage usage = sources_.service->locks().usage();
-  ordered_json peers = ordered_json::array();
+  Json peers = Json::array();
   for (const NodePeerView& peer : view.peers) {
     peers.push_back(peer_json(peer, sources_.device_link(peer.link.id)));
   }
-  ordered_json json = {{"node", view.node.value},
-                       {"cluster_id", std::to_string(view.cluster.value)},
-                       {"cluster_name", sources_.options->cluster_name},
-                       {"version", kVersion},
-                       {"incarnation", view.incarnation.value},
-                       {"directory_id", hex64(view.directory_id)},
-                       {"durability", durability_name(view.durability)},
-                       {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
-                       {"stepper", view.stepper.name},
-                       {"stepper_reason", view.stepper_why},
-                       {"device", device_json(view.stepper, sources_.service->sweeps())},
-                       {"shards", view.shard_count},
-                       {"leaders", view.leader_count},
-                       {"locks", usage.locks},
-                       {"waiters", usage.waiters},
-                       {"sessions", usage.sessions},
-                       {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
-                       {"coordinator", coordinator_json(sources_.service->coordinator())},
-                       {"connections", sources_.connection_count()},
-                       {"uptime_ms", std::to_string(sources_.uptime_ms())},
-                       {"wal",
-                        {{"submitted", std::to_string(view.submitted_lsn.value)},
-                         {"durable", std::to_string(view.durable_lsn.value)}}},
-                       {"checkpoint",
-                        {{"lsn", std::to_string(view.checkpoint_lsn.value)},
-                         {"count", std::to_string(view.checkpoint_count)}}},
-                       {"ledger", ledger_json(*sources_.history)},
-                       {"entry_bytes", std::to_string(view.entry_bytes)},
-                       {"peers", peers}};
+  Json json = {{"node", view.node.value},
+               {"cluster_id", std::to_string(view.cluster.value)},
+               {"cluster_name", sources_.options->cluster_name},
+               {"version", kVersion},
+               {"incarnation", view.incarnation.value},
+               {"directory_id", hex64(view.directory_id)},
+               {"durability", durability_name(view.durability)},
+               {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
+               {"stepper", view.stepper.name},
+               {"stepper_reason", view.stepper_why},
+               {"device", device_json(view.stepper, sources_.service->sweeps())},
+               {"shards", view.shard_count},
+               {"leaders", view.leader_count},
+               {"locks", usage.locks},
+               {"waiters", usage.waiters},
+               {"sessions", usage.sessions},
+               {"deadlocks", deadlocks_json(sources_.service->deadlock_counts())},
+               {"coordinator", coordinator_json(sources_.service->coordinator())},
+               {"connections", sources_.connection_count()},
+               {"uptime_ms", std::to_string(sources_.uptime_ms())},
+               {"wal",
+                {{"submitted", std::to_string(view.submitted_lsn.value)},
+                 {"durable", std::to_string(view.durable_lsn.value)}}},
+               {"checkpoint",
+                {{"lsn", std::to_string(view.checkpoint_lsn.value)},
+                 {"count", std::to_string(view.checkpoint_count)}}},
+               {"ledger", ledger_json(*sources_.history)},
+               {"entry_bytes", std::to_string(view.entry_bytes)},
+               {"peers", peers}};
   if (sources_.ledger->publishes()) {
     json["publication"] = publication_json(sources_.ledger->status());
   } else {
@@ -250,20 +244,20 @@ std::string StatusReports::node_status() const {
 
 std::string StatusReports::shard_list(const rpc::ShardRange& range) const {
   const std::uint32_t count = std::min(range.count, kShardRowsMax);
-  ordered_json rows = ordered_json::array();
+  Json rows = Json::array();
   for (std::uint32_t offset = 0; offset < count; ++offset) {
     rows.push_back(shard_json(sources_.engine->view(range.first + offset), sources_));
   }
-  const ordered_json json = {{"node", sources_.options->node.value},
-                             {"first", range.first.value},
-                             {"shards", sources_.options->shards},
-                             {"rows", rows}};
+  const Json json = {{"node", sources_.options->node.value},
+                     {"first", range.first.value},
+                     {"shards", sources_.options->shards},
+                     {"rows", rows}};
   return json.dump();
 }
 
 std::string StatusReports::shard_show(ShardId shard) const {
   const ShardView view = sources_.engine->view(shard);
-  ordered_json json = shard_json(view, sources_);
+  Json json = shard_json(view, sources_);
   json["node"] = sources_.options->node.value;
   json["vote"] = view.vote.value;
   json["floor"] = std::to_string(view.floor.value);

@@ -37,8 +37,8 @@ Verdict overall(const std::vector<CheckReport>& reports) {
   return any(Verdict::Ok) && !any(Verdict::Undecided) ? Verdict::Ok : Verdict::Undecided;
 }
 
-nlohmann::ordered_json to_json(const CheckReport& report) {
-  auto findings = nlohmann::ordered_json::array();
+Json to_json(const CheckReport& report) {
+  auto findings = Json::array();
   for (const Finding& finding : report.findings) {
     findings.push_back({{"invariant", finding.invariant},
                         {"key", finding.key},
@@ -122,12 +122,12 @@ CheckSummary check_run(const History& history, const Trace& trace, const LinearO
   return summary;
 }
 
-nlohmann::ordered_json to_json(const CheckSummary& summary) {
-  auto bad_lines = nlohmann::ordered_json::array();
+Json to_json(const CheckSummary& summary) {
+  auto bad_lines = Json::array();
   for (const BadLine& bad : summary.bad_lines) {
     bad_lines.push_back({{"file", bad.file}, {"line", bad.line}, {"what", bad.what}});
   }
-  auto checkers = nlohmann::ordered_json::array();
+  auto checkers = Json::array();
   std::uint64_t violations = 0;
   for (const CheckReport& report : summary.reports) {
     checkers.push_back(to_json(report));

@@ -9,8 +9,7 @@
 #include "chaos/check/linearizability.h"
 #include "chaos/check/trace.h"
 #include "chaos/check/verdict.h"
-
-#include <nlohmann/json.hpp>
+#include "common/json_value.h"
 
 #include <string>
 #include <vector>
@@ -33,7 +32,7 @@ std::vector<CheckReport> check_history(const std::vector<Operation>& operations,
 
 CheckSummary check_run(const History& history, const Trace& trace, const LinearOptions& options);
 
-nlohmann::ordered_json to_json(const CheckSummary& summary);
+Json to_json(const CheckSummary& summary);
 std::string to_text(const CheckSummary& summary);
 
 }  // namespace gcoord::chaos

@@ -55,8 +55,7 @@ int judge(const Arguments& arguments) {
   const CheckSummary summary = check_run(history, trace, options);
   std::fputs(to_text(summary).c_str(), stdout);
   if (arguments.json) {
-    const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    std::printf("%s\n", to_json(summary).dump(-1, ' ', false, replace).c_str());
+    std::printf("%s\n", to_json(summary).dump().c_str());
   }
   return summary.verdict == Verdict::Ok ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 #include "chaos/check/operation.h"
 
-#include "chaos/check/json_members.h"
+#include "common/json_members.h"
 
 #include <array>
 #include <chrono>
@@ -9,8 +9,6 @@
 namespace gcoord::chaos {
 
 namespace {
-
-using nlohmann::json;
 
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 11> kOps = {"acquire",
@@ -77,7 +75,7 @@ class Line {
     if (plain) {
       text_.append("\"").append(value).append("\"");
     } else {
-      text_ += json(value).dump(-1, ' ', false, json::error_handler_t::replace);
+      text_ += Json(value).dump();
     }
   }
 
@@ -165,12 +163,12 @@ std::string to_json_line(const Operation& operation) {
 }
 
 Result<Operation> parse_operation(std::string_view line) {
-  const json object = json::parse(line, nullptr, false);
+  const Json object = Json::parse(line);
   if (!object.is_object()) {
     return not_an_operation("no JSON object");
   }
-  const auto args = object.find("args");
-  if (args == object.end() || !args->is_object()) {
+  const Json* args = object.find("args");
+  if (args == nullptr || !args->is_object()) {
     return not_an_operation("args");
   }
   Operation operation;

@@ -1,6 +1,6 @@
 #include "chaos/check/trace.h"
 
-#include "chaos/check/json_members.h"
+#include "common/json_members.h"
 
 #include <utility>
 
@@ -16,7 +16,7 @@ std::optional<std::uint64_t> optional_number(JsonMembers& members, const char* n
 }  // namespace
 
 Result<TraceLine> parse_trace_line(std::string_view line) {
-  const auto object = nlohmann::json::parse(line, nullptr, false);
+  const auto object = Json::parse(line);
   if (!object.is_object()) {
     return Status{StatusCode::InvalidArgument, "not a line of a trace: no JSON object"};
   }

@@ -79,7 +79,7 @@ void summarize_checks(const CheckSummary& summary, DemoResult& result) {
   }
 }
 
-nlohmann::ordered_json to_json(const DemoResult& result) {
+Json to_json(const DemoResult& result) {
   return {{"nodes", result.nodes},
           {"shards", result.shards},
           {"stepper", result.stepper},

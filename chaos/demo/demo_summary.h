@@ -5,8 +5,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/check/operation.h"
 #include "chaos/demo/demo.h"
-
-#include <nlohmann/json.hpp>
+#include "common/json_value.h"
 
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ void summarize_history(const std::vector<Operation>& operations, DemoResult& res
 void summarize_checks(const CheckSummary& summary, DemoResult& result);
 
 // The object of the demo's last line.
-nlohmann::ordered_json to_json(const DemoResult& result);
+Json to_json(const DemoResult& result);
 
 // The node table, the figures, and the "checked" line.
 std::string to_text(const DemoResult& result);

@@ -11,8 +11,6 @@ namespace gcoord::chaos {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::chrono::seconds kShort{3};
 constexpr std::chrono::seconds kWait{15};
 
@@ -49,7 +47,7 @@ class LeaseKeeper {
       lock.unlock();
       const auto kept = post_.post("/v3/lease/keepalive", {{"ID", lease_}}, kShort);
       // A lease that is gone is answered without a TTL.
-      const bool gone = kept.ok() && !kept.value().value("result", json::object()).contains("TTL");
+      const bool gone = kept.ok() && !kept.value().value("result", Json::object()).contains("TTL");
       lock.lock();
       lost_ |= gone;
       changed_.wait_for(lock, std::chrono::milliseconds{ttl_} / 3, [this] { return ended_; });
@@ -84,7 +82,7 @@ class EtcdHolder final : public LockHolder {
     if (!range.ok()) {
       return range.status();
     }
-    const json rows = range.value().value("kvs", json::array());
+    const Json rows = range.value().value("kvs", Json::array());
     if (rows.empty()) {
       return Status{StatusCode::Aborted, "the lock was lost before it was known"};
     }
@@ -104,7 +102,7 @@ class EtcdHolder final : public LockHolder {
       return Status{};
     }
     keeper_.reset();
-    GCOORD_TRY(const json granted,
+    GCOORD_TRY(const Json granted,
                post_.post("/v3/lease/grant", {{"TTL", std::to_string(ttl_.count())}}, kShort));
     lease_ = granted.value("ID", std::string{});
     keeper_ = std::make_unique<LeaseKeeper>(endpoint_, lease_, ttl_);

@@ -183,17 +183,17 @@ Result<FencingResult> run_fencing(const FencingOptions& options, bool etcd) {
   return result;
 }
 
-nlohmann::ordered_json to_json(const FencingResult& result) {
-  nlohmann::ordered_json json = {{"system", result.system},
-                                 {"seconds", result.seconds},
-                                 {"grants", result.grants},
-                                 {"contended_grants", result.contended},
-                                 {"stops", result.stops},
-                                 {"holders_stopped", result.holders_stopped},
-                                 {"writes", result.writes},
-                                 {"stale_writes", result.stale_writes},
-                                 {"stale_accepted", result.stale_accepted},
-                                 {"errors", result.errors}};
+Json to_json(const FencingResult& result) {
+  Json json = {{"system", result.system},
+               {"seconds", result.seconds},
+               {"grants", result.grants},
+               {"contended_grants", result.contended},
+               {"stops", result.stops},
+               {"holders_stopped", result.holders_stopped},
+               {"writes", result.writes},
+               {"stale_writes", result.stale_writes},
+               {"stale_accepted", result.stale_accepted},
+               {"errors", result.errors}};
   if (result.judged) {
     json["checks"] = to_json(result.checks);
   }

@@ -5,9 +5,8 @@
 #pragma once
 
 #include "chaos/check/checks.h"
+#include "common/json_value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -51,7 +50,7 @@ struct FencingResult {
 
 Result<FencingResult> run_fencing(const FencingOptions& options, bool etcd);
 
-nlohmann::ordered_json to_json(const FencingResult& result);
+Json to_json(const FencingResult& result);
 std::string to_text(const std::vector<FencingResult>& results);
 
 }  // namespace gcoord::chaos

@@ -20,9 +20,9 @@ HttpOrigin origin_of(const std::string& endpoint) {
 HttpPost::HttpPost(const std::string& endpoint)
     : endpoint_(endpoint), client_(origin_of(endpoint), HttpClient::Connection::Kept) {}
 
-Result<nlohmann::json> HttpPost::post(const std::string& path,
-                                      const nlohmann::json& body,
-                                      std::chrono::milliseconds timeout) {
+Result<Json> HttpPost::post(const std::string& path,
+                            const Json& body,
+                            std::chrono::milliseconds timeout) {
   const auto answered = client_.post(path,
                                      {.type = "application/json", .body = body.dump()},
                                      {.timeout = timeout, .body_bytes_max = kAnswerBytesMax});
@@ -33,7 +33,7 @@ Result<nlohmann::json> HttpPost::post(const std::string& path,
   if (extent != HttpBody::Whole && extent != HttpBody::Unsized) {
     return unavailable("no whole answer came from " + endpoint_);
   }
-  nlohmann::json parsed = nlohmann::json::parse(answered.value().body, nullptr, false);
+  Json parsed = Json::parse(answered.value().body);
   if (!parsed.is_object()) {
     return unavailable("what came from " + endpoint_ + " is not JSON");
   }

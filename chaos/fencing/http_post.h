@@ -2,9 +2,8 @@
 #pragma once
 
 #include "common/http_client.h"
+#include "common/json_value.h"
 #include "common/status.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <string>
@@ -18,9 +17,7 @@ class HttpPost {
 
   // Unavailable when no whole answer came in time; the request may have been executed. Aborted when
   // the server answered with an error.
-  Result<nlohmann::json> post(const std::string& path,
-                              const nlohmann::json& body,
-                              std::chrono::milliseconds timeout);
+  Result<Json> post(const std::string& path, const Json& body, std::chrono::milliseconds timeout);
 
  private:
   std::string endpoint_;

@@ -383,8 +383,7 @@ int run_live(const LiveOptions& options, bool json) {
     say("report: {}", options.report.string());
   }
   if (json) {
-    const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    say("{}", to_json(result.value(), options).dump(-1, ' ', false, replace));
+    say("{}", to_json(result.value(), options).dump());
   }
   return passed ? 0 : 1;
 }

@@ -96,8 +96,8 @@ void summarize_timeline(const std::vector<Operation>& operations, LiveResult& re
   }
 }
 
-nlohmann::ordered_json faults_json(const LiveResult& result) {
-  auto faults = nlohmann::ordered_json::object();
+Json faults_json(const LiveResult& result) {
+  auto faults = Json::object();
   for (const FaultTally& tally : result.tallies) {
     if (tally.skip.empty()) {
       faults[tally.name] = {{"injected", tally.injected}, {"felt", tally.felt}};
@@ -109,8 +109,8 @@ nlohmann::ordered_json faults_json(const LiveResult& result) {
   return faults;
 }
 
-nlohmann::ordered_json skipped_json(const LiveResult& result) {
-  auto skipped = nlohmann::ordered_json::object();
+Json skipped_json(const LiveResult& result) {
+  auto skipped = Json::object();
   for (const FaultTally& tally : result.tallies) {
     if (!tally.skip.empty()) {
       skipped[tally.name] = tally.skip;
@@ -175,7 +175,7 @@ void summarize_load(const std::vector<Operation>& operations, LiveResult& result
   summarize_timeline(operations, result);
 }
 
-nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& options) {
+Json to_json(const LiveResult& result, const LiveOptions& options) {
   return {{"violations", result.violations()},
           {"undecided", result.undecided()},
           {"seconds", std::round(result.seconds * 10) / 10},

@@ -4,8 +4,7 @@
 #include "chaos/check/checks.h"
 #include "chaos/live/live.h"
 #include "chaos/process/cluster_watch.h"
-
-#include <nlohmann/json.hpp>
+#include "common/json_value.h"
 
 #include <cstdint>
 #include <string>
@@ -60,7 +59,7 @@ struct LiveResult {
 // Fills rates, latencies and availability from what clients were told.
 void summarize_load(const std::vector<Operation>& operations, LiveResult& result);
 
-nlohmann::ordered_json to_json(const LiveResult& result, const LiveOptions& options);
+Json to_json(const LiveResult& result, const LiveOptions& options);
 std::string to_text(const LiveResult& result);
 
 }  // namespace gcoord::chaos

@@ -2,10 +2,9 @@
 
 #include "chaos/resident/resident_drive.h"
 #include "chaos/resident/resident_world.h"
+#include "common/json_value.h"
 #include "consensus/difference.h"
 #include "consensus/packed_row.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <memory>
@@ -149,18 +148,18 @@ Result<ParityReport> run_parity(const ParityOptions& options) {
 }
 
 std::string to_text(const ParityReport& report, bool json) {
-  const nlohmann::ordered_json object = {{"compared", "host and " + report.other},
-                                         {"equal", report.difference.empty()},
-                                         {"difference", report.difference},
-                                         {"shard_steps", report.steps},
-                                         {"turns", report.turns},
-                                         {"seeds", report.seeds},
-                                         {"restarts", report.restarts},
-                                         {"cuts", report.cuts},
-                                         {"entries_applied", report.applied},
-                                         {"leaders_at_ends", report.leaders},
-                                         {"wide_rows_at_ends", report.wide_rows},
-                                         {"seconds", report.seconds}};
+  const Json object = {{"compared", "host and " + report.other},
+                       {"equal", report.difference.empty()},
+                       {"difference", report.difference},
+                       {"shard_steps", report.steps},
+                       {"turns", report.turns},
+                       {"seeds", report.seeds},
+                       {"restarts", report.restarts},
+                       {"cuts", report.cuts},
+                       {"entries_applied", report.applied},
+                       {"leaders_at_ends", report.leaders},
+                       {"wide_rows_at_ends", report.wide_rows},
+                       {"seconds", report.seconds}};
   return json ? object.dump() : object.dump(2);
 }
 

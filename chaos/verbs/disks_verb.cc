@@ -4,9 +4,9 @@
 #include "chaos/world/apart.h"
 #include "chaos/world/bit_flips.h"
 #include "chaos/world/world_runs.h"
+#include "common/json_value.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,8 +93,8 @@ FlipCounts flip(const Arguments& arguments) {
   return counts;
 }
 
-nlohmann::ordered_json power_json(const WorldTotals& totals) {
-  nlohmann::ordered_json json{{"losses", losses(totals)}};
+Json power_json(const WorldTotals& totals) {
+  Json json{{"losses", losses(totals)}};
   for (std::size_t k = 0; k < kPowerCountCount; ++k) {
     json[kPowerCountNames[k]] = totals.power[k];
   }
@@ -107,19 +107,23 @@ nlohmann::ordered_json power_json(const WorldTotals& totals) {
   return json;
 }
 
-nlohmann::ordered_json flips_json(const FlipCounts& counts) {
-  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
+Json flips_json(const FlipCounts& counts) {
+  Json kinds = Json::object();
   for (const auto& [kind, outcomes] : counts.by_kind) {
     for (std::size_t k = 0; k < outcomes.size(); ++k) {
       kinds[kind][kFlipOutcomeNames[k]] = outcomes[k];
     }
   }
-  nlohmann::ordered_json json;
+  Json json;
   for (std::size_t k = 0; k < kFlipOutcomeNames.size(); ++k) {
     json[kFlipOutcomeNames[k]] = counts.total(static_cast<FlipOutcome>(k));
   }
   json["by_kind"] = kinds;
-  json["by_refusal"] = counts.by_refusal;
+  Json refusals = Json::object();
+  for (const auto& [refusal, count] : counts.by_refusal) {
+    refusals[refusal] = count;
+  }
+  json["by_refusal"] = refusals;
   return json;
 }
 
@@ -196,11 +200,11 @@ int run(Arguments arguments) {
   if (arguments.json) {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
     std::printf("%s\n",
-                nlohmann::ordered_json{{"violations", right ? 0 : 1},
-                                       {"power", power_json(totals)},
-                                       {"flips", flips_json(counts)},
-                                       {"first_wrong", counts.first_wrong},
-                                       {"wall_seconds", wall.count()}}
+                Json{{"violations", right ? 0 : 1},
+                     {"power", power_json(totals)},
+                     {"flips", flips_json(counts)},
+                     {"first_wrong", counts.first_wrong},
+                     {"wall_seconds", wall.count()}}
                     .dump()
                     .c_str());
   }

@@ -39,7 +39,7 @@ int run(const FencingOptions& options, bool json) {
     std::printf("FAILED: too few grants or stopped holders for a conclusion\n");
   }
   if (json) {
-    nlohmann::ordered_json all = {{"violations", ours.stale_accepted}, {"enough", enough}};
+    Json all = {{"violations", ours.stale_accepted}, {"enough", enough}};
     for (const FencingResult& result : results) {
       all[result.system] = to_json(result);
     }

@@ -1,9 +1,9 @@
 // `chaos mutants`: plants one classic mistake after another and says which seed found it.
 #include "chaos/verbs/chaos_verb.h"
 #include "chaos/world/world_runs.h"
+#include "common/json_value.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Found hunt(WorldPlan plan, Mutant mutant) {
   return found;
 }
 
-nlohmann::ordered_json row_of(Mutant mutant, const Found& found) {
+Json row_of(Mutant mutant, const Found& found) {
   return {{"mutant", mutant_name(mutant)},
           {"story", mutant_story(mutant)},
           {"seed", found.seed},
@@ -69,7 +69,7 @@ int run_mutants_verb(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   std::size_t missed = 0;
   for (std::size_t k = 1; k < kMutantCount; ++k) {
     const auto mutant = static_cast<Mutant>(k);
@@ -90,8 +90,7 @@ int run_mutants_verb(int argc, char** argv) {
               rows.size(),
               static_cast<unsigned long long>(plan.seeds));
   if (json) {
-    std::printf("%s\n",
-                nlohmann::ordered_json{{"mutants", rows}, {"missed", missed}}.dump().c_str());
+    std::printf("%s\n", Json{{"mutants", rows}, {"missed", missed}}.dump().c_str());
   }
   return missed == 0 ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 // `chaos sim` and `chaos replay`: ranges of seeds, and one seed.
 #include "chaos/verbs/chaos_verb.h"
 #include "chaos/world/world_runs.h"
+#include "common/json_value.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 // From so many seeds on, a class that never struck is a fault of the run.
 constexpr std::uint64_t kSeedsForAllClasses = 1000;
 
-nlohmann::ordered_json faults_json(const FaultCounts& faults) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+Json faults_json(const FaultCounts& faults) {
+  Json json = Json::object();
   for (std::size_t k = 0; k < kFaultClassCount; ++k) {
     json[fault_class_name(static_cast<FaultClass>(k))] = faults[k];
   }
@@ -58,25 +58,25 @@ std::optional<double> failure_bound(const WorldTotals& totals) {
   return 3.0 / static_cast<double>(totals.seeds);
 }
 
-nlohmann::ordered_json to_json(const WorldTotals& totals) {
+Json to_json(const WorldTotals& totals) {
   const double hours = static_cast<double>(totals.simulated_ms) / 3'600'000.0;
-  nlohmann::ordered_json json{{"violations", totals.violations},
-                              {"undecided", totals.undecided},
-                              {"seeds", totals.seeds},
-                              {"replays", totals.replays},
-                              {"replays_unequal", totals.replays_unequal},
-                              {"acknowledged", totals.acknowledged},
-                              {"operations", totals.operations},
-                              {"weak_reads", totals.weak_reads},
-                              {"quorum_reads", totals.quorum_reads},
-                              {"lost", totals.lost},
-                              {"simulated_hours", hours},
-                              {"device_steps_checked", totals.steps_checked},
-                              {"wall_seconds", totals.wall_s},
-                              {"led_after_healing_ms_max", totals.led_ms_max},
-                              {"injected", sum(totals.faults)},
-                              {"never_struck", never_struck(totals)},
-                              {"faults", faults_json(totals.faults)}};
+  Json json{{"violations", totals.violations},
+            {"undecided", totals.undecided},
+            {"seeds", totals.seeds},
+            {"replays", totals.replays},
+            {"replays_unequal", totals.replays_unequal},
+            {"acknowledged", totals.acknowledged},
+            {"operations", totals.operations},
+            {"weak_reads", totals.weak_reads},
+            {"quorum_reads", totals.quorum_reads},
+            {"lost", totals.lost},
+            {"simulated_hours", hours},
+            {"device_steps_checked", totals.steps_checked},
+            {"wall_seconds", totals.wall_s},
+            {"led_after_healing_ms_max", totals.led_ms_max},
+            {"injected", sum(totals.faults)},
+            {"never_struck", never_struck(totals)},
+            {"faults", faults_json(totals.faults)}};
   if (const auto bound = failure_bound(totals)) {
     json["failure_per_seed_below"] = *bound;
   }

@@ -1,6 +1,7 @@
 #include "ledger/checkpoint_store.h"
 
 #include "ledger/error_details.h"
+#include "ledger/memory_checkpoint_store.h"
 #include "replay_log.h"
 #include "tests/scratch_folder.h"
 
@@ -10,7 +11,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace gcoord::ledger {
 namespace {
@@ -32,33 +36,86 @@ class Loaded final : public CheckpointVisitor {
   std::map<std::uint32_t, std::string> rows;
 };
 
-TEST(CheckpointStore, GivesBackShardsInOrderAfterReopening) {
-  const ScratchFolder directory;
+// A store that closes and opens again over the same medium.
+class Checkpoints {
+ public:
+  virtual ~Checkpoints() = default;
+  virtual std::unique_ptr<CheckpointStore> open() = 0;
+};
+
+class CheckpointsInRocksDb final : public Checkpoints {
+ public:
+  std::unique_ptr<CheckpointStore> open() override {
+    return CheckpointStore::open(directory_.path("checkpoint")).value();
+  }
+
+ private:
+  ScratchFolder directory_;
+};
+
+class CheckpointsInMemory final : public Checkpoints {
+ public:
+  std::unique_ptr<CheckpointStore> open() override { return open_memory_checkpoint_store(medium_); }
+
+ private:
+  CheckpointMedium medium_;
+};
+
+// The contract, which the simulator's store keeps as the real one does.
+struct CheckpointMaker {
+  const char* name;
+  std::unique_ptr<Checkpoints> (*make)();
+};
+
+class CheckpointContract : public testing::TestWithParam<CheckpointMaker> {
+ protected:
+  std::unique_ptr<CheckpointStore> open() { return checkpoints_->open(); }
+
+ private:
+  std::unique_ptr<Checkpoints> checkpoints_ = GetParam().make();
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Of,
+    CheckpointContract,
+    testing::Values(CheckpointMaker{"RocksDb",
+                                    []() -> std::unique_ptr<Checkpoints> {
+                                      return std::make_unique<CheckpointsInRocksDb>();
+                                    }},
+                    CheckpointMaker{"Memory",
+                                    []() -> std::unique_ptr<Checkpoints> {
+                                      return std::make_unique<CheckpointsInMemory>();
+                                    }}),
+    [](const auto& maker) { return maker.param.name; });
+
+TEST_P(CheckpointContract, ShardsComeBackInOrderAfterReopening) {
   {
-    const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
+    const auto store = open();
     EXPECT_EQ(store->covered_lsn(), Lsn{0});
     CheckpointBatch batch;
     batch.put(CheckpointColumn::Service, ShardId{300}, bytes_of("s300"));
     batch.put(CheckpointColumn::Hard, ShardId{2}, bytes_of("h2"));
     batch.put(CheckpointColumn::Service, ShardId{2}, bytes_of("s2"));
     batch.put(CheckpointColumn::Hard, ShardId{70000}, bytes_of("h70000"));
+    batch.put_meta("configuration", bytes_of("c"));
     batch.covers(Lsn{17});
     ASSERT_TRUE(store->write(batch).ok());
     EXPECT_EQ(store->covered_lsn(), Lsn{17});
   }
-  const auto store = CheckpointStore::open(directory.path("checkpoint")).value();
+  const auto store = open();
   EXPECT_EQ(store->covered_lsn(), Lsn{17});
   Loaded loaded;
   ASSERT_TRUE(store->load(loaded).ok());
   EXPECT_EQ(loaded.order, (std::vector<std::uint32_t>{2, 300, 70000}));
-  EXPECT_EQ(loaded.rows[2], "h2|s2");
-  EXPECT_EQ(loaded.rows[300], "|s300");
-  EXPECT_EQ(loaded.rows[70000], "h70000|");
+  EXPECT_EQ(
+      loaded.rows,
+      (std::map<std::uint32_t, std::string>{{2, "h2|s2"}, {300, "|s300"}, {70000, "h70000|"}}));
+  EXPECT_EQ(text(store->get(CheckpointColumn::Service, ShardId{300}).value()), "s300");
+  EXPECT_EQ(text(store->get_meta("configuration").value()), "c");
 }
 
-TEST(CheckpointStore, LaterWritesReplaceAndRemove) {
-  const ScratchFolder directory;
-  const auto store = CheckpointStore::open(directory.path()).value();
+TEST_P(CheckpointContract, LaterWritesReplaceAndRemove) {
+  const auto store = open();
   CheckpointBatch batch;
   batch.put(CheckpointColumn::Hard, ShardId{1}, bytes_of("first"));
   batch.put(CheckpointColumn::Hard, ShardId{2}, bytes_of("second"));
@@ -72,9 +129,8 @@ TEST(CheckpointStore, LaterWritesReplaceAndRemove) {
   EXPECT_EQ(store->get(CheckpointColumn::Hard, ShardId{2}).status().code(), StatusCode::NotFound);
 }
 
-TEST(CheckpointStore, APartWithoutAnLsnLeavesTheCoveredLsn) {
-  const ScratchFolder directory;
-  const auto store = CheckpointStore::open(directory.path()).value();
+TEST_P(CheckpointContract, APartWithoutAnLsnLeavesTheCoveredLsn) {
+  const auto store = open();
   CheckpointBatch batch;
   batch.covers(Lsn{5});
   ASSERT_TRUE(store->write(batch).ok());
@@ -84,14 +140,36 @@ TEST(CheckpointStore, APartWithoutAnLsnLeavesTheCoveredLsn) {
   EXPECT_EQ(store->covered_lsn(), Lsn{5});
 }
 
-TEST(CheckpointStore, KeepsValuesOfTheNode) {
-  const ScratchFolder directory;
-  const auto store = CheckpointStore::open(directory.path()).value();
+TEST_P(CheckpointContract, ValuesOfTheNodeAreKept) {
+  const auto store = open();
   CheckpointBatch batch;
   batch.put_meta("view", bytes_of("epoch 4"));
   ASSERT_TRUE(store->write(batch).ok());
   EXPECT_EQ(text(store->get_meta("view").value()), "epoch 4");
   EXPECT_EQ(store->get_meta("absent").status().code(), StatusCode::NotFound);
+}
+
+TEST_P(CheckpointContract, AVisitorThatHasSeenEnoughEndsTheLoad) {
+  class First final : public CheckpointVisitor {
+   public:
+    void on_shard(ShardId shard, std::span<const std::byte>, std::span<const std::byte>) override {
+      seen.push_back(shard);
+    }
+
+    bool wants_more() override { return seen.empty(); }
+
+    std::vector<ShardId> seen;
+  };
+
+  const auto store = open();
+  CheckpointBatch batch;
+  for (const std::uint32_t shard : {9u, 4u}) {
+    batch.put(CheckpointColumn::Hard, ShardId{shard}, bytes_of("h"));
+  }
+  ASSERT_TRUE(store->write(batch).ok());
+  First first;
+  ASSERT_TRUE(store->load(first).ok());
+  EXPECT_EQ(first.seen, std::vector<ShardId>{ShardId{4}});
 }
 
 TEST(CheckpointStore, ADamagedFileIsALossOfDataAndNamed) {
@@ -167,6 +245,36 @@ TEST(CheckpointStore, IsWholeRefusedOrOfThePastWhenTheManifestLosesItsEnd) {
     }
   }
   EXPECT_TRUE(outcomes.contains(~std::uint64_t{0}));  // Refused.
+}
+
+CheckpointBatch batch_of_two() {
+  CheckpointBatch batch;
+  batch.put(CheckpointColumn::Hard, ShardId{2}, bytes_of("h2"));
+  batch.put(CheckpointColumn::Service, ShardId{300}, bytes_of("s300"));
+  batch.put_meta("configuration", bytes_of("c"));
+  batch.covers(Lsn{17});
+  return batch;
+}
+
+TEST(MemoryCheckpointStore, EveryFlippedBitIsDetected) {
+  for (std::uint64_t choice = 0; choice < 400; ++choice) {
+    CheckpointMedium medium;
+    ASSERT_TRUE(open_memory_checkpoint_store(medium)->write(batch_of_two()).ok());
+    ASSERT_TRUE(medium.flip_bit(choice));
+    Loaded loaded;
+    EXPECT_EQ(open_memory_checkpoint_store(medium)->load(loaded).detail(), kCheckpointRot);
+  }
+}
+
+TEST(MemoryCheckpointStore, AWriteThatFailsChangesNothing) {
+  CheckpointMedium medium;
+  medium.full = true;
+  const auto store = open_memory_checkpoint_store(medium);
+  EXPECT_EQ(store->write(batch_of_two()).code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(store->covered_lsn(), Lsn{0});
+  Loaded loaded;
+  ASSERT_TRUE(store->load(loaded).ok());
+  EXPECT_TRUE(loaded.rows.empty());
 }
 
 }  // namespace

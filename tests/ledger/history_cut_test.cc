@@ -2,8 +2,7 @@
 #include "ledger/history_cut.h"
 
 #include "common/random.h"
-#include "ledger/memory_history_store.h"
-#include "tests/scratch_folder.h"
+#include "history_stores.h"
 
 #include <gtest/gtest.h>
 
@@ -91,20 +90,14 @@ void expect_cut(HistoryStore& store, std::uint64_t seed) {
   EXPECT_LT(left.size(), before.size());
 }
 
-TEST(HistoryCut, TakesWhatLiesBeyondAndNothingElse) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    HistoryMedium medium;
-    const auto store = open_memory_history_store(medium);
-    expect_cut(*store, seed);
-  }
-}
+class HistoryCutFrom : public testing::TestWithParam<HistoryPlace> {};
 
-TEST(HistoryCut, DoesSoInRocksDb) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const ScratchFolder directory;
-    auto store = HistoryStore::open(directory.path("history"), kShards);
-    ASSERT_TRUE(store.ok());
-    expect_cut(*store.value(), seed);
+INSTANTIATE_TEST_SUITE_P(A, HistoryCutFrom, kHistoryPlaces, history_place_name);
+
+TEST_P(HistoryCutFrom, TakesWhatLiesBeyondAndNothingElse) {
+  const std::uint64_t seeds = GetParam() == HistoryPlace::Memory ? 40 : 3;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    expect_cut(*make_histories(GetParam())->open(kShards), seed);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cli/json.h"
+#include "common/json_value.h"
 
 #include "common/assert.h"
 
@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <utility>
 
-namespace gcoord::cli {
+namespace gcoord {
 
 namespace {
 
 using Library = nlohmann::ordered_json;
 
-// Of what nodes send, which has four. Conversion is recursive.
+// Reports of nodes have four. Writing and destroying are recursive.
 constexpr int kDepthMax = 64;
 
 }  // namespace
@@ -44,54 +44,82 @@ struct JsonText {
   static Library encode(const Scalar& scalar) {
     return Library(scalar);
   }
+};
 
-  static bool decode(const Library& library, int depth, Json& json) {
-    switch (library.type()) {
-      case Library::value_t::array:
-        return depth < kDepthMax && decode_elements(library, depth + 1, json);
-      case Library::value_t::object:
-        return depth < kDepthMax && decode_members(library, depth + 1, json);
-      case Library::value_t::string:
-        json = Json(library.get_ref<const std::string&>());
-        return true;
-      case Library::value_t::boolean:
-        json = Json(library.get<bool>());
-        return true;
-      case Library::value_t::number_integer:
-        json = Json(library.get<std::int64_t>());
-        return true;
-      case Library::value_t::number_unsigned:
-        json = Json(library.get<std::uint64_t>());
-        return true;
-      case Library::value_t::number_float:
-        json = Json(library.get<double>());
-        return true;
-      default:
-        json = Json();
-        return true;
+// Builds a value while the library reads. The library calls these by name.
+struct JsonBuilder {
+  Json root;
+  std::vector<Json*> open = {};  // Arrays and objects that have not ended, the outermost first.
+  Json* member = nullptr;        // Of the innermost object, if it awaits its value.
+  std::string twice = {};        // A name that an object has twice; the later one stands.
+  std::size_t wrong_byte = 0;
+  bool too_deep = false;
+
+  // The place of the next value.
+  Json& next() {
+    if (open.empty()) {
+      return root;
     }
+    if (open.back()->is_object()) {
+      return *member;
+    }
+    open.back()->push_back(Json());
+    return open.back()->back();
   }
 
-  static bool decode_elements(const Library& library, int depth, Json& json) {
-    json = Json::array();
-    for (const Library& each : library) {
-      Json element;
-      if (!decode(each, depth, element)) {
-        return false;
-      }
-      json.push_back(std::move(element));
-    }
+  bool take(Json value) {
+    next() = std::move(value);
     return true;
   }
 
-  static bool decode_members(const Library& library, int depth, Json& json) {
-    json = Json::object();
-    for (const auto& [name, value] : library.items()) {
-      if (!decode(value, depth, json[name])) {
-        return false;
-      }
+  bool begin(Json container) {
+    too_deep = open.size() >= std::size_t{kDepthMax};
+    if (!too_deep) {
+      Json& place = next();
+      place = std::move(container);
+      open.push_back(&place);
     }
+    return !too_deep;
+  }
+
+  bool end() {
+    open.pop_back();
     return true;
+  }
+
+  bool null() { return take(Json()); }
+
+  bool boolean(bool truth) { return take(Json(truth)); }
+
+  bool number_integer(std::int64_t number) { return take(Json(number)); }
+
+  bool number_unsigned(std::uint64_t number) { return take(Json(number)); }
+
+  bool number_float(double number, const std::string&) { return take(Json(number)); }
+
+  bool string(std::string& text) { return take(Json(std::move(text))); }
+
+  bool binary(Library::binary_t&) { return false; }
+
+  bool start_object(std::size_t) { return begin(Json::object()); }
+
+  bool key(std::string& name) {
+    if (open.back()->contains(name)) {
+      twice = name;
+    }
+    member = &(*open.back())[name];
+    return true;
+  }
+
+  bool end_object() { return end(); }
+
+  bool start_array(std::size_t) { return begin(Json::array()); }
+
+  bool end_array() { return end(); }
+
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) {
+    wrong_byte = byte;
+    return false;
   }
 };
 
@@ -144,6 +172,19 @@ bool Json::is_null() const {
   return std::holds_alternative<std::nullptr_t>(tree_);
 }
 
+bool Json::is_array() const {
+  return std::holds_alternative<Elements>(tree_);
+}
+
+bool Json::is_boolean() const {
+  return std::holds_alternative<bool>(tree_);
+}
+
+bool Json::is_integer() const {
+  return std::holds_alternative<std::int64_t>(tree_) ||
+         std::holds_alternative<std::uint64_t>(tree_);
+}
+
 bool Json::is_object() const {
   return std::holds_alternative<Members>(tree_);
 }
@@ -170,18 +211,35 @@ Json Json::object() {
 }
 
 Json Json::parse(std::string_view text) {
-  Json json;
-  const bool fits = JsonText::decode(Library::parse(text, nullptr, false), 0, json);
-  return fits ? json : Json();
+  JsonBuilder builder;
+  const bool read = Library::sax_parse(text.begin(), text.end(), &builder);
+  return read ? std::move(builder.root) : Json();
 }
 
-std::string Json::dump() const {
-  return JsonText::encode(*this).dump(-1, ' ', false, Library::error_handler_t::replace);
+Result<Json> Json::parse_strict(std::string_view text) {
+  const auto malformed = [](const std::string& why) { return Status{StatusCode::DataLoss, why}; };
+  JsonBuilder builder;
+  if (Library::sax_parse(text.begin(), text.end(), &builder)) {
+    return builder.twice.empty() ? Result<Json>{std::move(builder.root)}
+                                 : malformed("'" + builder.twice + "' stands twice");
+  }
+  return malformed(builder.too_deep
+                       ? "nested more than " + std::to_string(kDepthMax) + " levels deep"
+                       : "byte " + std::to_string(builder.wrong_byte) + " is not JSON");
+}
+
+std::string Json::dump(int indent) const {
+  return JsonText::encode(*this).dump(indent, ' ', false, Library::error_handler_t::replace);
 }
 
 const std::string& Json::text() const {
   GCOORD_ASSERT(is_string());
   return std::get<std::string>(tree_);
+}
+
+bool Json::truth() const {
+  GCOORD_ASSERT(is_boolean());
+  return std::get<bool>(tree_);
 }
 
 std::size_t Json::size() const {
@@ -204,7 +262,7 @@ const Json& Json::front() const {
 }
 
 Json& Json::back() {
-  GCOORD_ASSERT(std::holds_alternative<Elements>(tree_) && !empty());
+  GCOORD_ASSERT(is_array() && !empty());
   return std::get<Elements>(tree_).back();
 }
 
@@ -212,12 +270,12 @@ void Json::push_back(Json element) {
   if (is_null()) {
     tree_.emplace<Elements>();
   }
-  GCOORD_ASSERT(std::holds_alternative<Elements>(tree_));
+  GCOORD_ASSERT(is_array());
   std::get<Elements>(tree_).push_back(std::move(element));
 }
 
 const Json& Json::operator[](std::size_t index) const {
-  GCOORD_ASSERT(std::holds_alternative<Elements>(tree_) && index < size());
+  GCOORD_ASSERT(is_array() && index < size());
   return std::get<Elements>(tree_)[index];
 }
 
@@ -261,8 +319,7 @@ std::string Json::value(std::string_view name, const std::string& otherwise) con
 
 bool Json::value(std::string_view name, bool otherwise) const {
   const Json* found = find(name);
-  const bool* truth = found != nullptr ? std::get_if<bool>(&found->tree_) : nullptr;
-  return truth != nullptr ? *truth : otherwise;
+  return found != nullptr && found->is_boolean() ? found->truth() : otherwise;
 }
 
 void Json::update(const Json& other) {
@@ -271,4 +328,4 @@ void Json::update(const Json& other) {
   }
 }
 
-}  // namespace gcoord::cli
+}  // namespace gcoord

@@ -1,27 +1,23 @@
-#include "cli/strict_json.h"
+#include "common/json_strict.h"
 
 #include "common/base64.h"
-#include "ledger/error_details.h"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
 
-namespace gcoord::cli {
+namespace gcoord {
 namespace {
 
-Status malformed(const std::string& why) {
-  return Status{StatusCode::DataLoss, why, ledger::kProofFileMalformed};
-}
+using Hash = StrictObject::Hash;
 
-std::optional<ledger::MerkleHash> hash_of(const StrictJson& json) {
-  const auto bytes =
-      json.is_string() ? from_base64(json.get_ref<const std::string&>()) : std::nullopt;
-  if (!bytes || bytes->size() != ledger::kMerkleHashBytes) {
+std::optional<Hash> hash_of(const Json& json) {
+  const auto bytes = json.is_string() ? from_base64(json.text()) : std::nullopt;
+  Hash hash{};
+  if (!bytes || bytes->size() != hash.size()) {
     return std::nullopt;
   }
-  ledger::MerkleHash hash{};
   std::copy(bytes->begin(), bytes->end(), hash.begin());
   return hash;
 }
@@ -34,30 +30,7 @@ std::optional<std::uint64_t> decimal(const std::string& text) {
 
 }  // namespace
 
-Result<StrictJson> parse_strict_json(std::string_view text) {
-  std::vector<std::set<std::string>> names;
-  std::string twice;
-  const auto watch = [&](int, StrictJson::parse_event_t event, StrictJson& value) {
-    if (event == StrictJson::parse_event_t::object_start) {
-      names.emplace_back();
-    } else if (event == StrictJson::parse_event_t::object_end) {
-      names.pop_back();
-    } else if (event == StrictJson::parse_event_t::key &&
-               !names.back().insert(value.get<std::string>()).second) {
-      twice = value.get<std::string>();
-    }
-    return true;
-  };
-  try {
-    StrictJson json = StrictJson::parse(text.begin(), text.end(), watch);
-    return twice.empty() ? Result<StrictJson>{std::move(json)}
-                         : malformed("'" + twice + "' appears twice");
-  } catch (const StrictJson::parse_error& error) {
-    return malformed("byte " + std::to_string(error.byte) + " is not JSON");
-  }
-}
-
-StrictObject::StrictObject(const StrictJson& json, std::string place, std::string& wrong)
+StrictObject::StrictObject(const Json& json, std::string place, std::string& wrong)
     : json_(&json), place_(std::move(place)), wrong_(wrong) {
   if (!json.is_object()) {
     refuse(place_, "is not an object");
@@ -70,23 +43,24 @@ void StrictObject::refuse(const std::string& place, const std::string& why) {
   }
 }
 
-const StrictJson* StrictObject::member(const char* name) {
-  static const StrictJson kNothing;
+const Json* StrictObject::member(const char* name) {
+  static const Json kNothing;
   read_.insert(name);
-  if (!json_->is_object() || !json_->contains(name)) {
+  const Json* found = json_->find(name);
+  if (found == nullptr) {
     refuse(place_ + "/" + name, "is missing");
     return &kNothing;
   }
-  return &(*json_)[name];
+  return found;
 }
 
 std::string StrictObject::text(const char* name) {
-  const StrictJson* json = member(name);
+  const Json* json = member(name);
   if (!json->is_string()) {
     refuse(place_ + "/" + name, "is not a string");
     return {};
   }
-  return json->get<std::string>();
+  return json->text();
 }
 
 std::uint64_t StrictObject::number(const char* name) {
@@ -113,28 +87,28 @@ std::vector<std::byte> StrictObject::bytes(const char* name) {
   return std::move(bytes).value_or(std::vector<std::byte>{});
 }
 
-ledger::MerkleHash StrictObject::hash(const char* name) {
+Hash StrictObject::hash(const char* name) {
   const auto hash = hash_of(*member(name));
   if (!hash) {
     refuse(place_ + "/" + name, "is not a hash in base64");
   }
-  return hash.value_or(ledger::MerkleHash{});
+  return hash.value_or(Hash{});
 }
 
-std::vector<ledger::MerkleHash> StrictObject::hashes(const char* name, std::size_t count_max) {
-  std::vector<ledger::MerkleHash> hashes;
-  const StrictJson* json = member(name);
+std::vector<Hash> StrictObject::hashes(const char* name, std::size_t count_max) {
+  std::vector<Hash> hashes;
+  const Json* json = member(name);
   if (!json->is_array() || json->size() > count_max) {
     refuse(place_ + "/" + name,
            "is not a list of at most " + std::to_string(count_max) + " hashes");
     return hashes;
   }
-  for (const StrictJson& each : *json) {
+  for (const Json& each : *json) {
     const auto hash = hash_of(each);
     if (!hash) {
       refuse(place_ + "/" + name + "/" + std::to_string(hashes.size()), "is not a hash in base64");
     }
-    hashes.push_back(hash.value_or(ledger::MerkleHash{}));
+    hashes.push_back(hash.value_or(Hash{}));
   }
   return hashes;
 }
@@ -145,7 +119,7 @@ StrictObject StrictObject::object(const char* name) {
 
 std::vector<std::pair<std::string, std::string>> StrictObject::texts(const char* name) {
   std::vector<std::pair<std::string, std::string>> texts;
-  const StrictJson* json = member(name);
+  const Json* json = member(name);
   if (!json->is_object()) {
     refuse(place_ + "/" + name, "is not an object");
     return texts;
@@ -155,15 +129,12 @@ std::vector<std::pair<std::string, std::string>> StrictObject::texts(const char*
       refuse(place_ + "/" + name + "/" + key, "is not a string");
       return texts;
     }
-    texts.emplace_back(key, value.get<std::string>());
+    texts.emplace_back(key, value.text());
   }
   return texts;
 }
 
 void StrictObject::end() {
-  if (!json_->is_object()) {
-    return;
-  }
   for (const auto& [key, value] : json_->items()) {
     if (!read_.contains(key)) {
       refuse(place_ + "/" + key, "does not belong there");
@@ -171,4 +142,4 @@ void StrictObject::end() {
   }
 }
 
-}  // namespace gcoord::cli
+}  // namespace gcoord

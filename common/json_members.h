@@ -1,8 +1,8 @@
-// Members of one JSON object that came from outside: numbers may be strings, and the first member
-// that is not what it must be is remembered. Pure; one thread.
+// A reader of the members of one JSON object from outside, which may lack some and have others:
+// numbers may be strings, and the first member of a wrong kind is remembered. Pure; one thread.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "common/json_value.h"
 
 #include <array>
 #include <charconv>
@@ -10,24 +10,24 @@
 #include <string>
 #include <string_view>
 
-namespace gcoord::chaos {
+namespace gcoord {
 
 class JsonMembers {
  public:
-  explicit JsonMembers(const nlohmann::json& object) : object_(object) {}
+  explicit JsonMembers(const Json& object) : object_(object) {}
 
   bool has(const char* name) const { return find(name) != nullptr; }
 
   // Empty when it is absent.
   std::string text(const char* name) {
-    const nlohmann::json* member = find(name);
+    const Json* member = find(name);
     if (member == nullptr) {
       return {};
     }
     if (member->is_string()) {
-      return member->get<std::string>();
+      return member->text();
     }
-    if (member->is_number_integer()) {
+    if (member->is_integer()) {
       return member->dump();
     }
     wrong(name);
@@ -48,11 +48,11 @@ class JsonMembers {
   }
 
   bool flag(const char* name) {
-    const nlohmann::json* member = find(name);
+    const Json* member = find(name);
     if (member != nullptr && !member->is_boolean()) {
       wrong(name);
     }
-    return member != nullptr && member->is_boolean() && member->get<bool>();
+    return member != nullptr && member->is_boolean() && member->truth();
   }
 
   // One of the names, by its place among them; an absent member is the empty name.
@@ -78,10 +78,7 @@ class JsonMembers {
   const std::string& first_wrong() const { return wrong_; }
 
  private:
-  const nlohmann::json* find(const char* name) const {
-    const auto found = object_.find(name);
-    return found == object_.end() ? nullptr : &*found;
-  }
+  const Json* find(const char* name) const { return object_.find(name); }
 
   void wrong(const char* name) {
     if (wrong_.empty()) {
@@ -89,8 +86,8 @@ class JsonMembers {
     }
   }
 
-  const nlohmann::json& object_;
+  const Json& object_;
   std::string wrong_;
 };
 
-}  // namespace gcoord::chaos
+}  // namespace gcoord

@@ -1,10 +1,12 @@
-// A value of JSON: what gcoordctl prints, and what nodes tell it of themselves.
+// A value of JSON: the reports of nodes, the output of verbs and checkers, and files.
 //
-// nlohmann/json takes a compiler seconds per file, most of them to instantiate what such a literal
-// needs, and every verb has some. So the verbs build, read and change this value, which has nothing
-// to instantiate, and json.cc alone reads and writes text with the library. The names are the
-// library's, as far as verbs use them. One thread.
+// nlohmann/json takes a compiler seconds per file, most of them to instantiate the code of a
+// literal. So programs build, read and change this value, which has nothing to instantiate, and
+// json_value.cc alone reads and writes text with the library. The names are the library's, as far
+// as they are used. One thread.
 #pragma once
+
+#include "common/status.h"
 
 #include <concepts>
 #include <cstddef>
@@ -16,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-namespace gcoord::cli {
+namespace gcoord {
 
 struct JsonMember;
 
@@ -55,15 +57,25 @@ class Json {
   // null when the text is no JSON, or nested more than 64 levels deep.
   static Json parse(std::string_view text);
 
-  // In one line. Bytes that are not UTF-8 become U+FFFD.
-  std::string dump() const;
+  // The same from a sender who is not trusted: DataLoss says which byte is not JSON, which name an
+  // object has twice, or that the nesting is too deep.
+  static Result<Json> parse_strict(std::string_view text);
+
+  // In one line, or with `indent` spaces for each level. Bytes that are not UTF-8 become U+FFFD.
+  std::string dump(int indent = -1) const;
 
   bool is_null() const;
+  bool is_array() const;
+  bool is_boolean() const;
+  bool is_integer() const;
   bool is_object() const;
   bool is_string() const;
 
   // Only of one that is_string().
   const std::string& text() const;
+
+  // Only of one that is_boolean().
+  bool truth() const;
 
   // Of an array or an object; others have none.
   std::size_t size() const;
@@ -139,4 +151,4 @@ struct JsonMember {
   Json value;
 };
 
-}  // namespace gcoord::cli
+}  // namespace gcoord

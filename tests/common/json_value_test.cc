@@ -1,5 +1,5 @@
 // The value that gcoordctl prints: it is written as nlohmann/json, which it stands for, writes it.
-#include "cli/json.h"
+#include "common/json_value.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gcoord::cli {
+namespace gcoord {
 namespace {
 
 TEST(JsonTest, PairsThatBeginWithTextAreAnObjectInTheirOrder) {
@@ -77,5 +77,26 @@ TEST(JsonTest, TextThatIsNoJsonOrTooDeepIsNull) {
   EXPECT_TRUE(Json::parse(std::string(100'000, '[') + std::string(100'000, ']')).is_null());
 }
 
+TEST(JsonTest, AStrictReaderSaysWhatIsWrong) {
+  EXPECT_EQ(Json::parse_strict(R"({"a":{"b":[1,null]}})").value().dump(),
+            R"({"a":{"b":[1,null]}})");
+  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":{"a":2}})").status().code(), StatusCode::Ok);
+  EXPECT_EQ(Json::parse_strict(R"({"a":1,"b":2,"a":3})").status().message(), "'a' stands twice");
+  EXPECT_EQ(Json::parse_strict(R"({"a":x})").status().message(), "byte 6 is not JSON");
+  EXPECT_EQ(Json::parse_strict("{} {}").status().message(), "byte 4 is not JSON");
+  EXPECT_FALSE(Json::parse_strict("1e999").ok());
+  EXPECT_TRUE(Json::parse_strict(std::string(64, '[') + std::string(64, ']')).ok());
+  EXPECT_EQ(Json::parse_strict(std::string(65, '[') + std::string(65, ']')).status().code(),
+            StatusCode::DataLoss);
+}
+
+TEST(JsonTest, TheLaterOfTwoMembersOfOneNameStandsInAText) {
+  EXPECT_EQ(Json::parse(R"({"a":[1],"b":2,"a":{"c":3}})").dump(), R"({"a":{"c":3},"b":2})");
+}
+
+TEST(JsonTest, IndentedTextHasALineForEachMember) {
+  EXPECT_EQ((Json{{"a", 1}, {"b", Json::array()}}).dump(2), "{\n  \"a\": 1,\n  \"b\": []\n}");
+}
+
 }  // namespace
-}  // namespace gcoord::cli
+}  // namespace gcoord

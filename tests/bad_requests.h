@@ -1,0 +1,50 @@
+// Requests that every front end refuses by their own words, whatever is locked: one table, run
+// against the node's protocol, the C interface, gcoordctl, and all front ends beside each other. A
+// mistake has the same number everywhere (docs/errors.md).
+#pragma once
+
+#include "rpc/error_codes.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gcoord {
+
+enum class BadVerb { Acquire, Release, Check, Open };
+
+struct BadRequest {
+  const char* what;
+  rpc::ErrorCode error;
+  BadVerb verb;
+  std::string name = {};
+  std::uint64_t token = 7;  // Of a release and a check.
+  std::int64_t ttl_ms = 0;  // Of an open.
+
+  std::uint32_t number() const { return static_cast<std::uint32_t>(error); }
+};
+
+inline std::vector<BadRequest> bad_requests() {
+  using enum BadVerb;
+  using rpc::ErrorCode;
+  const std::string longest(1025, 'x');
+  const std::string no_text = "\xff\xfe";
+  return {
+      {"no name", ErrorCode::NameEmpty, Acquire, ""},
+      {"a long name", ErrorCode::NameTooLong, Acquire, longest},
+      {"no text", ErrorCode::NameNotUtf8, Acquire, no_text},
+      {"a control character", ErrorCode::NameControl, Acquire, "a\n"},
+      {"release: no name", ErrorCode::NameEmpty, Release, ""},
+      {"release: a long name", ErrorCode::NameTooLong, Release, longest},
+      {"release: no text", ErrorCode::NameNotUtf8, Release, no_text},
+      {"release: token 0", ErrorCode::TokenZero, Release, "a", 0},
+      {"check: no name", ErrorCode::NameEmpty, Check, ""},
+      {"check: a long name", ErrorCode::NameTooLong, Check, longest},
+      {"check: no text", ErrorCode::NameNotUtf8, Check, no_text},
+      {"check: token 0", ErrorCode::TokenZero, Check, "a", 0},
+      {"TTL 0", ErrorCode::TtlTooShort, Open},
+      {"a TTL of 25 hours", ErrorCode::TtlTooLong, Open, "", 0, 25 * 3'600'000},
+  };
+}
+
+}  // namespace gcoord

@@ -4,6 +4,7 @@
 #include "consensus/step.h"
 #include "server/host_row_workers.h"
 #include "server/node_view.h"
+#include "server/service_message.h"
 
 #include <algorithm>
 #include <utility>
@@ -40,9 +41,7 @@ void HostReplicas::transfer(ShardId shard, NodeId to) {
 
 bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
   GCOORD_ASSERT(!message.empty());
-  const netcore::Slot slot{};
-  const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
-  return failure_.ok() && network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1});
+  return failure_.ok() && send_service_message(*network_, to, message);
 }
 
 bool HostReplicas::shrink() {

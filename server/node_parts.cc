@@ -2,7 +2,7 @@
 
 #include "locks/sweep_guard.h"
 #include "server/boot_time.h"
-#include "server/resident_engine.h"
+#include "server/resident_replicas.h"
 #include "server/system_random.h"
 #include "server/version.h"
 

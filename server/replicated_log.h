@@ -1,5 +1,5 @@
 // The replicated logs of a node's shards, as its loop and its services see them, whichever turn
-// keeps them: the host's (host_replicas.h), or one that stays on a device (resident_engine.h).
+// keeps them: the host's (host_replicas.h), or one that stays on a device (resident_replicas.h).
 //
 // A service proposes commands and hears what was decided by Service (service.h); the loop calls
 // turn() and sleeps between:

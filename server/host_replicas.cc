@@ -11,12 +11,10 @@
 
 namespace gcoord::server {
 
-void HostReplicas::propose(ShardId shard,
-                           std::span<const std::byte> command,
-                           std::uint64_t cookie) {
+void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, command);
+  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, proposed.bytes);
   block->cookie = cookie;
   rows_.active.add_proposal(shard.value, block);
   metrics_.proposals.add();

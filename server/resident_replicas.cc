@@ -26,6 +26,15 @@ constexpr std::uint64_t kNetworkUs = 200;
 // A kernel leaves within microseconds, unless its device is shared in slices of time.
 constexpr std::uint32_t kRestMs = 2000;
 
+locks::LockCommand command_of(const ProposedCommand& proposed) {
+  if (proposed.command != nullptr) {
+    return *proposed.command;
+  }
+  const auto decoded = locks::decode(record_body(proposed.bytes));
+  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
+  return decoded.value();
+}
+
 Status refusal(StatusCode code, std::uint32_t detail) {
   return {code, "refused", detail};
 }
@@ -54,17 +63,16 @@ void ResidentReplicas::fail(const Status& status) {
 // --- Requests
 
 void ResidentReplicas::propose(ShardId shard,
-                               std::span<const std::byte> command,
+                               const ProposedCommand& proposed,
                                std::uint64_t cookie) {
   const ShardView row = rows_->view(shard);
-  const auto decoded = locks::decode(record_body(command));
-  GCOORD_ASSERT(decoded.ok());  // The service encoded it.
+  const locks::LockCommand command = command_of(proposed);
   if (row.role != consensus::Role::Leader) {
     refused_.add({cookie, false, refusal(StatusCode::FailedPrecondition, kNotLeader), row.leader});
-  } else if (!requests_->may_take(shard, decoded.value())) {
+  } else if (!requests_->may_take(shard, command)) {
     refused_.add({cookie, false, refusal(StatusCode::ResourceExhausted, kOverloaded), row.leader});
   } else {
-    requests_->command(shard, decoded.value(), cookie);
+    requests_->command(shard, command, cookie);
   }
 }
 

@@ -104,7 +104,7 @@ class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
 
   Abilities abilities() const override { return {.lists = false, .timed_leases = false}; }
 
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
 
   ShardView view(ShardId shard) const override { return rows_->view(shard); }

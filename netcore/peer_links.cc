@@ -1,15 +1,14 @@
 // What the transport tells the peer network: links that come and go, greetings, frames.
 #include "common/assert.h"
-#include "netcore/peer_core.h"
+#include "netcore/greeting.h"
+#include "netcore/peer_network.h"
+#include "netcore/peer_table.h"
+#include "netcore/strangers.h"
 
 #include <utility>
 
 namespace gcoord::netcore {
 namespace {
-
-// Links that may wait for their greeting at once; each holds kStrangerBytesMax. Far above the peers
-// of any cluster, far below the descriptors of any process.
-constexpr std::size_t kStrangersMax = 64;
 
 bool is_channel_kind(FrameKind kind) {
   return kind == FrameKind::Slots || kind == FrameKind::Grant || kind == FrameKind::Heartbeat;
@@ -33,12 +32,7 @@ class NamedEvents final : public ChannelEvents {
 
 }  // namespace
 
-PeerNetwork::Core::Peer* PeerNetwork::Core::owner_of(LinkId link) {
-  const auto found = peer_of_link_.find(link);
-  return found == peer_of_link_.end() ? nullptr : &peers_[found->second];
-}
-
-Greeting PeerNetwork::Core::self_greeting(NodeId to, std::uint32_t epoch) const {
+Greeting PeerNetwork::self_greeting(NodeId to, std::uint32_t epoch) const {
   Greeting greeting;
   greeting.from = {.cluster = options_.cluster,
                    .node = options_.node,
@@ -53,12 +47,12 @@ Greeting PeerNetwork::Core::self_greeting(NodeId to, std::uint32_t epoch) const 
   return greeting;
 }
 
-CallerRecord PeerNetwork::Core::record_of(const Peer* peer) const {
+CallerRecord PeerNetwork::record_of(const PeerRecord* peer) {
   CallerRecord record;
   if (peer != nullptr) {
     record.is_configured = true;
     record.is_up = peer->state == LinkState::Up;
-    record.is_calling_it = is_calling(*peer);
+    record.is_calling_it = peer->is_calling();
     record.incarnation = peer->incarnation;
     record.directory = peer->directory;
     record.epoch = peer->epoch;
@@ -66,19 +60,19 @@ CallerRecord PeerNetwork::Core::record_of(const Peer* peer) const {
   return record;
 }
 
-Admission PeerNetwork::Core::ask_hook(const PeerIdentity& identity) const {
+Admission PeerNetwork::ask_hook(const PeerIdentity& identity) const {
   return options_.admit ? options_.admit(identity) : Admission{};
 }
 
-void PeerNetwork::Core::on_accepted(LinkId link, std::string_view from) {
-  strangers_[link] = {std::string{from}, now_ms_ + options_.greeting_limit_ms};
-  if (strangers_.size() > kStrangersMax) {
+void PeerNetwork::on_accepted(LinkId link, std::string_view from) {
+  strangers_->add(link, from, now_ms_ + options_.greeting_limit_ms);
+  if (strangers_->too_many()) {
     drop_stranger(link, DropReason::TooManyStrangers);
   }
 }
 
-void PeerNetwork::Core::on_connected(LinkId link) {
-  Peer* peer = owner_of(link);
+void PeerNetwork::on_connected(LinkId link) {
+  PeerRecord* peer = peers_->owner_of(link);
   if (peer == nullptr) {
     return;
   }
@@ -91,8 +85,8 @@ void PeerNetwork::Core::on_connected(LinkId link) {
   }
 }
 
-void PeerNetwork::Core::on_message(LinkId link, std::span<const std::byte> message) {
-  Peer* peer = owner_of(link);
+void PeerNetwork::on_message(LinkId link, std::span<const std::byte> message) {
+  PeerRecord* peer = peers_->owner_of(link);
   if (peer == nullptr) {
     on_stranger_message(link, message);
   } else if (peer->state == LinkState::Up) {
@@ -102,15 +96,15 @@ void PeerNetwork::Core::on_message(LinkId link, std::span<const std::byte> messa
   }
 }
 
-void PeerNetwork::Core::on_closed(LinkId link, DropReason drop, std::string_view reason) {
-  if (strangers_.erase(link) != 0) {
+void PeerNetwork::on_closed(LinkId link, DropReason drop, std::string_view reason) {
+  if (strangers_->erase(link)) {
     if (drop != DropReason::None) {
-      ++stranger_drops_[static_cast<std::size_t>(drop)];
+      strangers_->count(drop);
       drop_metrics_.on_drop(drop);
     }
     return;
   }
-  if (Peer* peer = owner_of(link)) {
+  if (PeerRecord* peer = peers_->owner_of(link)) {
     if (drop != DropReason::None) {
       peer->metrics.on_drop(drop);
       drop_metrics_.on_drop(drop);
@@ -119,8 +113,8 @@ void PeerNetwork::Core::on_closed(LinkId link, DropReason drop, std::string_view
   }
 }
 
-void PeerNetwork::Core::on_stranger_message(LinkId link, std::span<const std::byte> message) {
-  if (!strangers_.contains(link)) {
+void PeerNetwork::on_stranger_message(LinkId link, std::span<const std::byte> message) {
+  if (!strangers_->contains(link)) {
     return;
   }
   FrameView frame;
@@ -139,8 +133,8 @@ void PeerNetwork::Core::on_stranger_message(LinkId link, std::span<const std::by
   on_hello(link, hello);
 }
 
-void PeerNetwork::Core::on_hello(LinkId link, const Greeting& hello) {
-  Peer* peer = find(hello.from.node);
+void PeerNetwork::on_hello(LinkId link, const Greeting& hello) {
+  PeerRecord* peer = peers_->find(hello.from.node);
   const Greeting self = self_greeting(hello.from.node, 0);
   Admission admission = judge_hello(hello, self, record_of(peer));
   if (admission.admitted()) {
@@ -164,12 +158,13 @@ void PeerNetwork::Core::on_hello(LinkId link, const Greeting& hello) {
     return;
   }
   take_down(*peer, "the peer called again");
-  strangers_.erase(link);
+  strangers_->erase(link);
   bring_up(*peer, link, hello, epoch);
 }
 
-void PeerNetwork::Core::refuse(LinkId link, NodeId to, const Admission& admission) {
-  if (Peer* peer = find(to); peer != nullptr && admission.code != RefusalCode::CallCrossed) {
+void PeerNetwork::refuse(LinkId link, NodeId to, const Admission& admission) {
+  if (PeerRecord* peer = peers_->find(to);
+      peer != nullptr && admission.code != RefusalCode::CallCrossed) {
     peer->last_error = "refused the peer: " + admission.text;
   }
   alignas(kSlotBytes) std::array<std::byte, kStrangerBytesMax> bytes;
@@ -182,16 +177,16 @@ void PeerNetwork::Core::refuse(LinkId link, NodeId to, const Admission& admissio
   drop_stranger(link, admission.code == RefusalCode::CallCrossed ? DropReason::None : reason);
 }
 
-void PeerNetwork::Core::drop_stranger(LinkId link, DropReason reason) {
-  strangers_.erase(link);
+void PeerNetwork::drop_stranger(LinkId link, DropReason reason) {
+  strangers_->erase(link);
   transport_->close(link);
   if (reason != DropReason::None) {
-    ++stranger_drops_[static_cast<std::size_t>(reason)];
+    strangers_->count(reason);
     drop_metrics_.on_drop(reason);
   }
 }
 
-void PeerNetwork::Core::on_answer(Peer& peer, std::span<const std::byte> message) {
+void PeerNetwork::on_answer(PeerRecord& peer, std::span<const std::byte> message) {
   FrameView frame;
   DropReason reason = decode_frame(message, frame);
   if (reason == DropReason::None && frame.header.kind == FrameKind::Refusal) {
@@ -221,7 +216,7 @@ void PeerNetwork::Core::on_answer(Peer& peer, std::span<const std::byte> message
   }
 }
 
-void PeerNetwork::Core::on_welcome(Peer& peer, const Greeting& welcome) {
+void PeerNetwork::on_welcome(PeerRecord& peer, const Greeting& welcome) {
   const Greeting self = self_greeting(peer.address.id, 0);
   Admission admission = judge_welcome(welcome, self, record_of(&peer));
   if (admission.admitted() && welcome.from.node != peer.address.id) {
@@ -242,7 +237,7 @@ void PeerNetwork::Core::on_welcome(Peer& peer, const Greeting& welcome) {
   bring_up(peer, peer.link, welcome, welcome.epoch);
 }
 
-void PeerNetwork::Core::on_refusal(Peer& peer, const Refusal& refusal) {
+void PeerNetwork::on_refusal(PeerRecord& peer, const Refusal& refusal) {
   take_down(peer, refusal.text);
   if (refusal.code == RefusalCode::CallCrossed) {
     return;  // The other call is on its way; the usual pause covers the case that it fails.
@@ -253,7 +248,7 @@ void PeerNetwork::Core::on_refusal(Peer& peer, const Refusal& refusal) {
   sink_->on_refused(peer.address.id, refusal);
 }
 
-void PeerNetwork::Core::on_channel_message(Peer& peer, std::span<const std::byte> message) {
+void PeerNetwork::on_channel_message(PeerRecord& peer, std::span<const std::byte> message) {
   FrameView frame;
   DropReason reason = decode_frame(message, frame);
   if (reason == DropReason::None) {
@@ -272,13 +267,13 @@ void PeerNetwork::Core::on_channel_message(Peer& peer, std::span<const std::byte
   }
 }
 
-void PeerNetwork::Core::bring_up(Peer& peer,
-                                 LinkId link,
-                                 const Greeting& theirs,
-                                 std::uint32_t epoch) {
+void PeerNetwork::bring_up(PeerRecord& peer,
+                           LinkId link,
+                           const Greeting& theirs,
+                           std::uint32_t epoch) {
   GCOORD_ASSERT(epoch > peer.epoch);
   peer.state = LinkState::Up;
-  peer.link = link;
+  peers_->own(peer, link);
   peer.incarnation = theirs.from.incarnation;
   peer.directory = theirs.from.directory;
   peer.epoch = epoch;
@@ -286,7 +281,6 @@ void PeerNetwork::Core::bring_up(Peer& peer,
   peer.last_error.clear();
   peer.pacing.on_success();
   peer.metrics.on_up();
-  peer_of_link_[link] = static_cast<std::size_t>(&peer - peers_.data());
   ChannelOptions channel;
   channel.cluster = options_.cluster;
   channel.self = options_.node;
@@ -302,13 +296,11 @@ void PeerNetwork::Core::bring_up(Peer& peer,
   sink_->on_peer_up(peer.address.id, peer.incarnation, epoch);
 }
 
-void PeerNetwork::Core::take_down(Peer& peer, std::string_view reason) {
+void PeerNetwork::take_down(PeerRecord& peer, std::string_view reason) {
   if (peer.link.value == 0) {
     return;
   }
-  peer_of_link_.erase(peer.link);
-  transport_->close(peer.link);
-  peer.link = LinkId{};
+  transport_->close(peers_->disown(peer));
   const bool was_up = peer.channel.has_value();
   peer.channel.reset();
   fail_call(peer, reason);
@@ -318,7 +310,7 @@ void PeerNetwork::Core::take_down(Peer& peer, std::string_view reason) {
   }
 }
 
-void PeerNetwork::Core::fail_call(Peer& peer, std::string_view reason) {
+void PeerNetwork::fail_call(PeerRecord& peer, std::string_view reason) {
   peer.state = LinkState::Idle;
   peer.last_error = reason;
   peer.pacing.on_failure(now_ms_);

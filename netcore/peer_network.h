@@ -20,6 +20,7 @@
 #include "netcore/admission.h"
 #include "netcore/liveness.h"
 #include "netcore/payload.h"
+#include "netcore/peer_metrics.h"
 #include "netcore/peer_status.h"
 #include "netcore/slot.h"
 #include "netcore/transport.h"
@@ -30,6 +31,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gcoord::netcore {
@@ -102,18 +104,27 @@ struct PeerNetworkOptions {
   MetricsRegistry* metrics = nullptr;  // Outlives the network; nullptr keeps no metrics.
 };
 
-class PeerNetwork {
+class PeerTable;
+class Strangers;
+struct CallerRecord;
+struct Greeting;
+struct PeerRecord;
+
+// peer_network.cc holds what the owner calls (sending, time limits); peer_links.cc what the
+// transport tells (handshakes, frames, ends of links).
+class PeerNetwork final : private LinkEvents {
  public:
   // Listens at once; calls peers from the first `progress` on. Fails when the options contradict
   // each other or the address cannot be bound, with a message for the operator.
   static Result<std::unique_ptr<PeerNetwork>> create(PeerNetworkOptions options);
-  ~PeerNetwork();
+  ~PeerNetwork() override;
   PeerNetwork(const PeerNetwork&) = delete;
   PeerNetwork& operator=(const PeerNetwork&) = delete;
 
   // Readable when there is something to do, once `arm` returned true. Never closed or read by the
   // caller. -1 for transports without one (simulated).
-  int event_fd() const;
+  int event_fd() const { return transport_->event_fd(); }
+
   // Sends what is queued, then prepares event_fd. False: there is work now; call progress instead
   // of sleeping.
   bool arm();
@@ -144,10 +155,11 @@ class PeerNetwork {
   void heartbeat(NodeId peer, const Heartbeat& heartbeat);
 
   // What greetings say from here on of how far this node's storage reaches.
-  void tell_durable(std::uint64_t durable);
+  void tell_durable(std::uint64_t durable) { options_.durable = durable; }
 
   // The port that was bound.
-  std::uint16_t listen_port() const;
+  std::uint16_t listen_port() const { return listen_port_; }
+
   bool is_up(NodeId peer) const;
   // One row per configured peer, in the order of the options.
   std::vector<PeerStatus> status() const;
@@ -155,9 +167,47 @@ class PeerNetwork {
   const std::array<std::uint64_t, kDropReasonCount>& dropped_from_strangers() const;
 
  private:
-  class Core;
-  explicit PeerNetwork(std::unique_ptr<Core> core);
-  std::unique_ptr<Core> core_;
+  PeerNetwork(PeerNetworkOptions options,
+              std::unique_ptr<Transport> transport,
+              std::string transport_why);
+
+  // LinkEvents, from the transport.
+  void on_accepted(LinkId link, std::string_view from) override;
+  void on_connected(LinkId link) override;
+  void on_message(LinkId link, std::span<const std::byte> message) override;
+  void on_closed(LinkId link, DropReason drop, std::string_view reason) override;
+
+  Greeting self_greeting(NodeId to, std::uint32_t epoch) const;
+  static CallerRecord record_of(const PeerRecord* peer);
+  Admission ask_hook(const PeerIdentity& identity) const;
+
+  void call_if_due(PeerRecord& peer);
+  void check_limits(PeerRecord& peer);
+  void check_strangers();
+  void flush_peer(PeerRecord& peer);
+
+  void on_stranger_message(LinkId link, std::span<const std::byte> message);
+  void on_hello(LinkId link, const Greeting& hello);
+  void refuse(LinkId link, NodeId to, const Admission& admission);
+  void on_answer(PeerRecord& peer, std::span<const std::byte> message);
+  void on_welcome(PeerRecord& peer, const Greeting& welcome);
+  void on_refusal(PeerRecord& peer, const Refusal& refusal);
+  void on_channel_message(PeerRecord& peer, std::span<const std::byte> message);
+  void bring_up(PeerRecord& peer, LinkId link, const Greeting& theirs, std::uint32_t epoch);
+  // Ends the peer's link or call, if it has one, and tells the sink if a channel died with it.
+  void take_down(PeerRecord& peer, std::string_view reason);
+  void fail_call(PeerRecord& peer, std::string_view reason);
+  void drop_stranger(LinkId link, DropReason reason);
+
+  PeerNetworkOptions options_;
+  std::unique_ptr<Transport> transport_;
+  std::string transport_why_;
+  std::uint16_t listen_port_ = 0;
+  std::unique_ptr<PeerTable> peers_;
+  std::unique_ptr<Strangers> strangers_;
+  DropMetrics drop_metrics_;
+  std::uint64_t now_ms_ = 0;
+  Sink* sink_ = nullptr;  // Set while progress runs.
 };
 
 }  // namespace gcoord::netcore

@@ -40,7 +40,7 @@ struct ShardView {
 // Where a node's turn runs.
 enum class NodeTurn : std::uint8_t {
   Host,      // In the node's loop; its rows may lie on a device.
-  Resident,  // On the device, or in its twin on the host (resident_engine.h).
+  Resident,  // On the device, or in its twin on the host (resident_replicas.h).
 };
 
 struct NodePeerView {

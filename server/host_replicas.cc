@@ -4,18 +4,17 @@
 #include "consensus/step.h"
 #include "server/host_row_workers.h"
 #include "server/node_view.h"
+#include "server/service_message.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace gcoord::server {
 
-void HostReplicas::propose(ShardId shard,
-                           std::span<const std::byte> command,
-                           std::uint64_t cookie) {
+void HostReplicas::propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) {
   GCOORD_ASSERT(shard.value < options_.shard_count);
   GCOORD_ASSERT(cookie != 0);
-  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, command);
+  EntryBlock* block = rows_.pool.make(consensus::EntryKind::Command, proposed.bytes);
   block->cookie = cookie;
   rows_.active.add_proposal(shard.value, block);
   metrics_.proposals.add();
@@ -40,9 +39,7 @@ void HostReplicas::transfer(ShardId shard, NodeId to) {
 
 bool HostReplicas::send_peer_message(NodeId to, std::span<const std::byte> message) {
   GCOORD_ASSERT(!message.empty());
-  const netcore::Slot slot{};
-  const netcore::PayloadExtent extent{.slot_index = 0, .bytes = message};
-  return failure_.ok() && network_->send(to, netcore::Band::Rpc, {&slot, 1}, {&extent, 1});
+  return failure_.ok() && send_service_message(*network_, to, message);
 }
 
 bool HostReplicas::shrink() {

@@ -72,7 +72,7 @@ class HostReplicas final : public ReplicatedLog {
   HostReplicas& operator=(const HostReplicas&) = delete;
 
   // ReplicatedLog.
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
   void read_by_round(ShardId shard, std::uint64_t cookie) override;
   ShardView view(ShardId shard) const override;

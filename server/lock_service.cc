@@ -236,7 +236,7 @@ void LockService::propose(ShardId shard,
   command_.clear();
   put_record_header(command_, record_header(pending));
   locks::encode(command, command_);
-  engine_->propose(shard, command_, pending_.add(pending));
+  engine_->propose(shard, {command_, &command}, pending_.add(pending));
 }
 
 RecordHeader LockService::record_header(const Pending& pending) const {

@@ -68,9 +68,10 @@ void LockService::note_closed(std::span<const std::byte> bytes) {
 }
 
 locks::LockReply LockService::apply_tapped(const AppliedEntry& entry, locks::LockEvents& events) {
-  const auto decoded = locks::decode(record_body(entry.payload));
   locks::LockCommand command{.kind = locks::LockCommandKind::Unknown};
-  if (decoded.ok()) {
+  if (entry.command != nullptr) {
+    command = *entry.command;
+  } else if (const auto decoded = locks::decode(record_body(entry.payload)); decoded.ok()) {
     command = decoded.value();
   }
   return server::apply_tapped(*tap_, locks_, {entry.shard, entry.index, now_}, command, events);

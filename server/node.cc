@@ -19,7 +19,7 @@
 #include "server/node_log.h"
 #include "server/node_parts.h"
 #include "server/past_reads.h"
-#include "server/resident_engine.h"
+#include "server/resident_replicas.h"
 #include "server/say.h"
 #include "server/snapshot_saves.h"
 #include "server/status.h"
@@ -211,7 +211,7 @@ class Node::Impl {
     Service& service = publication_;
     if (options_.turn == TurnOption::Resident) {
       GCOORD_TRY(engine_,
-                 ResidentEngine::open(
+                 ResidentReplicas::open(
                      {std::move(engine), options_.locks_max, draw_random()}, service, metrics_));
       return Status{};
     }

@@ -1,7 +1,7 @@
 #include "server/node_parts.h"
 
 #include "server/boot_time.h"
-#include "server/resident_engine.h"
+#include "server/resident_replicas.h"
 #include "server/system_random.h"
 #include "server/version.h"
 #include "sessions/sweep_guard.h"

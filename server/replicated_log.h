@@ -1,5 +1,5 @@
 // The replicated logs of a node's shards, as its loop and its services see them, whichever turn
-// keeps them: the host's (host_replicas.h), or one that stays on a device (resident_engine.h).
+// keeps them: the host's (host_replicas.h), or one that stays on a device (resident_replicas.h).
 //
 // A service proposes commands and hears what was decided by Service (service.h); the loop calls
 // turn() and sleeps between:
@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace gcoord::server {
@@ -37,6 +38,22 @@ struct Abilities {
   bool timed_leases = true;
 };
 
+// An entry to be: its bytes, and beside them the lock command that they hold where the caller has
+// it, so that a log that keeps commands in another form need not decode them again. Both live for
+// the call.
+struct ProposedCommand {
+  template <typename Bytes>
+
+  requires std::is_convertible_v<const Bytes&, std::span<const std::byte>>
+  // NOLINTNEXTLINE(google-explicit-constructor): bytes alone are an entry, too.
+  ProposedCommand(const Bytes& entry, const locks::LockCommand* decoded = nullptr)
+      : bytes(entry), command(decoded) {}
+
+  std::span<const std::byte> bytes;  // A record (log_record.h).
+  // Equal in every field to what its encoding in `bytes` decodes to; nullptr: not at hand.
+  const locks::LockCommand* command = nullptr;
+};
+
 class ReplicatedLog {
  public:
   virtual ~ReplicatedLog() = default;
@@ -46,7 +63,7 @@ class ReplicatedLog {
   // Asks for a place in the shard's log; taken in the next turn, in the order of the calls. The
   // bytes are copied, at most kCommandBytesMax; the cookie is not 0. The outcome comes by
   // Service::apply or Service::on_proposal_failed.
-  virtual void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) = 0;
+  virtual void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) = 0;
 
   // Asks for a moment at which the shard's applied state is linearizable; answered by
   // Service::on_read in the next turn under a lease, else when a quorum has confirmed leadership.

@@ -3,7 +3,7 @@
 #include "server/device_turn_row.h"
 #include "server/engine_errors.h"
 #include "server/resident_device.h"
-#include "server/resident_engine.h"
+#include "server/resident_replicas.h"
 #include "server/system_random.h"
 
 #include <algorithm>
@@ -102,16 +102,17 @@ TurnTiming timing_of(const EngineOptions& options, Incarnation incarnation, bool
 
 }  // namespace
 
-Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptions options,
-                                                             Service& service,
-                                                             MetricsRegistry& metrics) {
+Result<std::unique_ptr<ResidentReplicas>> ResidentReplicas::open(ResidentReplicasOptions options,
+                                                                 Service& service,
+                                                                 MetricsRegistry& metrics) {
   GCOORD_TRY_STATUS(check(options.engine));
   if (!options.engine.clock_us) {
     options.engine.clock_us = [] { return boot_time_us(); };
   }
   options.engine.seed = options.engine.seed != 0 ? options.engine.seed : draw_random();
   options.engine.resident_entries = true;
-  std::unique_ptr<ResidentEngine> engine(new ResidentEngine(std::move(options), service, metrics));
+  std::unique_ptr<ResidentReplicas> engine(
+      new ResidentReplicas(std::move(options), service, metrics));
   const bool durable = keeps_log(engine->options_.engine);
   if (!durable) {
     GCOORD_TRY_STATUS(engine->open_directory());
@@ -121,13 +122,13 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::open(ResidentEngineOptio
   if (engine->has_promised_) {
     GCOORD_TRY_STATUS(engine->stand_in_for_peers());
   }
-  engine->node_->set_timing(
+  engine->device_.node->set_timing(
       timing_of(engine->options_.engine, engine->incarnation(), engine->has_promised_));
   GCOORD_TRY_STATUS(engine->open_network(metrics));
   return engine;
 }
 
-Status ResidentEngine::open_directory() {
+Status ResidentReplicas::open_directory() {
   const EngineOptions& options = options_.engine;
   const ledger::NodeIdentity identity{options.cluster, options.node, options.shard_count, false};
   GCOORD_TRY(directory_,
@@ -138,12 +139,12 @@ Status ResidentEngine::open_directory() {
 }
 
 // What the rows of an earlier life promised ended with it.
-Status ResidentEngine::open_memory_rows() {
+Status ResidentReplicas::open_memory_rows() {
   if (!has_promised_) {
     return {};
   }
   rows_->begin_forgotten();
-  return node_->restore([](const ResidentView& view) {
+  return device_.node->restore([](const ResidentView& view) {
     for (std::uint32_t row = 0; row < view.shape.shard_count; ++row) {
       start_row(view, row, RowMemory::Forgotten);
     }
@@ -151,28 +152,28 @@ Status ResidentEngine::open_memory_rows() {
 }
 
 // Channels stand in for peers until they are found.
-Status ResidentEngine::stand_in_for_peers() {
+Status ResidentReplicas::stand_in_for_peers() {
   for (const netcore::PeerAddress& peer : options_.engine.peers) {
-    if (!node_->has_channel(peer.id)) {
-      GCOORD_TRY_STATUS(node_->stand_in(peer.id));
+    if (!device_.node->has_channel(peer.id)) {
+      GCOORD_TRY_STATUS(device_.node->stand_in(peer.id));
     }
   }
   return {};
 }
 
 // Rows, log pages and lock tables as storage has them.
-Status ResidentEngine::open_storage(MetricsRegistry& metrics) {
+Status ResidentReplicas::open_storage(MetricsRegistry& metrics) {
   GCOORD_TRY(storage_,
              ResidentStorage::open(options_.engine, *rows_, *requests_, service_, metrics));
   identity_ = &storage_->identity();
   Status filled;
-  GCOORD_TRY_STATUS(
-      node_->restore([this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));
+  GCOORD_TRY_STATUS(device_.node->restore(
+      [this, &filled](const ResidentView& view) { filled = storage_->fill(view); }));
   has_promised_ = storage_->has_promised();
   return filled;
 }
 
-Status ResidentEngine::open_node() {
+Status ResidentReplicas::open_node() {
   ResidentDeviceOptions options;
   options.device = options_.engine.device;
   options.fault = options_.engine.device_fault;
@@ -182,18 +183,13 @@ Status ResidentEngine::open_node() {
   options.node.shape = shape_of(options_.engine);
   options.node.sizes = sizes_of(options_.locks_max, options.node.shape);
   options.node.index_seed = options_.index_seed;
-  GCOORD_TRY(ResidentDevice device, open_resident_device(options));
-  device_ = std::move(device.facts);
-  calls_ = std::move(device.calls);
-  node_ = std::move(device.node);
-  turn_ = std::move(device.turn);
-  requests_ = std::make_unique<ResidentRequests>(*node_);
-  rows_ = std::make_unique<ResidentRows>(*node_, service_, *requests_);
-  probe_ = std::make_unique<ResidentProbe>(options.node.shape.stripe_count, *requests_);
+  GCOORD_TRY(device_, open_resident_device(options));
+  requests_ = std::make_unique<ResidentRequests>(*device_.node);
+  rows_ = std::make_unique<ResidentRows>(*device_.node, service_, *requests_);
   return {};
 }
 
-Status ResidentEngine::open_network(MetricsRegistry& metrics) {
+Status ResidentReplicas::open_network(MetricsRegistry& metrics) {
   EngineOptions& options = options_.engine;
   // As HostReplicas's, but that no node with another turn is accepted (engine_admission.cc).
   const netcore::AgreedSettings settings{options.shard_count,
@@ -221,24 +217,45 @@ Status ResidentEngine::open_network(MetricsRegistry& metrics) {
   network.metrics = &metrics;
   GCOORD_TRY(network_, netcore::PeerNetwork::create(std::move(network)));
   heartbeats_ = std::make_unique<Heartbeats>(incarnation(), options.peers, kHeartbeatMs);
-  ResidentJoinOptions join{options.node, {}, network_->listen_port()};
+  return open_links(metrics);
+}
+
+Status ResidentReplicas::open_links(MetricsRegistry& metrics) {
+  const EngineOptions& options = options_.engine;
+  const ResidentDeviceFacts& facts = device_.facts;
   std::vector<NodeId> ids;
   for (const netcore::PeerAddress& peer : options.peers) {
-    join.peers.push_back({peer.id, peer.port});
-    peers_.push_back({.id = peer.id});
     ids.push_back(peer.id);
   }
-  place_.meeting = own_meeting();
+  LinkKeeper::Options links{.cluster = options.cluster,
+                            .self = options.node,
+                            .wish = options.resident_peers,
+                            .peers = options.peers,
+                            .port = network_->listen_port(),
+                            .proxy_silence_ms = proxy_silence_ms(options),
+                            .tick_ms = options.tick_ms,
+                            .on_gpu = facts.on_gpu()};
+  links.place.meeting = own_meeting();
   GCOORD_TRY(
-      place_.facts,
-      netcore::own_gpu_node_facts(device_.on_gpu() ? std::optional{device_.index} : std::nullopt));
-  proxies_ =
-      std::make_unique<ResidentProxies>(*node_, *network_, metrics, proxy_silence_ms(options));
+      links.place.facts,
+      netcore::own_gpu_node_facts(facts.on_gpu() ? std::optional{facts.index} : std::nullopt));
   states_ = std::make_unique<ResidentStates>(
       ids, *rows_, service_, [this](NodeId to, std::span<const std::byte> message) {
         send_peer_message(to, message);
       });
-  join_ = std::make_unique<ResidentJoin>(join);
+  events_ = std::make_unique<EventDrain>(EventDrain::Environment{
+      *device_.node, *requests_, *rows_, storage_.get(), [this] { return now_ms(); }});
+  links_ = std::make_unique<LinkKeeper>(
+      std::move(links),
+      LinkKeeper::Environment{
+          .node = *device_.node,
+          .network = *network_,
+          .registry = metrics,
+          .now_ms = [this] { return now_ms(); },
+          .disk_stands_still = [this] { return disk_stands_still(now_ms()); },
+          .while_quiesced =
+              [this](const std::function<Status()>& work) { return while_quiesced(work); },
+          .fail = [this](const Status& status) { fail(status); }});
   return {};
 }
 

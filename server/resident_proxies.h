@@ -4,7 +4,7 @@
 // one caller, the loop, which sends clients' and hosts' messages over it, too; a thread beside it
 // would need a lock around every one of those, and in the way of a message there would be a wake of
 // another thread on each side, which takes longer than a pass. The loop looks again and again while
-// there is traffic, and sleeps when there is none (ResidentEngine::arm).
+// there is traffic, and sleeps when there is none (ResidentReplicas::arm).
 //
 // What a peer sends goes to its proxy, or is dropped and counted. The node owns the proxies, and
 // replaces them while its turn rests; connect() does, so everything else here may be called while a

@@ -217,6 +217,7 @@ AppliedEntry ResidentRows::entry_of(ShardId shard,
     put_record_header(record_, {RecordKind::LockCommand});
     record_.insert(record_.end(), bytes_.begin(), bytes_.end());
     applied.payload = record_;
+    applied.command = commands_.command();
   }
   return applied;
 }

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "consensus/outbox.h"
 #include "consensus/shard_table.h"
+#include "locks/lock_command.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,10 @@ struct AppliedEntry {
   consensus::EntryKind kind = consensus::EntryKind::Command;
   // Empty for a no-op; a Configuration as encoded; a command behind its header (log_record.h).
   std::span<const std::byte> payload;
+  // The lock command that the payload holds, equal in every field to what it decodes to, where the
+  // log has it at hand; nullptr: decode the payload. Whoever changes the payload sets it to
+  // nullptr.
+  const locks::LockCommand* command = nullptr;
   // What history keeps of the entry where the log holds something else than the payload: that of a
   // device (locks/lock_entry.h). Empty: the payload (ledger_service.h).
   std::span<const std::byte> leaf;

@@ -1,7 +1,9 @@
 #include "server/told_commands.h"
 
+#include "common/name_hash.h"
 #include "common/utf8.h"
 
+#include <string_view>
 #include <utility>
 
 namespace gcoord::server {
@@ -13,6 +15,27 @@ bool has_sound_text(const locks::LockCommand& command) {
          (utf8_well_formed(locks::break_who(command)) &&
           utf8_well_formed(locks::break_reason(command)) &&
           locks::check_name({command.name, command.name_bytes}).ok());
+}
+
+// Whether decoding the command's encoding gives the same in every field. Of an acquire, decode()
+// computes the name's hash and looks at its text: one that a device has wrong must not pass here.
+// Of those with other texts it computes more, and they are rare: the service decodes them.
+bool is_as_decoded(const locks::LockCommand& command) {
+  switch (command.kind) {
+    case locks::LockCommandKind::Release:
+    case locks::LockCommandKind::CancelWait:
+    case locks::LockCommandKind::RegisterSession:
+    case locks::LockCommandKind::ExpireSession:
+    case locks::LockCommandKind::CloseSession:
+      return true;
+    case locks::LockCommandKind::Acquire: {
+      const std::string_view name(command.name, command.name_bytes);
+      return !locks::command_asks(command) && locks::check_name(name).ok() &&
+             hash_name(name) == command.name_hash;
+    }
+    default:
+      return false;
+  }
 }
 
 void encode_whole(const locks::LockCommand& command, std::vector<std::byte>& bytes) {
@@ -30,6 +53,7 @@ ToldKind ToldCommands::take(ShardId shard,
                             LogIndex index,
                             const locks::LockEntry& entry,
                             std::vector<std::byte>& bytes) {
+  known_ = false;
   if (entry.kind() == locks::kEntryPiece) {
     Pieces& pieces = pieces_[shard.value];
     if (pieces.next != index) {
@@ -62,12 +86,13 @@ ToldKind ToldCommands::take(ShardId shard,
            : back <= pieces.entries.size() ? pieces.entries[pieces.entries.size() - back]
                                            : locks::LockEntry{};
   };
-  locks::LockCommand command;
-  locks::EntryName gathered{};
-  if (!locks::read_command(log, index, entry, gathered, command)) {
+  command_ = {};
+  gathered_ = {};
+  if (!locks::read_command(log, index, entry, gathered_, command_)) {
     return ToldKind::Nothing;
   }
-  encode_whole(command, bytes);
+  encode_whole(command_, bytes);
+  known_ = is_as_decoded(command_);
   return ToldKind::Command;
 }
 

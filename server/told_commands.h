@@ -26,7 +26,8 @@ enum class ToldKind : std::uint8_t {
 class ToldCommands {
  public:
   // The next entry of a shard. For a command, `bytes` is replaced by its encoding
-  // (locks/lock_command.h); by one byte that no version decodes for one that cannot be.
+  // (locks/lock_command.h); by one byte that no version decodes for one that cannot be. command()
+  // is the same command until the next call.
   ToldKind take(ShardId shard,
                 LogIndex index,
                 const locks::LockEntry& entry,
@@ -58,8 +59,15 @@ class ToldCommands {
   // Whether a name of the shard is on its way: a state of the shard taken now would miss it.
   bool between(ShardId shard) const { return pieces_.contains(shard.value); }
 
+  // Of the last take(), where it is surely equal in every field to what the bytes decode to; else
+  // nullptr.
+  const locks::LockCommand* command() const { return known_ ? &command_ : nullptr; }
+
  private:
   std::unordered_map<std::uint32_t, Pieces> pieces_;
+  locks::LockCommand command_;
+  locks::EntryName gathered_;  // The text that command_ points to.
+  bool known_ = false;
 };
 
 }  // namespace gcoord::server

@@ -190,6 +190,7 @@ void MutantService::apply(const server::AppliedEntry& entry) {
     const std::vector<std::byte> payload = renumbered(entry.payload, entry.index);
     server::AppliedEntry changed = entry;
     changed.payload = payload;
+    changed.command = nullptr;
     return service_.apply(changed);
   }
   if (mutant_ == Mutant::HistoryRewritten && command && node_ == NodeId{2} &&
@@ -198,6 +199,7 @@ void MutantService::apply(const server::AppliedEntry& entry) {
     payload[server::kRecordHeaderBytes - 1] ^= std::byte{1};
     server::AppliedEntry changed = entry;
     changed.payload = payload;
+    changed.command = nullptr;
     return service_.apply(changed);
   }
   service_.apply(entry);

@@ -70,8 +70,10 @@ class MutantPort final : public server::ReplicatedLog {
  public:
   MutantPort(Mutant mutant, server::ReplicatedLog& port) : mutant_(mutant), port_(port) {}
 
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
-    port_.propose(shard, command, cookie);
+  void propose(ShardId shard,
+               const server::ProposedCommand& proposed,
+               std::uint64_t cookie) override {
+    port_.propose(shard, proposed, cookie);
   }
 
   void read(ShardId shard, std::uint64_t cookie) override;

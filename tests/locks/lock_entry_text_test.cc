@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -103,6 +104,37 @@ TEST_F(LockEntryText, EachCommandComesBackFromItsEntriesAsItWas) {
   expect_same(make_end_delay(hash_name("n"), FencingToken{4}));
   expect_same(breaks(1, 1, true));
   expect_same(breaks(517, 512));
+}
+
+TEST_F(LockEntryText, TheEntriesOfACommandAreThoseOfWhatItsEncodingDecodesTo) {
+  std::vector<LockCommand> commands = some_of_each();
+  for (const std::uint32_t ttl_ms : {0u, 9000u}) {
+    commands.push_back(make_acquire({.session = SessionId{5},
+                                     .sequence = RequestSequence{40},
+                                     .acked_below = RequestSequence{38},
+                                     .name = "a name that takes more than one entry of a log",
+                                     .wait = ttl_ms != 0,
+                                     .ttl_ms = ttl_ms}));
+  }
+  commands.push_back(hold(200, 31, {.flags = kHoldRanked, .permits = 255}));
+  commands.push_back(make_proclaim(holder(true), "then"));
+  commands.push_back(make_release(holder()));
+  commands.push_back(make_release(holder(true)));
+  commands.push_back(make_cancel_wait(SessionId{5}, RequestSequence{3}, true));
+  commands.push_back(make_register_session(SessionId{5}, 9000));
+  commands.push_back(make_expire_session(SessionId{5}, 7));
+  commands.push_back(make_close_session(SessionId{5}, RequestSequence{4}));
+  for (const LockCommand& command : commands) {
+    const std::vector<std::byte> bytes = bytes_of(command);
+    const auto decoded = decode(bytes);
+    ASSERT_TRUE(decoded.ok());
+    ASSERT_EQ(is_entry_command(decoded.value()), is_entry_command(command));
+    const std::vector<LockEntry> own = entries_of(command);
+    const std::vector<LockEntry> theirs = entries_of(decoded.value());
+    ASSERT_EQ(own.size(), theirs.size());
+    EXPECT_EQ(std::memcmp(own.data(), theirs.data(), own.size() * sizeof(LockEntry)), 0)
+        << static_cast<int>(command.kind);
+  }
 }
 
 TEST_F(LockEntryText, WhatIsTooLongForThePiecesOfANameHasNoEntries) {

@@ -61,8 +61,8 @@ class FakeEngine final : public ReplicatedLog {
     std::uint64_t cookie = 0;
   };
 
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
-    proposals.push_back({shard, {command.begin(), command.end()}, cookie});
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override {
+    proposals.push_back({shard, {proposed.bytes.begin(), proposed.bytes.end()}, cookie});
   }
 
   void read(ShardId shard, std::uint64_t cookie) override { reads.push_back({shard, cookie}); }

@@ -253,10 +253,10 @@ class PublicationNodeTest : public testing::Test, public ReplicatedLog {
   }
 
   // ReplicatedLog, of the node whose pass it is.
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override {
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override {
     EXPECT_EQ(shard, kPublicationShard);
     EXPECT_EQ(cookie, kPublicationCookie);
-    log_[0].emplace_back(command.begin(), command.end());
+    log_[0].emplace_back(proposed.bytes.begin(), proposed.bytes.end());
   }
 
   void read(ShardId, std::uint64_t) override {}

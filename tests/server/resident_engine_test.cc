@@ -1,12 +1,11 @@
 // A resident node and a peer that was admitted and says what it likes about joining: what it is
 // believed, how often it is acted on and logged, and that nothing of it ends the node.
-#include "server/resident_engine.h"
-
 #include "engine_toy_service.h"
 #include "netcore/gpu_nvlink.h"
 #include "netcore/transport_loopback.h"
 #include "server/device_turn_view.h"
 #include "server/engine_admission.h"
+#include "server/resident_replicas.h"
 #include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
@@ -132,7 +131,7 @@ class ResidentEngineTest : public testing::Test {
   explicit ResidentEngineTest(NodeId self = NodeId{2}) : self_(self) {
     setenv("TMPDIR", folder_.path().c_str(), 1);
     testing::internal::CaptureStdout();
-    ResidentEngineOptions options;
+    ResidentReplicasOptions options;
     EngineOptions& engine = options.engine;
     engine.cluster = ClusterId{77};
     engine.node = self_;
@@ -147,7 +146,7 @@ class ResidentEngineTest : public testing::Test {
     engine.clock_us = [this] { return now_ms_ * 1000; };
     engine.make_memory = [this] { return std::make_unique<ScarceMemory>(scarce_); };
     options.locks_max = 1 << 10;
-    auto opened = ResidentEngine::open(std::move(options), service_, registry_);
+    auto opened = ResidentReplicas::open(std::move(options), service_, registry_);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     engine_ = std::move(opened).value();
     begin_life(1);
@@ -219,7 +218,7 @@ class ResidentEngineTest : public testing::Test {
   ToyService service_;
   bool scarce_ = false;
   std::uint64_t now_ms_ = 1000;
-  std::unique_ptr<ResidentEngine> engine_;
+  std::unique_ptr<ResidentReplicas> engine_;
   std::unique_ptr<Talker> peer_;
   ResidentReady ready_;  // What the peer says.
 };

@@ -445,7 +445,7 @@ TEST(ResidentNode, TransfersThatCannotBeChangeNothing) {
   EXPECT_EQ(world.ask(shard, acquire("x", 5, 1)).reply.verdict, TurnVerdict::Committed);
 }
 
-// A channel that was given up is none: the nodes look for each other again (resident_connect.cc).
+// A channel that was given up is none: the nodes look for each other again (link_keeper.cc).
 TEST(ResidentNode, AChannelThatWasGivenUpHasNoEpochAndIsJoinedAgain) {
   ResidentWorld world(15);
   world.turns(4000);

@@ -25,7 +25,7 @@ class CheckpointedEngine final : public ReplicatedLog {
  public:
   explicit CheckpointedEngine(const ledger::CheckpointStore* store) : store_(store) {}
 
-  void propose(ShardId, std::span<const std::byte>, std::uint64_t) override {}
+  void propose(ShardId, const ProposedCommand&, std::uint64_t) override {}
 
   void read(ShardId, std::uint64_t) override {}
 

@@ -21,7 +21,7 @@
 //
 // In durable mode what rows promise is in the log of record first (resident_storage.h). A node that
 // ended begins again with what it stored, at once and with nobody, and channels are joined as it
-// and the others find each other (docs/adr/0029, resident_connect.cc). In memory mode it begins
+// and the others find each other (docs/adr/0029, link_keeper.h). In memory mode it begins
 // with rows that know that they have forgotten, and the turns of the others take them back one by
 // one (docs/adr/0033, device_turn_readmit.h).
 //
@@ -33,33 +33,32 @@
 // with nothing more answered. One thread; calls as in replicated_log.h.
 #pragma once
 
-#include "common/device_calls.h"
 #include "common/metrics.h"
+#include "common/status.h"
 #include "ledger/data_directory.h"
 #include "netcore/peer_network.h"
 #include "server/directory_claim.h"
 #include "server/engine_admission.h"
 #include "server/engine_options.h"
+#include "server/event_drain.h"
+#include "server/failure_latch.h"
 #include "server/heartbeats.h"
+#include "server/link_keeper.h"
+#include "server/refused_requests.h"
 #include "server/replicated_log.h"
 #include "server/resident_begin.h"
-#include "server/resident_channel_metrics.h"
 #include "server/resident_device.h"
-#include "server/resident_join.h"
-#include "server/resident_links.h"
-#include "server/resident_node.h"
-#include "server/resident_patience.h"
-#include "server/resident_probe.h"
-#include "server/resident_proxies.h"
-#include "server/resident_ready.h"
+#include "server/resident_metrics.h"
 #include "server/resident_requests.h"
 #include "server/resident_rows.h"
 #include "server/resident_states.h"
 #include "server/resident_storage.h"
-#include "server/resident_turn.h"
 #include "server/service.h"
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,7 +67,7 @@
 
 namespace gcoord::server {
 
-struct ResidentEngineOptions {
+struct ResidentReplicasOptions {
   // Of these it takes cluster, node, shard_count, peers, addresses, data_directory, durability,
   // ticks and timing, device, device_fault, resident_peers, seed and clock_us.
   EngineOptions engine;
@@ -90,14 +89,14 @@ constexpr std::uint64_t proxy_silence_ms(const EngineOptions& options) {
 // The most that the tables of a resident node are sized for, over all stripes.
 inline constexpr std::uint32_t kResidentLocksMax = 1u << 20;
 
-class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
+class ResidentReplicas final : public ReplicatedLog, private netcore::Sink {
  public:
   // Failures are for the operator: OptionInvalid for what is not served, the directory's and the
   // device's own numbers, the network's.
-  static Result<std::unique_ptr<ResidentEngine>> open(ResidentEngineOptions options,
-                                                      Service& service,
-                                                      MetricsRegistry& metrics);
-  ~ResidentEngine() override;
+  static Result<std::unique_ptr<ResidentReplicas>> open(ResidentReplicasOptions options,
+                                                        Service& service,
+                                                        MetricsRegistry& metrics);
+  ~ResidentReplicas() override;
 
   bool takes(const locks::LockCommand& command) const override {
     return ResidentRequests::has_place(command);
@@ -105,7 +104,7 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
 
   Abilities abilities() const override { return {.lists = false, .timed_leases = false}; }
 
-  void propose(ShardId shard, std::span<const std::byte> command, std::uint64_t cookie) override;
+  void propose(ShardId shard, const ProposedCommand& proposed, std::uint64_t cookie) override;
   void read(ShardId shard, std::uint64_t cookie) override;
 
   ShardView view(ShardId shard) const override { return rows_->view(shard); }
@@ -115,13 +114,11 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
 
   std::size_t turn() override;
 
-  Status failure() const override { return failure_; }
+  Status failure() const override { return failure_.status(); }
 
   bool arm() override;
   std::vector<int> event_fds() const override;
   std::chrono::milliseconds until_next_deadline() const override;
-
-  bool shrink() override { return false; }
 
   Incarnation incarnation() const override { return identity_->incarnation(); }
 
@@ -129,91 +126,28 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
 
   void transfer(ShardId shard, NodeId to) override { requests_->transfer(shard, to); }
 
-  std::string shard_channel(NodeId peer) const override;
+  std::string shard_channel(NodeId peer) const override { return links_->channel_text(peer); }
 
  private:
-  struct Refusal {
-    std::uint64_t cookie = 0;
-    bool read = false;
-    Status status;
-    NodeId leader;
+  // When work of the loop is due, by the engine's clock; 0: at once, or not yet known.
+  struct Due {
+    std::uint64_t established_ms = 0;  // Since when it is known; 0: it is not.
+    std::uint64_t network_us = 0;      // The next look at the peers' sockets.
+    std::uint64_t sleep_us = 0;        // Until then work may come any moment: do not sleep.
+    std::uint64_t alive_ms = 0;        // The next word to the device that its host works.
+    std::uint64_t turned_us = 0;       // The last turn.
   };
 
-  struct Peer {
-    NodeId id;
-    std::uint64_t heard_ms = 0;  // 0: not since its channel last came up.
-    Tick heard_last;             // 0: never in this life.
-    bool ready = false;          // To begin its turn.
-    std::uint64_t joined_ms = 0;
-    ResidentPlace place;  // As it last said.
-    std::uint64_t looked_ms = 0;
-    Mapping mapping = Mapping::Unknown;
-    ResidentLink link;
-    std::uint32_t proxy_epoch = 0;  // A proxy is to be made under it; 0: none.
-    Incarnation life;               // 0: its network was never up.
-    ResidentPatience patience;      // Of that life.
-    SayLimit said;                  // Of the way to it.
-    std::string unmapped;           // Why its memory could not be mapped, the last time.
-    std::string unproxied;          // Likewise a proxy; empty: it could, or was not tried.
-  };
+  ResidentReplicas(ResidentReplicasOptions options, Service& service, MetricsRegistry& metrics);
 
-  // Of joining peers.
-  struct JoinMetrics {
-    explicit JoinMetrics(MetricsRegistry& registry);
-    Counter& changes;
-    Counter& unmapped;
-    Counter& unproxied;
-    Counter& far;
-    Counter& form;
-  };
-
-  struct Metrics {
-    explicit Metrics(MetricsRegistry& registry);
-    Counter& entries;
-    Counter& compared;
-    Gauge& absent;
-    Gauge& under_way;
-    Gauge& memory_bytes;
-    Counter& growths;
-    Gauge& voting;
-    Gauge& forgotten;
-  };
-
-  ResidentEngine(ResidentEngineOptions options, Service& service, MetricsRegistry& metrics);
-
+  // resident_open.cc
   Status open_directory();
   Status open_storage(MetricsRegistry& metrics);
   Status open_memory_rows();
   Status stand_in_for_peers();
   Status open_node();
   Status open_network(MetricsRegistry& metrics);
-  // resident_connect.cc
-  Status begin();
-  Result<std::size_t> prepare();
-  Result<std::size_t> meet(std::uint64_t now_ms);
-  ResidentMeeting meeting(std::uint64_t now_ms);
-  Result<std::size_t> connect_found();
-  Status connect(const ResidentJoin::Found& found);
-  Result<std::size_t> connect_proxies();
-  Status join_by_proxy(Peer& peer, std::uint32_t epoch);
-  void on_mapping_failed(Peer& peer, const Status& status);
-  bool is_far(NodeId peer, const ResidentReady& said) const;
-  Mapping mapping_of(const Peer& peer) const;
-  void take_link(Peer& peer, const ResidentLink& link);
-  static std::string reason_of_none(const Peer& peer);
-  ResidentLinkKind way_to(NodeId peer) const;
-  void learn(Peer& peer, const ResidentReady& said);
-  void join_anew(Peer& peer, const ResidentReady& said);
-  Status rest();
-  Status go_on();
-  void say_ready_when_due(std::uint64_t now_ms);
-  void say_ready(NodeId to);
-  // nullptr: no peer has this id.
-  const Peer* find_peer(NodeId id) const;
-  Peer* find_peer(NodeId id);
-  void on_ready_bytes(NodeId from, std::span<const std::byte> message);
-  void on_ready(NodeId from, const ResidentReady& said);
-  void begin_life(NodeId peer, Incarnation life);
+  Status open_links(MetricsRegistry& metrics);
 
   bool is_durable() const { return storage_ != nullptr; }
 
@@ -223,21 +157,15 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
     return is_durable() ? storage_->durable_lsn() : identity_->in_use() ? 1 : 0;
   }
 
-  bool turns_here() const { return turn_ != nullptr && turn_->needs_calls(); }
-
-  void refuse(
-      std::uint64_t cookie, bool read, StatusCode code, std::uint32_t detail, NodeId leader);
-  std::size_t give_refusals();
   void note_gap(std::uint64_t now_us);
+  Result<std::size_t> meet(std::uint64_t now_ms);
+  ResidentMeeting meeting(std::uint64_t now_ms);
+  Status begin();
+  Status while_quiesced(const std::function<Status()>& work);
   Result<std::size_t> run(std::uint64_t now_us);
   Result<std::size_t> store(std::uint64_t now_ms);
-  Result<std::size_t> listen();
-  Result<std::uint32_t> hear(std::uint32_t lane, std::uint32_t most);
   bool disk_stands_still(std::uint64_t now_ms) const;
   Status tell_alive(std::uint64_t now_ms);
-  void talk(std::uint64_t now_ms);
-  void tell_metrics();
-  void tell_link(NodeId peer, const ResidentLink& link, bool in_use);
   void fail(const Status& status);
 
   std::uint64_t now_ms() const { return options_.engine.clock_us() / 1000; }
@@ -252,44 +180,26 @@ class ResidentEngine final : public ReplicatedLog, private netcore::Sink {
   void on_peer_down(NodeId peer, std::string_view reason) override;
   void on_refused(NodeId peer, const netcore::Refusal& refusal) override;
 
-  ResidentEngineOptions options_;
+  ResidentReplicasOptions options_;
   Service& service_;
-  MetricsRegistry& registry_;
-  Metrics metrics_;
-  JoinMetrics joins_;
-  ResidentChannelMetrics channel_metrics_;
-  std::unique_ptr<DeviceCalls> calls_;
+  ResidentMetrics metrics_;
   std::unique_ptr<ledger::DataDirectory> directory_;  // In memory mode.
   ledger::IdentityFile* identity_ = nullptr;
-  std::unique_ptr<ResidentNode> node_;
+  bool has_promised_ = false;  // Rows of this directory may have, before this start.
+  ResidentDevice device_;      // Where the node lives, and its turn.
   std::unique_ptr<ResidentRequests> requests_;
   std::unique_ptr<ResidentRows> rows_;
   std::unique_ptr<ResidentStates> states_;
   std::unique_ptr<ResidentStorage> storage_;  // In durable mode.
-  std::unique_ptr<ResidentProbe> probe_;
+  std::unique_ptr<EventDrain> events_;
   std::unique_ptr<EngineAdmission> admission_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<netcore::PeerNetwork> network_;
   std::unique_ptr<Heartbeats> heartbeats_;  // Of milliseconds.
-  std::unique_ptr<ResidentProxies> proxies_;
-  std::unique_ptr<ResidentJoin> join_;
-  std::unique_ptr<ResidentTurn> turn_;
-  ResidentPlace place_;
-  std::vector<Peer> peers_;
-  std::vector<Refusal> refusals_;
-  ResidentDeviceFacts device_;  // Where the node lives.
-  Status failure_;
-  bool has_promised_ = false;  // Rows of this directory may have, before this start.
-  bool prepared_ = false;
-  bool running_ = false;
-  std::uint64_t established_ms_ = 0;  // Since when it is known; 0: it is not.
-  std::uint64_t next_ready_ms_ = 0;
-  std::uint64_t next_network_us_ = 0;
-  std::uint64_t busy_until_us_ = 0;  // Work may come any moment: do not sleep.
-  std::uint64_t next_alive_ms_ = 0;
-  std::uint64_t turned_us_ = 0;  // The last turn.
-  std::uint32_t next_lane_ = 0;  // Where the next pass begins to listen.
-  ResidentRowCounts told_;       // As of the last metrics.
+  std::unique_ptr<LinkKeeper> links_;
+  RefusedRequests refused_;
+  FailureLatch failure_;
+  Due due_;
 };
 
 }  // namespace gcoord::server

@@ -17,6 +17,7 @@
 #include "server/lock_service.h"
 #include "server/node_history.h"
 #include "server/replica_engine.h"
+#include "server/request_table.h"
 
 #include <cstdint>
 #include <functional>
@@ -106,10 +107,11 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
  private:
   struct Life {
     Life(const server::LockServiceOptions& options, server::ReplySink& replies)
-        : service(options, replies, metrics) {}
+        : service(options, replies, metrics), router({.service = service}) {}
 
     MetricsRegistry metrics;
     server::LockService service;
+    server::RequestRouter router;
     // Only where a mistake is planted.
     std::unique_ptr<MutantService> mutant_service;
     std::unique_ptr<server::NodeHistory> history;

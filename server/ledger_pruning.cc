@@ -48,7 +48,7 @@ void LedgerPruning::refuse(ConnectionId connection,
 void LedgerPruning::on_request(ConnectionId connection,
                                const rpc::RequestSlot& request,
                                std::span<const std::byte> payload) {
-  GCOORD_ASSERT(is_request(request.kind));
+  GCOORD_ASSERT(request.kind == rpc::RequestKind::LedgerPrune);
   if (request.flags != 0) {
     return refuse(connection, request, rpc::make_error(ErrorCode::SlotInvalid));
   }

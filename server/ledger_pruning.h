@@ -38,9 +38,7 @@ class LedgerPruning {
 
   explicit LedgerPruning(Parts parts) : parts_(std::move(parts)) {}
 
-  static bool is_request(rpc::RequestKind kind) { return kind == rpc::RequestKind::LedgerPrune; }
-
-  // Answered now or in a later advance().
+  // LedgerPrune. Answered now or in a later advance().
   void on_request(ConnectionId connection,
                   const rpc::RequestSlot& request,
                   std::span<const std::byte> payload);

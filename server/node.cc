@@ -19,6 +19,7 @@
 #include "server/node_log.h"
 #include "server/node_parts.h"
 #include "server/past_reads.h"
+#include "server/request_table.h"
 #include "server/resident_replicas.h"
 #include "server/say.h"
 #include "server/snapshot_saves.h"
@@ -107,25 +108,11 @@ class Node::Impl {
     open_pruning();
     open_watches();
     open_past();
-    frontend_.set_handler(
-        [this](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
-          route(connection, request, payload);
-        },
-        [this] { set_time(); });
+    open_sinks();
+    open_router();
     GCOORD_TRY_STATUS(frontend_.listen());
     welcome_ = make_welcome(options_, frontend_.port());
     frontend_.set_welcome(welcome_);
-    service_.set_address_sink([this](NodeId from, std::string_view address) {
-      if (learn_client_address(welcome_, from, address)) {
-        frontend_.set_welcome(welcome_);
-      }
-    });
-    service_.set_device_facts_sink([this](NodeId from, std::span<const std::byte> message) {
-      device_links_->learn(from, message);
-    });
-    service_.set_coordinator_sink([this](NodeId coordinator) {
-      log_.on_coordinator(options_.node, options_.coordinator, coordinator);
-    });
     tell_durability(options_, metrics_);
     if (!options_.listen_metrics.empty()) {
       GCOORD_TRY(endpoint_, MetricsEndpoint::open(options_.listen_metrics, metrics_));
@@ -249,21 +236,39 @@ class Node::Impl {
         .wake = [this] { asio::post(context_, [] {}); }});
   }
 
-  // Whose request it is.
-  void route(ConnectionId connection,
-             const rpc::RequestSlot& request,
-             std::span<const std::byte> payload) {
-    if (SnapshotSaves::is_request(request.kind)) {
-      saves_->on_request(connection, request, payload);
-    } else if (LedgerPruning::is_request(request.kind)) {
-      pruning_->on_request(connection, request, payload);
-    } else if (WatchDesk::is_request(request.kind)) {
-      watches_->on_request(connection, request, payload);
-    } else if (PastReads::is_request(request.kind)) {
-      past_->on_request(connection, request, payload, boot_time_us() / 1000);
-    } else {
-      service_.on_request(connection, request, payload);
-    }
+  void open_sinks() {
+    service_.set_sinks({.address =
+                            [this](NodeId from, std::string_view address) {
+                              if (learn_client_address(welcome_, from, address)) {
+                                frontend_.set_welcome(welcome_);
+                              }
+                            },
+                        .device_facts =
+                            [this](NodeId from, std::span<const std::byte> message) {
+                              device_links_->learn(from, message);
+                            },
+                        .coordinator =
+                            [this](NodeId coordinator) {
+                              log_.on_coordinator(options_.node, options_.coordinator, coordinator);
+                            },
+                        .past =
+                            [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
+                              past_->on_confirmed(number, status, leader_hint);
+                            }});
+  }
+
+  void open_router() {
+    const RequestRouter router({.service = service_,
+                                .snapshots = saves_.get(),
+                                .pruning = pruning_.get(),
+                                .watches = watches_.get(),
+                                .past = past_.get(),
+                                .now_ms = [] { return boot_time_us() / 1000; }});
+    frontend_.set_handler(
+        [router](ConnectionId connection, const rpc::RequestSlot& request, auto payload) {
+          router.on_request(connection, request, payload);
+        },
+        [this] { set_time(); });
   }
 
   // What was, to be applied again; empty where the entries are those of a device's log, which are
@@ -293,10 +298,6 @@ class Node::Impl {
                               std::uint64_t number) { service_.confirm_read(shard, number); },
             .history = past_reader(),
             .wake = [this] { asio::post(context_, [] {}); }});
-    service_.set_confirmed_sink(
-        [this](std::uint64_t number, const Status& status, NodeId leader_hint) {
-          past_->on_confirmed(number, status, leader_hint);
-        });
   }
 
   void open_watches() {
@@ -331,7 +332,7 @@ class Node::Impl {
     context_.poll();
     const std::uint64_t before_us = set_time();
     service_.on_tick();
-    GCOORD_TRY_STATUS(service_.device_failure());
+    GCOORD_TRY_STATUS(service_.sweeps().failure());
     GCOORD_TRY_STATUS(sweep(before_us / 1000));
     GCOORD_TRY_STATUS(pass_ledger());
     std::size_t done = engine_->turn();

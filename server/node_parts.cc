@@ -125,7 +125,7 @@ Status start_sweeps(const NodeOptions& options, const ReplicatedLog& engine, Loc
     sweeps.rows_min = 0;
     sweeps.edges_min = 0;
   }
-  return service.start_sweeps(std::move(opened), std::move(sweeps));
+  return service.sweeps().start(std::move(opened), std::move(sweeps));
 }
 
 FrontEndOptions frontend_options(const NodeOptions& options) {

@@ -41,7 +41,7 @@ void PastReads::on_request(ConnectionId connection,
                            const rpc::RequestSlot& request,
                            std::span<const std::byte> payload,
                            std::uint64_t now_ms) {
-  GCOORD_ASSERT(is_request(request.kind));
+  GCOORD_ASSERT(request.kind == rpc::RequestKind::LockGetAt);
   const auto query = rpc::decode_past_query(payload);
   auto job = std::make_shared<Job>();
   job->connection = connection;

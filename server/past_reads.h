@@ -79,9 +79,7 @@ class PastReads {
   PastReads(const PastReads&) = delete;
   PastReads& operator=(const PastReads&) = delete;
 
-  static bool is_request(rpc::RequestKind kind) { return kind == rpc::RequestKind::LockGetAt; }
-
-  // A request whose payload was checked. Answered now or in a later advance().
+  // LockGetAt, whose payload was checked. Answered now or in a later advance().
   void on_request(ConnectionId connection,
                   const rpc::RequestSlot& request,
                   std::span<const std::byte> payload,

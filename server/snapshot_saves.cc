@@ -16,7 +16,8 @@ using rpc::RequestKind;
 void SnapshotSaves::on_request(ConnectionId connection,
                                const rpc::RequestSlot& request,
                                std::span<const std::byte> payload) {
-  GCOORD_ASSERT(is_request(request.kind));
+  GCOORD_ASSERT(request.kind == RequestKind::SnapshotOpen ||
+                request.kind == RequestKind::SnapshotRead);
   if (request.flags != 0) {
     refuse(connection, request, rpc::make_error(ErrorCode::SlotInvalid));
   } else if (request.kind == RequestKind::SnapshotOpen) {

@@ -55,11 +55,7 @@ class SnapshotSaves {
 
   explicit SnapshotSaves(Parts parts) : parts_(std::move(parts)) {}
 
-  static bool is_request(rpc::RequestKind kind) {
-    return kind == rpc::RequestKind::SnapshotOpen || kind == rpc::RequestKind::SnapshotRead;
-  }
-
-  // A request of these kinds. Answered now or in a later advance().
+  // SnapshotOpen, SnapshotRead. Answered now or in a later advance().
   void on_request(ConnectionId connection,
                   const rpc::RequestSlot& request,
                   std::span<const std::byte> payload);

@@ -209,7 +209,7 @@ std::string StatusReports::node_status() const {
                {"turn", view.turn == NodeTurn::Resident ? "resident" : "host"},
                {"stepper", view.stepper.name},
                {"stepper_reason", view.stepper_why},
-               {"device", device_json(view.stepper, sources_.service->sweeps())},
+               {"device", device_json(view.stepper, sources_.service->sweeps().report())},
                {"shards", view.shard_count},
                {"leaders", view.leader_count},
                {"locks", usage.locks},

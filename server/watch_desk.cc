@@ -131,7 +131,8 @@ void WatchDesk::refuse(ConnectionId connection, const rpc::RequestSlot& request,
 void WatchDesk::on_request(ConnectionId connection,
                            const rpc::RequestSlot& request,
                            std::span<const std::byte> payload) {
-  GCOORD_ASSERT(is_request(request.kind));
+  GCOORD_ASSERT(request.kind == RequestKind::WatchOpen || request.kind == RequestKind::WatchClose ||
+                request.kind == RequestKind::WatchProgress);
   const rpc::RequestLimits limits{.shard_count = options_.shard_count};
   if (const ErrorCode code = rpc::check_request(request, payload, limits);
       code != ErrorCode::None) {

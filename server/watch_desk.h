@@ -96,11 +96,7 @@ class WatchDesk final : public ApplyTap {
   WatchDesk(const WatchDeskOptions& options, Parts parts);
   ~WatchDesk() override;
 
-  static bool is_request(rpc::RequestKind kind) {
-    return kind == rpc::RequestKind::WatchOpen || kind == rpc::RequestKind::WatchClose ||
-           kind == rpc::RequestKind::WatchProgress;
-  }
-
+  // WatchOpen, WatchClose, WatchProgress.
   void on_request(ConnectionId connection,
                   const rpc::RequestSlot& request,
                   std::span<const std::byte> payload);

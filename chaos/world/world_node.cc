@@ -138,8 +138,8 @@ Status WorldNode::start_sweeps(server::LockService& service) const {
   if (opened.ok() && opened.value() != nullptr) {
     opened = sessions::guard_sweep_device(std::move(opened).value(), {});
   }
-  return service.start_sweeps(std::move(opened),
-                              {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
+  return service.sweeps().start(std::move(opened),
+                                {.rows_min = 0, .edges_min = 0, .check_one_in = 1, .clock_us = {}});
 }
 
 void WorldNode::inject_device(DeviceFaultPlan plan) {
@@ -318,7 +318,7 @@ void WorldNode::serve_requests() {
     if (at_once) {
       reply(request.connection, rpc::reply_to(request.slot), {});
     }
-    life_->service.on_request(request.connection, request.slot, request.payload);
+    life_->router.on_request(request.connection, request.slot, request.payload);
   }
   life_->mutant_port->answer(life_->service);
 }
@@ -347,7 +347,7 @@ void WorldNode::pass(std::uint64_t now_us) {
 
 // As a node's loop does after its clients' requests.
 Status WorldNode::turn(std::size_t& done) {
-  GCOORD_TRY_STATUS(life_->service.device_failure());
+  GCOORD_TRY_STATUS(life_->service.sweeps().failure());
   done = life_->engine->turn();
   const Status kept = life_->history->end_turn(true);
   GCOORD_TRY_STATUS(life_->engine->failure());

@@ -16,6 +16,7 @@
 #include "server/host_replicas.h"
 #include "server/lock_service.h"
 #include "server/node_history.h"
+#include "server/request_table.h"
 
 #include <cstdint>
 #include <functional>
@@ -105,10 +106,11 @@ class WorldNode final : private server::ReplySink, private server::NodeReports {
  private:
   struct Life {
     Life(const server::LockServiceOptions& options, server::ReplySink& replies)
-        : service(options, replies, metrics) {}
+        : service(options, replies, metrics), router({.service = service}) {}
 
     MetricsRegistry metrics;
     server::LockService service;
+    server::RequestRouter router;
     // Only where a mistake is planted.
     std::unique_ptr<MutantService> mutant_service;
     std::unique_ptr<server::NodeHistory> history;

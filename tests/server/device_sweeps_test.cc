@@ -38,7 +38,7 @@ class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
   }
 
   void give_device(LockService& service, DeviceFaultPlan plan = {}) {
-    const Status started = service.start_sweeps(
+    const Status started = service.sweeps().start(
         sessions::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan),
         all_of_them());
     ASSERT_TRUE(started.ok()) << started.to_string();
@@ -158,11 +158,11 @@ TEST_P(SweepsOfNodeTest, S8TheSameSessionsEndAtTheSameTicks) {
     ASSERT_FALSE(HasFatalFailure()) << round;
   }
   EXPECT_GT(twins.ended, 100u);
-  const DeviceSweeps::Report report = twins.swept.service->sweeps();
+  const DeviceSweeps::Report report = twins.swept.service->sweeps().report();
   EXPECT_TRUE(report.on_device);
   EXPECT_GT(report.sessions, 50u);
   EXPECT_GE(report.checked, report.sessions);
-  EXPECT_EQ(twins.plain.service->sweeps().sessions, 0u);
+  EXPECT_EQ(twins.plain.service->sweeps().report().sessions, 0u);
 }
 
 // One more, by whoever looks for circles: every node here has a device, and asks it.
@@ -204,8 +204,8 @@ TEST_P(SweepsOfNodeTest, L18TheSameCirclesEndInTheSameWaits) {
   EXPECT_EQ(plain.report(1), swept.report(1));
   std::uint64_t searches = 0;
   for (std::uint32_t node = 1; node <= 3; ++node) {
-    searches += swept.node(node).service->sweeps().waits;
-    EXPECT_TRUE(swept.node(node).service->device_failure().ok());
+    searches += swept.node(node).service->sweeps().report().waits;
+    EXPECT_TRUE(swept.node(node).service->sweeps().failure().ok());
   }
   EXPECT_GT(searches, 0u);
 }
@@ -220,12 +220,12 @@ TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
       give_device(*bench.service, {.kind = kind, .number = number});
       bench.acquire(1, 1, "a", 0, 200);
       bench.decide();
-      for (int k = 0; k < 100 && bench.service->device_failure().ok(); ++k) {
+      for (int k = 0; k < 100 && bench.service->sweeps().failure().ok(); ++k) {
         bench.acquire(2, 1u + static_cast<unsigned>(k), "b" + std::to_string(k), 0, 300);
         bench.decide();
         bench.pass_ms(10);
       }
-      const Status& failure = bench.service->device_failure();
+      const Status& failure = bench.service->sweeps().failure();
       ASSERT_FALSE(failure.ok()) << call << ' ' << number;
       EXPECT_EQ(failure.detail(), call ? kDeviceFailed : kDeviceOverrun) << failure.to_string();
       const std::size_t before = bench.engine.proposals.size();

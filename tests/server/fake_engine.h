@@ -4,6 +4,7 @@
 #include "locks/lock_entry_text.h"
 #include "server/lock_service.h"
 #include "server/replicated_log.h"
+#include "server/request_table.h"
 
 #include <gtest/gtest.h>
 
@@ -193,6 +194,7 @@ struct LockBench {
     options.election_ticks = 10;
     options.limits = {4, 100, 60'000};
     service = std::make_unique<LockService>(options, sink, metrics);
+    router = std::make_unique<RequestRouter>(RequestOwners{.service = *service});
     service->set_time(1'000'000);
     service->start(engine, Incarnation{7}, reports);
   }
@@ -217,7 +219,7 @@ struct LockBench {
   std::uint64_t send(rpc::RequestSlot slot, std::span<const std::byte> payload) {
     slot.request_id = ++request_last;
     slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
-    service->on_request(ConnectionId{connection}, slot, payload);
+    router->on_request(ConnectionId{connection}, slot, payload);
     return slot.request_id;
   }
 
@@ -281,6 +283,7 @@ struct LockBench {
   FakeEngine engine;
   NoReports reports;
   std::unique_ptr<LockService> service;
+  std::unique_ptr<RequestRouter> router;
   std::uint64_t now_us = 1'000'000;
   std::uint64_t request_last = 0;
   std::uint64_t connection = 1;

@@ -195,12 +195,12 @@ TEST(LockReadsTest, ReadsThatWaitForTheirConfirmationAreBoundedInMemory) {
   std::vector<std::uint64_t> asked;
   for (std::size_t bytes = 0; bytes < 2 * kReadBytesMax; bytes += batch.size()) {
     asked.push_back(bench.send(bench.slot(RequestKind::LockCheckBatch), batch));
-    ASSERT_LE(bench.service->read_bytes(), kReadBytesMax);
+    ASSERT_LE(bench.service->handlers().reads.held_bytes(), kReadBytesMax);
   }
   EXPECT_EQ(bench.sink.take(asked.back()).slot.detail, number(ErrorCode::Overloaded));
   bench.engine.confirm_reads(*bench.service);
   EXPECT_EQ(bench.sink.take(asked.front()).slot.code, StatusCode::Ok);
-  EXPECT_EQ(bench.service->read_bytes(), 0u);
+  EXPECT_EQ(bench.service->handlers().reads.held_bytes(), 0u);
 }
 
 TEST(LockReadsTest, AListLooksAtABoundedNumberOfLocksAndGoesOnFromThere) {

@@ -406,7 +406,7 @@ TEST(ReplicaReadsTest, AHostileCursorChangesNothingAndStopsNobody) {
   const auto page = rpc::decode_read_page(ask("").payload);
   ASSERT_TRUE(page.ok());
   EXPECT_EQ(page.value().page.rows.size(), 8u);
-  EXPECT_EQ(pair.follower.service->read_bytes(), 0u);
+  EXPECT_EQ(pair.follower.service->handlers().reads.held_bytes(), 0u);
 }
 
 TEST(ReplicaReadsTest, L15ATokenOfABrokenHoldOfAFreeLockReadsAsFreeOnAnyReplica) {

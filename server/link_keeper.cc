@@ -336,7 +336,8 @@ Result<std::size_t> LinkKeeper::connect_found() {
 
 // As connect_found(), with those to whom a proxy is due. Whoever is not there yet says again that
 // it has none. None is made while the disk stands still: a turn that goes on after a rest gives its
-// host new patience, and with a rest for each silence it would lead for ever (FAULTS.md 8).
+// host new patience, and with a rest for each silence it would lead for ever (fault 8 of
+// docs/internals/faults.md).
 Result<std::size_t> LinkKeeper::connect_proxies() {
   std::size_t made = 0;
   if (runs() && env_.disk_stands_still()) {

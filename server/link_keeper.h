@@ -65,7 +65,8 @@ class LinkKeeper {
     MetricsRegistry& registry;
     std::function<std::uint64_t()> now_ms;
     // While the disk stands still no channel is joined: a turn that goes on after a rest gives its
-    // host new patience, and with a rest for each silence it would lead for ever (FAULTS.md 8).
+    // host new patience, and with a rest for each silence it would lead for ever (fault 8 of
+    // docs/internals/faults.md).
     std::function<bool()> disk_stands_still;
     // Does the work while the turn, if it runs, rests. What the work returns is the node's end.
     std::function<Status(const std::function<Status()>& work)> while_quiesced;

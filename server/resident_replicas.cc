@@ -220,7 +220,8 @@ bool ResidentReplicas::disk_stands_still(std::uint64_t now_ms) const {
   return is_durable() && storage_->waits_since(now) >= options.timing.election_ticks / 2;
 }
 
-// While the disk stands still, the device is not told: silence lets others lead (FAULTS.md 8).
+// While the disk stands still, the device is not told: silence lets others lead (fault 8 of
+// docs/internals/faults.md).
 Status ResidentReplicas::tell_alive(std::uint64_t now_ms) {
   const EngineOptions& options = options_.engine;
   if (disk_stands_still(now_ms) || now_ms < due_.alive_ms) {

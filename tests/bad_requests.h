@@ -1,6 +1,6 @@
 // Requests that every front end refuses by their own words, whatever is locked: one table, run
 // against the node's protocol, the C interface, gcoordctl, and all front ends beside each other. A
-// mistake has the same number everywhere (docs/errors.md).
+// mistake has the same number everywhere (docs/reference/errors.md).
 #pragma once
 
 #include "rpc/error_codes.h"

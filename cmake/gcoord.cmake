@@ -126,7 +126,7 @@ function(gcoord_bundled program)
   install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT bundle)
 endfunction()
 
-# gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ...): a gtest binary; each case is one ctest test.
+# gcoord_test(NAME <name> SOURCES ... DEPS <folders> LINK ... LABELS ... NO_UNITY ...): a gtest binary; each case is one ctest test.
 # Labels: fuzz, sanitize (both also run under ASan and UBSan in ./gcoord test), gpu (also run in the build with CUDA,
 # where there is a GPU), nic, slow.
 add_custom_target(gcoord_sanitize_tests)
@@ -134,12 +134,16 @@ add_custom_target(gcoord_gpu_tests)
 # Without OPTIMISED what a case itself does is compiled as it is written: it runs once, optimising what it expects takes
 # longer than it saves, and is half of what a test takes to compile. With it a test that computes for long stays quick.
 function(gcoord_test)
-  cmake_parse_arguments(ARG "OPTIMISED" "NAME" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "NAME" "SOURCES;DEPS;LINK;LABELS;NO_UNITY" ${ARGN})
   if(NOT GCOORD_TESTS)
     return()
   endif()
   gcoord_targets_of("${ARG_DEPS}" deps)
-  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  set(units ${ARG_SOURCES})
+  if(GCOORD_UNITY_TESTS)
+    gcoord_unity(${ARG_NAME} "${ARG_SOURCES}" "${ARG_NO_UNITY}" units)
+  endif()
+  add_executable(${ARG_NAME} ${units})
   target_link_libraries(${ARG_NAME}
     PRIVATE gcoord_warnings gcoord_sanitize ${deps} ${ARG_LINK} source_dir GTest::gmock GTest::gtest_main)
   if(ARG_OPTIMISED)
@@ -161,7 +165,7 @@ function(gcoord_hd_test)
   if(GCOORD_CUDA)
     set_source_files_properties(${ARG_SOURCES} PROPERTIES LANGUAGE CUDA)
   endif()
-  gcoord_test(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LABELS gpu sanitize)
+  gcoord_test(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LABELS gpu sanitize NO_UNITY ${ARG_SOURCES})
 endfunction()
 
 # gtest_discover_tests flattens a list given as a property, so labels are set by a file that ctest reads after discovery.

@@ -1,7 +1,7 @@
 // Memory mode of the turn that stays on its device: a node that ended has forgotten what it
 // promised and is taken back, row by row, by the turns of the others. By the host twin of three
 // nodes. In every test no entry is decided twice (ResidentWorld::history).
-#include "resident_world.h"
+#include "resident_returns.h"
 #include "server/device_turn_row.h"
 #include "server/device_turn_tell.h"
 
@@ -18,7 +18,11 @@ struct ForgetfulWorld : ResidentWorld {
 
   // The process of a node ends with all that it knew, and another one begins and is found.
   void forget(std::uint32_t n) {
-    cut_off(n);
+    lose(n);
+    find(n);
+  }
+
+  void find(std::uint32_t n) {
     for (std::uint32_t peer = 0; peer < kTurnNodes; ++peer) {
       if (peer != n) {
         rejoin(n, peer);
@@ -26,8 +30,8 @@ struct ForgetfulWorld : ResidentWorld {
     }
   }
 
-  // The same, but nobody finds it yet.
-  void cut_off(std::uint32_t n) {
+  // Another process begins, but nobody finds it yet.
+  void lose(std::uint32_t n) {
     restart(n, [](const ResidentView& view) {
       for (std::uint32_t row = 0; row < kShards; ++row) {
         start_row(view, row, RowMemory::Forgotten);
@@ -39,49 +43,21 @@ struct ForgetfulWorld : ResidentWorld {
 
 TEST(ResidentReadmit, ANodeThatForgotBecomesAVoterAgainAndCounts) {
   ForgetfulWorld world(31);
-  world.work(12);
-  for (std::uint32_t round = 0; round < 3; ++round) {
-    const std::uint32_t victim = round % kTurnNodes;
-    world.cut_off(victim);
-    world.turns(6000);  // The others miss it and lead on.
-    EXPECT_EQ(world.led_by(victim), 0u);
-    world.work(12);
-    world.rejoin(victim, (victim + 1) % kTurnNodes);
-    world.rejoin(victim, (victim + 2) % kTurnNodes);
-    world.heal();
-    // Without one of the others every decision is the returned node's, too.
-    world.paused = (victim + 1) % kTurnNodes;
-    world.turns(6000);
-    world.work(12);
-    world.paused = kTurnNodes;
-    world.turns(3000);
-  }
-  world.expect_told_alike();
+  return_and_count(world,
+                   {.rounds = 3, .missed_turns = 6000, .needed_turns = 6000, .rest_turns = 3000},
+                   [](std::uint32_t) {});
 }
 
 TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
   ForgetfulWorld world(32);
-  world.work(12);
-  const ShardId shard = shard_of_name("a");
-  const std::uint32_t leader = world.leader_of(shard);
-  ASSERT_LT(leader, kTurnNodes);
-  const std::uint32_t witness = (leader + 1) % kTurnNodes;
-  const std::uint32_t victim = (leader + 2) % kTurnNodes;
-  // Nobody but the leader remembers and turns: it must not take the other for a majority.
-  world.paused = witness;
-  world.forget(victim);
-  const std::uint64_t tag = world.push(leader, shard, acquire("a", 7, 1));
-  world.turns(12000);
-  EXPECT_NE(world.nodes[leader].answers[tag].reply.verdict, TurnVerdict::Committed);
-  for (std::uint32_t each = 0; each < kShards; ++each) {
-    EXPECT_EQ(world.leader_of(ShardId{each}), kTurnNodes) << each;
-    EXPECT_LE(world.nodes[victim].leaders->known(ShardId{each}).term,
-              world.nodes[leader].leaders->known(ShardId{each}).term)
-        << "a campaign of its own";
-  }
-  world.paused = kTurnNodes;
-  world.heal();
-  world.work(12);
+  return_to_the_leader_alone(world, [&world](std::uint32_t leader, std::uint32_t victim) {
+    for (std::uint32_t each = 0; each < kShards; ++each) {
+      EXPECT_EQ(world.leader_of(ShardId{each}), kTurnNodes) << each;
+      EXPECT_LE(world.nodes[victim].leaders->known(ShardId{each}).term,
+                world.nodes[leader].leaders->known(ShardId{each}).term)
+          << "a campaign of its own";
+    }
+  });
 }
 
 // Found on a GPU: rows whose log was compacted stayed as they were until somebody asked for
@@ -89,11 +65,7 @@ TEST(ResidentReadmit, UntilItIsTakenBackItNeitherVotesNorCounts) {
 TEST(ResidentReadmit, ARowWhoseLogWasCompactedComesBackByASnapshot) {
   for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
     ForgetfulWorld world(40 + victim);
-    for (std::uint32_t k = 0; k < 150; ++k) {
-      world.work(1);
-    }
-    world.forget(victim);
-    world.heal();
+    return_by_snapshot(world, victim);
     EXPECT_TRUE(world.nodes[victim].absent[shard_of_name("n0").value]);
     world.work(12);
   }
@@ -133,8 +105,8 @@ TEST(ResidentReadmit, AMajorityThatForgotStaysSilent) {
   for (const auto& each : world.history) {
     decided += each.size();
   }
-  world.cut_off(0);
-  world.cut_off(1);
+  world.lose(0);
+  world.lose(1);
   world.rejoin(0, 1);
   world.rejoin(0, 2);
   world.rejoin(1, 2);

@@ -3,6 +3,7 @@
 // by row (docs/adr/0025, 0069). By the host twin of three nodes. In every test no entry is decided
 // twice (ResidentWorld::history).
 #include "resident_durable_world.h"
+#include "resident_returns.h"
 
 #include <string>
 
@@ -17,24 +18,9 @@ struct ReplacedWorld : DurableWorld {
 
 TEST(ResidentRejoin, ANodeWithoutItsDirectoryBecomesAVoterAgainAndCounts) {
   ReplacedWorld world(61);
-  world.work(12);
-  for (std::uint32_t round = 0; round < 4; ++round) {
-    const std::uint32_t victim = round % kTurnNodes;
-    world.lose(victim);
-    world.turns(9000);  // The others miss it and lead on.
-    EXPECT_EQ(world.led_by(victim), 0u);
-    world.work(12);
-    world.find(victim);
-    world.heal();
-    EXPECT_FALSE(world.rejoining[victim]);
-    // Without one of the others every decision is the returned node's, too.
-    world.paused = (victim + 1) % kTurnNodes;
-    world.turns(9000);
-    world.work(12);
-    world.paused = kTurnNodes;
-    world.turns(6000);
-  }
-  world.expect_told_alike();
+  return_and_count(world,
+                   {.rounds = 4, .missed_turns = 9000, .needed_turns = 9000, .rest_turns = 6000},
+                   [&world](std::uint32_t victim) { EXPECT_FALSE(world.rejoining[victim]); });
   world.expect_one_history();
 }
 
@@ -71,36 +57,18 @@ TEST(ResidentRejoin, WhatItAcknowledgedBeforeIsNotVotedAway) {
   world.expect_one_history();
 }
 
-// The leader remembers, and who is back does not: it must not take the other for a majority.
 TEST(ResidentRejoin, UntilItIsTakenBackItDoesNotCount) {
   ReplacedWorld world(63);
-  world.work(12);
-  const ShardId shard = shard_of_name("a");
-  const std::uint32_t leader = world.leader_of(shard);
-  ASSERT_LT(leader, kTurnNodes);
-  world.paused = (leader + 1) % kTurnNodes;
-  const std::uint32_t victim = (leader + 2) % kTurnNodes;
-  world.lose(victim);
-  world.find(victim);
-  const std::uint64_t tag = world.push(leader, shard, acquire("a", 7, 1));
-  world.turns(12000);
-  EXPECT_NE(world.nodes[leader].answers[tag].reply.verdict, TurnVerdict::Committed);
-  EXPECT_TRUE(world.rejoining[victim]);
-  world.paused = kTurnNodes;
-  world.heal();
-  world.work(12);
+  return_to_the_leader_alone(world, [&world](std::uint32_t, std::uint32_t victim) {
+    EXPECT_TRUE(world.rejoining[victim]);
+  });
 }
 
 // Rows whose log was compacted come by a snapshot, and what is stored of it says who votes.
 TEST(ResidentRejoin, WhoVotesComesWithASnapshotAndIsThereAfterARestart) {
   for (std::uint32_t victim = 0; victim < kTurnNodes; ++victim) {
     ReplacedWorld world(64 + victim);
-    for (std::uint32_t k = 0; k < 150; ++k) {
-      world.work(1);
-    }
-    world.lose(victim);
-    world.find(victim);
-    world.heal();
+    return_by_snapshot(world, victim);
     EXPECT_GT(world.stable[victim][shard_of_name("n0").value].floor, LogIndex{});
     world.kill(victim);
     world.find(victim);

@@ -90,7 +90,9 @@ LockServiceHandlers LockService::make_handlers(MetricsRegistry& metrics) {
           .node = NodeRequests(shard_count, {base_.replies, base_.log, tasks_.deadlocks})};
 }
 
-void LockService::start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports) {
+void LockService::start(ReplicatedLog& engine,
+                        Incarnation incarnation,
+                        const NodeReports& reports) {
   base_.log.bind(engine);
   tasks_.start(engine, incarnation);
   handlers_.reads.start(engine);

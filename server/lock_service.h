@@ -30,7 +30,7 @@
 #include "server/pending_commands.h"
 #include "server/pending_reads.h"
 #include "server/read_requests.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 #include "server/service.h"
 #include "server/service_messages.h"
 #include "server/service_tasks.h"
@@ -74,7 +74,7 @@ class LockService final : public Service {
   LockService& operator=(const LockService&) = delete;
 
   // Before the first turn, when the engine is open: which engine, and which life of the node.
-  void start(ReplicaPort& engine, Incarnation incarnation, const NodeReports& reports);
+  void start(ReplicatedLog& engine, Incarnation incarnation, const NodeReports& reports);
 
   // Counts a request and checks its fields and the bound of outstanding commands. False: it was
   // refused; else exactly one of the handlers gets it next.

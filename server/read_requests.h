@@ -45,7 +45,7 @@ class ReadRequests {
   ReadRequests(const ReadRequests&) = delete;
   ReadRequests& operator=(const ReadRequests&) = delete;
 
-  void start(ReplicaPort& engine) { ages_.start(engine); }
+  void start(ReplicatedLog& engine) { ages_.start(engine); }
 
   // LockCheck, LockCheckBatch, LockGet, LockList, ElectCandidates.
   void read(const ClientRequest& request);

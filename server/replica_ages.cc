@@ -3,7 +3,7 @@
 #include "common/assert.h"
 #include "common/limits.h"
 #include "rpc/read_messages.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 
 #include <algorithm>
 #include <cstring>

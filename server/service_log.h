@@ -12,7 +12,7 @@
 #include "server/engine_reads.h"
 #include "server/log_record.h"
 #include "server/pending_table.h"
-#include "server/replica_port.h"
+#include "server/replicated_log.h"
 #include "server/reply_sink.h"
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class ServiceLog {
   ServiceLog(PendingTable& pending, const ReplySink& replies, WallClock wall_ms)
       : pending_(pending), replies_(replies), wall_ms_(std::move(wall_ms)) {}
 
-  void bind(ReplicaPort& engine) { engine_ = &engine; }
+  void bind(ReplicatedLog& engine) { engine_ = &engine; }
 
   bool bound() const { return engine_ != nullptr; }
 
@@ -64,7 +64,7 @@ class ServiceLog {
   PendingTable& pending_;
   const ReplySink& replies_;
   WallClock wall_ms_;
-  ReplicaPort* engine_ = nullptr;
+  ReplicatedLog* engine_ = nullptr;
   std::vector<std::byte> command_;  // Scratch for encoding.
 };
 

@@ -44,7 +44,7 @@ ServiceTasks::ServiceTasks(const LockServiceOptions& options,
       delays({environment.locks, environment.log, environment.leaders, environment.clock}),
       env_(environment) {}
 
-void ServiceTasks::start(ReplicaPort& engine, Incarnation incarnation) {
+void ServiceTasks::start(ReplicatedLog& engine, Incarnation incarnation) {
   features.start(engine, incarnation);
   expiry.start(engine);
 }

@@ -44,7 +44,7 @@ struct ServiceTasks {
   ServiceTasks(const ServiceTasks&) = delete;
   ServiceTasks& operator=(const ServiceTasks&) = delete;
 
-  void start(ReplicaPort& engine, Incarnation incarnation);
+  void start(ReplicatedLog& engine, Incarnation incarnation);
 
   // Once per tick, and then once per pass of the loop.
   void on_tick();

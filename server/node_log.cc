@@ -28,7 +28,7 @@ void NodeLog::on_serving(const NodeOptions& options,
   const consensus::StepperReport& stepper = view.stepper;
   if (view.turn == NodeTurn::Resident) {
     say("the turn is resident on {}: {}; a new cluster begins when all nodes have met",
-        stepper.product.empty() ? "the host emulation of a device" : stepper.name,
+        stepper.product.empty() ? "the host emulation (twin) of a device" : stepper.name,
         view.stepper_why);
     say_warning("publishes no ledger, signs no checkpoints and saves no snapshots: {}",
                 kResidentPublishesNothing);

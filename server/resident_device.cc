@@ -87,9 +87,9 @@ Result<ResidentDevice> open_any(const ResidentDeviceOptions& options) {
   auto opened = open_first(consensus::cuda_device_count(),
                            [&](std::uint32_t index) { return open_on_gpu(index, options, none); });
   if (!opened.ok()) {
-    return open_twin(
-        options,
-        "auto: the host emulation of the resident turn, because " + opened.status().message());
+    return open_twin(options,
+                     "auto: the host emulation (twin) of the resident turn, because " +
+                         opened.status().message());
   }
   ResidentDeviceFacts& facts = opened.value().facts;
   facts.why = "auto: the turn runs on cuda:" + std::to_string(facts.index) + " (" + facts.product +
@@ -106,15 +106,16 @@ Result<ResidentDevice> open_resident_device(const ResidentDeviceOptions& options
     case DeviceChoice::Kind::Auto:
       return open_any(options);
     case DeviceChoice::Kind::Twin:
-      return open_twin(options,
-                       "the host emulation of the resident turn, with its calls counted as a "
-                       "GPU's: --device twin was requested");
+      return open_twin(
+          options,
+          "the host emulation (twin) of the resident turn, with its calls counted as a "
+          "GPU's: --device twin was requested");
     case DeviceChoice::Kind::Cpu:
       break;
   }
-  return open_twin(
-      options,
-      "the host emulation of the resident turn: --device cpu was requested, or is the default");
+  return open_twin(options,
+                   "the host emulation (twin) of the resident turn: --device cpu was requested, or "
+                   "is the default");
 }
 
 }  // namespace gcoord::server

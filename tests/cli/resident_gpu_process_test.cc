@@ -70,15 +70,16 @@ TEST_F(ResidentAutoTest, TakesWhatThereIsAndSaysWhichAndWhy) {
   for (const auto& node : status["nodes"]) {
     const bool chose = node["node"] != 3;
     EXPECT_EQ(node["stepper"], gpu && chose ? "cuda:0" : "cpu");
-    EXPECT_THAT(std::string(node["stepper_reason"]),
-                HasSubstr(!chose ? "--device twin was requested"
-                          : gpu  ? "auto: the turn runs on cuda:0"
-                                 : "auto: the host emulation of the resident turn, because "));
+    EXPECT_THAT(
+        std::string(node["stepper_reason"]),
+        HasSubstr(!chose ? "--device twin was requested"
+                  : gpu  ? "auto: the turn runs on cuda:0"
+                         : "auto: the host emulation (twin) of the resident turn, because "));
   }
   EXPECT_THAT(file_text(cluster_->log_file(1)), HasSubstr("the turn is resident on "));
   EXPECT_THAT(file_text(cluster_->log_file(1)),
               testing::AnyOf(HasSubstr("auto: the turn runs on"),
-                             HasSubstr("auto: the host emulation of")));
+                             HasSubstr("auto: the host emulation (twin)")));
 }
 
 // Of the device of node 3, one after the other; the numbers are those of calls that a node makes

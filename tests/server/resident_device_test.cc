@@ -31,7 +31,7 @@ TEST(ResidentDevice, AutoIsTheTwinWithAReasonWhereNoDeviceIs) {
   EXPECT_FALSE(device.value().facts.on_gpu());
   EXPECT_TRUE(device.value().turn->needs_calls());
   EXPECT_THAT(device.value().facts.why,
-              StartsWith("auto: the host emulation of the resident turn, because "));
+              StartsWith("auto: the host emulation (twin) of the resident turn, because "));
 }
 
 TEST(ResidentDevice, ADeviceByNameIsNeverReplaced) {

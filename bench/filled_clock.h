@@ -22,7 +22,7 @@ inline std::unique_ptr<sessions::SessionClock> filled_clock(std::uint32_t sessio
       sessions::SessionClockOptions{.tick_ms = 10, .index_seed = 20261122});
   clock->reserve(session_count);
   for (std::uint32_t row = 1; row <= session_count; ++row) {
-    clock->on_registered({.row = locks::SessionRow{row},
+    clock->on_registered({.row = sessions::SessionRow{row},
                           .shard = ShardId{row % 65'536},
                           .session = session_of(row),
                           .serial = row,

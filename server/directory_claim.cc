@@ -29,7 +29,7 @@ Status DirectoryClaim::take_over(const netcore::Refusal& refusal) {
   taken_over_ = true;
   GCOORD_TRY_STATUS(identity_.take_over(refusal.known, draw_random()));
   return {StatusCode::Aborted,
-          "comes back as another life of this node, because a peer says: " + refusal.text,
+          "restarts with a new incarnation, because a peer says: " + refusal.text,
           kDirectoryTakenOver};
 }
 

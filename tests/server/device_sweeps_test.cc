@@ -32,14 +32,14 @@ DeviceSweepsOptions all_of_them() {
 class SweepsOfNodeTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const auto device = locks::sweep_device_of(GetParam()); !device.ok()) {
+    if (const auto device = sessions::sweep_device_of(GetParam()); !device.ok()) {
       GTEST_SKIP() << "skipped: " << device.status().message();
     }
   }
 
   void give_device(LockService& service, DeviceFaultPlan plan = {}) {
     const Status started = service.sweeps().start(
-        sessions::guard_sweep_device(locks::sweep_device_of(GetParam()).value(), plan),
+        sessions::guard_sweep_device(sessions::sweep_device_of(GetParam()).value(), plan),
         all_of_them());
     ASSERT_TRUE(started.ok()) << started.to_string();
   }
@@ -238,7 +238,7 @@ TEST_P(SweepsOfNodeTest, AFailedCallIsAFullStopWithANumber) {
 INSTANTIATE_TEST_SUITE_P(Devices, SweepsOfNodeTest, testing::Values("host", "cuda"));
 
 // A stand-in whose memory or answers may be other than they should be.
-class BentDevice final : public locks::SweepDeviceOverHost {
+class BentDevice final : public sessions::SweepDeviceOverHost {
  public:
   enum class Bend : std::uint8_t { None, Full, Forgets, Stale, Lies };
 
@@ -440,8 +440,8 @@ TEST(DeviceSweeps, L18NoBitOfAnAnswerMakesADeadlockOfWaitsThatAreNone) {
   std::size_t reported = 0;
   bool flipped = true;
   for (std::size_t bit = 0; flipped; ++bit) {
-    auto device = std::make_unique<locks::FlippingSweepDevice>(bit);
-    const locks::FlippingSweepDevice& flipping = *device;
+    auto device = std::make_unique<sessions::FlippingSweepDevice>(bit);
+    const sessions::FlippingSweepDevice& flipping = *device;
     BentSweeps bent(std::unique_ptr<SweepDevice>(std::move(device)), unchecked);
     const auto found = find_deadlocks(
         [&bent](auto edges, auto any) { return bent.sweeps.search(edges, any); }, waits);

@@ -1,4 +1,4 @@
-// What a client knows of its cluster, for C.
+// The cluster as a client knows it, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
 #include "gcoord/gcoord_cluster.h"

@@ -1,4 +1,4 @@
-// What happens to sessions and leases, for the event loops of C programs.
+// Events of sessions and leases, for the event loops of C programs.
 #include "client/c_border.h"
 #include "gcoord/gcoord_sessions.h"
 

@@ -1,4 +1,4 @@
-// What the cluster knows of sessions, for C.
+// Sessions as the cluster knows them, for C.
 #include "client/c_border.h"
 #include "client/failure.h"
 #include "gcoord/gcoord_async.h"

@@ -48,8 +48,8 @@ inline std::unique_ptr<Histories> make_histories(HistoryPlace place) {
   return std::make_unique<HistoriesInMemory>();
 }
 
-inline std::string history_place_name(const testing::TestParamInfo<HistoryPlace>& info) {
-  return info.param == HistoryPlace::RocksDb ? "RocksDb" : "Memory";
+inline std::string history_place_name(const testing::TestParamInfo<HistoryPlace>& place) {
+  return place.param == HistoryPlace::RocksDb ? "RocksDb" : "Memory";
 }
 
 inline const auto kHistoryPlaces = testing::Values(HistoryPlace::RocksDb, HistoryPlace::Memory);

@@ -1,4 +1,5 @@
 #include "engine_cluster.h"
+
 #include "server/log_limits.h"
 
 namespace gcoord::server {
